@@ -123,19 +123,20 @@ def isolated(text: str, inexact: Iterable[Inexact]) -> str:
     """Give a spec in which a tool that cannot be held to its schema takes any object.
 
     vLLM hands a request from check to check. A tool that has been isolated has no schema any
-    more at the next one; one that is relaxed is counted where the request is let in.
+    more at the next one.
     """
     log_inexact(inexact)
     names = {one.tool for one in inexact if one.how is Relaxed.ISOLATED and one.tool is not None}
-    count_inexact(inexact, Relaxed.ISOLATED)
     return spec_text.isolate(text, names) if names else text
 
 
-def count_inexact(inexact: Iterable[Inexact], how: Relaxed) -> None:
-    """Count what is enforced in one of the two ways."""
+def count_inexact(inexact: Iterable[Inexact]) -> None:
+    """Count what is not enforced exactly, or not in time: once for a request, where it is let in.
+
+    A request of several prompts is one, though the engine gets several.
+    """
     for one in inexact:
-        if one.how is how:
-            metrics.relaxed(how, one.problem)
+        metrics.relaxed(one.how, one.problem)
 
 
 def log_inexact(inexact: Iterable[Inexact]) -> None:

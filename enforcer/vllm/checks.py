@@ -111,17 +111,30 @@ async def begin_async(text: str, prompt_ids: Sequence[int], begun: int, budget: 
         Busy: too much is being checked for others.
 
     """
-    # The turn's opening is short.
-    skipped = max(0, len(prompt_ids) - begun - _OPENING)
-    asked = Beginning(text, skipped, tuple(prompt_ids[skipped:]), budget)
-    key = ("verdict", asked.key())
-    verdict: Verdict | None = runtime.kept().peek(key)
+    asked = _begins(text, prompt_ids, begun, budget)
+    verdict: Verdict | None = runtime.kept().peek(_key(asked))
     if verdict is None:
         verdict = await runtime.pool().check_async(asked)
-        found = verdict
-        runtime.kept().get(key, lambda: found, lambda kept: kept.weight)
+        _keep(asked, verdict)
     if verdict.error is not None:
         raise verdict.error
+
+
+def begin(text: str, prompt_ids: Sequence[int], begun: int, budget: int | None) -> None:
+    """Do the same, and block while it is tried out; takes and raises what `begin_async` does."""
+    asked = _begins(text, prompt_ids, begun, budget)
+    verdict: Verdict | None = runtime.kept().peek(_key(asked))
+    if verdict is None:
+        verdict = runtime.pool().check(asked)
+        _keep(asked, verdict)
+    if verdict.error is not None:
+        raise verdict.error
+
+
+def _begins(text: str, prompt_ids: Sequence[int], begun: int, budget: int | None) -> Beginning:
+    # The turn's opening is short.
+    skipped = max(0, len(prompt_ids) - begun - _OPENING)
+    return Beginning(text, skipped, tuple(prompt_ids[skipped:]), budget)
 
 
 def _steps(spec: Spec, found: list[Inexact]) -> Generator[Check, Verdict, None]:
@@ -143,11 +156,12 @@ def _steps(spec: Spec, found: list[Inexact]) -> Generator[Check, Verdict, None]:
             verdict = yield asked
             metrics.timed(families.CHECK, begun)
             spent += verdict.seconds
-            _keep(asked, verdict)
-            if verdict.seconds >= LOOK:
-                of = request_context.told(path)
-                metrics.log_slow(verdict.seconds, path="" if of["tool"] else path, **of)
-            metrics.checked(Checked.PASSED if verdict.error is None else Checked.REFUSED)
+            # Of several who wait for one check, the first to go on tells of it.
+            is_new = runtime.kept().peek(_key(asked)) is None
+            if is_new:
+                _tell(asked, verdict, path)
+            else:
+                metrics.checked(Checked.KEPT)
         if verdict.error is None:
             # Nothing else has a superset to enforce.
             how, problems, error = Relaxed.RELAXED, verdict.relaxed, UnsupportedSchema.__name__
@@ -166,6 +180,15 @@ def _steps(spec: Spec, found: list[Inexact]) -> Generator[Check, Verdict, None]:
             found.append(Inexact(tool, Relaxed.UNTIMED, late, name, is_new))
     if spec.settled is not None and not found:
         _passed.append(spec)
+
+
+def _tell(asked: Check, verdict: Verdict, path: str) -> None:
+    """Keep what a check has found out, count it, and log that it was slow."""
+    _keep(asked, verdict)
+    if verdict.seconds >= LOOK:
+        of = request_context.told(path)
+        metrics.log_slow(verdict.seconds, path="" if of["tool"] else path, **of)
+    metrics.checked(Checked.PASSED if verdict.error is None else Checked.REFUSED)
 
 
 def _checks(spec: Spec) -> Iterator[tuple[str | None, str, Check]]:
@@ -216,9 +239,9 @@ def _is_plain(asked: Check) -> bool:
     return runtime.trusts_plain() and is_plain(asked.source)
 
 
-def _keep(asked: Check, verdict: Verdict) -> None:
+def _keep(asked: Check | Beginning, verdict: Verdict) -> None:
     runtime.kept().get(_key(asked), lambda: verdict, lambda kept: kept.weight)
 
 
-def _key(asked: Check) -> tuple[object, ...]:
+def _key(asked: Check | Beginning) -> tuple[object, ...]:
     return ("verdict", asked.key())

@@ -62,11 +62,13 @@ class Shown:
     Attributes:
         tool: in Chat Completions' form.
         at: where it is declared.
+        of_message: whether a message declares it, in that form whatever the route.
 
     """
 
     tool: Any
     at: str
+    of_message: bool = False
 
 
 # Set where vLLM turns a request of /v1/messages into a chat request, in the same task.
@@ -232,8 +234,9 @@ def _most(request: Any) -> str:
 
 def _moved(at: int, one: Shown, parameters: str) -> Iterator[tuple[str, str]]:
     old = f"$.tools[{at}]"
-    yield f"{old}.function.parameters", f"{one.at}.{parameters}"
-    yield f"{old}.function", one.at
+    if not one.of_message:
+        yield f"{old}.function.parameters", f"{one.at}.{parameters}"
+        yield f"{old}.function", one.at
     yield old, one.at
 
 

@@ -92,6 +92,26 @@ SIGNATURES: dict[str, tuple[str, ...]] = {
         "merge_inline_system",
         "disabled_thinking_effort",
     ),
+    "vllm.entrypoints.openai.chat_completion.protocol.ChatCompletionRequest.to_sampling_params": (
+        "self",
+        "max_tokens",
+        "default_sampling_params",
+    ),
+    "vllm.entrypoints.openai.completion.protocol.CompletionRequest.to_sampling_params": (
+        *("self", "max_tokens", "default_sampling_params"),
+    ),
+    "vllm.entrypoints.openai.responses.protocol.ResponsesRequest.to_sampling_params": (
+        *("self", "default_max_tokens", "default_sampling_params"),
+    ),
+    "vllm.entrypoints.openai.responses.streaming_events.SimpleStreamingEventProcessor.__init__": (
+        *("self", "state", "tools"),
+    ),
+    "vllm.entrypoints.serve.utils.api_utils.get_max_tokens": (
+        *("max_model_len", "max_tokens", "input_length", "default_sampling_params"),
+        *("override_max_tokens", "truncate_prompt_tokens"),
+    ),
+    "vllm.entrypoints.scale_out.token_in_token_out.protocol.GenerateRequest"
+    ".is_sampling_param_provided": ("self", "name"),
     "prometheus_client.multiprocess.MultiProcessCollector.__init__": ("self", "registry", "path"),
     "vllm.parser.abstract_parser.Parser.parse": (
         "self",
@@ -151,7 +171,7 @@ _REQUEST = (
 _RESPONSES = (
     *("tools", "tool_choice", "parallel_tool_calls", "text", "structured_outputs"),
     *("skip_special_tokens", "vllm_xargs", "stop", "stop_token_ids", "include_reasoning"),
-    *("extract_structured_outputs", "max_output_tokens"),
+    *("extract_structured_outputs", "max_output_tokens", "input"),
 )
 ATTRIBUTES: dict[str, tuple[str, ...]] = {
     "vllm.v1.structured_output.StructuredOutputManager": (
@@ -172,7 +192,18 @@ ATTRIBUTES: dict[str, tuple[str, ...]] = {
     "vllm.sampling_params.SamplingParams": (
         *("structured_outputs", "extra_args", "allowed_token_ids", "bad_words", "logit_bias"),
         *("min_tokens", "thinking_token_budget", "bad_words_token_ids", "_bad_words_token_ids"),
-        *("repetition_penalty", "clone"),
+        *("repetition_penalty", "clone", "max_tokens", "stop_token_ids"),
+    ),
+    "vllm.config.model.ModelConfig": (
+        *("max_model_len", "generation_config", "override_generation_config"),
+        *("get_diff_sampling_param", "logits_processors"),
+    ),
+    "vllm.entrypoints.openai.responses.streaming_events.SimpleStreamingEventProcessor": (
+        *("close_current", "output_items"),
+    ),
+    "vllm.v1.engine.async_llm.AsyncLLM": ("model_config", "tokenizer"),
+    "vllm.entrypoints.scale_out.token_in_token_out.protocol.GenerateRequest": (
+        *("sampling_params", "request_id"),
     ),
     "vllm.sampling_params.StructuredOutputsParams": (
         *("json", "json_object", "regex", "choice", "grammar", "structural_tag", "_backend"),

@@ -21,14 +21,14 @@ from enforcer.vllm import (
     checks,
     metrics,
     pacing,
+    reply_lengths,
     request_context,
     required,
     runtime,
     settings,
     stops,
 )
-from enforcer.vllm.families import Relaxed
-from enforcer.vllm.requests import most_ids, option_refusal
+from enforcer.vllm.requests import option_refusal
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -46,16 +46,14 @@ def validate_structured_outputs(original: Callable[..., None]) -> Callable[..., 
         self: Any, model_config: Any, structured_outputs_config: Any, tokenizer: Any
     ) -> None:
         wanted = self.structured_outputs
-        text = carrier.from_structural_tag(wanted.structural_tag) if wanted else None
+        text = _tag_of(self)
         if text is not None:
             settled, spec = admission.admit(text, tokenizer)
             admission.refuse_sampling(self, spec)
             with admission.answered():
                 inexact = checks.check(spec)
-            _put(wanted, text, admission.isolated(settled, inexact))
-            metrics.enforced(spec.toolset.choice)
-            admission.count_inexact(inexact, Relaxed.RELAXED)
-            admission.count_inexact(inexact, Relaxed.UNTIMED)
+            if _put(wanted, text, admission.isolated(settled, inexact)):
+                admission.count_inexact(inexact)
             structured_outputs_config = _READS_OUR_TAG
         original(self, model_config, structured_outputs_config, tokenizer)
 
@@ -65,52 +63,104 @@ def validate_structured_outputs(original: Callable[..., None]) -> Callable[..., 
 def rendered(original: Callable[..., Awaitable[Any]]) -> Callable[..., Any]:
     """Wrap what renders a request's prompt, to check the request right after.
 
-    vLLM validates a streamed request only once it has begun to answer with HTTP 200.
+    vLLM validates a streamed request only once it has begun to answer with HTTP 200. A body of
+    token ids comes here as well, with its options in a field of their own.
     """
 
     async def _rendered(self: Any, request: Any, *args: Any, **kwargs: Any) -> Any:
         request_context.begin(request)
-        request_context.completes(whether=isinstance(request, CompletionRequest))
-        admission.refuse_unread_spec(getattr(request, "vllm_xargs", None), self.model_config)
+        completes = isinstance(request, CompletionRequest)
+        request_context.completes(whether=completes)
+        params = getattr(request, "sampling_params", request)
+        extra = getattr(params, "extra_args" if params is not request else "vllm_xargs", None)
+        admission.refuse_unread_spec(extra, self.model_config)
         result = await original(self, request, *args, **kwargs)
-        own = getattr(request, "structured_outputs", None)
-        tag = own.structural_tag if own else None
-        if isinstance(tag, str):
-            await pacing.turn(len(tag))
-        text = carrier.from_structural_tag(tag)
-        if text is not None:
-            settled, spec = admission.admit(text, self.renderer.tokenizer)
-            admission.refuse_sampling(request, spec)
-            await pacing.turn(len(text))
-            with admission.answered():
-                inexact = await checks.check_async(spec)
-            settled = admission.isolated(settled, inexact)
-            _put(own, text, settled)
-            # A chat's dialog and its one prompt, or the prompts of a completion.
-            prompts = result[1] if isinstance(result, tuple) else result
-            for prompt in prompts:
-                await _refuse_beginning(self, request, spec, settled, _ids(prompt))
+        # A chat's dialog and its one prompt, or the prompts of a completion.
+        prompts = result[1] if isinstance(result, tuple) else result
+        await _check_rendered(self, request, params, [_ids(prompt) for prompt in prompts])
+        missing = required.unmet_in(request, self.model_config, is_completion=completes)
+        if missing is not None:
+            raise option_refusal("tools", missing)
         return result
 
     return _rendered
 
 
-async def _refuse_beginning(
-    renderer: Any, request: Any, spec: Spec, text: str, prompt_ids: Sequence[int] | None
+async def _check_rendered(
+    renderer: Any, request: Any, params: Any, prompts: Sequence[Sequence[int] | None]
 ) -> None:
-    """Refuse a turn that the engine could not start, as far as a prompt's ids are known."""
-    if prompt_ids is None:
+    """Check the spec of a request whose prompts are known, if it has one.
+
+    Args:
+        renderer: vLLM's.
+        request: the request, as its route takes it.
+        params: what has its sampling options.
+        prompts: the ids of each prompt, where they are known.
+
+    Raises:
+        VLLMValidationError: it cannot be enforced.
+        GracefulHTTPError: there is no room to check it now.
+
+    """
+    own = getattr(params, "structured_outputs", None)
+    tag = own.structural_tag if own else None
+    if isinstance(tag, str):
+        await pacing.turn(len(tag))
+    text = carrier.from_structural_tag(tag)
+    if text is None:
         return
-    begun = admission.refuse_prefix(renderer.renderer.tokenizer, spec, prompt_ids)
-    budget = None
-    if spec.resolve(settings.current().options()).finish_within_budget:
-        room = renderer.model_config.max_model_len - len(prompt_ids)
-        # The model's defaults may know of less.
-        budget = int(min(most_ids(request), room))
-    # Without room for a single id it is vLLM that refuses.
-    if begun or (budget is not None and budget > 0):
+    tokenizer = renderer.renderer.tokenizer
+    settled, spec = admission.admit(text, tokenizer)
+    admission.refuse_sampling(params, spec)
+    stops.refuse_ids_beside(params, spec, tokenizer)
+    await pacing.turn(len(text))
+    with admission.answered():
+        inexact = await checks.check_async(spec)
+    settled = admission.isolated(settled, inexact)
+    is_first = _put(own, text, settled)
+    for prompt_ids in prompts:
+        if prompt_ids is not None:
+            most = reply_lengths.allowed(request, renderer.model_config, len(prompt_ids))
+            reply_lengths.remember(request, most)
+            await _refuse_beginning(tokenizer, spec, settled, prompt_ids, most)
+    if is_first:
+        admission.count_inexact(inexact)
+
+
+async def _refuse_beginning(
+    tokenizer: Any, spec: Spec, text: str, prompt_ids: Sequence[int], most: float
+) -> None:
+    """Refuse a turn that the engine could not start; its schemas have been checked."""
+    asked = _beginning(tokenizer, spec, prompt_ids, most)
+    if asked is not None:
         with admission.answered():
-            await checks.begin_async(text, prompt_ids, begun, budget)
+            await checks.begin_async(text, prompt_ids, *asked)
+
+
+def _beginning(
+    tokenizer: Any, spec: Spec, prompt_ids: Sequence[int], most: float
+) -> tuple[int, int | None] | None:
+    """Refuse a prompt that has begun what is not allowed; say what else of a turn to try out.
+
+    Args:
+        tokenizer: the model's.
+        spec: what the request allows.
+        prompt_ids: its prompt.
+        most: how many ids its reply may have.
+
+    Returns:
+        How many ids of the prompt stand in the turn, and how many it may still have, None where
+        that does not matter. None where only an engine's failure could keep it from starting.
+
+    Raises:
+        VLLMValidationError: it has begun that.
+
+    """
+    begun = admission.refuse_prefix(tokenizer, spec, prompt_ids)
+    ends_in_time = spec.resolve(settings.current().options()).finish_within_budget
+    budget = int(most) if ends_in_time else None
+    # Without room for a single id it is vLLM that refuses.
+    return (begun, budget) if begun or (budget is not None and budget > 0) else None
 
 
 def add_request(original: Callable[..., Awaitable[Any]]) -> Callable[..., Any]:
@@ -124,10 +174,16 @@ def add_request(original: Callable[..., Awaitable[Any]]) -> Callable[..., Any]:
     ) -> Any:
         request_context.known_as(request_id)
         for text in _texts(params):
-            _, spec = admission.admit(text, getattr(self, "tokenizer", None))
+            tokenizer = getattr(self, "tokenizer", None)
+            settled, spec = admission.admit(text, tokenizer)
             await pacing.turn(len(text))
             with admission.answered():
-                admission.log_inexact(await checks.check_async(spec))
+                inexact = await checks.check_async(spec)
+            settled = admission.isolated(settled, inexact)
+            prompt_ids = _ids(prompt)
+            if prompt_ids is not None:
+                most = reply_lengths.left(self.model_config, len(prompt_ids), params.max_tokens)
+                await _refuse_beginning(tokenizer, spec, settled, prompt_ids, most)
         return await original(self, request_id, prompt, params, *args, **kwargs)
 
     return _add_request
@@ -158,24 +214,48 @@ def process_inputs(original: Callable[..., Any]) -> Callable[..., Any]:
             bans.ban(made.sampling_params, runtime.table_for(self.tokenizer))
             metrics.enforced(banned.toolset.choice)
         for text in _texts(made.sampling_params):
-            if made.resumable:
-                raise option_refusal(
-                    "structured_outputs",
-                    "a session of streamed input changes its prompt while it is generated for, "
-                    "and cannot be enforced: send whole requests",
-                )
-            spec = runtime.read(text)
-            stops.refuse_ids_beside(params, spec, self.tokenizer)
-            admission.refuse_prefix(self.tokenizer, spec, made.prompt_token_ids)
+            _refuse_start(self, params, made, text)
+        counted = _tag_of(made.sampling_params)
+        if counted is not None:  # the logits processor counts nothing
+            metrics.enforced(runtime.read(counted).toolset.choice)
         return made
 
     return _process_inputs
 
 
+def _refuse_start(processor: Any, params: Any, made: Any, text: str) -> None:
+    """Refuse a request to the engine whose turn could not start, or not be kept to its spec.
+
+    Args:
+        processor: vLLM's.
+        params: as they came; vLLM has added the model's own stop ids to those of `made`.
+        made: the request.
+        text: its spec.
+
+    """
+    if made.resumable:
+        raise option_refusal(
+            "structured_outputs",
+            "a session of streamed input changes its prompt while it is generated for, "
+            "and cannot be enforced: send whole requests",
+        )
+    spec, prompt_ids = runtime.read(text), made.prompt_token_ids
+    stops.refuse_ids_beside(params, spec, processor.tokenizer)
+    if prompt_ids is None:
+        return  # embeddings, which nobody can look into
+    most = reply_lengths.left(
+        processor.model_config, len(prompt_ids), made.sampling_params.max_tokens
+    )
+    asked = _beginning(processor.tokenizer, spec, prompt_ids, most)
+    if asked is not None:
+        # Known by now where the request came in on an event loop.
+        with admission.answered():
+            checks.begin(text, prompt_ids, *asked)
+
+
 def _needs_a_ban_alone(params: Any, vllm_config: Any, tokenizer: Any) -> Spec | None:
     """Give the spec of a request that may call nothing, where banning ids is the cheaper way."""
-    own = getattr(params, "structured_outputs", None)
-    text = carrier.from_structural_tag(own.structural_tag) if own else None
+    text = _tag_of(params)
     if text is None:
         return None
     _, spec = admission.admit(text, tokenizer)
@@ -185,18 +265,29 @@ def _needs_a_ban_alone(params: Any, vllm_config: Any, tokenizer: Any) -> Spec | 
     return spec
 
 
-def _put(own: Any, text: str, settled: str) -> None:
-    """Let the request carry what the server has settled; vLLM copies it from there."""
-    if settled != text:
-        own.structural_tag = carrier.structural_tag(settled)
+def _put(own: Any, text: str, settled: str) -> bool:
+    """Let the request carry what the server has settled; vLLM copies it from there.
+
+    Returns:
+        Whether this is where it was settled, which is at one door for each request.
+
+    """
+    if settled == text:
+        return False
+    own.structural_tag = carrier.structural_tag(settled)
+    return True
+
+
+def _tag_of(params: Any) -> str | None:
+    """Find the spec that sampling parameters carry as a structural tag."""
+    own = getattr(params, "structured_outputs", None)
+    return carrier.from_structural_tag(own.structural_tag) if own else None
 
 
 def _texts(params: Any) -> list[str]:
     """Find the specs that sampling parameters carry, on either way."""
-    own = getattr(params, "structured_outputs", None)
-    text = carrier.from_structural_tag(own.structural_tag) if own else None
     other = carrier.from_extra(getattr(params, "extra_args", None))
-    return [found for found in (text, other) if found is not None]
+    return [found for found in (_tag_of(params), other) if found is not None]
 
 
 def _ids(prompt: Any) -> Sequence[int] | None:

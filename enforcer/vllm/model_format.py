@@ -1,7 +1,8 @@
 """Whether the parser that a server was started with is of its model's format.
 
 Owns: asking so before an engine is started, so that the answer does not wait for the weights, and
-saying it with the flag that is wrong. Must not know: what a format is, how a server is started.
+saying it with the flag that is wrong; that the operator's documents are read then, too. Must not
+know: what a format is, how a server is started.
 
 vLLM's own order is the other way round: an API server picks its parser once the engine has loaded
 the model. But the tokenizer, which is all that it takes to tell, is there before.
@@ -23,6 +24,7 @@ def input_processor(original: Callable[..., None]) -> Callable[..., None]:
     """Wrap `InputProcessor.__init__`: an API server has its tokenizer then, and no engine yet."""
 
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807 - its name
+        runtime.documents()
         original(self, *args, **kwargs)
         demand(self.tokenizer)
 

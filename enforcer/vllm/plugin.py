@@ -92,6 +92,7 @@ def _patch() -> None:
     from vllm.entrypoints.anthropic.serving import AnthropicServingMessages
     from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
     from vllm.entrypoints.openai.completion.protocol import CompletionRequest
+    from vllm.entrypoints.openai.responses.streaming_events import SimpleStreamingEventProcessor
     from vllm.parser.abstract_parser import DelegatingParser
     from vllm.parser.parser_manager import ParserManager
     from vllm.renderers.kimi_k3 import KimiK3Renderer
@@ -106,6 +107,7 @@ def _patch() -> None:
     from enforcer.vllm import (
         backend,
         client_paths,
+        cut_calls,
         frontend,
         kimi_k3,
         log_filters,
@@ -156,6 +158,7 @@ def _patch() -> None:
         lambda original: frontend.rendered(requests.preprocess_chat(original, tool_parser.ours)),
     )
     _wrap(OnlineRenderer, "preprocess_completion", frontend.rendered)
+    _wrap(SimpleStreamingEventProcessor, "__init__", cut_calls.initialised)
     _wrap(KimiK3Renderer, "_apply_chat_template", kimi_k3.apply_chat_template)
     _wrap(multiprocess.MultiProcessCollector, "__init__", metrics.collecting)
     if settings.current().scores_raw():

@@ -12,10 +12,8 @@ import json
 from collections.abc import Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from math import inf
 from typing import TYPE_CHECKING, Any
 
-from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionToolsParam
 from vllm.entrypoints.openai.responses.protocol import ResponsesRequest
 from vllm.exceptions import VLLMValidationError
 from vllm.tool_parsers.utils import get_function_tools
@@ -26,6 +24,7 @@ from enforcer.request.tools import is_same
 from enforcer.vllm import (
     call_ids,
     client_paths,
+    dialog_tools,
     kimi_k3,
     log_filters,
     metrics,
@@ -113,8 +112,9 @@ def preprocess_chat(original: Callable[..., Any], ours: Callable[[Any, Any], Any
         if parser is not None:
             kwargs["parser"] = parser
             try:
-                dialog = [_materialised(message) for message in messages]
-                _dialog.set(_Dialog(history.count_calls(dialog), _declared_within(dialog)))
+                dialog = [dialog_tools.materialised(message) for message in messages]
+                within = dialog_tools.declared(request, dialog)
+                _dialog.set(_Dialog(history.count_calls(dialog), within))
                 dialect = runtime.dialect_for(self.renderer.tokenizer)
                 messages = kimi_k3.kept(self.renderer, call_ids.normalise(dialog, dialect))
             except RequestError as error:
@@ -124,47 +124,9 @@ def preprocess_chat(original: Callable[..., Any], ours: Callable[[Any, Any], Any
     return _preprocess_chat
 
 
-def _declared_within(dialog: list[Any]) -> tuple[Shown, ...]:
-    """Gather the tools that Kimi's API lets system messages declare (`messages[].tools`)."""
-    return tuple(
-        Shown(tool, f"$.messages[{at}].tools[{n}]")
-        for at, message in enumerate(dialog)
-        if isinstance(message, Mapping) and message.get("role") in ("system", "developer")
-        for n, tool in enumerate(message.get("tools") or ())
-    )
-
-
 def adopt_dialog_tools(request: Any) -> None:
-    """Add the dialog's own tools to the request's, in place, once the prompt is rendered.
-
-    vLLM takes a request without `tools` for one that makes no calls.
-    """
-    within = _dialog.get().tools
-    if not within:
-        return
-    try:
-        added = [ChatCompletionToolsParam.model_validate(one.tool) for one in within]
-    except ValueError as error:
-        raise VLLMValidationError(f"tools in a message are malformed: {error}") from error
-    if not request.tools and "tool_choice" not in request.model_fields_set:
-        request.tool_choice = "auto"
-    request.tools = [*(request.tools or ()), *added]
-
-
-def _materialised(message: Any) -> Any:
-    """Copy a message; pydantic reads some lists into iterators that run once."""
-    if hasattr(message, "model_dump"):
-        message = message.model_dump(exclude_none=True)
-    if not isinstance(message, Mapping):
-        return message
-    listed = {
-        key: list(value)
-        for key in ("tool_calls", "tools")
-        if (value := message.get(key)) and not isinstance(value, str | bytes | Mapping)
-    }
-    if isinstance(message, dict):
-        message.update(listed)  # whoever reads the request's own message next
-    return {**message, **listed}
+    """Add the dialog's own tools to the request's, in place, once the prompt is rendered."""
+    dialog_tools.adopt(request, _dialog.get().tools)
 
 
 def write_spec(request: Any) -> str | None:
@@ -332,7 +294,17 @@ def _nested_choice(choice: Any) -> Any:
 
 
 def callable_tools(request: Any) -> dict[str, Mapping[str, Any] | None]:
-    """Give the parameters, as declared, of each tool that a reply to a request may call."""
+    """Give the parameters, as declared, of each tool that a reply to a request may call.
+
+    Raises:
+        VLLMValidationError: a message declares what is no tool, in a request that comes with its
+            reply.
+
+    """
+    try:
+        request = dialog_tools.prepared(request)
+    except RequestError as error:
+        raise refusal(error) from error
     if request.tool_choice == "none":
         return {}
     listed = get_function_tools(request.tools or ())
@@ -359,10 +331,3 @@ def demands_call(request: Any) -> bool:
     if isinstance(choice, Mapping) and choice.get("type") == "allowed_tools":
         choice = choice.get("mode")
     return choice not in (None, "auto", "none")
-
-
-def most_ids(request: Any) -> float:
-    """Return how many ids a reply to a request may have at most, as far as the request says."""
-    names = ("max_completion_tokens", "max_tokens", "max_output_tokens")
-    said = vars(request)  # not by attribute: vLLM warns of a deprecated field at each look
-    return next((said[name] for name in names if said.get(name) is not None), inf)

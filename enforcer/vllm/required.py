@@ -3,7 +3,7 @@
 Owns: which requests these are, and which of them the operator excepts. Must not know: how
 requests are enforced. Runs in the engine process, behind which no front end can hide: not a
 foreign one, not gRPC, not a route that takes token ids. vLLM's own asks beforehand, so that its
-clients get a 400.
+clients get a 400, and before a streamed reply begins.
 """
 
 from __future__ import annotations
@@ -71,19 +71,41 @@ def unmet(request: Any, vllm_config: Any, *, is_completion: bool) -> str | None:
         is_completion: whether it is a raw completion, as far as whoever asks can tell.
 
     """
+    params = request.sampling_params
+    return _unmet(params, vllm_config.model_config, is_completion=is_completion)
+
+
+def unmet_in(body: Any, model_config: Any, *, is_completion: bool) -> str | None:
+    """Say the same of a request whose prompt has been rendered, and is no engine's yet.
+
+    Args:
+        body: the request, as its route takes it.
+        model_config: vLLM's.
+        is_completion: whether it is a raw completion.
+
+    Raises:
+        ValueError: vLLM takes no such options, and would say so next.
+
+    """
+    if not settings.current().requires():
+        return None
+    params = getattr(body, "sampling_params", None)
+    if params is None and hasattr(body, "to_sampling_params"):
+        params = body.to_sampling_params(1, {})  # else nothing is generated of it
+    return _unmet(params, model_config, is_completion=is_completion)
+
+
+def _unmet(params: Any, model_config: Any, *, is_completion: bool) -> str | None:
     chosen = settings.current()
-    if not chosen.requires():
+    if not chosen.requires() or params is None:  # without parameters nothing is generated
         return None
     excepted = chosen.excepted()
     if is_completion and RequestKind.COMPLETIONS.value in excepted:
         return None
-    return _unmet(request, excepted, vllm_config.model_config.logits_processors)
+    return _lacking(params, excepted, model_config.logits_processors)
 
 
-def _unmet(request: Any, excepted: frozenset[str], loaded: object) -> str | None:
-    params = request.sampling_params
-    if params is None:
-        return None  # nothing is generated
+def _lacking(params: Any, excepted: frozenset[str], loaded: object) -> str | None:
     if carrier.from_extra(params.extra_args) is not None and reads_extra(loaded):
         return None
     own = params.structured_outputs

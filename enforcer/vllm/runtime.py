@@ -148,10 +148,13 @@ def documents() -> Documents:
     """Give the schemas that those of requests may refer to, as the operator provides them.
 
     Raises:
-        ConfigurationError: a file is none of its kind.
+        ConfigurationError: a file is not there, or none of its kind.
 
     """
-    return read_documents(settings.current().sources())
+    try:
+        return read_documents(settings.current().sources())
+    except ConfigurationError as error:
+        raise ConfigurationError(f"{settings.PREFIX}DOCUMENTS: {error}") from error
 
 
 def bundle(schema: str) -> str:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, fields
 from functools import cache
 from typing import TYPE_CHECKING, TypeVar
 
+from enforcer import engines
 from enforcer.errors import ConfigurationError, brief
 from enforcer.request.options import Options
 from enforcer.schema import Conventions, Formats, Integers, Limits, OnUnsupported
@@ -147,6 +148,15 @@ class Settings:
         """
         return self._number("cache_mib") << 20
 
+    def argument_engine(self) -> str:
+        """Name the argument engine.
+
+        Raises:
+            ConfigurationError: there is none of that name.
+
+        """
+        return self._one_of("engine", {name: name for name in engines.ENGINES})
+
     def requires(self) -> bool:
         """Tell whether the engine refuses what nothing enforces.
 
@@ -263,7 +273,12 @@ def read(environment: Mapping[str, str]) -> Settings:
     settings.allowed()
     settings.cache_bytes()
     settings.scores_raw()
-    settings.excepted()
+    settings.argument_engine()
+    if settings.excepted() and not settings.requires():
+        raise ConfigurationError(
+            f"{PREFIX}REQUIRE_EXCEPT says what {PREFIX}REQUIRE=on serves all the same, and that is "
+            "off: switch it on, or leave the exceptions out"
+        )
     if settings.requires() and "off" in settings.allowed():
         raise ConfigurationError(
             f"{PREFIX}REQUIRE=on refuses what nothing enforces, and {PREFIX}ALLOW_CLIENT lets any "

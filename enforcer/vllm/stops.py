@@ -99,7 +99,9 @@ def _refuse_inside(token_ids: Sequence[int] | None, table: Table) -> None:
     # What stands in no call, nor a section of calls, before its end.
     cuts = marker_roles.tokens(table, marker_roles.inside_calls(table)).union(table.layout.ids)
     harmless = table.vocabulary.control_ids - cuts
-    inside = [token for token in token_ids if token not in harmless]
+    # What is no id of the model's stands nowhere, and is vLLM's to judge.
+    size = table.vocabulary.size
+    inside = [token for token in token_ids if 0 <= token < size and token not in harmless]
     if inside:
         raise option_refusal(
             "stop_token_ids",

@@ -28,10 +28,13 @@ from enforcer.turn.parser import Happening, Parser
 from enforcer.vllm import (
     call_ids,
     client_paths,
+    cut_calls,
+    dialog_tools,
     metrics,
     model_format,
     names,
     parser_choice,
+    reply_lengths,
     reply_parsers,
     request_context,
     requests,
@@ -131,15 +134,12 @@ class EnforcedParser(VllmParser):  # type: ignore[misc]
         self._clip, self._length = None, 0
         events = self._read(parser, model_output_token_ids, request, model_output, last=True)
         self._thinking.is_read(parser, model_output_token_ids)
-        # Right after: vLLM may report `length` there, under which no client expects a call.
-        cut_off = parser.in_calls or (
-            not parser.ended and len(model_output_token_ids) >= requests.most_ids(request)
-        )
+        cut_off = _is_cut_off(parser, len(model_output_token_ids), request)
         calls = [] if cut_off else _completed(events, self._table.dialect.ids)
         if not calls:
             requests.own_up(request)
         if self._parser is None:  # else its deltas have been counted
-            self._count(parser, _how_many(events, Happening.CALL), len(calls))
+            self._count(parser, request, _how_many(events, Happening.CALL), len(calls))
         return _join(events, Happening.REASONING), _join(events, Happening.CONTENT), calls
 
     def parse_delta(
@@ -163,7 +163,8 @@ class EnforcedParser(VllmParser):  # type: ignore[misc]
         calls = self._delta_calls(events)
         self._completed += _how_many(events, Happening.CALL_END)
         if finished:
-            self._count(self._parser, self._calls, self._completed)
+            cut_calls.tell(is_cut=_is_cut_off(self._parser, self._parser.read, request))
+            self._count(self._parser, request, self._calls, self._completed)
         if not (reasoning or content or calls):
             return None
         return DeltaMessage(reasoning=reasoning, content=content, tool_calls=calls)
@@ -206,18 +207,27 @@ class EnforcedParser(VllmParser):  # type: ignore[misc]
                 )
         return deltas
 
-    def _count(self, parser: Parser, begun: int, completed: int) -> None:
+    def _count(self, parser: Parser, request: Any, begun: int, completed: int) -> None:
         metrics.calls(Outcome.COMPLETED, completed)
         metrics.calls(Outcome.CUT_OFF, begun - completed)
-        metrics.calls(Outcome.DROPPED, parser.dropped)
         if self._demanded and not begun and not parser.dropped:
             metrics.calls(Outcome.NOT_BEGUN, 1)
-        if parser.dropped:
+        # Ids that a client has sent to be read say nothing of what is enforced here.
+        if parser.dropped and dialog_tools.is_prepared(request):
+            metrics.calls(Outcome.DROPPED, parser.dropped)
             metrics.log_dropped(**request_context.told_of_call(parser.dropped_name))
 
     def count_reasoning_tokens(self, token_ids: Sequence[int]) -> int:
         """Count the ids inside a think, for vLLM's usage statistics."""
         return self._thinking.count(token_ids)
+
+
+def _is_cut_off(parser: Parser, length: int, request: Any) -> bool:
+    """Tell whether a reply was cut off inside its calls, or right after them.
+
+    Right after: vLLM may report `length` there, under which no client expects a call.
+    """
+    return parser.in_calls or (not parser.ended and length >= reply_lengths.most(request))
 
 
 def _join(events: list[Event], what: Happening) -> str | None:

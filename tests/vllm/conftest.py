@@ -63,7 +63,10 @@ def random_server(
 def tiny_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """Serve the tiny model beyond the positions that it has learnt, as agents' tools need them."""
     log = tmp_path_factory.mktemp("log") / "tiny.log"
-    flags = ("--max-model-len", "16384", "--hf-overrides", '{"max_position_embeddings": 16384}')
+    flags = (
+        *("--max-model-len", "16384", "--hf-overrides", '{"max_position_embeddings": 16384}'),
+        "--enable-scale-out",  # the routes that take token ids
+    )
     setting = replace(ENFORCED, flags=(*ENFORCED.flags, *flags))
     with serving(TINY, setting, log, ENFORCER_ALLOW_CLIENT="finish") as server:
         yield server

@@ -46,7 +46,7 @@ def take_in(tokenizer: Any) -> Callable[..., SamplingParams]:
         params = SamplingParams(
             structured_outputs=StructuredOutputsParams(structural_tag=tag), **more
         )
-        model = SimpleNamespace(logits_processors=None)
+        model = SimpleNamespace(logits_processors=None, max_model_len=640)
         config = SimpleNamespace(use_v2_model_runner=v2, model_config=model)
         processor = SimpleNamespace(vllm_config=config, model_config=model, tokenizer=tokenizer)
 

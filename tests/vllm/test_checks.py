@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections import deque
+from collections import Counter, deque
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,8 +15,10 @@ from enforcer.cache import Cache
 from enforcer.checking.verdict import Verdict
 from enforcer.errors import (
     Busy,
+    IllegalPrefix,
     InvalidSchema,
     Problem,
+    RequestError,
     SchemaError,
     SchemaLimit,
     UnsatisfiableSchema,
@@ -25,7 +27,8 @@ from enforcer.errors import (
 from enforcer.request import spec as specs
 from enforcer.request import spec_text
 from enforcer.request.options import Options
-from enforcer.vllm import checks, request_context, runtime, settings
+from enforcer.vllm import checks, metrics, request_context, runtime, settings
+from enforcer.vllm.families import Checked
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,7 +43,7 @@ PLAIN = {"type": "object", "properties": {"a": {"type": "string"}}, "required": 
 class Fake:
     """A pool of workers that answers as it is told, and says what it was asked."""
 
-    def __init__(self, error: Busy | SchemaError | None = None, seconds: float = 0.0) -> None:
+    def __init__(self, error: Busy | RequestError | None = None, seconds: float = 0.0) -> None:
         self.asked: list[Any] = []
         self.error = error
         self.seconds = seconds
@@ -180,6 +183,25 @@ def test_what_held_others_up_has_a_line_once(
     ]
 
 
+def test_of_many_who_wait_for_one_check_one_tells_of_it(
+    workers: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    chosen = settings.read({"ENFORCER_ON_UNSUPPORTED": "isolate"})
+    counted: Counter[Checked] = Counter()
+    monkeypatch.setattr(settings, "current", lambda: chosen)
+    monkeypatch.setattr(metrics, "checked", lambda how: counted.update([how]))
+    cannot = UnsupportedSchema((Problem("$.properties.a", "pattern", "cannot"),))
+    workers(Fake(cannot, seconds=0.26))
+
+    async def all_at_once() -> list[Any]:
+        return await asyncio.gather(*(checks.check_async(spec(pattern(1))) for _ in range(5)))
+
+    found = asyncio.run(all_at_once())
+    assert sorted(one.is_new for (one,) in found) == [False] * 4 + [True]
+    assert sum("slow check" in each.getMessage() for each in caplog.records) == 1
+    assert counted == {Checked.REFUSED: 1, Checked.KEPT: 4}
+
+
 def test_where_tools_are_isolated_none_is_told_to_come_again_for_its_own_schemas(
     run: Callable[..., Any], workers: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -213,6 +235,23 @@ def test_what_is_isolated_says_which_error_it_would_be(
         ("tool_1", kind.__name__, True),
         ("tool_1", kind.__name__, False),
     ]
+
+
+def test_a_beginning_that_was_tried_out_is_remembered_for_every_door(
+    workers: Callable[..., Any],
+) -> None:
+    fake = workers(Fake())
+    asked = ("a spec", [1, 2, 3], 1, 9)
+    asyncio.run(checks.begin_async(*asked))
+    checks.begin(*asked)
+    assert len(fake.asked) == 1
+    fake.error = IllegalPrefix("$.prompt_token_ids[2]", "no")
+    for _ in range(2):
+        with pytest.raises(IllegalPrefix):
+            checks.begin("a spec", [1, 2, 4], 1, 9)
+    with pytest.raises(IllegalPrefix):
+        asyncio.run(checks.begin_async("a spec", [1, 2, 4], 1, 9))
+    assert len(fake.asked) == 2
 
 
 def test_no_room_is_not_remembered(run: Callable[..., Any], workers: Callable[..., Any]) -> None:

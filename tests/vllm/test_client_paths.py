@@ -19,7 +19,7 @@ from bench.demo.servers import MODEL_NAME
 from enforcer.errors import IllegalPrefix, RequestError
 from enforcer.request import history, spec_text
 from enforcer.request.carrier import Route, extra_body
-from enforcer.vllm import checks, client_paths, requests
+from enforcer.vllm import checks, client_paths, dialog_tools, requests
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -190,7 +190,7 @@ def test_a_prompt_that_the_client_did_not_write_is_its_dialog(
 
 def test_tools_that_a_message_declares_are_named_where_they_stand() -> None:
     dialog = [{"role": "user", "content": "Hi."}, {"role": "system", "tools": [CHAT, BAD_CHAT]}]
-    within = requests._declared_within(dialog)
+    within = dialog_tools.declared(_chat(), dialog)
     token = requests._dialog.set(requests._Dialog(history.count_calls(dialog), within))
     try:
         request = _chat(tools=[CHAT | {"function": {"name": "own"}}])

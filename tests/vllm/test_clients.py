@@ -20,7 +20,7 @@ from vllm.entrypoints.openai.responses.protocol import ResponsesRequest
 from bench.demo.servers import MODEL_NAME
 from enforcer.request import spec_text
 from enforcer.turn import dialects
-from enforcer.vllm import call_ids, checks, requests
+from enforcer.vllm import call_ids, checks, dialog_tools, requests
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -132,7 +132,8 @@ def test_what_a_search_for_tools_found_belongs_to_its_call() -> None:
     recorded: Any = OF_AGENTS[0].values[0]
     body = recorded["body"] | _search(recorded["body"]["tools"])
     dialog = [
-        requests._materialised(message) for message in _request(recorded | {"body": body}).messages
+        dialog_tools.materialised(message)
+        for message in _request(recorded | {"body": body}).messages
     ]
     normal = call_ids.normalise(dialog, dialects.load("kimi_k2"))
     ids = [one["tool_call_id"] for one in normal if one["role"] == "tool"]

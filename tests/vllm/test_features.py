@@ -216,6 +216,24 @@ def test_a_call_that_max_tokens_cuts_off_is_none(tiny_server: Server) -> None:
         assert not choice["message"].get("tool_calls")
 
 
+def test_a_call_that_the_end_of_a_stream_cuts_is_incomplete(tiny_server: Server) -> None:
+    """On /v1/responses, whose last event has what a reply that does not stream has."""
+    flat = [{"type": "function", **tool["function"]} for tool in TOOLS]
+    body = {"input": ASK, "tools": flat, "tool_choice": "required", "max_output_tokens": 20}
+    whole_reply = _post(tiny_server, body, "/v1/responses").json()
+    assert (whole_reply["status"], whole_reply["output"]) == ("incomplete", [])
+    streamed = _post(tiny_server, body | {"stream": True}, "/v1/responses").text
+    events = [json.loads(line[6:]) for line in streamed.splitlines() if line.startswith("data: {")]
+    kinds = [event["type"] for event in events]
+    assert "response.function_call_arguments.delta" in kinds
+    assert "response.function_call_arguments.done" not in kinds
+    (item,) = [e["item"] for e in events if e["type"] == "response.output_item.done"]
+    assert (item["type"], item["status"]) == ("function_call", "incomplete")
+    last = events[-1]["response"]
+    assert (last["status"], last["output"]) == ("incomplete", [])
+    assert [e["sequence_number"] for e in events] == list(range(len(events)))
+
+
 def test_a_schema_that_the_engine_would_give_up_on_is_refused_and_costs_only_itself(
     random_server: Server,
 ) -> None:

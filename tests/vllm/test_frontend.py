@@ -14,7 +14,9 @@ import pytest
 pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
 
 from vllm import SamplingParams
+from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
 from vllm.entrypoints.openai.completion.protocol import CompletionRequest
+from vllm.entrypoints.scale_out.token_in_token_out.protocol import GenerateRequest
 from vllm.exceptions import GracefulHTTPError, VLLMValidationError
 from vllm.sampling_params import StructuredOutputsParams
 
@@ -23,12 +25,14 @@ from enforcer.errors import Busy
 from enforcer.request import carrier, spec_text
 from enforcer.request import spec as specs
 from enforcer.request.options import Options
+from enforcer.request.tools import ToolChoice
 from enforcer.schema.bundling import Documents
 from enforcer.vllm import (
     checks,
     frontend,
     metrics,
     names,
+    reply_lengths,
     request_context,
     requests,
     runtime,
@@ -40,12 +44,15 @@ from tests import vocabularies
 from tests.stock_tags import python_tag
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from enforcer.request.spec import Spec
 
 
 VOCABULARY = vocabularies.small()
 TABLE = enforcer.Enforcer(VOCABULARY).table
 TOOL = {"type": "function", "function": {"name": "get", "parameters": {"type": "object"}}}
+WRONG = {"type": "function", "function": {"name": "late", "parameters": {"type": "float"}}}
 OPENING = "<|im_user|>user<|im_middle|>Hi<|im_end|><|im_assistant|>assistant<|im_middle|>"
 BEGUN = OPENING + "<|tool_calls_section_begin|><|tool_call_begin|>functions.get:0"
 
@@ -99,25 +106,19 @@ def test_a_clients_spec_is_given_what_the_server_has_settled(
 
 def test_a_refusals_line_names_the_request_and_the_tool(caplog: pytest.LogCaptureFixture) -> None:
     """By each door: where only the client has named it, and where vLLM has."""
-    wrong = {"type": "function", "function": {"name": "late", "parameters": {"type": "float"}}}
-    body = SimpleNamespace(
-        request_id="order-7",
-        model_fields_set={"request_id"},
-        vllm_xargs=None,
-        structured_outputs=StructuredOutputsParams(structural_tag=carried([TOOL, wrong])),
-    )
+    body = completion(carried([TOOL, WRONG]), request_id="order-7")
 
     async def render(*_: object) -> list[Any]:
         return []
 
-    server = SimpleNamespace(model_config=None, renderer=SimpleNamespace(tokenizer=None))
+    server = SimpleNamespace(model_config=Model(), renderer=SimpleNamespace(tokenizer=None))
     with pytest.raises(VLLMValidationError):
         asyncio.run(frontend.rendered(render)(server, body))
 
     async def add(*_: object) -> None: ...
 
     async def late() -> None:
-        params = SimpleNamespace(structured_outputs=body.structured_outputs, extra_args=None)
+        params = SamplingParams(structured_outputs=body.structured_outputs)
         await frontend.add_request(add)(SimpleNamespace(), "cmpl-8", None, params)
 
     with pytest.raises(VLLMValidationError):
@@ -226,13 +227,27 @@ def test_no_room_for_a_check_is_a_503(
     assert request_context.when_to_come() == [(b"retry-after", b"1")]
 
 
+class Model:
+    """As much of vLLM's configuration of a model as the wrappers see."""
+
+    max_model_len = 4096
+    generation_config = "auto"
+
+    def __init__(self, *logits_processors: str, **overridden: int) -> None:
+        self.logits_processors = list(logits_processors)
+        self.override_generation_config = overridden
+
+    def get_diff_sampling_param(self) -> dict[str, int]:
+        return {}
+
+
 class Processor:
     """As much of vLLM's input processor as the wrapper sees."""
 
     tokenizer = None
 
     def __init__(self, *logits_processors: str) -> None:
-        self.model_config = SimpleNamespace(logits_processors=list(logits_processors))
+        self.model_config = Model(*logits_processors)
         self.vllm_config = SimpleNamespace(
             use_v2_model_runner=False, model_config=self.model_config
         )
@@ -366,7 +381,7 @@ def test_a_completion_is_excepted_by_its_route_and_not_by_an_id_that_a_client_ha
 
     async def prepare(body: Any) -> None:
         body.vllm_xargs = None
-        server = SimpleNamespace(model_config=None, renderer=SimpleNamespace(tokenizer=None))
+        server = SimpleNamespace(model_config=Model(), renderer=SimpleNamespace(tokenizer=None))
         await frontend.rendered(original)(server, body)
 
     async def route(scope: Any, _receive: object, _send: object) -> None:
@@ -408,7 +423,9 @@ def test_requests_that_come_in_on_the_event_loop_are_checked_without_blocking_it
 
 
 def rendering(
-    request: SimpleNamespace, prompts: list[dict[str, Any]] | tuple[list[str], list[dict[str, Any]]]
+    request: Any,
+    prompts: list[dict[str, Any]] | tuple[list[str], list[dict[str, Any]]],
+    model: Model | None = None,
 ) -> list[dict[str, Any]]:
     async def original(
         *_: object,
@@ -416,15 +433,16 @@ def rendering(
         return prompts
 
     own = SimpleNamespace(
-        model_config=SimpleNamespace(logits_processors=None),
+        model_config=model or Model(),
         renderer=SimpleNamespace(tokenizer=None),
     )
     return asyncio.run(frontend.rendered(original)(own, request))
 
 
-def completion(tag: str) -> SimpleNamespace:
-    own = StructuredOutputsParams(structural_tag=tag)
-    return SimpleNamespace(structured_outputs=own, vllm_xargs=None)
+def completion(tag: str, **more: Any) -> CompletionRequest:
+    return CompletionRequest(
+        prompt="Hi", structured_outputs=StructuredOutputsParams(structural_tag=tag), **more
+    )
 
 
 def test_every_prompt_of_a_completion_is_looked_at() -> None:
@@ -436,6 +454,138 @@ def test_every_prompt_of_a_completion_is_looked_at() -> None:
         rendering(completion(carried(())), [good, bad])
     with pytest.raises(VLLMValidationError, match="IllegalPrefix"):
         rendering(completion(carried(())), (["dialog"], [bad]))
+
+
+def test_what_streams_is_refused_before_its_reply_begins(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where only the engine's side was asked, it had been answered with HTTP 200."""
+    prompts = [{"prompt_token_ids": ids(OPENING)}]
+    with pytest.raises(VLLMValidationError, match="half a call"):
+        rendering(completion(carried(), stop_token_ids=[5], stream=True), prompts)
+    rendering(CompletionRequest(prompt="Hi", stream=True), prompts)
+    use(monkeypatch, require="on")
+    with pytest.raises(VLLMValidationError, match="enforced requests only"):
+        rendering(CompletionRequest(prompt="Hi", stream=True), prompts)
+    rendering(completion(carried(), stream=True), prompts)
+
+
+def test_a_request_is_counted_once_and_only_if_nothing_refuses_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    counted: list[Any] = []
+    monkeypatch.setattr(metrics, "enforced", counted.append)
+    monkeypatch.setattr(metrics, "relaxed", lambda how, _: counted.append(how.value))
+    use(monkeypatch, on_unsupported="isolate")
+    request = completion(carried([TOOL, WRONG]), max_tokens=9)
+    prompts = [{"prompt_token_ids": ids(OPENING)}] * 3
+    rendering(request, prompts)
+    params = request.to_sampling_params(9, {})
+    for each in prompts:
+        Processor().process(each["prompt_token_ids"], validated(params))
+    assert counted == ["isolated", *[ToolChoice.AUTO] * 3]
+    del counted[:]
+    with pytest.raises(VLLMValidationError, match="IllegalPrefix"):
+        Processor().process(ids(BEGUN), validated(parameters(carried(()))))
+    assert counted == []
+
+
+def of_tokens(tag: str, **more: Any) -> GenerateRequest:
+    params = {"structured_outputs": {"structural_tag": tag}, **more}
+    return GenerateRequest.model_validate({"token_ids": ids(OPENING), "sampling_params": params})
+
+
+@pytest.mark.parametrize(
+    ("tag", "more", "text", "said"),
+    [
+        (carried(()), {}, BEGUN, "IllegalPrefix"),
+        (carried(), {"stop_token_ids": [5]}, OPENING, "half a call"),
+        (carried(), {"min_tokens": 2, "max_tokens": 9}, OPENING, "min_tokens"),
+        (carried([WRONG]), {}, OPENING, r"InvalidSchema.*parameters\.type"),
+    ],
+)
+def test_a_body_of_token_ids_is_refused_before_its_reply_begins(
+    tag: str, more: dict[str, Any], text: str, said: str
+) -> None:
+    """What streams has been answered with HTTP 200 by the time that an engine is asked."""
+    with pytest.raises(VLLMValidationError, match=said):
+        rendering(of_tokens(tag, **more), [{"prompt_token_ids": ids(text)}])
+
+
+def test_a_spec_that_nothing_would_read_is_refused_in_a_body_of_token_ids() -> None:
+    extra = enforcer.extra_body([TOOL], via=enforcer.Route.LOGITS_PROCESSOR)["vllm_xargs"]
+    body = {"token_ids": [5], "sampling_params": {"extra_args": extra}}
+    with pytest.raises(VLLMValidationError, match="would be ignored here"):
+        rendering(GenerateRequest.model_validate(body), [{"prompt_token_ids": [5]}])
+
+
+@pytest.fixture
+def tried_out(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
+    """Give the list of beginnings that somebody asks for."""
+    found: list[tuple[Any, ...]] = []
+
+    async def begin_async(*asked: Any) -> None:
+        found.append(asked)
+
+    use(monkeypatch, allow_client="finish")
+    monkeypatch.setattr(checks, "begin_async", begin_async)
+    monkeypatch.setattr(checks, "begin", lambda *asked: found.append(asked))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("make", "most", "model", "budget"),
+    [
+        (completion, {"max_tokens": 400}, Model(), 400),
+        (completion, {"max_tokens": 5_000}, Model(), 4096 - len(ids(OPENING))),
+        (completion, {"max_tokens": 400}, Model(max_new_tokens=25), 25),
+        (of_tokens, {"max_tokens": 400}, Model(max_new_tokens=25), 400),  # as vLLM has it
+        (of_tokens, {"max_tokens": None}, Model(max_new_tokens=25), 4096 - len(ids(OPENING))),
+        (of_tokens, {}, Model(max_new_tokens=25), 25),
+    ],
+)
+def test_a_turn_is_tried_out_with_the_ids_that_the_server_will_allow_it(
+    tried_out: list[tuple[Any, ...]],
+    make: Callable[..., Any],
+    most: dict[str, Any],
+    model: Model,
+    budget: int,
+) -> None:
+    rendering(
+        make(carried(finish_within_budget=True), **most),
+        [{"prompt_token_ids": ids(OPENING)}],
+        model,
+    )
+    assert [asked[3] for asked in tried_out] == [budget]
+
+
+def test_whoever_reads_a_reply_knows_how_many_ids_it_may_have() -> None:
+    """The model's length may end it, or what the operator allows, and not the client's number."""
+    room = 4096 - len(ids(OPENING))
+    for model, most in ((Model(), room), (Model(max_new_tokens=25), 25)):
+        own = StructuredOutputsParams(structural_tag=carried())
+        request = ChatCompletionRequest(model="m", messages=[], structured_outputs=own)
+        rendering(request, (["dialog"], [{"prompt_token_ids": ids(OPENING)}]), model)
+        assert reply_lengths.most(request) == most
+
+
+def test_a_turn_is_tried_out_once_whatever_doors_it_passes(
+    tried_out: list[tuple[Any, ...]],
+) -> None:
+    """The second time it is the same question, whose answer is remembered."""
+    prompt = {"prompt_token_ids": ids(OPENING)}
+    params = parameters(carried(finish_within_budget=True), max_tokens=5)
+    server = SimpleNamespace(model_config=Model(), tokenizer=None)
+
+    async def original(_: object, name: str, given: Any, params: Any) -> Any:
+        return Processor().process(given["prompt_token_ids"], validated(params), name=name)
+
+    asyncio.run(frontend.add_request(original)(server, "generate-tokens-1", prompt, params))
+    added, processed = tried_out
+    assert added == processed
+    assert added[3] == 5
+    # Offline, and where a prompt comes as text, nobody has asked before.
+    del tried_out[:]
+    Processor().process(ids(OPENING), params)
+    assert tried_out == [processed]
 
 
 def test_a_large_request_is_not_read_and_checked_in_one_go(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -469,7 +619,7 @@ def test_a_large_request_is_not_read_and_checked_in_one_go(monkeypatch: pytest.M
         beside.cancel()
 
     own = SimpleNamespace(
-        model_config=SimpleNamespace(logits_processors=None),
+        model_config=Model(),
         renderer=SimpleNamespace(tokenizer=None),
     )
     monkeypatch.setattr(checks, "check_async", check)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError
 from bench.demo.servers import Server, ServerFailedError, Setting
 from enforcer.errors import ConfigurationError, InvalidVocabulary
 from enforcer.turn.parser import Parser
-from enforcer.vllm import model_format, names, runtime
+from enforcer.vllm import model_format, names, runtime, settings
 from tests import dialect_cases
 from tests.vllm_servers import TINY
 
@@ -75,6 +76,19 @@ def test_what_is_read_is_kept_for_the_requests(
     assert Parser(table, []).feed([]) == []
     _processor(tokenizer)
     assert runtime.table_for(tokenizer) is table
+
+
+@pytest.mark.parametrize("parser", ["kimi_k2_enforced", "kimi_k2"])
+def test_documents_that_are_not_there_are_named_before_an_engine_is_started(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, parser: str
+) -> None:
+    monkeypatch.setenv(names.PARSER_VARIABLE, parser)
+    missing = str(tmp_path / "nope")
+    chosen = settings.read({"ENFORCER_DOCUMENTS": missing})
+    monkeypatch.setattr(settings, "current", lambda: chosen)
+    monkeypatch.setattr(runtime, "documents", cache(runtime.documents.__wrapped__))
+    with pytest.raises(ConfigurationError, match=f"^ENFORCER_DOCUMENTS: .*{missing}"):
+        _processor(None)
 
 
 def test_only_a_vocabulary_that_does_not_fit_is_laid_on_the_parser(

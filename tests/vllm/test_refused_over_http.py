@@ -124,3 +124,32 @@ def test_a_spec_that_would_be_ignored_over_http(tiny_server: Server, stream: boo
         answer = _post(tiny_server, path, stream=stream, **ask, **extra)
         assert answer.status_code == 400, answer.text
         assert "would be ignored here" in answer.text
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_body_of_token_ids_over_http(tiny_server: Server, stream: bool) -> None:
+    asked = {"model": MODEL_NAME, "messages": ASK}
+    ids = httpx.post(f"{tiny_server.url}/tokenize", json=asked, timeout=60).json()["tokens"]
+    own = enforcer.extra_body([TOOL], "required", finish_within_budget=True)["structured_outputs"]
+
+    def ask(**params: Any) -> Response:
+        params = {"structured_outputs": own, **params}
+        body = {"token_ids": ids, "sampling_params": params, "stream": stream}
+        return _post(tiny_server, "/inference/v1/generate", **body)
+
+    for answer, said in (
+        (ask(max_tokens=5), "BudgetTooSmall"),
+        (ask(max_tokens=60, stop_token_ids=[5]), "half a call"),
+    ):
+        assert answer.status_code == 400, answer.text
+        assert said in answer.text
+    assert ask(max_tokens=60).status_code == 200
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_completions_stop_ids_over_http(tiny_server: Server, stream: bool) -> None:
+    own = enforcer.extra_body([TOOL])["structured_outputs"]
+    more: dict[str, Any] = {"structured_outputs": own, "stop_token_ids": [5], "stream": stream}
+    answer = _post(tiny_server, "/v1/completions", prompt="Hi", **more)
+    assert answer.status_code == 400, answer.text
+    assert "half a call" in answer.text

@@ -8,6 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from vllm import SamplingParams
+from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
+from vllm.entrypoints.openai.completion.protocol import CompletionRequest
+from vllm.entrypoints.openai.responses.protocol import ResponsesRequest
+from vllm.entrypoints.scale_out.token_in_token_out.protocol import GenerateRequest
 from vllm.exceptions import VLLMValidationError
 from vllm.sampling_params import StructuredOutputsParams
 
@@ -105,6 +109,44 @@ def test_a_tag_that_leaves_arguments_free_is_refused_with_their_tool(
         take_in(params)
     requiring(ENFORCER_REQUIRE_EXCEPT="structured")
     take_in(params)
+
+
+CHAT: dict[str, Any] = {"model": "m", "messages": [{"role": "user", "content": "Hi"}]}
+SPEC = carrier.extra_body(TOOLS)["structured_outputs"]
+MODEL = SimpleNamespace(logits_processors=None)
+
+
+@pytest.mark.parametrize(
+    ("body", "lacks"),
+    [
+        (CompletionRequest(prompt="Hi"), True),
+        (CompletionRequest(prompt="Hi", structured_outputs={"regex": "a+"}), True),
+        (CompletionRequest(prompt="Hi", response_format={"type": "json_object"}), True),
+        (CompletionRequest(prompt="Hi", structured_outputs=SPEC), False),
+        (ChatCompletionRequest(**CHAT), True),
+        (ChatCompletionRequest(**CHAT, structured_outputs=SPEC), False),
+        (ResponsesRequest(input="Hi"), True),
+        (ResponsesRequest(input="Hi", structured_outputs=SPEC), False),
+        (GenerateRequest(token_ids=[1], sampling_params=SamplingParams()), True),
+        (GenerateRequest(token_ids=[1], sampling_params=structured(**SPEC)), False),
+        (SimpleNamespace(model_fields_set=()), False),  # for embeddings, say, or to tokenize
+    ],
+)
+def test_a_body_is_looked_at_before_its_reply_begins(
+    requiring: Callable[..., None], body: Any, lacks: bool
+) -> None:
+    """As far as one can tell there: what the engine would refuse, and nothing else."""
+
+    def missing(*, is_completion: bool = False) -> str | None:
+        return required.unmet_in(body, MODEL, is_completion=is_completion)
+
+    assert missing() is None
+    requiring()
+    assert (missing() is not None) == lacks
+    assert (missing(is_completion=True) is not None) == lacks
+    requiring(ENFORCER_REQUIRE_EXCEPT="completions")
+    assert (missing() is not None) == lacks
+    assert missing(is_completion=True) is None
 
 
 def test_nobody_may_switch_off_what_is_required() -> None:

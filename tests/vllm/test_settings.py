@@ -61,6 +61,7 @@ def test_values_are_read() -> None:
 @pytest.mark.parametrize(
     ("name", "value"),
     [
+        ("ENFORCER_ENGINE", "nope"),
         ("ENFORCER_ON_UNSUPPORTED", "ignore"),
         ("ENFORCER_ALLOW_CLIENT", "everything"),
         ("ENFORCER_MAX_CALLS", "0"),
@@ -86,6 +87,14 @@ def test_a_wrong_value_names_its_variable(name: str, value: str) -> None:
     with pytest.raises(ConfigurationError, match=name) as raised:
         settings.read({name: value})
     assert f"{name} is {brief(value)}, but must be " in str(raised.value)
+
+
+def test_exceptions_from_what_is_off_do_nothing_and_are_an_error() -> None:
+    excepted = {"ENFORCER_REQUIRE_EXCEPT": "completions"}
+    for off in ({}, {"ENFORCER_REQUIRE": "off"}):
+        with pytest.raises(ConfigurationError, match="ENFORCER_REQUIRE_EXCEPT says"):
+            settings.read(excepted | off)
+    settings.read(excepted | {"ENFORCER_REQUIRE": "on"})
 
 
 @pytest.mark.parametrize("value", ["", " "])
@@ -139,7 +148,11 @@ def test_the_docs_list_every_setting_as_it_is() -> None:
 
 @pytest.mark.parametrize(
     ("name", "value", "word"),
-    [("ENFORCER_DIALECT", "kimi_k9", "kimi_k2"), ("ENFORCER_MAX_CALLS", "x", "ENFORCER_MAX_CALLS")],
+    [
+        ("ENFORCER_DIALECT", "kimi_k9", "kimi_k2"),
+        ("ENFORCER_MAX_CALLS", "x", "ENFORCER_MAX_CALLS"),
+        ("ENFORCER_ENGINE", "nope", "llguidance or xgrammar"),
+    ],
 )
 def test_a_server_does_not_start_with_wrong_settings(
     monkeypatch: pytest.MonkeyPatch, name: str, value: str, word: str

@@ -165,6 +165,17 @@ def test_stop_ids_that_cut_no_call_are_taken(tokenizer: TokenizersBackend, name:
     stops.refuse_ids(_request(tokenizer, name), runtime.table_for(tokenizer))
 
 
+def test_what_is_no_id_of_the_models_can_stand_in_no_call(tokenizer: TokenizersBackend) -> None:
+    """What becomes of it vLLM says."""
+    table = runtime.table_for(tokenizer)
+    request = _request(tokenizer)
+    request.stop_token_ids = [-1, table.vocabulary.size, 99_999_999]
+    stops.refuse_ids(request, table)
+    request.stop_token_ids = [-1, 5]
+    with pytest.raises(VLLMValidationError, match="has 5, which"):
+        stops.refuse_ids(request, table)
+
+
 def test_what_stands_in_calls_is_found_out_once_however_many_stop_ids(
     tokenizer: TokenizersBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -18,7 +18,16 @@ from vllm.parser import ParserManager
 import enforcer
 from enforcer.errors import ConfigurationError, InvalidVocabulary
 from enforcer.turn import dialects
-from enforcer.vllm import metrics, names, request_context, runtime, settings, startup
+from enforcer.vllm import (
+    dialog_tools,
+    metrics,
+    names,
+    reply_lengths,
+    request_context,
+    runtime,
+    settings,
+    startup,
+)
 from enforcer.vllm.families import Outcome
 from enforcer.vllm.tool_parser import EnforcedParser, compose_parser
 from tests import dialect_cases, vocabularies
@@ -84,6 +93,7 @@ def read(
 
     def _read(ids: list[int], known_as: str) -> list[str]:
         sent = ChatCompletionRequest(model="m", messages=[], tools=[TOOL], tool_choice="auto")
+        dialog_tools.adopt(sent, ())  # as it is prepared
         request_context.known_as(known_as)
         found: list[str] = request.param(new_parser(sent), sent, ids)
         return found
@@ -127,6 +137,35 @@ def test_a_reply_of_declared_calls_has_no_line(
 ) -> None:
     assert read(reply("functions.get:0", "functions.get:1")) == ["get", "get"]
     assert not caplog.records
+
+
+@pytest.mark.parametrize("reader", [parsed, streamed])
+def test_ids_that_came_to_be_read_say_nothing_of_what_is_enforced(
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    reader: Callable[..., list[str]],
+) -> None:
+    """By /derender anybody sends any ids, and must not fire the alert of undeclared calls."""
+    counted, request = count(monkeypatch), chat("auto")
+    ids = reply("functions.rm:0", "functions.get:1")
+    assert copy_context().run(reader, new_parser(request), request, ids) == ["get"]
+    assert counted[Outcome.COMPLETED] == 1
+    assert Outcome.DROPPED not in counted
+    assert not caplog.records
+
+
+@pytest.mark.parametrize("reader", [parsed, streamed])
+def test_a_reply_that_came_to_be_read_may_call_what_a_message_declares(
+    monkeypatch: pytest.MonkeyPatch, reader: Callable[..., list[str]]
+) -> None:
+    counted = count(monkeypatch)
+    says = [{"role": "system", "content": "x", "tools": [TOOL]}]
+    for more, found in (({}, ["get"]), ({"tool_choice": "none"}, [])):
+        request = ChatCompletionRequest(model="m", messages=says, **more)
+        ids = reply("functions.get:0")
+        assert copy_context().run(reader, new_parser(request), request, ids) == found
+        assert (request.tools, request.tool_choice) == (None, "none")
+    assert counted[Outcome.COMPLETED] == 1
 
 
 SENT = {"model": "m", "messages": [], "tools": [TOOL]}
@@ -196,6 +235,18 @@ def test_the_rest_of_a_call_that_the_prompt_has_begun_is_none_that_was_not_begun
     parser.set_prompt_token_ids([*vocabularies.write(VOCABULARY, HEADER), *BEGUN])
     assert parsed(parser, request, reply("functions.get:0")[len(BEGUN) :]) == []
     assert counted[Outcome.NOT_BEGUN] == 0
+
+
+def test_a_reply_that_the_models_length_ends_right_behind_its_calls_has_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """No call comes under `length`, whoever's number it is that ends the reply."""
+    counted, ids = count(monkeypatch), reply("functions.get:0")[:-1]
+    request = chat("auto")
+    assert copy_context().run(parsed, new_parser(request), request, ids) == ["get"]
+    reply_lengths.remember(request, len(ids))
+    assert copy_context().run(parsed, new_parser(request), request, ids) == []
+    assert counted == {Outcome.COMPLETED: 1, Outcome.CUT_OFF: 1}
 
 
 def test_a_server_without_auto_tools_does_not_start(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,69 @@
+"""Calls that end with a streamed reply of /v1/responses, of which nothing is complete.
+
+Owns: how such a call is closed there, and that the reply's last event has none (decision 0006).
+Must not know: when a reply was cut off, parsers.
+
+vLLM closes what is open when the ids end without asking the parser, and reports half a call as
+`completed` (0.32) or in the reply's output (0.33).
+"""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_CALLS = {"function_call", "custom_tool_call"}
+_ITEM_DONE = "response.output_item.done"
+# What says that arguments are whole; of a custom tool's, vLLM sends the rest with it.
+_SAY_SO = (
+    "response.function_call_arguments.done",
+    "response.custom_tool_call_input.delta",
+    "response.custom_tool_call_input.done",
+)
+
+# Set by whoever reads the last ids of a reply, before vLLM closes what they have opened, in the
+# same task.
+_is_cut: ContextVar[bool] = ContextVar("_is_cut", default=False)
+
+
+def tell(*, is_cut: bool) -> None:
+    """Say whether the reply that is read in this task was cut off inside, or behind, its calls."""
+    _is_cut.set(is_cut)
+
+
+def initialised(original: Callable[..., None]) -> Callable[..., None]:
+    """Wrap `SimpleStreamingEventProcessor.__init__`, for the `close_current` of each.
+
+    By that every item of a stream ends; it has other parameters in each version of vLLM.
+    """
+
+    def _init(self: Any, *args: Any, **kwargs: Any) -> None:
+        original(self, *args, **kwargs)
+        close = self.close_current
+
+        def close_current(*args: Any, **kwargs: Any) -> list[Any]:
+            events: list[Any] = close(*args, **kwargs)
+            if not _is_cut.get():
+                return events
+            self.output_items[:] = [one for one in self.output_items if one.type not in _CALLS]
+            return [_incomplete(one) for one in events if _stays(one)]
+
+        self.close_current = close_current
+
+    return _init
+
+
+def _stays(event: Any) -> bool:
+    # An item of a custom tool's call has no status that could say that it is incomplete.
+    return event.type not in _SAY_SO and not (
+        event.type == _ITEM_DONE and event.item.type == "custom_tool_call"
+    )
+
+
+def _incomplete(event: Any) -> Any:
+    if event.type == _ITEM_DONE and event.item.type in _CALLS:
+        event.item = event.item.model_copy(update={"status": "incomplete"})
+    return event
