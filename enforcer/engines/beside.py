@@ -15,7 +15,7 @@ from abc import abstractmethod
 from array import array
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from enforcer.engines import ArgumentEngine, pairs
+from enforcer.engines import ArgumentEngine, pairs, pairs_keeper
 from enforcer.errors import EngineFailure
 
 if TYPE_CHECKING:
@@ -70,12 +70,12 @@ class BesideEngine(ArgumentEngine):
     def keepers(self, kept: Any) -> tuple[Callable[[], Keeper], int]:
         """Give what makes a keeper for each text, and the bytes that they share, roughly."""
 
-    def raw(self, kept: Any) -> tuple[pairs.Raw, int]:  # noqa: ARG002 - nothing is kept of them
+    def raw(self, kept: Any) -> tuple[pairs_keeper.Raw, int]:  # noqa: ARG002 - nothing is kept of them
         """Give what keeps strings that stand as they are, by the name of their property.
 
         And the bytes that these keepers share, roughly.
         """
-        return pairs.no_raw, 0
+        return pairs_keeper.no_raw, 0
 
     def warm(self, layout: BoundLayout | None = None) -> None:
         """Build what the engine within needs; what keepers share, each subclass does."""
@@ -120,7 +120,7 @@ class BesideEngine(ArgumentEngine):
         vocabulary = self.vocabulary
         return _Grammar(
             inner,
-            lambda: pairs.PairsKeeper(found, crossing, vocabulary, keepers(), raw),
+            lambda: pairs_keeper.PairsKeeper(found, crossing, vocabulary, keepers(), raw),
             weight + more,
         )
 

@@ -15,7 +15,7 @@ from enforcer.engines.lengths.automaton import Automaton
 from enforcer.engines.lengths.follower import LengthFollower, way
 from enforcer.engines.lengths.raw_strings import RawStringKeeper
 from enforcer.engines.lengths.string_ids import Counted, StringIds
-from enforcer.engines.pairs import by_name
+from enforcer.engines.pairs_keeper import by_name
 from enforcer.layouts import LayoutKind
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from enforcer.engines.keeper import Keeper
     from enforcer.engines.lengths.follower import Place
-    from enforcer.engines.pairs import Raw
+    from enforcer.engines.pairs_keeper import Raw
     from enforcer.layouts import BoundLayout
     from enforcer.schema import ArgumentGrammar
 
