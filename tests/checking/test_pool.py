@@ -87,6 +87,29 @@ def test_a_check_without_end_is_refused_and_others_pass_it_by(pool: Pool) -> Non
     assert verdict.error.path == "$"
 
 
+def test_as_many_are_looked_at_at_a_time_as_there_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    lone = Pool("llguidance", BYTES, workers=4, looks=2)
+    both, look = threading.Barrier(2, timeout=60), Pool._look
+    counts = []
+
+    def watched(self: Any, *looked: Any) -> Any:
+        counts.append(len(self._looking))
+        both.wait()  # for another look; without one it is broken
+        return look(self, *looked)
+
+    monkeypatch.setattr(Pool, "_look", watched)
+
+    async def scene() -> None:
+        asked = (lone.check_async(quick(number)) for number in range(30, 38))
+        for verdict in await asyncio.gather(*asked):
+            assert verdict.error is None
+
+    asyncio.run(scene())
+    assert max(counts) == 2
+    # A slow one may be beside them, and no more than leave two workers to looks.
+    assert lone._has_room()
+
+
 def test_slow_checks_wait_for_each_other_and_leave_the_last_worker_to_others() -> None:
     lone = Pool("llguidance", BYTES, workers=2)
 
