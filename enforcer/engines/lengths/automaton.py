@@ -15,6 +15,8 @@ from enforcer.regex.charset import partition
 from enforcer.regex.minimal_automaton import TooManyStates, explored, shortest_ends
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy.typing as npt
 
     from enforcer.regex import Regex
@@ -52,6 +54,56 @@ def built(language: Regex, limit: int) -> list[Any]:
         for row in rows
     ]  # fmt: skip
     return [[low for low, _ in ranges], [column for _, column in ranges], moves, ends]
+
+
+def joined(parts: Sequence[tuple[Sequence[Any], int]], limit: int) -> list[Any]:
+    """Build the table of several languages together, whose members may have more characters.
+
+    It is the product of their automata (Rabin, Scott 1959). An end is as far away as the nearest
+    of a language, less what its members may have more, plus the most that any may.
+
+    Args:
+        parts: the tables, and how many characters more each language's members may have.
+        limit: of states.
+
+    Raises:
+        TooManyStates: there are more.
+
+    """
+    most = max(more for _, more in parts)
+    lows = sorted({low for (starts, *_), _ in parts for low in starts})
+    classes: dict[tuple[int, ...], int] = {}
+    columns = []
+    for low in lows:
+        found = tuple(of[bisect_right(starts, low) - 1] for (starts, of, *_), _ in parts)
+        columns.append(classes.setdefault(found, len(classes)))
+    order: list[tuple[int, ...]] = [(0,) * len(parts)]
+    numbers = {order[0]: 0}
+    moves, ends = [], []
+    for states in order:  # grows while it is gone through
+        row = []
+        for kinds in classes:
+            to = tuple(
+                table[2][state][kind] if state >= 0 else -1
+                for (table, _), state, kind in zip(parts, states, kinds, strict=True)
+            )
+            if max(to) < 0:
+                row.append(-1)
+                continue
+            if to not in numbers:
+                if len(order) >= limit:
+                    raise TooManyStates(limit)
+                numbers[to] = len(order)
+                order.append(to)
+            row.append(numbers[to])
+        moves.append(row)
+        least = (
+            table[3][state] - more
+            for (table, more), state in zip(parts, states, strict=True)
+            if state >= 0
+        )
+        ends.append(min(least) + most)
+    return [lows, columns, moves, ends]
 
 
 class Automaton:

@@ -101,9 +101,11 @@ class LengthEngine(BesideEngine):
         _, _, tables, names, others = kept
         automata = [Automaton(table) for table in tables]
 
-        def keeper(counted: list[list[int]]) -> Keeper | None:
-            patterns = [(automata[number], most) for number, most in counted]
-            return RawStringKeeper(patterns, self._raw_ids) if patterns else None
+        def keeper(counted: list[int] | None) -> Keeper | None:
+            if counted is None:
+                return None
+            number, most = counted
+            return RawStringKeeper(automata[number], most, self._raw_ids)
 
         keepers = {name: keeper(counted) for name, counted in names.items()}
         weight = sum(automaton.weight for automaton in automata) + _EACH * len(names)

@@ -13,6 +13,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from enforcer.engines.lengths import long_strings
+from enforcer.engines.lengths.automaton import joined
 from enforcer.engines.pairs import can_follow
 from enforcer.engines.spellable import Spellable
 from enforcer.layouts import Trim, Types
@@ -21,18 +22,18 @@ from enforcer.layouts.pattern import ID
 from enforcer.regex import ANY, both, either, inverse, is_empty, literal
 from enforcer.regex.constructors import concat
 from enforcer.regex.derivative import RegexBudget
+from enforcer.regex.minimal_automaton import TooManyStates
 from enforcer.schema.finishing.ways import ROOT, TooManyWays, ways
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Sequence
 
-    from enforcer.engines.lengths.long_strings import LongString
     from enforcer.layouts import BoundLayout
     from enforcer.regex import Regex
     from enforcer.schema import ArgumentGrammar
     from enforcer.schema.finishing.ways import Way
-    from enforcer.schema.grammar import ValueId
 
+_STATES = 2_000  # of the patterns together that tell line breaks around a value
 _LINE = literal("\n")
 _BEGUN, _ENDED = concat(_LINE, ANY), concat(ANY, _LINE)
 # What line breaks a value has around it, and how many of its characters these are.
@@ -49,7 +50,7 @@ def divide(grammar: ArgumentGrammar, layout: BoundLayout) -> tuple[ArgumentGramm
 
     These are empty if nothing is: else what is counted within JSON, as `long_strings.listed` has
     it; the tables of strings that stand as they are; which of them, and how many characters, by
-    the names of properties; and the same for all other properties.
+    the names of properties; and the same for all other properties. None is none.
     """
     long = long_strings.long_values(grammar, plain=True) if can_follow(layout) else {}
     if not long:
@@ -63,20 +64,22 @@ def divide(grammar: ArgumentGrammar, layout: BoundLayout) -> tuple[ArgumentGramm
     long_strings.drop_untold(long, (found[at] for at in nested))
     places = _places(grammar, found[ROOT], layout)
     spellable = Spellable(long_strings.without_lengths(grammar, long), layout)
-    raw = {name: _tables(spellable, name, found[at], long) for name, at in places.items()}
+    raw = {}
+    for name, at in places.items():
+        most = next((long[x].most for x in found[at].ids if x in long), None)
+        raw[name] = None if most is None else _table(spellable, name, found[at], most)
     for name, at in places.items():
         if raw[name] is None:
             long_strings.drop(long, found[at])
     if not long:
         return grammar, []
     tables: dict[str, Any] = {}
-    counted: dict[str | None, list[Any]] = {}
+    counted: dict[str | None, list[int] | None] = {}
     for name, at in places.items():
-        is_counted = any(number in long for number in found[at].ids)
-        counted[name] = [
-            [_number(table, tables), most] for table, most in (raw[name] or ()) if is_counted
-        ]
-    others = counted.pop(None, [])
+        each = raw[name]
+        is_counted = each is not None and any(number in long for number in found[at].ids)
+        counted[name] = [_number(each[0], tables), each[1]] if each and is_counted else None
+    others = counted.pop(None, None)
     inside = long_strings.listed(found, long, nested)
     return (
         long_strings.without_lengths(grammar, long),
@@ -113,16 +116,13 @@ def _places(grammar: ArgumentGrammar, root: Way, layout: BoundLayout) -> dict[st
     return {**found, None: root.others}
 
 
-def _tables(
-    spellable: Spellable, name: str | None, way: Way, long: Mapping[ValueId, LongString]
-) -> list[tuple[Any, int]] | None:
-    """Give the patterns of the strings of a property as they stand, and their greatest lengths.
+def _table(
+    spellable: Spellable, name: str | None, way: Way, most: int
+) -> tuple[Sequence[Any], int] | None:
+    """Give the pattern of the strings of a property as they stand, and how many characters it has.
 
-    Nothing at all if it has none that are counted; None where they cannot be followed.
+    None if they cannot be followed.
     """
-    most = next((long[x].most for x in way.ids if x in long), None)
-    if most is None:
-        return []
     layout = spellable.layout
     options = [each for number in sorted(way.ids) for each in spellable.options(name, number)]
     if spellable.typed:
@@ -133,12 +133,20 @@ def _tables(
     stop = "" if layout.stop[0] >= ID else bytes(layout.stop).decode()
     around = _AROUND if layout.layout.trim is Trim.NEWLINE else ((ANY, 0),)
     parts = [(concat(both(texts, lines), literal(stop)), more) for lines, more in around]
+    furthest = long_strings.FURTHEST + len(stop)
     found = [
-        (long_strings.table(part, long_strings.FURTHEST + len(stop)), most + len(stop) + more)
-        for part, more in parts
-        if _has_members(part)
+        (long_strings.table(part, furthest), more) for part, more in parts if _has_members(part)
     ]
-    return None if any(table is None for table, _ in found) else found
+    tables = [(table, more) for table, more in found if table is not None]
+    if len(tables) < len(found) or not tables:
+        return None
+    more = max(more for _, more in tables)
+    if len(tables) == 1:
+        return tables[0][0], most + len(stop) + more
+    try:
+        return joined(tables, _STATES), most + len(stop) + more
+    except TooManyStates:
+        return None
 
 
 def _has_members(texts: Regex) -> bool:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from enforcer.engines.lengths.automaton import Automaton, built
+from enforcer.engines.lengths.automaton import Automaton, built, joined
 from enforcer.engines.lengths.raw_strings import Place, RawStringKeeper
 from enforcer.engines.lengths.string_ids import StringIds
 from enforcer.regex import fullmatch, parse
@@ -19,21 +19,20 @@ if TYPE_CHECKING:
 
 V = cut(('<b>é 日本\\"</x>\n', "a b c"), (b"</", b"x>", b"aaa", "本\n".encode(), b"\xe6\x97"))
 IDS = StringIds(V, quoted=False)
-# The stop is a part of the pattern; each has a greatest length of its own.
-PATTERNS = {
-    "^[^<]*</x>$": 9,
-    "^(a|é|日)*b</x>$": 10,
-    "^[^<\n]*\n</x>$": 11,
-}
+# The stop is a part of the pattern; of several, each has a greatest length of its own.
+PATTERNS = {"^[^<]*</x>$": 9, "^(a|é|日)*b</x>$": 10, "^[^<\n]*\n</x>$": 11}
+CASES = [[each] for each in PATTERNS] + [[*PATTERNS]]
 TEXTS = st.text('ab <é日本\n\\"', max_size=9)
 
 
-def keeper(*patterns: str, most: int = 0) -> RawStringKeeper:
-    counted = [(Automaton(built(parse(x), 200)), most or PATTERNS[x]) for x in patterns]
-    return RawStringKeeper(counted, IDS)
+def keeper(*patterns: str, more: int = 0) -> RawStringKeeper:
+    least = min(PATTERNS[each] for each in patterns)
+    parts = [(built(parse(each), 200), PATTERNS[each] - least) for each in patterns]
+    most = max(PATTERNS[each] for each in patterns)
+    return RawStringKeeper(Automaton(joined(parts, 500)), most + more, IDS)
 
 
-@pytest.mark.parametrize("patterns", [[x] for x in PATTERNS] + [[*PATTERNS]])
+@pytest.mark.parametrize("patterns", CASES)
 @given(text=TEXTS, random=st.randoms(use_true_random=False))
 def test_a_text_is_read_to_its_stop_if_one_of_the_patterns_has_it(
     patterns: list[str], text: str, random: Random
@@ -47,10 +46,10 @@ def test_a_text_is_read_to_its_stop_if_one_of_the_patterns_has_it(
     assert (place is not None) == fits
 
 
-@pytest.mark.parametrize("patterns", [[x] for x in PATTERNS] + [[*PATTERNS]])
+@pytest.mark.parametrize("patterns", CASES)
 @given(ids=st.lists(st.sampled_from(V.sorted_text[1]), max_size=8))
 def test_the_mask_is_what_is_read(patterns: list[str], ids: list[int]) -> None:
-    kept, endless = keeper(*patterns), keeper(*patterns, most=1_000)
+    kept, endless = keeper(*patterns), keeper(*patterns, more=1_000)
     place, text = kept.start, endless.start
     for token_id in ids:
         after = kept.read(place, V.token_bytes(token_id))
