@@ -10,7 +10,7 @@ import numpy as np
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from enforcer.engines.lengths.automaton import Automaton, built
+from enforcer.engines.lengths.automaton import Automaton, built, joined
 from enforcer.regex import fullmatch, parse
 from enforcer.regex.charset import CharSet
 from enforcer.regex.constructors import NOTHING
@@ -121,3 +121,32 @@ def test_threads_that_share_a_table_get_the_columns_that_they_asked_for() -> Non
     finally:
         sys.setswitchinterval(interval)
     assert not wrong
+
+
+@given(st.lists(st.tuples(languages, st.integers(0, 3)), min_size=1, max_size=3), texts(max_size=5))
+def test_languages_together_are_as_near_to_an_end_as_the_nearest(
+    parts: list[tuple[Regex, int]], text: str
+) -> None:
+    for language, _ in parts:
+        table(language)  # assumes that it can be built
+    together = [(built(language, 200), more) for language, more in parts]
+    try:
+        found = Automaton(joined(together, 300))
+    except TooManyStates:
+        assume(False)
+        raise
+    most = max(more for _, more in parts)
+    apart = [(Automaton(rows), more) for rows, more in together]
+    state, states = 0, [0] * len(parts)
+    for char in text:
+        states = [
+            at if at < 0 else each.step(at, char)
+            for (each, _), at in zip(apart, states, strict=True)
+        ]
+        state = found.step(state, char)
+        if max(states) < 0:
+            assert state < 0
+            return
+        assert found.least(state) - most == min(
+            each.least(at) - more for (each, more), at in zip(apart, states, strict=True) if at >= 0
+        )
