@@ -11,7 +11,11 @@ from pathlib import Path
 def descendants(pid: int) -> list[int]:
     """Return the ids of a process's children, and of theirs; none if it has gone."""
     found = []
-    for listed in Path("/proc").glob(f"{pid}/task/*/children"):  # each thread has its own
+    try:
+        threads = [*Path("/proc").glob(f"{pid}/task/*/children")]  # each has its own
+    except (FileNotFoundError, ProcessLookupError):
+        return []  # it has gone while they were listed
+    for listed in threads:
         try:
             found += [int(child) for child in listed.read_text().split()]
         except (FileNotFoundError, ProcessLookupError):
