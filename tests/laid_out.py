@@ -108,6 +108,7 @@ KEPT: tuple[dict[str, Any], ...] = (
         }
     },
     {"properties": {"a": {"type": "object", "minProperties": 3}}, "required": ["a"]},
+    {"additionalProperties": {"type": "string", "maxLength": 7}},  # no name is declared
 )
 TYPES = ("null", "integer", "number", "boolean", "object", "array", "string")
 # Raw texts that one type or another takes.

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from enforcer.engines import ArgumentEngine, pairs, pairs_keeper
 from enforcer.errors import EngineFailure
+from enforcer.layouts import LayoutKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -78,7 +79,12 @@ class BesideEngine(ArgumentEngine):
         return pairs_keeper.no_raw, 0
 
     def warm(self, layout: BoundLayout | None = None) -> None:
-        """Build what the engine within needs; what keepers share, each subclass does."""
+        """Build what the engine within needs, and what cannot wait of pairs.
+
+        What keepers share, each subclass builds.
+        """
+        if layout is not None and layout.layout.kind is LayoutKind.PAIRS:
+            self.crossing(*pairs.borders(layout.pair))
         self.engine.warm(layout)
 
     @property
@@ -116,7 +122,7 @@ class BesideEngine(ArgumentEngine):
             return _Grammar(inner, lambda: _JsonKeeper(keepers(), self.vocabulary), weight)
         found = pairs.read(laid_out)
         raw, more = self.raw(kept)
-        crossing = self._crossing_of(found)
+        crossing = self.crossing(found.stop, found.opens)
         vocabulary = self.vocabulary
         return _Grammar(
             inner,
@@ -124,11 +130,13 @@ class BesideEngine(ArgumentEngine):
             weight + more,
         )
 
-    def _crossing_of(self, found: pairs.Pairs) -> pairs.Crossing:
-        key = (found.stop, found.opens)
-        if key not in self._crossings:
-            self._crossings[key] = pairs.Crossing(self.vocabulary, found)
-        return self._crossings[key]
+    def crossing(self, stop: bytes, opens: bytes) -> pairs.Crossing:
+        """Give the ids that cross such borders of values; all engines here share them."""
+        if isinstance(self.engine, BesideEngine):
+            return self.engine.crossing(stop, opens)
+        if (stop, opens) not in self._crossings:
+            self._crossings[stop, opens] = pairs.Crossing(self.vocabulary, stop, opens)
+        return self._crossings[stop, opens]
 
     def check_text(self, wanted: ResponseFormat) -> None:
         """Refuse a format of text that is no JSON Schema if it cannot be held."""

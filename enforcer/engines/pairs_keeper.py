@@ -153,9 +153,11 @@ class PairsKeeper:
             place = place._replace(places=places)
         if place.field == _VALUE:
             return self._within(place, data)
+        if not data:
+            return place
+        held = place.held + data
         # A name that is longer than any that is declared need not be known.
-        held = (place.held + data)[: self._pairs.longest + 1]
-        return place._replace(held=held) if data else place
+        return place._replace(held=held[: self._pairs.longest + 1] if place.field == _KEY else held)
 
     def _stays(self, place: Place, symbols: Sequence[int]) -> bool:
         """Tell whether symbols stay within a value, at the first glance."""

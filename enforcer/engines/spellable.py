@@ -20,12 +20,10 @@ from enforcer.layouts.declared import (
 from enforcer.layouts.texts import (
     OPTIONAL_SPACE,
     Readable,
-    avoiding,
-    holding,
     keys,
     quick,
     trimming,
-    without,
+    unstopped,
 )
 from enforcer.numbers.languages import AS_DOUBLES, spelled_sets, tells_doubles_apart
 from enforcer.regex import ANY, both, either, fullmatch, inverse, is_empty
@@ -169,10 +167,7 @@ class Spellable:
 
     def _unstopped(self, texts: Regex) -> Regex:
         """Leave out the texts that hold what no value may hold."""
-        avoided = self.layout.avoided
-        if without(texts, holding(avoided)) is texts:
-            return texts
-        return both(texts, avoiding(avoided))
+        return unstopped(texts, self.layout.avoided)
 
     @staticmethod
     def _kept(texts: Regex) -> Regex | None:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from enforcer.layouts.declared import STRING
 from enforcer.layouts.layout import Escape, LayoutKind, Trim
 from enforcer.regex import ANY, NOTHING, both, either, inverse, is_empty, literal
+from enforcer.regex.caching import cached
 from enforcer.regex.charset import ALL, CharSet, digit, space
 from enforcer.regex.constructors import EPSILON, chars, concat, repeat
 from enforcer.regex.derivative import RegexBudget
@@ -186,6 +187,14 @@ def holding(stops: Sequence[str]) -> Regex:
 def avoiding(stops: tuple[str, ...]) -> Regex:
     """Give the texts that hold none of some, without a complement, which engines follow faster."""
     return plain(inverse(holding(stops)), _SIZE)
+
+
+@cached
+def unstopped(texts: Regex, stops: tuple[str, ...]) -> Regex:
+    """Leave out the texts that hold one of some."""
+    if without(texts, holding(stops)) is texts:
+        return texts
+    return both(texts, avoiding(stops))
 
 
 def _stop(text: str) -> Regex:

@@ -124,6 +124,8 @@ def test_the_last_character_that_fits_is_the_last(name: str, text: str, seed: in
     assert not taken(name, KEPT[0], {"a": text + "x"}, seed)
     assert taken(name, KEPT[1], {"b": text + "xy"}, seed)
     assert not taken(name, KEPT[1], {"b": text + "xyz"}, seed)
+    assert taken(name, KEPT[-1], {"b": text}, seed)
+    assert not taken(name, KEPT[-1], {"b": text + "x"}, seed)
 
 
 @pytest.mark.parametrize("around", [0, 1, 2])

@@ -9,7 +9,6 @@ followed.
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 from enforcer.engines.lengths import long_strings
@@ -20,6 +19,7 @@ from enforcer.layouts import Trim, Types
 from enforcer.layouts.declared import STRING, types_of_properties
 from enforcer.layouts.pattern import ID
 from enforcer.regex import ANY, both, either, inverse, is_empty, literal
+from enforcer.regex.caching import cached
 from enforcer.regex.constructors import concat
 from enforcer.regex.derivative import RegexBudget
 from enforcer.regex.minimal_automaton import TooManyStates
@@ -73,7 +73,7 @@ def divide(grammar: ArgumentGrammar, layout: BoundLayout) -> tuple[ArgumentGramm
             long_strings.drop(long, found[at])
     if not long:
         return grammar, []
-    tables: dict[str, Any] = {}
+    tables: dict[int, Any] = {}
     counted: dict[str | None, list[int] | None] = {}
     for name, at in places.items():
         each = raw[name]
@@ -87,10 +87,10 @@ def divide(grammar: ArgumentGrammar, layout: BoundLayout) -> tuple[ArgumentGramm
     )
 
 
-def _number(table: Any, tables: dict[str, Any]) -> int:
-    """Give the number of a table among others, which it is put to."""
-    tables.setdefault(key := json.dumps(table), table)
-    return [*tables].index(key)
+def _number(table: Any, tables: dict[int, Any]) -> int:
+    """Give the number of a table among others, which it is put to; of one language it is one."""
+    tables.setdefault(id(table), table)
+    return [*tables].index(id(table))
 
 
 def _nested(found: list[Way]) -> set[int]:
@@ -131,8 +131,17 @@ def _table(
         return None  # a long text may be something else
     texts = either(*(each.scalar for each in options if each.scalar is not None))
     stop = "" if layout.stop[0] >= ID else bytes(layout.stop).decode()
-    around = _AROUND if layout.layout.trim is Trim.NEWLINE else ((ANY, 0),)
-    parts = [(concat(both(texts, lines), literal(stop)), more) for lines, more in around]
+    found = _pattern(texts, stop, layout.layout.trim is Trim.NEWLINE)
+    return None if found is None else (found[0], most + found[1])
+
+
+@cached
+def _pattern(texts: Regex, stop: str, trims: bool) -> tuple[Sequence[Any], int] | None:  # noqa: FBT001 - all are positional
+    """Build the pattern of texts and their stop; and say how many characters more both may have."""
+    parts = [
+        (concat(both(texts, lines), literal(stop)), more)
+        for lines, more in (_AROUND if trims else ((ANY, 0),))
+    ]
     furthest = long_strings.FURTHEST + len(stop)
     found = [
         (long_strings.table(part, furthest), more) for part, more in parts if _has_members(part)
@@ -140,11 +149,11 @@ def _table(
     tables = [(table, more) for table, more in found if table is not None]
     if len(tables) < len(found) or not tables:
         return None
-    more = max(more for _, more in tables)
+    more = len(stop) + max(more for _, more in tables)
     if len(tables) == 1:
-        return tables[0][0], most + len(stop) + more
+        return tables[0][0], more
     try:
-        return joined(tables, _STATES), most + len(stop) + more
+        return tuple(joined(tables, _STATES)), more
     except TooManyStates:
         return None
 

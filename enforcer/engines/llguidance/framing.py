@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 from enforcer.layouts.pattern import ID, Choice, Field, Space
 from enforcer.layouts.texts import OPTIONAL_SPACE, keys, quick_keys, written_key
 from enforcer.regex import ANY, both, either, inverse, length, literal
+from enforcer.regex.caching import cached
 from enforcer.regex.constructors import EPSILON, NOTHING, concat, repeat
 from enforcer.regex.derivative import RegexBudget
 from enforcer.regex.plain import plain
@@ -245,6 +246,7 @@ def _joined(run: Sequence[Regex]) -> Regex:
     return both(*(kept or [around(ANY)]), *cut)
 
 
+@cached
 def _some(texts: Regex) -> Regex:
     """Leave out the empty text, if possible without an intersection more."""
     if isinstance(texts, Intersection):
