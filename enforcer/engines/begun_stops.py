@@ -9,7 +9,7 @@ that holds no stop, and then its stop. Let `t` be what has been written of it wh
 begun, and `u` what was written since. What an id `b` may stand behind, `t` or `tu`, depends on the
 stops in `tb` and `tub` alone. They are the same stops unless `tub` holds one that begins in `u` and
 ends in `b`, and so unless `b` begins with what is missing of one that has begun in `u`. Those are
-few, and asked for one by one.
+few, and asked for.
 
 Owns: that; in which values it holds. Must not know: which engine it is around.
 """
@@ -17,37 +17,30 @@ Owns: that; in which values it holds. Must not know: which engine it is around.
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_left
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
-
-import numpy as np
 
 from enforcer.engines import pairs_follower
 from enforcer.engines.beside import AroundGrammar, BesideEngine
-from enforcer.engines.mask_rows import clear, put
+from enforcer.engines.mask_rows import are_members, clear, put
 from enforcer.engines.spellable import NO_STRING, Spellable
+from enforcer.engines.stops import NOTHING, Begun, Stops
 from enforcer.errors import EngineFailure
 from enforcer.layouts import LayoutKind
 from enforcer.layouts.declared import types_of_properties
-from enforcer.layouts.texts import one_of
-from enforcer.regex.constructors import NOTHING, either
-from enforcer.regex.derivative import derivative
 from enforcer.schema.finishing.ways import property_values
 from enforcer.schema.grammar import NEVER
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable
 
+    import numpy as np
     import numpy.typing as npt
 
     from enforcer.engines import ArgumentMatcher, CompiledGrammar
-    from enforcer.engines.mask_rows import Ids
     from enforcer.engines.pairs import Pairs
     from enforcer.layouts import BoundLayout
-    from enforcer.regex import Regex
     from enforcer.schema import ArgumentGrammar
     from enforcer.schema.grammar import ValueId
-    from enforcer.vocabulary import Vocabulary
 
 _BACK = 8  # ids that are taken back at most; a stop with white space inside may be endless
 _ASCII = 128
@@ -60,81 +53,12 @@ class Place(NamedTuple):
 
     Attributes:
         needs: characters that must come before any text may.
-        begun: what is missing of stops that have begun; `NOTHING` if none has.
+        begun: which stops have begun; empty if none has.
 
     """
 
     needs: int
-    begun: Regex
-
-
-class Stops:
-    """What no value may hold, and the ids that begin or complete one.
-
-    Args:
-        texts: as `BoundLayout.avoided` has them; the first ends a value, and all begin with one
-            character.
-        vocabulary: all ids.
-
-    Attributes:
-        beginning: the ids behind which a stop may have begun.
-        telling: these, and those that are no text.
-
-    """
-
-    def __init__(self, texts: Sequence[str], vocabulary: Vocabulary) -> None:
-        self._whole = one_of(texts)
-        self._first, self._end = texts[0][:1].encode(), texts[0].encode()
-        self._keys, self._ids = vocabulary.sorted_text
-        self._controls = vocabulary.control_ids
-        self._completing: dict[Regex, Ids] = {}
-        self.bytes_of = vocabulary.token_bytes
-        every = zip(self._keys, self._ids, strict=True)
-        self.beginning = frozenset(i for data, i in every if self._first in data)
-        self.telling = self.beginning | self._controls
-
-    def after(self, begun: Regex, data: bytes) -> Regex:
-        """Give what is missing of stops that have begun once more bytes are written."""
-        at = 0
-        while at < len(data):
-            if begun == NOTHING:
-                at = data.find(self._first, at)
-                if at < 0:
-                    break
-            char = chr(data[at])  # a byte of another character is in no stop
-            begun = either(derivative(begun, char), derivative(self._whole, char))
-            at += 1
-        return NOTHING if begun == NOTHING else begun
-
-    def may_end(self, ids: Sequence[int]) -> bool:
-        """Tell whether a value may end within ids, and another one begin."""
-        is_text = self._controls.isdisjoint(ids)
-        return not is_text or self._end in b"".join(map(self.bytes_of, ids))
-
-    def completing(self, begun: Regex) -> Ids:
-        """List the ids that begin with what is missing of a stop."""
-        found = self._completing.get(begun)
-        if found is None:
-            found = np.array(sorted(self._search(begun, b"")), np.int64)
-            self._completing[begun] = found
-        return found
-
-    def _search(self, missing: Regex, prefix: bytes) -> Iterator[int]:
-        if missing.nullable:
-            first, end = self._range(prefix)
-            yield from self._ids[first:end]
-            return
-        for byte in range(_ASCII):
-            rest = derivative(missing, chr(byte))
-            longer = prefix + bytes([byte])
-            first, end = self._range(longer)
-            if rest != NOTHING and first < end:
-                yield from self._search(rest, longer)
-
-    def _range(self, prefix: bytes) -> tuple[int, int]:
-        """Give the places of the ids that begin with some bytes of ASCII's."""
-        behind = prefix[:-1] + bytes([prefix[-1] + 1])
-        return bisect_left(self._keys, prefix), bisect_left(self._keys, behind)
+    begun: Begun
 
 
 class RawString:
@@ -234,19 +158,26 @@ class BegunStopMatcher:
     def fill(self, row: npt.NDArray[np.int32]) -> None:
         """Write the mask of the ids that may come next."""
         begun = self._begun() if self._is_unsure else NOTHING
-        back = 0 if begun is NOTHING else self._back()
+        back = self._back() if begun else 0
         if not back:
             self._inner.fill(row)
             return
-        since = self._ids[-back:]
-        self._inner.rollback(back)
+        completing = self._stops.completing(begun)
+        legal = [i for i in completing.alone if self._is_legal(i)]
+        ahead = 0
+        if completing.by is not None and self._inner.accept(completing.by):
+            ahead = 1
+            self._inner.fill(row)
+            goes_on = completing.others[are_members(row, completing.rests)]
+            legal += [completing.by, *goes_on.tolist()]
+        # Both at once: where a mask is taken back the engine computes the one before it.
+        self._inner.rollback(ahead + back)
         self._inner.fill(row)
-        for token_id in since:
+        for token_id in self._ids[-back:]:
             if not self._inner.accept(token_id):
                 raise EngineFailure("a text that was taken cannot be read again")
-        completing = self._stops.completing(begun)
-        clear(row, completing)
-        put(row, [i for i in completing.tolist() if self._is_legal(i)])
+        clear(row, completing.ids)
+        put(row, legal)
 
     def accept(self, token_id: int) -> bool:
         """Advance by one id; False if it is illegal, the state being unchanged then."""
@@ -271,12 +202,12 @@ class BegunStopMatcher:
         """Tell whether the text so far is complete."""
         return self._inner.is_accepting()
 
-    def _begun(self) -> Regex:
-        """Read on; give what is missing of stops that have begun."""
+    def _begun(self) -> Begun:
+        """Read on; tell which stops have begun."""
         telling, follower, ids = self._stops.telling, self._follower, self._ids
         place, run = self._read[-1].place, bytearray()
         for at in range(self._read[-1].ids, len(ids)):
-            if ids[at] not in telling and _begun_at(place) is NOTHING:
+            if ids[at] not in telling and not _begun_at(place):
                 run += self._stops.bytes_of(ids[at])
                 continue
             if run:
@@ -286,7 +217,7 @@ class BegunStopMatcher:
         if run:
             place = self._reached(len(ids), follower.read(place, bytes(run)))
         begun = _begun_at(place)
-        self._is_unsure = begun is not NOTHING
+        self._is_unsure = bool(begun)
         return begun
 
     def _reached(self, count: int, place: pairs_follower.Place | None) -> pairs_follower.Place:
@@ -303,7 +234,7 @@ class BegunStopMatcher:
         for at, place in reversed(self._read[:-1]):
             if count - at > _BACK or place.follower is not last.follower:
                 break
-            if _begun_at(place) is NOTHING:
+            if not _begun_at(place):
                 is_free = not place.within.needs and not self._stops.may_end(self._ids[at:])
                 return count - at if is_free else 0
         return 0
@@ -315,7 +246,7 @@ class BegunStopMatcher:
         return is_legal
 
 
-def _begun_at(place: pairs_follower.Place) -> Regex:
+def _begun_at(place: pairs_follower.Place) -> Begun:
     return NOTHING if place.within is None else place.within.begun
 
 

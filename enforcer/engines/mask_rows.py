@@ -26,10 +26,15 @@ def members(row: Row) -> Ids:
     return found
 
 
+def are_members(row: Row, ids: Ids) -> npt.NDArray[np.bool_]:
+    """Tell of each of some ids whether it is in a mask row."""
+    found: npt.NDArray[np.bool_] = (row[ids >> 5] >> (ids & 31).astype(np.int32) & 1).astype(bool)
+    return found
+
+
 def among(row: Row, ids: Ids) -> Ids:
     """List those of some ids that are in a mask row."""
-    found: Ids = ids[(row[ids >> 5] >> (ids & 31).astype(np.int32) & 1).astype(bool)]
-    return found
+    return ids[are_members(row, ids)]
 
 
 def put(row: Row, ids: npt.ArrayLike) -> None:

@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from enforcer.engines import begun_stops
-from enforcer.engines.begun_stops import BegunStopEngine, RawString, Stops
+from enforcer.engines.begun_stops import BegunStopEngine, RawString
 from enforcer.engines.llguidance.engine import LLGuidanceEngine
 from enforcer.engines.llguidance.grammar import LLGuidanceMatcher
+from enforcer.engines.stops import Stops
 from enforcer.layouts.pattern import ID
-from enforcer.regex import NOTHING, fullmatch
 from enforcer.schema import Root, compile_schema
 from tests.laid_out import bound, vocabulary, written_symbols
 from tests.vocabularies import bits, split
@@ -216,18 +216,6 @@ def test_a_string_that_is_too_short_so_far_may_be_long_enough_behind(name: str, 
         if not alone.accept(token_id):
             break
         assert ours.accept(token_id)
-
-
-@given(
-    texts=st.lists(st.text("<|a", max_size=4).map("<".__add__), min_size=1, max_size=2),
-    before=st.text("<|a", max_size=8),
-    rest=st.text("<|a", min_size=1, max_size=5),
-)
-@examples(200)
-def test_what_is_missing_of_stops_that_have_begun(texts: list[str], before: str, rest: str) -> None:
-    missing = Stops(texts, V).after(NOTHING, before.encode())
-    ends = any((before + rest).endswith(each) and len(each) > len(rest) for each in texts)
-    assert fullmatch(missing, rest) == ends
 
 
 @pytest.mark.parametrize("name", PAIRS)
