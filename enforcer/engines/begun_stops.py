@@ -36,14 +36,14 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from enforcer.engines import ArgumentMatcher, CompiledGrammar
+    from enforcer.engines import ArgumentEngine, ArgumentMatcher, CompiledGrammar
     from enforcer.engines.pairs import Pairs
     from enforcer.layouts import BoundLayout
     from enforcer.schema import ArgumentGrammar
     from enforcer.schema.grammar import ValueId
+    from enforcer.vocabulary import Vocabulary
 
 _BACK = 8  # ids that are taken back at most; a stop with white space inside may be endless
-_ASCII = 128
 _PLACES = 64  # more than drafts take back
 _EACH = 200  # bytes of a property
 
@@ -82,8 +82,8 @@ class BegunStopEngine(BesideEngine):
 
     mark: ClassVar[str] = "\0stops "
 
-    def __init__(self, *given: Any) -> None:
-        super().__init__(*given)
+    def __init__(self, engine: ArgumentEngine, vocabulary: Vocabulary) -> None:
+        super().__init__(engine, vocabulary)
         self._stops: dict[tuple[str, ...], Stops] = {}
 
     def divide(
