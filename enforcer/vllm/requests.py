@@ -184,8 +184,7 @@ def write_spec(request: Any) -> str | None:
 
 def _brought(request: Any) -> Spec | None:
     """Take a spec of ours out of a request to a server that writes its own; None if it has none."""
-    own = request.structured_outputs
-    text = carrier.from_structural_tag(own.structural_tag) if own is not None else None
+    text = carrier.from_params(request)
     if text is None:
         return None
     try:
