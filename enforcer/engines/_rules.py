@@ -12,7 +12,8 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from enforcer.errors import EnforcerError, Problem, UnsatisfiableSchema, UnsupportedSchema
+from enforcer.engines._recursion import recursion
+from enforcer.errors import Problem, UnsatisfiableSchema, UnsupportedSchema
 from enforcer.numbers.languages import spelled_sets
 from enforcer.regex import (
     Regex,
@@ -44,11 +45,9 @@ OTHER_ENGINE = "use the llguidance engine, which enforces it"
 _GAP = repeat(WHITE_SPACE, 0, 1)
 
 
-class EmptyLanguageError(EnforcerError):
-    """A language has no text, as is known only where its states are: nothing is written for it."""
-
-    def __init__(self) -> None:
-        super().__init__(f"no text fits what is demanded here; {OTHER_ENGINE}")
+def no_text() -> UnsupportedSchema:
+    """Say that a language has no text, as is known only where its states are; none is written."""
+    return UnsupportedSchema.of("$", "", f"no text fits what is demanded here; {OTHER_ENGINE}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,9 +123,14 @@ def rules_of(grammar: ArgumentGrammar, capacity: Capacity) -> Rules:
     """Write a normal form as rules.
 
     Raises:
-        UnsupportedSchema: what rules without parameters cannot say; lists every offender.
+        UnsupportedSchema: what rules without parameters cannot say; lists every offender. Where
+            the engine's may not lead back to themselves, the first that do.
 
     """
+    if not capacity.nests:
+        advice = f"this engine holds closed values only; {OTHER_ENGINE}"
+        if (problem := recursion(grammar, advice)) is not None:
+            raise UnsupportedSchema((problem,))
     return _Writer(grammar, capacity).write()
 
 
