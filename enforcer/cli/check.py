@@ -7,7 +7,6 @@ are compiled.
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -20,7 +19,7 @@ from enforcer.budget.shortest import Untimed, shortest, unknown_text, untimed
 from enforcer.checking.work import LOOK, SECONDS, TOO_SLOW, warm
 from enforcer.cli import declarations
 from enforcer.cli.check_report import Checked, Status, Tally, as_json, complaints, row, summary
-from enforcer.cli.options import add_documents, named
+from enforcer.cli.options import add_command, add_documents, add_engine, named
 from enforcer.cli.output import complain, say, say_json
 from enforcer.cli.request_limits import oversized
 from enforcer.cli.time_limit import TooLong, at_most
@@ -48,6 +47,7 @@ from enforcer.vllm import names
 from enforcer.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Iterator, Sequence
 
     from enforcer.cli.declarations import Declaration
@@ -99,13 +99,7 @@ class Format:
 
 def add_parser(commands: Any) -> None:
     """Add the command to the parser's commands."""
-    parser = commands.add_parser(
-        "check",
-        help="tell which schemas can be enforced",
-        description=_DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.set_defaults(run=run)
+    parser = add_command(commands, run, "check", "tell which schemas can be enforced", _DESCRIPTION)
     parser.add_argument(
         "files",
         nargs="+",
@@ -134,9 +128,7 @@ def add_parser(commands: Any) -> None:
         help="the model's format, which may have no way to write a name or a value: a dialect, or "
         "the name of vLLM's parser for it (%(default)s)",
     )  # fmt: skip
-    parser.add_argument(
-        "--engine", choices=engines.ENGINES, default=engines.ENGINES[0], help="(%(default)s)"
-    )
+    add_engine(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 

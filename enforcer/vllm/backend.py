@@ -27,6 +27,7 @@ from enforcer.vllm import (
     fill_threads,
     metrics,
     model_format,
+    reply_lengths,
     request_context,
     runtime,
     scores,
@@ -212,7 +213,7 @@ class _Host:
                 spec,
                 prompt_ids,
                 # What a reader takes out of a mask, a countdown would not know of.
-                self._budget(request) if reader is None else None,
+                self._most(request) if reader is None else None,
                 prepared=prepared,
                 ahead=self.lanes.short,
                 rollback=self._drafts,
@@ -242,10 +243,10 @@ class _Host:
         readable = matcher if reader is None else ReadableMatcher(matcher, reader)
         return EnforcedGrammar(readable, request.request_id)
 
-    def _budget(self, request: Any) -> int:
+    def _most(self, request: Any) -> int:
         """Say how many ids a request may have generated at most."""
-        room = self._manager.vllm_config.model_config.max_model_len - request.num_prompt_tokens
-        return int(min(request.max_tokens, room))
+        config = self._manager.vllm_config.model_config
+        return reply_lengths.left(config, request.num_prompt_tokens, request.max_tokens)
 
     def enforcer(self, spec: Spec | None = None) -> Enforcer:
         """Give the engine's enforcer, for what a spec was settled for.

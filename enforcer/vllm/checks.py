@@ -112,21 +112,17 @@ async def begin_async(text: str, prompt_ids: Sequence[int], begun: int, budget: 
 
     """
     asked = _begins(text, prompt_ids, begun, budget)
-    verdict: Verdict | None = runtime.kept().peek(_key(asked))
-    if verdict is None:
-        verdict = await runtime.pool().check_async(asked)
-        _keep(asked, verdict)
-    if verdict.error is not None:
-        raise verdict.error
+    _tell_beginning(asked, _kept(asked) or await runtime.pool().check_async(asked))
 
 
 def begin(text: str, prompt_ids: Sequence[int], begun: int, budget: int | None) -> None:
     """Do the same, and block while it is tried out; takes and raises what `begin_async` does."""
     asked = _begins(text, prompt_ids, begun, budget)
-    verdict: Verdict | None = runtime.kept().peek(_key(asked))
-    if verdict is None:
-        verdict = runtime.pool().check(asked)
-        _keep(asked, verdict)
+    _tell_beginning(asked, _kept(asked) or runtime.pool().check(asked))
+
+
+def _tell_beginning(asked: Beginning, verdict: Verdict) -> None:
+    _keep(asked, verdict)
     if verdict.error is not None:
         raise verdict.error
 
@@ -157,7 +153,7 @@ def _steps(spec: Spec, found: list[Inexact]) -> Generator[Check, Verdict, None]:
             metrics.timed(families.CHECK, begun)
             spent += verdict.seconds
             # Of several who wait for one check, the first to go on tells of it.
-            is_new = runtime.kept().peek(_key(asked)) is None
+            is_new = _kept(asked) is None
             if is_new:
                 _tell(asked, verdict, path)
             else:
@@ -223,7 +219,7 @@ def _check(kind: FormatKind, source: str, root: Root, options: Options) -> Check
 
 
 def _known(asked: Check) -> Verdict | None:
-    found: Verdict | None = runtime.kept().peek(_key(asked))
+    found = _kept(asked)
     if found is not None:
         metrics.checked(Checked.KEPT)
     elif _is_plain(asked):
@@ -237,6 +233,11 @@ def _is_plain(asked: Check) -> bool:
     if asked.kind is not FormatKind.JSON_SCHEMA or asked.limits != Limits() or asked.dialect:
         return False
     return runtime.trusts_plain() and is_plain(asked.source)
+
+
+def _kept(asked: Check | Beginning) -> Verdict | None:
+    found: Verdict | None = runtime.kept().peek(_key(asked))
+    return found
 
 
 def _keep(asked: Check | Beginning, verdict: Verdict) -> None:
