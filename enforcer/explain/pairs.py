@@ -14,7 +14,7 @@ from enforcer.explain.arguments import Signs
 from enforcer.explain.places import KEY, TYPE, VALUE
 from enforcer.explain.views import View, as_string, begun
 from enforcer.explain.words import Option, listing, quoted, shown
-from enforcer.layouts import ID, Escape, Trim, Types
+from enforcer.layouts import ID, Trim, Types
 from enforcer.layouts.declared import ONLY_STRING, STRING, read_value
 from enforcer.layouts.scanning import JSON_TEXT, NestedScan
 
@@ -92,11 +92,6 @@ class Pairs(View):
                 return tuple(part[at:])
         return None
 
-    def _spelled_key(self, name: str) -> bytes:
-        if self._layout.layout.key is Escape.XML:
-            name = name.replace("&", "&amp;").replace('"', "&quot;")
-        return name.encode()
-
     def _is_typed(self) -> bool:
         """Whether nothing but a value is missing."""
         return self.spot.behind == self._last_field()
@@ -127,7 +122,7 @@ class Pairs(View):
         return self._is_key(name) or (name == typed and self._is_key(name + _MORE))
 
     def _is_key(self, name: str) -> bool:
-        spelled, typed = self._spelled_key(name), self.spot.text
+        spelled, typed = self._layout.layout.key.write(name).encode(), self.spot.text
         behind = self._part("key", "type" if self._last_field() == TYPE else VALUE)
         if self.spot.field == KEY:
             return spelled.startswith(typed) and self._engine((*spelled[len(typed) :], *behind))

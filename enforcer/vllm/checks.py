@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import deque
 from contextlib import closing, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from time import perf_counter_ns
 from typing import TYPE_CHECKING
 
@@ -29,7 +29,6 @@ from enforcer.vllm.families import Checked, Relaxed
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Sequence
 
-    from enforcer.request.options import Options
     from enforcer.request.spec import Spec
 
 _OPENING = 64  # ids that the opening of a turn may have
@@ -194,28 +193,15 @@ def _checks(spec: Spec) -> Iterator[tuple[str | None, str, Check]]:
         runtime.dialect_for().name if spec.settled is None else spec.settled.dialect
     )
     for tool in spec.toolset.tools.values():
-        yield (
-            tool.name,
-            tool.path,
-            replace(
-                _check(FormatKind.JSON_SCHEMA, tool.schema, Root.OBJECT, options),
-                dialect=laid_out,
-            ),
-        )
+        asked = Check(FormatKind.JSON_SCHEMA, tool.schema, Root.OBJECT, options, dialect=laid_out)
+        yield tool.name, tool.path, asked
     wanted = spec.response_format
     if wanted is None:
         return
     path = "$"  # the errors of other formats have their own
     if wanted.kind is FormatKind.JSON_SCHEMA:
         path = "$.response_format.json_schema.schema"
-    yield None, path, _check(wanted.kind, wanted.source, Root.ANY, options)
-
-
-def _check(kind: FormatKind, source: str, root: Root, options: Options) -> Check:
-    return Check(
-        *(kind, source, root, options.on_unsupported, options.limits, options.conventions),
-        in_time=options.finish_within_budget,
-    )
+    yield None, path, Check(wanted.kind, wanted.source, Root.ANY, options)
 
 
 def _known(asked: Check) -> Verdict | None:
@@ -230,7 +216,11 @@ def _known(asked: Check) -> Verdict | None:
 
 
 def _is_plain(asked: Check) -> bool:
-    if asked.kind is not FormatKind.JSON_SCHEMA or asked.limits != Limits() or asked.dialect:
+    if (
+        asked.kind is not FormatKind.JSON_SCHEMA
+        or asked.options.limits != Limits()
+        or asked.dialect
+    ):
         return False
     return runtime.trusts_plain() and is_plain(asked.source)
 
