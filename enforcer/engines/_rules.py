@@ -199,9 +199,7 @@ class _Writer:
 
     def _define(self, number: ValueId, value: Value) -> None:
         options: list[Expression] = []
-        words = ["null"] if value.null else []
-        words.extend("true" if each else "false" for each in sorted(value.booleans))
-        texts = [literal(word) for word in words]
+        texts = [literal(word) for word in value.words]
         numbers, hard = spelled_sets(value.numbers)
         if numbers is not None:
             texts.append(numbers)

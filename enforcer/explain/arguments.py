@@ -17,7 +17,6 @@ from enforcer.explain.outline import containers
 from enforcer.explain.words import (
     Draft,
     Option,
-    bare_words,
     constants,
     kinds,
     number_of,
@@ -165,7 +164,7 @@ class _View:
         for number in numbers:
             value = self._plan.grammar.definitions[number]
             sets = [each for each in value.numbers if _goes_on(number_texts(each), begun)]
-            words = [word for word in bare_words(value) if word.startswith(begun)]
+            words = [word for word in value.words if word.startswith(begun)]
             if not (sets or words):
                 continue
             draft = self._draft(subject, sources)
@@ -289,7 +288,7 @@ class _View:
 
 def _firsts(value: Value) -> list[bytes]:
     """Give bytes of which one at least begins any value that fits."""
-    found = [word.encode() for word in bare_words(value)]
+    found = [word.encode() for word in value.words]
     if value.numbers:
         found.extend(bytes([byte]) for byte in b"-0123456789")
     if value.strings is not None:
