@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from enforcer.partial import Partial
+from enforcer.partial import Partial, whole
 from enforcer.schema.finishing.ways import NOWHERE, ROOT
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ class LengthFollower:
         at = 0
         while after is not None and at < len(data):
             if after.within is Within.COUNTED and not after.partial.pending:
-                text = _text(data[at : _run(data, at)])
+                text = whole(data[at : _run(data, at)])
                 if text:
                     after = _counted(after, text)
                     at += len(text.encode())
@@ -236,11 +236,3 @@ def _run(data: bytes, at: int) -> int:
     """Say where what is neither a quote nor an escape ends."""
     ends = [end for mark in b'"\\' if (end := data.find(mark, at)) >= 0]
     return min(ends, default=len(data))
-
-
-def _text(data: bytes) -> str:
-    """Give the characters of some bytes, up to one of which there is only a part."""
-    try:
-        return data.decode()
-    except UnicodeDecodeError as error:
-        return data[: error.start].decode()
