@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from enforcer.errors import Problem, UnsupportedSchema
 from enforcer.regex.formats import FORMATS
 from enforcer.schema.reading.document import step
-from enforcer.schema.reading.drafts import SINCE, Draft, draft_of
+from enforcer.schema.reading.drafts import SINCE, Draft, draft_of, is_hidden
 from enforcer.schema.reading.identifiers import LISTED, NAMED, ONE
 
 if TYPE_CHECKING:
@@ -104,8 +104,7 @@ def _says_nothing(schema: Mapping[str, Any]) -> bool:
 
 
 def _of(schema: Mapping[str, Any], path: str, draft: Draft, *, closed: bool) -> Iterator[Problem]:
-    hidden = "$ref" in schema and draft <= Draft.DRAFT7
-    if hidden:
+    if is_hidden(schema, draft):
         beside = sorted(schema.keys() - _NOTES)
         if beside:
             keywords = ", ".join(f"`{each}`" for each in beside[:5])
