@@ -9,9 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from enforcer.engines.distinct import shapes
+from enforcer.engines.distinct import grammar_as_json
 from enforcer.engines.distinct.completions import Completions, Many
 from enforcer.engines.distinct.fuel import unlimited
+from enforcer.engines.distinct.shapes import ElementShapes
 from enforcer.regex import serialization
 from enforcer.schema.finishing.distinct import is_remembered, is_text, reached
 from enforcer.schema.finishing.tracks import Track, tracks
@@ -79,13 +80,13 @@ def written(grammar: ArgumentGrammar) -> list[Any]:
         ]
         for track in found
     ]
-    return [listed, shapes.written(grammar.definitions, every)]
+    return [listed, grammar_as_json.written(grammar.definitions, every)]
 
 
 def too_few(grammar: ArgumentGrammar) -> list[ArrayShape]:
     """List unique arrays that need more elements than there are values."""
     kept = [x for value in grammar.definitions.values() for x in value.arrays if is_remembered(x)]
-    ends = Completions(shapes.ElementShapes(grammar.definitions), unlimited())
+    ends = Completions(ElementShapes(grammar.definitions), unlimited())
     found = []
     for array in kept:
         if array.minimum > 1 and not is_text(grammar.definitions[array.rest]):
@@ -111,6 +112,6 @@ def read(found: list[Any]) -> Uniqueness:
             )
             for element, prefix, rest, names, others, unrepeated in listed
         ),
-        *shapes.read(values),
+        *grammar_as_json.read(values),
         states,
     )
