@@ -27,6 +27,7 @@ from enforcer.vllm import (
     fill_threads,
     metrics,
     model_format,
+    recording,
     reply_lengths,
     request_context,
     runtime,
@@ -71,7 +72,7 @@ class EnforcedGrammar(StructuredOutputGrammar):  # type: ignore[misc]
         self.matcher = matcher
         self._ahead = Ahead(matcher)
         self._request_id = request_id
-        self._masked = metrics.recorder().observer(families.MASK)
+        self._masked = recording.recorder().observer(families.MASK)
         self._reported = False
 
     def accept_tokens(self, request_id: str, tokens: list[int]) -> bool:

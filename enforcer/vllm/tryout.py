@@ -24,7 +24,7 @@ from enforcer.request import carrier, spec_text
 from enforcer.request import spec as specs
 from enforcer.turn import dialects
 from enforcer.turn.dialect import Segment
-from enforcer.vllm import backend, metrics, names, runtime, settings
+from enforcer.vllm import backend, names, recording, runtime, settings
 from enforcer.vllm.tool_parser import EnforcedToolParser
 from enforcer.vocabulary import Vocabulary
 
@@ -46,7 +46,7 @@ def try_out() -> None:
 
     """
     try:
-        with metrics.muted():
+        with recording.muted():
             trouble = _trouble()
     except Exception as error:
         raise UnsupportedHost(f"a turn that was tried failed: {error!r}") from error
