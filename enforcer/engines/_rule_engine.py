@@ -9,7 +9,7 @@ from abc import abstractmethod
 from typing import TYPE_CHECKING
 
 from enforcer.engines import ArgumentEngine
-from enforcer.engines._rules import rules_of, rules_of_text
+from enforcer.engines._rule_writer import rules_of, rules_of_text
 from enforcer.errors import ConfigurationError
 
 if TYPE_CHECKING:
