@@ -15,7 +15,7 @@ from enforcer.budget.spelled import endings
 from enforcer.explain.cursor import locate
 from enforcer.explain.outline import containers
 from enforcer.explain.words import (
-    Draft,
+    DraftOption,
     Option,
     constants,
     kinds,
@@ -94,7 +94,7 @@ class _View:
         self._cursor = cursor
         self._can = can
         self._signs = signs
-        self.drafts: dict[str, Draft] = {}
+        self.drafts: dict[str, DraftOption] = {}
 
     def read(self, thread: Thread) -> None:
         """Add what one reading lets follow."""
@@ -126,8 +126,8 @@ class _View:
     def _container(self, path: tuple[str | int, ...]) -> str:
         return quoted(path[-1]) if path and isinstance(path[-1], str) else self._subject(path)
 
-    def _draft(self, subject: str, sources: Sources) -> Draft:
-        draft = self.drafts.setdefault(subject, Draft())
+    def _draft(self, subject: str, sources: Sources) -> DraftOption:
+        draft = self.drafts.setdefault(subject, DraftOption())
         draft.paths.update(dict.fromkeys(sources.paths))
         return draft
 

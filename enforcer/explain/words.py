@@ -96,7 +96,7 @@ class Explanation:
 
 
 @dataclass(slots=True)
-class Draft:
+class DraftOption:
     """An option that several readings of a text may add to.
 
     Attributes:
