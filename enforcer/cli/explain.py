@@ -23,7 +23,7 @@ from enforcer.cli.options import (
     named,
     path,
 )
-from enforcer.cli.output import complain, say, say_json
+from enforcer.cli.output import complain, say, say_json, write_file
 from enforcer.errors import ConfigurationError, RequestError
 from enforcer.explain import page, reply, table, trace
 from enforcer.explain.trace import Given
@@ -158,7 +158,7 @@ def run(options: argparse.Namespace) -> int:
         title += "; taken with any object: " + ", ".join(one.tool for one in aside)
     found = trace.follow(matcher, recorded.given, title)
     if options.html is not None:
-        _write(options.html, page.render(found))
+        write_file(options.html, page.render(found))
     if options.json:
         said = table.as_json(found) | {"set_aside": [one.to_json() for one in aside]}
         say_json(said)
@@ -286,10 +286,3 @@ def _of_pieces(text: str, dialect: Dialect) -> Vocabulary:
     tokens = [bytes([byte]) for byte in range(256)] + list(pieces)
     controls = {name: len(tokens) + at for at, name in enumerate(dialect.controls)}
     return Vocabulary([*tokens, *(name.encode() for name in controls)], controls)
-
-
-def _write(file: Path, text: str) -> None:
-    try:
-        file.write_text(text, encoding="utf-8")
-    except (OSError, ValueError) as error:
-        raise ConfigurationError(f"cannot write {file}: {error}") from error

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from enforcer.cli.output import say
+from enforcer.cli.output import say, write_file
 from enforcer.errors import ConfigurationError
 from enforcer.verify import counts, reference, report
 from enforcer.verify.measure import Fault
@@ -67,7 +67,8 @@ def show(
             )
     _print_findings(every)
     if file:
-        _write(file, report.as_json(rows, every, similarity, requests))
+        found = report.as_json(rows, every, similarity, requests)
+        write_file(file, json.dumps(found, indent=1, ensure_ascii=False) + "\n")
 
 
 def summary(results: Sequence[Result]) -> str:
@@ -136,14 +137,5 @@ def refuse_unwritable(path: Path) -> None:
             pass
         if is_new:
             path.unlink()  # there is no report yet
-    except (OSError, ValueError) as error:
-        raise ConfigurationError(f"cannot write {path}: {error}") from error
-
-
-def _write(path: Path, value: Mapping[str, Any]) -> None:
-    try:
-        text = json.dumps(value, indent=1, ensure_ascii=False) + "\n"
-        # JSON escapes the half of a surrogate pair as Python does.
-        path.write_text(text, encoding="utf-8", errors="backslashreplace")
     except (OSError, ValueError) as error:
         raise ConfigurationError(f"cannot write {path}: {error}") from error
