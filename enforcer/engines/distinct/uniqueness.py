@@ -16,6 +16,7 @@ from enforcer.engines.distinct.shapes import ElementShapes
 from enforcer.regex import serialization
 from enforcer.schema.finishing.distinct import is_remembered, is_text, reached
 from enforcer.schema.finishing.tracks import Track, tracks
+from enforcer.schema.finishing.ways import Leads
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -75,8 +76,9 @@ def written(grammar: ArgumentGrammar) -> list[Any]:
     every = {each: None for x in elements for each in reached(grammar.definitions, x)}
     listed = [
         [
-            *(track.element, track.prefix, track.rest, dict(track.names), track.others),
+            track.element,
             None if track.unrepeated is None else serialization.to_json(track.unrepeated),
+            track.leads.to_json(),
         ]
         for track in found
     ]
@@ -107,10 +109,11 @@ def read(found: list[Any]) -> Uniqueness:
     return Uniqueness(
         tuple(
             Track(
-                *(element, tuple(prefix), rest, tuple(names.items()), others),
+                element,
                 None if unrepeated is None else serialization.from_json(unrepeated),
+                Leads.from_json(leads),
             )
-            for element, prefix, rest, names, others, unrepeated in listed
+            for element, unrepeated, leads in listed
         ),
         *grammar_as_json.read(values),
         states,
