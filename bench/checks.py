@@ -19,7 +19,7 @@ from enforcer.checking.pool import Pool
 from enforcer.checking.work import Check
 from enforcer.compiling import is_plain
 from enforcer.request.response_format import FormatKind
-from enforcer.schema import Limits, OnUnsupported, Root
+from enforcer.schema import Root
 
 _REQUESTS = 100
 _SEED = 7
@@ -34,7 +34,7 @@ def checks() -> list[Check]:
         if "parameters" in tool["function"]
     }
     return [
-        Check(FormatKind.JSON_SCHEMA, source, Root.OBJECT, OnUnsupported.REFUSE, Limits())
+        Check(FormatKind.JSON_SCHEMA, source, Root.OBJECT)
         for source in sources
         if not is_plain(source)
     ]

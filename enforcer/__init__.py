@@ -28,8 +28,9 @@ from enforcer.request.carrier import Route, extra_body
 from enforcer.request.options import Options
 from enforcer.schema import Conventions, Formats, Integers, Limits, OnUnsupported
 from enforcer.schema.bundling import Documents, read_documents
+from enforcer.turn.events import Call, Turn
 from enforcer.turn.matcher import Matcher
-from enforcer.turn.parser import Call, Parser, Turn
+from enforcer.turn.parser import Parser
 from enforcer.vocabulary import Vocabulary
 
 __all__ = [

@@ -31,7 +31,7 @@ from enforcer.schema.bundling import Documents
 from enforcer.turn import dialects
 from enforcer.turn.deadline import Deadline
 from enforcer.turn.matcher import Matcher
-from enforcer.turn.parser import Parser, Turn
+from enforcer.turn.parser import Parser
 from enforcer.turn.request_envelope import envelope, refuse_names
 from enforcer.turn.table import Table
 from enforcer.vocabulary import Vocabulary
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from enforcer.budget.shortest import Shortest
     from enforcer.engines import ArgumentMatcher, CompiledGrammar, Startable
     from enforcer.turn.envelope import Envelope
+    from enforcer.turn.events import Turn
     from enforcer.turn.position import Position
 
 

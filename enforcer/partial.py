@@ -110,6 +110,14 @@ def _in_any_case(rest: bytes, *, short: bool) -> Iterator[bytes]:
     return map(bytes, product(*letters))
 
 
+def whole(data: bytes) -> str:
+    """Give the characters of some bytes, up to one of which there is only a part."""
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        return data[: error.start].decode()
+
+
 def spell(text: str, *, quoted: bool) -> bytes:
     """Write characters in the usual way, without quotes around them."""
     return json.dumps(text, ensure_ascii=False)[1:-1].encode() if quoted else text.encode()

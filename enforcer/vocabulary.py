@@ -308,7 +308,7 @@ class Vocabulary:
         one of mistral-common's, as transformers' and vLLM's classes for it do.
 
         Every added token is a control token, whatever its `special` flag says
-        (Kimi's tool markers are not flagged), except runs of white space.
+        (Kimi's tool markers are not flagged), except runs of white space without that flag.
 
         Raises:
             InvalidVocabulary: a tokenizer of another kind.

@@ -8,8 +8,9 @@ from __future__ import annotations
 import json
 
 from enforcer.checking.work import Check
+from enforcer.request.options import Options
 from enforcer.request.response_format import FormatKind
-from enforcer.schema import Limits, OnUnsupported, Root
+from enforcer.schema import Limits, Root
 
 # Without bounds but those on processes, so that a compiler that has become faster at refusing
 # does not make the tests of those pass by themselves.
@@ -26,9 +27,7 @@ _UNBOUNDED = Limits(
 def check(schema: object, limits: Limits | None = None) -> Check:
     """Ask for a schema of arguments."""
     source = json.dumps(schema)
-    return Check(
-        FormatKind.JSON_SCHEMA, source, Root.OBJECT, OnUnsupported.REFUSE, limits or Limits()
-    )
+    return Check(FormatKind.JSON_SCHEMA, source, Root.OBJECT, Options(limits=limits or Limits()))
 
 
 def quick(number: int = 0) -> Check:

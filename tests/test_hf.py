@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from transformers.models.llama.modeling_llama import LlamaForCausalLM
 
     from enforcer.api import Enforcer
-    from enforcer.turn.parser import Turn
+    from enforcer.turn.events import Turn
 
 
 V = small()

@@ -35,7 +35,7 @@ xgr = pytest.importorskip("xgrammar")
 from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest  # noqa: E402
 from vllm.parser.parser_manager import ParserManager  # noqa: E402
 
-from enforcer.request import carrier  # noqa: E402
+from enforcer.request import carrier, spec_text  # noqa: E402
 from enforcer.vllm import requests, runtime  # noqa: E402
 from enforcer.vllm.tool_parser import EnforcedParser  # noqa: E402
 
@@ -192,9 +192,9 @@ class Ours(Side):
 
     def legal(self, ids: Sequence[int], **fields: Any) -> int:
         request, _ = self.adjusted(**fields)
-        spec = carrier.from_structural_tag(request.structured_outputs.structural_tag)
+        spec = spec_text.read(carrier.from_params(request))
         prompt = vocabularies.write(self.tokenizer.vocabulary, HEADER)
-        return runtime.start(self.tokenizer, spec, prompt).validate(ids)
+        return runtime.enforcer_for(self.tokenizer, spec).start(spec, prompt).validate(ids)
 
 
 @pytest.fixture(scope="module")

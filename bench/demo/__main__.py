@@ -22,7 +22,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from bench.demo import servers, table, transparency, workload
 from bench.demo.servers import ENFORCED, FREE, STRICT
-from enforcer.verify import client, measure
+from enforcer.verify import client, counts, measure
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -120,7 +120,7 @@ def _judged(
 
 def _show(verdicts: Mapping[servers.Setting, Sequence[measure.Verdict]]) -> Console:
     """Print a row for each server, and how it was started."""
-    rows = {setting.name: measure.count(judged) for setting, judged in verdicts.items()}
+    rows = {setting.name: counts.count(judged) for setting, judged in verdicts.items()}
     console = Console(width=max(Console().width, WIDTH), highlight=False)
     console.print(table.render(rows))
     for setting in verdicts:
@@ -148,7 +148,7 @@ def _report(
         if verdict.findings:
             faults = "; ".join(finding.message for finding in verdict.findings)
             print(f"{faults}: {reply} for {json.dumps(body)}", file=sys.stderr)
-    return 0 if measure.count(verdicts[ENFORCED]).perfect else 1
+    return 0 if counts.count(verdicts[ENFORCED]).perfect else 1
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from enforcer.verify.report import percent
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from enforcer.verify.measure import Row
+    from enforcer.verify.counts import Row
 
 # K2-Vendor-Verifier's columns, then the ones that it does not have.
 COLUMNS = (

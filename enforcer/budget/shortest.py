@@ -253,9 +253,7 @@ def unknown_text(kind: str) -> Problem:
 
 
 def _bare(value: Value) -> Regex:
-    words = ["null"] if value.null else []
-    words.extend("true" if each else "false" for each in sorted(value.booleans))
-    texts = [literal(word) for word in words]
+    texts = [literal(word) for word in value.words]
     try:
         texts.extend(map(number_texts, value.numbers))
     except NotSpellableError as error:

@@ -1,8 +1,8 @@
-"""A few worker processes, and who is served by them next.
+"""A few worker processes, and the threads that have them do checks.
 
-Owns: the queue, that a check which several wait for is done once, that slow checks leave room
-for others, and what a worker's end means. Must not know: what is checked, what verdicts are
-used for.
+Owns: that a check which several wait for is done once, how long a look is, and what a worker's end
+means. Must not know: what is checked, whose turn it is (that is `line`), what verdicts are used
+for.
 
 Nobody can tell beforehand which check is slow. So each gets a look, one after the other, on a
 machine of many processors a few at a time; one that has not come to an end after a quarter of a
@@ -27,56 +27,33 @@ import os
 import signal
 import threading
 import time
-from collections import deque
-from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from enforcer.checking.line import BUSY, Line, MadeWay
 from enforcer.checking.process import Ended, Forker, Process
 from enforcer.checking.verdict import Verdict
 from enforcer.checking.work import LOOK, SECONDS, TOO_MUCH_MEMORY, TOO_SLOW
 from enforcer.errors import Busy, ConfigurationError, Problem, SchemaLimit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
+    from collections.abc import Callable
 
     from enforcer.checking.beginning import Beginning
+    from enforcer.checking.line import Job
     from enforcer.checking.work import Check
     from enforcer.vocabulary import Vocabulary
 
 _GLANCE = 0.02  # seconds of processor time after which a lone first look makes way for others'
 _SHARE = 4  # processors of which one is for looks; there is one in any case
 _MOST_LOOKS = 4  # at a time; the other workers are for slow checks
-_OVERTAKEN = 8  # of so many looks one is a second, that no stream of new checks keeps it waiting
 _CLOCK = 60.0  # seconds after which a look ends, or a slow check, however little time it got
 _PATIENCE = 90.0  # seconds that anybody waits, in the queue and after
-_QUEUED = 64 << 20  # bytes of checks that may wait
-_LATE = 32  # slow checks that may wait to be begun anew: two seconds each, within the patience
 _IDLE = 60.0  # seconds after which a worker that is not needed ends
 _SPARE = 1  # worker that is kept beside those for looks: one may be at a slow check
 _FAT = 256 << 20  # a worker that has kept more than this after a check ends
 # Signals that a check cannot bring upon its worker.
 _BY_OTHERS = (-signal.SIGKILL, -signal.SIGTERM, -signal.SIGHUP)
-_BUSY = "the server is busy checking the schemas of other requests; send this one again"
-
-
-@dataclass(slots=True, eq=False)
-class _Job:
-    key: Hashable
-    data: bytes
-    waiting: int = 0
-    begun: bool = False
-    glanced: bool = False  # its first look has made way
-    is_slow: bool = False  # a look has found it so
-    lost: bool = False  # its worker was ended by somebody else, once
-    slow_pid: int = 0  # of its worker, while it is slow
-    stopped: bool = False  # its worker was ended here, as nobody waits
-    future: Future[Verdict] = field(default_factory=Future)
-
-
-class _MadeWay(Exception):  # noqa: N818 - named for what happened
-    """A check was stopped for others', and is to be begun anew."""
 
 
 class _Lost(Exception):  # noqa: N818 - named for what happened
@@ -119,18 +96,12 @@ class Pool:
         looks = looks or max(1, min(len(os.sched_getaffinity(0)) // _SHARE, _MOST_LOOKS))
         self._workers = workers
         self._most_looks = min(looks, workers - 1)
-        self._most = queue
         self._replaced = replaced or _unheard
         self._changed = threading.Condition()
-        self._queue: deque[_Job] = deque()
-        self._again: deque[_Job] = deque()  # those whose first look has made way
-        self._late: deque[_Job] = deque()  # slow ones that have found no room
-        self._looks = 0
-        self._jobs: dict[Hashable, _Job] = {}
+        # Slow checks never have the last worker.
+        self._line = Line(self._most_looks, workers - self._most_looks, queue)
         self._threads = 0
         self._idle = 0
-        self._looking: set[_Job] = set()
-        self._slow: set[_Job] = set()  # those that have a worker; never the last one
         self._forking = threading.Lock()
         self._forker: Forker | None = None
         self._turn = threading.Lock()  # held by the slow check that goes on
@@ -154,7 +125,7 @@ class Pool:
         try:
             return job.future.result(_PATIENCE)
         except TimeoutError:
-            raise Busy(_BUSY) from None
+            raise Busy(BUSY) from None
         finally:
             self._leave(job)
 
@@ -171,64 +142,38 @@ class Pool:
             # Shielded: others may wait for the same.
             return await asyncio.wait_for(asyncio.shield(own), _PATIENCE)
         except TimeoutError:
-            raise Busy(_BUSY) from None
+            raise Busy(BUSY) from None
         finally:
             self._leave(job)
 
-    def _join(self, check: Check | Beginning) -> _Job:
+    def _join(self, check: Check | Beginning) -> Job:
         key = check.key()
         with self._changed:
-            job = self._jobs.get(key)
+            job = self._line.jobs.get(key)
             if job is None:
-                data = check.to_message()
-                waiting = (*self._queue, *self._again, *self._late)
-                held = sum(len(one.data) for one in waiting)
-                if len(waiting) >= self._most or held + len(data) > _QUEUED:
-                    raise Busy(_BUSY)
-                job = _Job(key, data)
-                self._queue.append(job)
+                job = self._line.add(key, check.to_message())
                 try:
                     self._call_a_thread()
                 except ConfigurationError:
-                    self._queue.remove(job)
-                    raise Busy(_BUSY) from None
-                self._jobs[key] = job
+                    self._line.leave(job)
+                    raise Busy(BUSY) from None
             job.waiting += 1
             return job
 
-    def _leave(self, job: _Job) -> None:
+    def _leave(self, job: Job) -> None:
         with self._changed:
             job.waiting -= 1
-            if job.waiting:
-                return
-            if not job.begun:
-                self._queue_of(job).remove(job)
-            elif not job.slow_pid:
-                return  # it will soon be done
-            else:
+            if job.waiting or (job.begun and not job.slow_pid):
+                return  # others wait; or it will soon be done
+            if job.begun:
                 job.stopped = True
                 with suppress(ProcessLookupError):
                     os.kill(job.slow_pid, signal.SIGKILL)
-            if self._jobs.get(job.key) is job:
-                del self._jobs[job.key]  # whoever asks the same from now on must not share it
-
-    def _queue_of(self, job: _Job) -> deque[_Job]:
-        if job.is_slow:
-            return self._late
-        return self._again if job.glanced else self._queue
-
-    def _may_look(self) -> bool:
-        return len(self._looking) < self._most_looks and bool(self._queue or self._again)
-
-    def _has_room(self) -> bool:
-        return len(self._slow) < self._workers - self._most_looks
-
-    def _may_begin(self) -> bool:
-        return self._may_look() or (bool(self._late) and self._has_room())
+            self._line.leave(job)
 
     def _call_a_thread(self) -> None:
         """See that somebody takes what may be begun. Called with the lock held."""
-        if self._may_begin():
+        if self._line.may_begin:
             if not self._idle and self._threads < self._workers:
                 self._start_thread()
             self._changed.notify_all()
@@ -252,7 +197,7 @@ class Pool:
             try:
                 process = self._alive(job, process)
                 verdict = self._done(job, process)
-            except _MadeWay:
+            except MadeWay:
                 self._put_back(job)
                 fit = False
             except _Lost:
@@ -274,7 +219,7 @@ class Pool:
         if process is not None:
             process.end()
 
-    def _alive(self, job: _Job, process: Process | None) -> Process:
+    def _alive(self, job: Job, process: Process | None) -> Process:
         """Give a worker that has not ended; a fresh one to a check that has lost its own."""
         if process is not None and process.is_gone():
             self._replaced(process.end())
@@ -296,62 +241,40 @@ class Pool:
             )
             return self._forker.start()
 
-    def _next(self) -> _Job | None:
+    def _next(self) -> Job | None:
         """Wait for a job; None where this thread is not needed any more."""
         with self._changed:
             self._idle += 1
             try:
-                while not self._may_begin():
+                while not self._line.may_begin:
                     waited = self._changed.wait(_IDLE)
-                    nothing = not (self._queue or self._again or self._late)
-                    if not waited and nothing and self._threads > self._most_looks + _SPARE:
+                    is_spare = self._threads > self._most_looks + _SPARE
+                    if not waited and self._line.is_empty and is_spare:
                         self._threads -= 1
                         return None
-                if self._may_look():
-                    self._looks += 1
-                    is_second = not self._queue or (self._again and self._looks % _OVERTAKEN == 0)
-                    job = (self._again if is_second else self._queue).popleft()
-                    self._looking.add(job)
-                else:
-                    job = self._late.popleft()
-                    self._slow.add(job)
-                job.begun = True
+                job = self._line.begin()
             finally:
                 self._idle -= 1
             self._call_a_thread()
             return job
 
-    def _put_back(self, job: _Job) -> None:
+    def _put_back(self, job: Job) -> None:
         """Let a job that has made way, or whose worker has gone, wait to be begun anew."""
         with self._changed:
-            self._slow.discard(job)
-            if job.waiting:
-                job.begun = False
-                self._queue_of(job).append(job)
-            elif self._jobs.get(job.key) is job:
-                del self._jobs[job.key]
-            self._looking.discard(job)
+            self._line.put_back(job)
             self._call_a_thread()
 
-    def _looked(self, job: _Job) -> None:
-        """End a job's look; the next one's may begin. Called with the lock held."""
-        if job in self._looking:
-            self._looking.discard(job)
-            self._call_a_thread()
-
-    def _finish(self, job: _Job, result: Verdict | BaseException) -> None:
+    def _finish(self, job: Job, result: Verdict | BaseException) -> None:
         with self._changed:
-            self._looked(job)
-            self._slow.discard(job)
+            self._line.end(job)
+            self._line.forget(job)
             self._call_a_thread()
-            if self._jobs.get(job.key) is job:
-                del self._jobs[job.key]
         if isinstance(result, Verdict):
             job.future.set_result(result)
         else:
             job.future.set_exception(result)
 
-    def _done(self, job: _Job, process: Process) -> Verdict:
+    def _done(self, job: Job, process: Process) -> Verdict:
         try:
             reply = None if job.is_slow else self._look(job, process)
             if reply is None:
@@ -364,7 +287,7 @@ class Pool:
             return _explained(ended)
         return Verdict.from_json(reply)
 
-    def _look(self, job: _Job, process: Process) -> bytes | None:
+    def _look(self, job: Job, process: Process) -> bytes | None:
         """Begin a check; None where it turns out to be slow."""
         before, until = process.seconds(), time.monotonic() + _CLOCK
         process.send(job.data)
@@ -375,30 +298,31 @@ class Pool:
             spent = process.seconds() - before
             if spent >= LOOK:
                 break
-            if spent >= glance and self._queue and not job.glanced:
+            if spent >= glance and self._line.first and not job.glanced:
                 job.glanced = True
-                raise _MadeWay
+                raise MadeWay
             reply = process.receive(glance)
         return reply
 
-    def _slowly(self, job: _Job, process: Process) -> bytes:
+    def _slowly(self, job: Job, process: Process) -> bytes:
         """Wait for a check that is slow; its worker is of no use to others afterwards."""
         process.yield_to_others()
         has_begun = not job.is_slow
         with self._changed:
             if not job.waiting:
-                raise Busy(_BUSY)
+                raise Busy(BUSY)
             if has_begun:
-                self._make_room(job)
+                self._line.make_room(job)
             job.slow_pid = process.pid
-            self._looked(job)
+            self._line.looking.discard(job)
+            self._call_a_thread()  # there is room for another look
         try:
             reply = self._in_turn(process, b"" if has_begun else job.data)
         finally:
             with self._changed:
                 job.slow_pid = 0
         if reply is None:
-            raise Busy(_BUSY)
+            raise Busy(BUSY)
         return reply
 
     def _in_turn(self, process: Process, data: bytes) -> bytes | None:
@@ -413,16 +337,6 @@ class Pool:
             return process.receive(_CLOCK)
         finally:
             self._turn.release()
-
-    def _make_room(self, job: _Job) -> None:
-        """Count a job that has been found to be slow; it is stopped where there is no room."""
-        job.is_slow = True
-        if self._has_room():
-            self._slow.add(job)
-        elif len(self._late) < _LATE:
-            raise _MadeWay
-        else:
-            raise Busy(_BUSY)
 
 
 def _unheard(status: int) -> None:
@@ -440,5 +354,5 @@ def _explained(ended: Ended) -> Verdict:
     if ended.status == -signal.SIGPROF:
         return Verdict(SchemaLimit((Problem("$", "", TOO_SLOW),)), seconds=SECONDS)
     if ended.status in _BY_OTHERS:  # or by us, as nobody waits
-        raise Busy(_BUSY)
+        raise Busy(BUSY)
     return Verdict(SchemaLimit((Problem("$", "", f"{TOO_MUCH_MEMORY} ({ended})"),)))

@@ -9,7 +9,7 @@ import json
 import sys
 import traceback
 from contextlib import suppress
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from enum import Enum
 from functools import cache
 from hashlib import sha256
@@ -27,8 +27,9 @@ from enforcer.errors import (
     UnsupportedSchema,
     brief,
 )
+from enforcer.request.options import Options
 from enforcer.request.response_format import FormatKind, ResponseFormat
-from enforcer.schema import Conventions, Limits, OnUnsupported, Root, compile_schema
+from enforcer.schema import Root, compile_schema
 from enforcer.turn import dialects
 from enforcer.vocabulary import Vocabulary
 
@@ -53,7 +54,7 @@ TOO_SLOW = (
 _MOST_PROBLEMS = 100
 
 
-_USUAL = Conventions()
+_USUAL = Options()
 _NO_CONTROLS: Mapping[str, int] = MappingProxyType({})
 
 
@@ -72,37 +73,32 @@ class Check:
         kind: what `source` is; see `enforcer.request.response_format`.
         source: a schema as JSON text, or the source of a format.
         root: what a value must be, besides fitting the schema.
-        on_unsupported: what to do with what cannot be enforced exactly.
-        limits: bounds on schemas.
-        conventions: what the authors of schemas are taken to mean.
+        options: what holds for the request. Where texts are to be finished within a budget, what
+            cannot be is told.
         writes: whether the schema, which has been checked before, is to be written for the
             engine; see `ArgumentEngine.write`.
         dialect: whose layout the value is written in; empty for JSON with the usual white space.
         controls: name and id of the control tokens that the layout may have, in the vocabulary
             that it is written for, which need not be the one that the worker checks for. None
             where only that one matters.
-        in_time: whether texts are to be finished within a budget, so that what cannot be is told.
 
     """
 
     kind: FormatKind
     source: str
     root: Root
-    on_unsupported: OnUnsupported
-    limits: Limits
-    conventions: Conventions = _USUAL
+    options: Options = _USUAL
     writes: bool = False
     dialect: str = ""
     controls: tuple[tuple[str, int], ...] | None = None
-    in_time: bool = False
 
     def key(self) -> Hashable:
         """Give what distinguishes it from others; small, however large the source is."""
         digest = sha256(self.source.encode("utf-8", "surrogatepass")).digest()
-        settings = (self.on_unsupported, self.limits, self.conventions)
+        own = self.options
         return (
-            *(digest, self.kind, self.root, *settings),
-            *(self.writes, self.dialect, self.controls, self.in_time),
+            *(digest, self.kind, self.root, self.writes, self.dialect, self.controls),
+            *(own.on_unsupported, own.limits, own.conventions, own.finish_within_budget),
         )
 
     def to_message(self) -> bytes:
@@ -111,17 +107,10 @@ class Check:
             "asks": NAME,
             "kind": self.kind.value,
             "root": self.root.value,
-            "on_unsupported": self.on_unsupported.value,
-            "limits": {
-                field.name: getattr(self.limits, field.name)
-                for field in fields(Limits)
-                if getattr(self.limits, field.name) != field.default
-            },
-            "conventions": self.conventions.to_json(),
+            "options": self.options.to_json(),
             "writes": self.writes,
             "dialect": self.dialect,
             "controls": self.controls,
-            "in_time": self.in_time,
         }
         return message.write(head, self.source)
 
@@ -132,13 +121,10 @@ class Check:
             FormatKind(head["kind"]),
             source,
             Root(head["root"]),
-            OnUnsupported(head["on_unsupported"]),
-            Limits(**head["limits"]),
-            Conventions.from_json(head["conventions"]),
+            Options.from_json(head["options"]),
             head["writes"],
             head["dialect"],
             None if head["controls"] is None else tuple(map(tuple, head["controls"])),
-            head["in_time"],
         )
 
 
@@ -204,10 +190,11 @@ def _layout(check: Check, controls: Mapping[str, int]) -> BoundLayout | None:
 def _check(check: Check, engine: ArgumentEngine, controls: Mapping[str, int]) -> Verdict:
     if check.kind is not FormatKind.JSON_SCHEMA:
         engine.check_text(ResponseFormat(check.kind, check.source))
-        return Verdict(untimed=(unknown_text(check.kind.value),) if check.in_time else ())
+        untimed = (unknown_text(check.kind.value),) if check.options.finish_within_budget else ()
+        return Verdict(untimed=untimed)
     grammar = _grammar(check)
     engine.check(grammar, _layout(check, controls))
-    found = shortest(grammar, _pieces()) if check.in_time else None
+    found = shortest(grammar, _pieces()) if check.options.finish_within_budget else None
     return Verdict(
         relaxed=grammar.relaxed[:_MOST_PROBLEMS],
         untimed=found.problems[:_MOST_PROBLEMS] if isinstance(found, Untimed) else (),
@@ -223,10 +210,10 @@ def _pieces() -> Pieces:
 def _grammar(check: Check) -> ArgumentGrammar:
     return compile_schema(
         json.loads(check.source),
-        limits=check.limits,
-        on_unsupported=check.on_unsupported,
+        limits=check.options.limits,
+        on_unsupported=check.options.on_unsupported,
         root=check.root,
-        conventions=check.conventions,
+        conventions=check.options.conventions,
     )
 
 

@@ -255,14 +255,10 @@ def _values(one: Checked) -> dict[str, Any]:
         "path": one.declaration.path,
         "status": one.status.value,
         "error": one.error or None,
-        "problems": [_problem(problem) for problem in one.problems],
-        "surprises": [_problem(problem) for problem in one.surprises],
+        "problems": [asdict(problem) for problem in one.problems],
+        "surprises": [asdict(problem) for problem in one.surprises],
         "relaxable": one.relaxable,
-        "untimed": [_problem(problem) for problem in one.untimed],
+        "untimed": [asdict(problem) for problem in one.untimed],
         "milliseconds": round(one.milliseconds, 3),
         "rules": one.rules,
     }
-
-
-def _problem(problem: Problem) -> dict[str, str]:
-    return {"path": problem.path, "keyword": problem.keyword, "reason": problem.reason}

@@ -6,13 +6,12 @@ checked (that is `enforcer.doctor`).
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from enforcer.cli.options import missing, path, positive
+from enforcer.cli.options import add_command, add_model, missing, path, positive
 from enforcer.cli.output import say, say_json
 from enforcer.diagnosis import Check, Status
 from enforcer.doctor import installation
@@ -22,6 +21,7 @@ from enforcer.verify import KEY_VARIABLE
 from enforcer.vllm import names, settings
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Iterator
 
     from enforcer.verify.client import Endpoint
@@ -41,17 +41,10 @@ _INDENT = " " * 6
 
 def add_parser(commands: Any) -> None:
     """Add the command to the parser's commands."""
-    parser = commands.add_parser(
-        "doctor",
-        help="check an installation, a model, a running server",
-        description=_DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    parser = add_command(
+        commands, run, "doctor", "check an installation, a model, a running server", _DESCRIPTION
     )
-    parser.set_defaults(run=run)
-    parser.add_argument("--model", type=path, metavar="PATH", help="folder of the model")
-    parser.add_argument(
-        "--trust-remote-code", action="store_true", help="run the tokenizer code in that folder"
-    )
+    add_model(parser)
     parser.add_argument(
         "--chat-template", type=path, metavar="FILE", help="template that the server is given"
     )

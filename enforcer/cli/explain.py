@@ -6,17 +6,24 @@ exit status. Must not know: what is legal, how it is put in words (that is `enfo
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from enforcer import documents, engines
+from enforcer import documents
 from enforcer.api import Enforcer
 from enforcer.cli import chat_request, partial_turn
-from enforcer.cli.options import add_documents, missing, named, path
-from enforcer.cli.output import complain, say, say_json
+from enforcer.cli.options import (
+    add_command,
+    add_documents,
+    add_engine,
+    add_model,
+    missing,
+    named,
+    path,
+)
+from enforcer.cli.output import complain, say, say_json, write_file
 from enforcer.errors import ConfigurationError, RequestError
 from enforcer.explain import page, reply, table, trace
 from enforcer.explain.trace import Given
@@ -30,6 +37,8 @@ from enforcer.vllm import names
 from enforcer.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
+    import argparse
+
     from enforcer.cli.chat_request import ChatRequest
     from enforcer.explain.reply import Recorded
     from enforcer.turn.dialect import Dialect
@@ -56,13 +65,9 @@ _TOP = 5  # scores beside an id's own
 
 def add_parser(commands: Any) -> None:
     """Add the command to the parser's commands."""
-    parser = commands.add_parser(
-        "explain",
-        help="tell what was legal in a turn, and why",
-        description=_DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    parser = add_command(
+        commands, run, "explain", "tell what was legal in a turn, and why", _DESCRIPTION
     )
-    parser.set_defaults(run=run)
     parser.add_argument(
         "--tools", required=True, type=named, metavar="FILE", help="tools or a request; - is stdin"
     )
@@ -95,10 +100,7 @@ def add_parser(commands: Any) -> None:
         "--dialect", default="kimi_k2", metavar="NAME",
         help="the model's format: a dialect, or the name of vLLM's parser for it (%(default)s)",
     )  # fmt: skip
-    parser.add_argument("--model", type=path, metavar="PATH", help="folder of the model")
-    parser.add_argument(
-        "--trust-remote-code", action="store_true", help="run the tokenizer code in that folder"
-    )
+    add_model(parser)
     parser.add_argument(
         "--on-unsupported", choices=[how.value for how in OnUnsupported], default="refuse",
         help="what a schema that cannot be enforced exactly means, as on the server (%(default)s)",
@@ -110,9 +112,7 @@ def add_parser(commands: Any) -> None:
         "--integers", choices=[how.value for how in Integers], default=Integers.VALUE.value,
         help="as ENFORCER_INTEGERS on the server (%(default)s)",
     )  # fmt: skip
-    parser.add_argument(
-        "--engine", choices=engines.ENGINES, default=engines.ENGINES[0], help="(%(default)s)"
-    )
+    add_engine(parser)
     parser.add_argument("--html", type=path, metavar="FILE", help="write a page that shows it")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
@@ -158,7 +158,7 @@ def run(options: argparse.Namespace) -> int:
         title += "; taken with any object: " + ", ".join(one.tool for one in aside)
     found = trace.follow(matcher, recorded.given, title)
     if options.html is not None:
-        _write(options.html, page.render(found))
+        write_file(options.html, page.render(found))
     if options.json:
         said = table.as_json(found) | {"set_aside": [one.to_json() for one in aside]}
         say_json(said)
@@ -286,10 +286,3 @@ def _of_pieces(text: str, dialect: Dialect) -> Vocabulary:
     tokens = [bytes([byte]) for byte in range(256)] + list(pieces)
     controls = {name: len(tokens) + at for at, name in enumerate(dialect.controls)}
     return Vocabulary([*tokens, *(name.encode() for name in controls)], controls)
-
-
-def _write(file: Path, text: str) -> None:
-    try:
-        file.write_text(text, encoding="utf-8")
-    except (OSError, ValueError) as error:
-        raise ConfigurationError(f"cannot write {file}: {error}") from error

@@ -8,10 +8,50 @@ from __future__ import annotations
 import argparse
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from enforcer import engines
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+
+def add_command(
+    commands: Any, run: Callable[[argparse.Namespace], int], name: str, what: str, description: str
+) -> argparse.ArgumentParser:
+    """Add a command to a parser's commands; gives the parser of its own options.
+
+    Args:
+        commands: the parser's.
+        run: does it, and gives its exit status.
+        name: of the command.
+        what: it does, in a list of commands.
+        description: likewise, at length; its lines stay as they are.
+
+    """
+    parser: argparse.ArgumentParser = commands.add_parser(
+        name,
+        help=what,
+        description=description,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.set_defaults(run=run)
+    return parser
+
+
+def add_engine(parser: argparse.ArgumentParser) -> None:
+    """Add `--engine`."""
+    parser.add_argument(
+        "--engine", choices=engines.ENGINES, default=engines.ENGINES[0], help="(%(default)s)"
+    )
+
+
+def add_model(parser: argparse.ArgumentParser) -> None:
+    """Add `--model`, a folder, and `--trust-remote-code`."""
+    parser.add_argument("--model", type=path, metavar="PATH", help="folder of the model")
+    parser.add_argument(
+        "--trust-remote-code", action="store_true", help="run the tokenizer code in that folder"
+    )
 
 
 def add_documents(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:

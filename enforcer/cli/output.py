@@ -1,4 +1,4 @@
-"""What every command prints goes through here.
+"""What every command prints or writes into a file goes through here.
 
 Owns: that a line stays one line and moves no cursor, whatever the names in it are; that machines
 get JSON in any encoding; what is said where nothing can be written. Must not know: what is
@@ -20,6 +20,7 @@ from enforcer.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
     from typing import TextIO
 
 # A name comes from a file or a server. Control characters could write other rows than the command
@@ -90,6 +91,19 @@ def say_json(value: Any) -> None:
     # Within strings alone: JSON escapes line feeds there itself, and the others stand outside.
     lines = text.split("\n")
     _write_text(sys.stdout, "\n".join(_UNSEEN.sub(_as_json, line) for line in lines) + "\n")
+
+
+def write_file(path: Path, text: str) -> None:
+    """Write a file, in which the half of a surrogate pair becomes its escape.
+
+    Raises:
+        ConfigurationError: it cannot be written.
+
+    """
+    try:
+        path.write_text(text, encoding="utf-8", errors="backslashreplace")
+    except (OSError, ValueError) as error:
+        raise ConfigurationError(f"cannot write {path}: {error}") from error
 
 
 def discard() -> None:

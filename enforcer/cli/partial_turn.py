@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from enforcer.errors import ConfigurationError, SchemaError
@@ -51,10 +51,7 @@ class SetAside:
 
     def to_json(self) -> dict[str, Any]:
         """Give it as JSON values."""
-        problems = [
-            {"path": each.path, "keyword": each.keyword, "reason": each.reason}
-            for each in self.error.problems
-        ]
+        problems = [asdict(each) for each in self.error.problems]
         return {"tool": self.tool, "error": type(self.error).__name__, "problems": problems}
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from enforcer import documents
 from enforcer.cli import verify_report
-from enforcer.cli.options import add_documents, finite, missing, path, positive
+from enforcer.cli.options import add_command, add_documents, finite, missing, path, positive
 from enforcer.cli.output import complain, remark, say
 from enforcer.cli.progress import progress
 from enforcer.errors import ConfigurationError
@@ -81,13 +81,13 @@ class _Run:
 
 def add_parser(commands: Any) -> None:
     """Add the command to the parser's commands."""
-    parser = commands.add_parser(
+    parser = add_command(
+        commands,
+        run,
         "verify",
-        help="measure a running server, as the vendor verifiers do",
-        description=_DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        "measure a running server, as the vendor verifiers do",
+        _DESCRIPTION,
     )
-    parser.set_defaults(run=run)
     server = parser.add_argument_group("the server")
     server.add_argument("--url", required=True, help="base URL, http://localhost:8000/v1 say")
     server.add_argument("--model", help="its name; where one is served, that one")

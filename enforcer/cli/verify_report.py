@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from enforcer.cli.output import say
+from enforcer.cli.output import say, write_file
 from enforcer.errors import ConfigurationError
-from enforcer.verify import measure, reference, report
+from enforcer.verify import counts, reference, report
 from enforcer.verify.measure import Fault
 
 if TYPE_CHECKING:
@@ -45,9 +45,9 @@ def show(
 
     """
     every = [result for run in results.values() for result in run]
-    rows = {name: measure.count([r.verdict for r in run]) for name, run in results.items()}
+    rows = {name: counts.count([r.verdict for r in run]) for name, run in results.items()}
     if len(rows) > 1:
-        rows["all"] = measure.count([result.verdict for result in every])
+        rows["all"] = counts.count([result.verdict for result in every])
     theirs = reference.read(compared, _recorded(every)) if compared else None
     similarity = _similarity(results, theirs.reasons) if theirs else None
     say(*report.table(rows, similarity).split("\n"))
@@ -67,12 +67,13 @@ def show(
             )
     _print_findings(every)
     if file:
-        _write(file, report.as_json(rows, every, similarity, requests))
+        found = report.as_json(rows, every, similarity, requests)
+        write_file(file, json.dumps(found, indent=1, ensure_ascii=False) + "\n")
 
 
 def summary(results: Sequence[Result]) -> str:
     """Tell what replies violate apart from what was refused or failed, which are no replies."""
-    row = measure.count([result.verdict for result in results])
+    row = counts.count([result.verdict for result in results])
     refused, failed = (row.faults.get(fault, 0) for fault in (Fault.REFUSED, Fault.FAILED))
     replies = row.requests - refused - failed
     violated = replies - row.right
@@ -92,7 +93,7 @@ def _recorded(results: Sequence[Result]) -> int:
 
 def _similarity(
     results: Mapping[str, Sequence[Result]], theirs: Sequence[str | None]
-) -> measure.Similarity:
+) -> counts.Similarity:
     """Compare each run of the recorded requests with the reference."""
     pairs: list[tuple[str | None, str | None]] = []
     for name, run in results.items():
@@ -102,20 +103,20 @@ def _similarity(
                 (reply.finish_reason if reply.answered else None, theirs[at])
                 for at, reply in ours.items()
             ]
-    return measure.similarity(pairs)
+    return counts.similarity(pairs)
 
 
 def _print_findings(results: Sequence[Result]) -> None:
     """Print the first findings of every kind; the report has them all."""
     for fault in Fault:
-        counts = Counter(
+        lines = Counter(
             f"{result.case.name}: {finding.message}"
             for result in results
             for finding in result.verdict.findings
             if finding.fault is fault
         )
         # A schema that is refused whole and streamed is refused for one reason.
-        told = [line + (f" ({count} times)" if count > 1 else "") for line, count in counts.items()]
+        told = [line + (f" ({count} times)" if count > 1 else "") for line, count in lines.items()]
         if told:
             say("", f"{fault.value}:")
         say(*(f"  {line}" for line in told[:_SHOWN]))
@@ -136,14 +137,5 @@ def refuse_unwritable(path: Path) -> None:
             pass
         if is_new:
             path.unlink()  # there is no report yet
-    except (OSError, ValueError) as error:
-        raise ConfigurationError(f"cannot write {path}: {error}") from error
-
-
-def _write(path: Path, value: Mapping[str, Any]) -> None:
-    try:
-        text = json.dumps(value, indent=1, ensure_ascii=False) + "\n"
-        # JSON escapes the half of a surrogate pair as Python does.
-        path.write_text(text, encoding="utf-8", errors="backslashreplace")
     except (OSError, ValueError) as error:
         raise ConfigurationError(f"cannot write {path}: {error}") from error

@@ -7,9 +7,9 @@ server is asked.
 from __future__ import annotations
 
 import re
-from importlib import metadata
 
 from enforcer.diagnosis import Check, note, ok
+from enforcer.vllm import families
 
 _SHOWN = re.compile(r"^enforcer_version\{(.*)\} [1-9]", re.MULTILINE)
 _LABEL = re.compile(r'(\w+)="([^"]*)"')
@@ -28,16 +28,9 @@ def versions(shown: str | None) -> Check | None:
     if len(found) > 1:
         return note(_TITLE, f"API servers of {'; '.join(said)}", "finish the upgrade")
     theirs = dict(found[0])
-    own = {"version": _version("kimi-enforcer"), "llguidance": _version("llguidance")}
+    own = {label: value for label, (value,) in families.VERSION.labels}
     if theirs == own:
         return ok(_TITLE, said[0])
     here = "kimi-enforcer {version}, llguidance {llguidance}".format(**own)
     mend = "for `enforcer check`, install here what the server has"
     return note(_TITLE, f"the server has {said[0]}; here is {here}", mend)
-
-
-def _version(package: str) -> str:
-    try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return "unknown"

@@ -152,7 +152,7 @@ class ArgumentEngine(Protocol):
 
         Raises:
             UnsupportedSchema: this engine cannot do it exactly, or the layout cannot write it.
-            UnknownEngine: this engine has no layouts; another one does.
+            ConfigurationError: this engine has no layouts; another one does.
 
         """
         ...

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from enforcer.engines import _rules as rules
 from enforcer.regex.constructors import NOTHING
 from enforcer.regex.plain import automaton
-from enforcer.regex.syntax import Chars, Concat, Literal, Repeat, Union
+from enforcer.regex.syntax import Chars, Concat, Literal, Repeat, Union, quantifier
 from enforcer.spelling import spelled
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def to_ebnf(grammar: rules.Rules, states: int) -> str:
 
     Raises:
         RegexBudget: a language with more states.
-        EmptyLanguageError: one that has no text.
+        UnsupportedSchema: one that has no text.
 
     """
     writer = _Writer(states)
@@ -71,7 +71,7 @@ class _Writer:
             name = self._texts[node] = f"t{len(self._texts)}"
             body = self._regex(node.regex, node.spelling)
             if body is None:
-                raise rules.EmptyLanguageError
+                raise rules.no_text()
             if node.spelling.opening:
                 body = f"{_text(node.spelling.opening)} {body} {_text(node.spelling.closing)}"
             self.line(name, body)
@@ -150,10 +150,7 @@ def _group(body: str) -> str:
 
 
 def _counted(part: str, minimum: int, maximum: int | None) -> str:
-    quantifier = {(0, None): "*", (1, None): "+", (0, 1): "?", (1, 1): ""}.get(
-        (minimum, maximum), f"{{{minimum},{'' if maximum is None else maximum}}}"
-    )
-    return f"({part}){quantifier}"
+    return f"({part}){quantifier(minimum, maximum)}"
 
 
 def _span(low: int, high: int) -> str:

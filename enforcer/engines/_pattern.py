@@ -21,7 +21,7 @@ from enforcer.regex import literal
 from enforcer.regex.charset import CharSet
 from enforcer.regex.constructors import NOTHING
 from enforcer.regex.plain import plain
-from enforcer.regex.syntax import Chars, Concat, Literal, Repeat, Union
+from enforcer.regex.syntax import Chars, Concat, Literal, Repeat, Union, quantifier
 from enforcer.spelling import framed, spelled
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def to_pattern(grammar: rules.Rules, budget: int, states: int) -> str:
     Raises:
         PatternSizeError: over the budget.
         RegexBudget: a language that cannot be written without complements so briefly.
-        EmptyLanguageError: a language that has no text.
+        UnsupportedSchema: a language that has no text.
 
     """
     border = _char(BORDER)
@@ -104,7 +104,7 @@ class _Writer:
         if found is None:
             body = spelled(plain(node.regex, self._budget, states=self._states), node.spelling)
             if body == NOTHING:
-                raise rules.EmptyLanguageError
+                raise rules.no_text()
             found = _plain(framed(body, node.spelling))
             self._texts[node] = found
         return found
@@ -136,10 +136,7 @@ def _class(members: CharSet) -> str:
 def _counted(part: str, minimum: int, maximum: int | None) -> str:
     if (minimum, maximum) == (1, 1):
         return part
-    quantifier = {(0, None): "*", (1, None): "+", (0, 1): "?"}.get(
-        (minimum, maximum), f"{{{minimum},{'' if maximum is None else maximum}}}"
-    )
-    return f"(?:{part}){quantifier}"
+    return f"(?:{part}){quantifier(minimum, maximum)}"
 
 
 def _span(low: int, high: int) -> str:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from enforcer.engines import pairs_follower
 from enforcer.engines.beside import AroundGrammar, BesideEngine
-from enforcer.engines.mask_rows import are_members, clear, put
+from enforcer.engines.mask_rows import clear, has, put
 from enforcer.engines.spellable import NO_STRING, Spellable
 from enforcer.engines.stops import NOTHING, Begun, Stops
 from enforcer.errors import EngineFailure
@@ -168,7 +168,7 @@ class BegunStopMatcher:
         if completing.by is not None and self._inner.accept(completing.by):
             ahead = 1
             self._inner.fill(row)
-            goes_on = completing.others[are_members(row, completing.rests)]
+            goes_on = completing.others[has(row, completing.rests)]
             legal += [completing.by, *goes_on.tolist()]
         # Both at once: where a mask is taken back the engine computes the one before it.
         self._inner.rollback(ahead + back)

@@ -7,14 +7,9 @@ which engine it is. Must not know: any engine.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from enforcer.errors import ConfigurationError
 from enforcer.request.response_format import FormatKind
 from enforcer.schema.reading.plain import NAMES
-
-if TYPE_CHECKING:
-    from enforcer.layouts import BoundLayout
 
 # Formats of texts that are no JSON, and those of them that are regular languages.
 REGULAR_FORMATS = frozenset({FormatKind.REGEX, FormatKind.CHOICE})
@@ -51,16 +46,3 @@ class Capacity:
     def holds_plain(self) -> bool:
         """Whether it compiles whatever `enforcer.schema.reading.plain` calls plain."""
         return self.nests and (self.bits >= NAMES or self.orders is None)
-
-
-def refuse_layout(engine: str, layout: BoundLayout | None) -> None:
-    """Refuse arguments that are laid out otherwise than most engines know.
-
-    Raises:
-        ConfigurationError: they are no JSON with the usual white space.
-
-    """
-    if layout is not None and not layout.plain:
-        raise ConfigurationError(
-            f"engine {engine!r} masks arguments in JSON only; choose 'llguidance' for this dialect"
-        )

@@ -1,7 +1,7 @@
 """Ids of a mask row: which there are, and putting some in or leaving some out.
 
-Owns: that. A row is int32, shape `(words,)`; lists of ids are int64, shape `(ids,)`. Must not know:
-what the ids stand for.
+Owns: that. A row is int32, shape `(words,)`, and bit `i % 32` of word `i // 32` is id `i`; lists of
+ids are int64, shape `(ids,)`. Must not know: what the ids stand for.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     Row = npt.NDArray[np.int32]
     Ids = npt.NDArray[np.int64]
+    Truths = npt.NDArray[np.bool_]
 
 
 def members(row: Row) -> Ids:
@@ -26,15 +27,16 @@ def members(row: Row) -> Ids:
     return found
 
 
-def are_members(row: Row, ids: Ids) -> npt.NDArray[np.bool_]:
-    """Tell of each of some ids whether it is in a mask row."""
-    found: npt.NDArray[np.bool_] = (row[ids >> 5] >> (ids & 31).astype(np.int32) & 1).astype(bool)
+def has(row: Row, ids: Ids) -> Truths:
+    """Tell of each id whether it is in a mask row."""
+    found: Truths = (row[ids >> 5] >> (ids & 31) & 1).astype(np.bool_)
     return found
 
 
 def among(row: Row, ids: Ids) -> Ids:
     """List those of some ids that are in a mask row."""
-    return ids[are_members(row, ids)]
+    found: Ids = ids[has(row, ids)]
+    return found
 
 
 def put(row: Row, ids: npt.ArrayLike) -> None:
@@ -53,4 +55,4 @@ def clear(row: Row, ids: npt.ArrayLike) -> None:
 
 def is_member(row: Row, token_id: int) -> bool:
     """Tell whether an id is in a mask row."""
-    return bool(int(row.view(np.uint32)[token_id // 32]) >> (token_id % 32) & 1)
+    return bool(int(row[token_id >> 5]) >> (token_id & 31) & 1)

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 
 import outlines_core
 
-from enforcer.engines import ArgumentEngine, CompiledGrammar
+from enforcer.engines import CompiledGrammar
 from enforcer.engines._pattern import BORDER, PatternSizeError, escaped, to_pattern
-from enforcer.engines._recursion import recursion
-from enforcer.engines._rules import OTHER_ENGINE, EmptyLanguageError, rules_of, rules_of_text
-from enforcer.engines.capacity import REGULAR_FORMATS, Capacity, refuse_layout
+from enforcer.engines._rule_engine import RuleEngine
+from enforcer.engines._rules import OTHER_ENGINE
+from enforcer.engines.capacity import REGULAR_FORMATS, Capacity
 from enforcer.errors import InvalidVocabulary, UnsupportedSchema
 from enforcer.regex import RegexBudget
 
@@ -26,10 +26,8 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from enforcer.engines import ArgumentEngine
     from enforcer.engines._rules import Rules
-    from enforcer.layouts import BoundLayout
-    from enforcer.request.response_format import ResponseFormat
-    from enforcer.schema import ArgumentGrammar
     from enforcer.vocabulary import Vocabulary
 
 _PATTERN = 200_000  # characters of one regular expression
@@ -50,7 +48,7 @@ _BORDER = BORDER.encode()
 _OUTSIDE = 2  # states that are not a text's: before its first border, and behind its last
 
 
-class OutlinesCoreEngine(ArgumentEngine):
+class OutlinesCoreEngine(RuleEngine):
     """Compiles argument grammars with outlines-core for one vocabulary."""
 
     name = "outlines-core"
@@ -72,49 +70,12 @@ class OutlinesCoreEngine(ArgumentEngine):
         self._vocabulary = vocabulary
         self._states = min(_STATES, _WORK // vocabulary.size)
 
-    def write(
-        self,
-        grammar: ArgumentGrammar,
-        layout: BoundLayout | None = None,
-        *,
-        quick: bool = False,  # noqa: ARG002 - nothing is tried here
-    ) -> str:
-        """Write a grammar as one regular expression, whose automaton is small enough.
-
-        Raises:
-            UnsupportedSchema: what is not regular, or has too many states.
-            ConfigurationError: a layout other than JSON with the usual white space.
-
-        """
-        refuse_layout(self.name, layout)
-        return self._pattern(_rules(grammar))
-
-    def read(self, written: str) -> OutlinesCoreGrammar:
-        """Compile what `write` has given."""
-        index = outlines_core.Index(written, self._tokens)
-        return OutlinesCoreGrammar(index, self._vocabulary, self._border)
-
-    def check_text(self, wanted: ResponseFormat) -> None:
-        """Refuse what `compile_text` refuses: a regular language leads nowhere else."""
-        self.compile_text(wanted)
-
-    def compile_text(self, wanted: ResponseFormat) -> OutlinesCoreGrammar:
-        """Compile a regular expression or a choice.
-
-        Raises:
-            UnsupportedSchema: a grammar, or too many states.
-
-        """
-        return self.read(self._pattern(rules_of_text(wanted, _CAPACITY)))
-
-    def _pattern(self, rules: Rules) -> str:
-        """Write the regular expression, if its automaton is small enough."""
+    def notate(self, rules: Rules) -> str:
+        """Write rules as one regular expression, whose automaton is small enough."""
         try:
             pattern = to_pattern(rules, _PATTERN, _STATES)
         except (PatternSizeError, RegexBudget) as error:
             raise _too_large(str(error)) from error
-        except EmptyLanguageError as error:
-            raise UnsupportedSchema.of("$", "", str(error)) from error
         try:
             states = len(outlines_core.Index(pattern, _BYTES).get_transitions()) - _OUTSIDE
         except ValueError as error:
@@ -123,12 +84,10 @@ class OutlinesCoreEngine(ArgumentEngine):
             raise _too_large(f"{states} states, {self._states} at most")
         return pattern
 
-
-def _rules(grammar: ArgumentGrammar) -> Rules:
-    advice = f"this engine holds closed values only; {OTHER_ENGINE}"
-    if (problem := recursion(grammar, advice)) is not None:
-        raise UnsupportedSchema((problem,))
-    return rules_of(grammar, _CAPACITY)
+    def read(self, written: str) -> OutlinesCoreGrammar:
+        """Compile what `write` has given."""
+        index = outlines_core.Index(written, self._tokens)
+        return OutlinesCoreGrammar(index, self._vocabulary, self._border)
 
 
 def _too_large(detail: str) -> UnsupportedSchema:

@@ -12,20 +12,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 import xgrammar
 
-from enforcer.engines import ArgumentEngine, CompiledGrammar
+from enforcer.engines import CompiledGrammar
 from enforcer.engines._ebnf import to_ebnf
-from enforcer.engines._rules import OTHER_ENGINE, EmptyLanguageError, rules_of, rules_of_text
-from enforcer.engines.capacity import REGULAR_FORMATS, Capacity, refuse_layout
+from enforcer.engines._rule_engine import RuleEngine
+from enforcer.engines._rules import OTHER_ENGINE
+from enforcer.engines.capacity import REGULAR_FORMATS, Capacity
 from enforcer.errors import InvalidVocabulary, UnsupportedSchema
 from enforcer.regex import RegexBudget
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from enforcer.engines import ArgumentEngine
     from enforcer.engines._rules import Rules
-    from enforcer.layouts import BoundLayout
-    from enforcer.request.response_format import ResponseFormat
-    from enforcer.schema import ArgumentGrammar
     from enforcer.vocabulary import Vocabulary
 
 # What still compiles in a second or so for a vocabulary of Kimi's size.
@@ -41,7 +40,7 @@ _CAPACITY = Capacity(
 )
 
 
-class XGrammarEngine(ArgumentEngine):
+class XGrammarEngine(RuleEngine):
     """Compiles argument grammars with xgrammar for one vocabulary."""
 
     name = "xgrammar"
@@ -69,53 +68,18 @@ class XGrammarEngine(ArgumentEngine):
         )
         self._compiling = threading.Lock()
 
-    def write(
-        self,
-        grammar: ArgumentGrammar,
-        layout: BoundLayout | None = None,
-        *,
-        quick: bool = False,  # noqa: ARG002 - nothing is tried here
-    ) -> str:
-        """Write a grammar in xgrammar's notation.
-
-        Raises:
-            UnsupportedSchema: what xgrammar cannot express.
-            ConfigurationError: a layout other than JSON with the usual white space.
-
-        """
-        refuse_layout(self.name, layout)
-        return _written(rules_of(grammar, _CAPACITY))
+    def notate(self, rules: Rules) -> str:
+        """Write rules in xgrammar's EBNF."""
+        try:
+            return to_ebnf(rules, _STATES)
+        except RegexBudget as error:
+            raise UnsupportedSchema.of("$", "pattern", f"{error}; or {OTHER_ENGINE}") from error
 
     def read(self, written: str) -> XGrammarGrammar:
         """Compile what `write` has given."""
-        return self._compile(written)
-
-    def check_text(self, wanted: ResponseFormat) -> None:
-        """Refuse what `compile_text` refuses: a regular language leads nowhere else."""
-        self.compile_text(wanted)
-
-    def compile_text(self, wanted: ResponseFormat) -> XGrammarGrammar:
-        """Compile a regular expression or a choice.
-
-        Raises:
-            UnsupportedSchema: a grammar, or an expression that is not regular.
-
-        """
-        return self._compile(_written(rules_of_text(wanted, _CAPACITY)))
-
-    def _compile(self, text: str) -> XGrammarGrammar:
         with self._compiling:
-            compiled = self._compiler.compile_grammar(text)
+            compiled = self._compiler.compile_grammar(written)
         return XGrammarGrammar(compiled, self._vocabulary)
-
-
-def _written(rules: Rules) -> str:
-    try:
-        return to_ebnf(rules, _STATES)
-    except RegexBudget as error:
-        raise UnsupportedSchema.of("$", "pattern", f"{error}; or {OTHER_ENGINE}") from error
-    except EmptyLanguageError as error:
-        raise UnsupportedSchema.of("$", "", str(error)) from error
 
 
 class XGrammarGrammar(CompiledGrammar):

@@ -15,9 +15,8 @@ from enforcer.budget.spelled import endings
 from enforcer.explain.cursor import locate
 from enforcer.explain.outline import containers
 from enforcer.explain.words import (
-    Draft,
+    DraftOption,
     Option,
-    bare_words,
     constants,
     kinds,
     number_of,
@@ -95,7 +94,7 @@ class _View:
         self._cursor = cursor
         self._can = can
         self._signs = signs
-        self.drafts: dict[str, Draft] = {}
+        self.drafts: dict[str, DraftOption] = {}
 
     def read(self, thread: Thread) -> None:
         """Add what one reading lets follow."""
@@ -127,8 +126,8 @@ class _View:
     def _container(self, path: tuple[str | int, ...]) -> str:
         return quoted(path[-1]) if path and isinstance(path[-1], str) else self._subject(path)
 
-    def _draft(self, subject: str, sources: Sources) -> Draft:
-        draft = self.drafts.setdefault(subject, Draft())
+    def _draft(self, subject: str, sources: Sources) -> DraftOption:
+        draft = self.drafts.setdefault(subject, DraftOption())
         draft.paths.update(dict.fromkeys(sources.paths))
         return draft
 
@@ -165,7 +164,7 @@ class _View:
         for number in numbers:
             value = self._plan.grammar.definitions[number]
             sets = [each for each in value.numbers if _goes_on(number_texts(each), begun)]
-            words = [word for word in bare_words(value) if word.startswith(begun)]
+            words = [word for word in value.words if word.startswith(begun)]
             if not (sets or words):
                 continue
             draft = self._draft(subject, sources)
@@ -289,7 +288,7 @@ class _View:
 
 def _firsts(value: Value) -> list[bytes]:
     """Give bytes of which one at least begins any value that fits."""
-    found = [word.encode() for word in bare_words(value)]
+    found = [word.encode() for word in value.words]
     if value.numbers:
         found.extend(bytes([byte]) for byte in b"-0123456789")
     if value.strings is not None:

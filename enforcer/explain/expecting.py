@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from enforcer.engines.mask_rows import is_member, members
 from enforcer.explain import borders
 from enforcer.explain.borders import exits
 from enforcer.explain.text import FollowedText
@@ -41,7 +42,7 @@ def mask_of(matcher: Matcher) -> npt.NDArray[np.int32]:
 
 def is_set(row: npt.NDArray[np.int32], token_id: int) -> bool:
     """Tell whether a mask row has an id."""
-    return bool(0 <= token_id < 32 * len(row) and row[token_id // 32] >> (token_id % 32) & 1)
+    return 0 <= token_id < 32 * len(row) and is_member(row, token_id)
 
 
 class Place:
@@ -184,8 +185,7 @@ class Place:
             yield Option(f"the arguments of {quoted(name)}")
 
     def _legal(self) -> list[int]:
-        bits = np.unpackbits(self.row.view(np.uint8), bitorder="little")
-        legal: list[int] = np.flatnonzero(bits).tolist()
+        legal: list[int] = members(self.row).tolist()
         return legal
 
     def _begins_legally(self, symbols: Sequence[int]) -> bool:

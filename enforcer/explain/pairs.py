@@ -14,9 +14,10 @@ from enforcer.explain.arguments import Signs
 from enforcer.explain.places import KEY, TYPE, VALUE
 from enforcer.explain.views import View, as_string, begun
 from enforcer.explain.words import Option, listing, quoted, shown
-from enforcer.layouts import ID, Escape, Trim, Types
+from enforcer.layouts import ID, Trim, Types
 from enforcer.layouts.declared import ONLY_STRING, STRING, read_value
 from enforcer.layouts.scanning import JSON_TEXT, NestedScan
+from enforcer.partial import whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -92,11 +93,6 @@ class Pairs(View):
                 return tuple(part[at:])
         return None
 
-    def _spelled_key(self, name: str) -> bytes:
-        if self._layout.layout.key is Escape.XML:
-            name = name.replace("&", "&amp;").replace('"', "&quot;")
-        return name.encode()
-
     def _is_typed(self) -> bool:
         """Whether nothing but a value is missing."""
         return self.spot.behind == self._last_field()
@@ -111,7 +107,7 @@ class Pairs(View):
             return  # it has ended
         text = self.untrimmed(now.value)
         if STRING in self._types and text:
-            yield start + begun(_whole(text))
+            yield start + begun(whole(text))
         if not text:
             yield start
         elif self._types != ONLY_STRING:
@@ -127,7 +123,7 @@ class Pairs(View):
         return self._is_key(name) or (name == typed and self._is_key(name + _MORE))
 
     def _is_key(self, name: str) -> bool:
-        spelled, typed = self._spelled_key(name), self.spot.text
+        spelled, typed = self._layout.layout.key.write(name).encode(), self.spot.text
         behind = self._part("key", "type" if self._last_field() == TYPE else VALUE)
         if self.spot.field == KEY:
             return spelled.startswith(typed) and self._engine((*spelled[len(typed) :], *behind))
@@ -138,15 +134,15 @@ class Pairs(View):
         literal = () if now.field == VALUE else self._part(self._last_field(), VALUE)
         text = self.untrimmed(now.value)
         if now.field == VALUE and text and self._begins_string(data, text):
-            whole = as_string(begun(_whole(text)) + data)
-            return whole is not None and self._can_text(whole.encode(), literal)
+            read = as_string(begun(whole(text)) + data)
+            return read is not None and self._can_text(read.encode(), literal)
         if now.field == VALUE and text:
             return _is_open(now.text) and self._engine(tuple(data))
         if data[:1] == b'"':
-            whole = as_string(data)
+            read = as_string(data)
             if STRING not in self._types:
                 return False
-            return data == b'"' or (whole is not None and self._can_text(whole.encode(), literal))
+            return data == b'"' or (read is not None and self._can_text(read.encode(), literal))
         if self._types == ONLY_STRING:
             return False
         return self._is_read(data) and self._can(literal, data) is not None
@@ -168,15 +164,15 @@ class Pairs(View):
         found: Any = read_value(data.decode(), self._types)
         return bool(found == value) and isinstance(found, bool) == isinstance(value, bool)
 
-    def _can_text(self, whole: bytes, literal: Sequence[int]) -> bool:
+    def _can_text(self, text: bytes, literal: Sequence[int]) -> bool:
         """Tell whether a raw string may be written, in one of the ways that it may be."""
         held = self.spot.text if self.spot.field == VALUE else b""
         lines = (b"", b"\n") if self._layout.layout.trim is Trim.NEWLINE else (b"",)
         for first, last in product(lines, lines):
-            spelled = first + whole + last
+            spelled = first + text + last
             if not spelled.startswith(held):
                 continue
-            if self._declared_otherwise(whole):
+            if self._declared_otherwise(text):
                 return False
             if self._can(literal, (*spelled[len(held) :], *self._stop)) is not None:
                 return True
@@ -225,13 +221,3 @@ def _is_open(data: bytes) -> bool:
     for byte in data:
         scan = None if scan is None else scan.step(byte)
     return scan is not None and scan.depth > 0
-
-
-def _whole(data: bytes) -> str:
-    """Decode without a character that has been begun."""
-    for end in range(len(data), max(len(data) - 4, -1), -1):
-        try:
-            return data[:end].decode()
-        except UnicodeDecodeError:
-            continue
-    return data.decode("utf-8", "ignore")

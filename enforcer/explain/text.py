@@ -6,6 +6,7 @@ asking the engine about bytes that do not come. Must not know: turns, how words 
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -20,7 +21,7 @@ from enforcer.explain.words import Option
 from enforcer.layouts import ID
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from enforcer.engines import ArgumentMatcher
     from enforcer.explain.outline import Outline
@@ -85,32 +86,29 @@ class FollowedText:
         """The text so far."""
         return self._vocabulary.decode(self._ids)
 
-    def ahead(self, data: bytes) -> int:
-        """Count how many of some bytes the engine lets follow, one by one."""
-        count = 0
-        for byte in data:
-            token_id = self._vocabulary.find(bytes([byte]))
-            if token_id is None or not self._engine.accept(token_id):
-                break
-            count += 1
-        if count:
-            self._engine.rollback(count)
-        return count
+    def ahead(self, symbols: Iterable[int]) -> int:
+        """Count how many bytes, and control tokens, the engine lets follow, one by one."""
+        with self._gone_on(symbols) as count:
+            return count
 
-    def _can_symbols(self, symbols: Sequence[int]) -> bool:
-        """Tell whether symbols may follow, control tokens among them."""
+    def _can(self, symbols: Sequence[int]) -> bool:
+        """Tell whether all of them may follow."""
+        return self.ahead(symbols) == len(symbols)
+
+    @contextmanager
+    def _gone_on(self, symbols: Iterable[int]) -> Iterator[int]:
+        """Have the engine behind symbols, as many as it lets follow, and take them back."""
         count = 0
         for symbol in symbols:
             token_id = self._vocabulary.find(bytes([symbol])) if symbol < ID else symbol - ID
             if token_id is None or not self._engine.accept(token_id):
                 break
             count += 1
-        if count:
-            self._engine.rollback(count)
-        return count == len(symbols)
-
-    def _can(self, data: bytes) -> bool:
-        return self.ahead(data) == len(data)
+        try:
+            yield count
+        finally:
+            if count:
+                self._engine.rollback(count)
 
     def expected(self, beyond: bytes = b"") -> tuple[str | None, str, tuple[Option, ...]]:
         """Say what may come next.
@@ -125,27 +123,18 @@ class FollowedText:
         outline = self._found()
         if isinstance(outline, str):
             return None, "", (Option(outline),)
-        taken = 0
-        for byte in beyond:
-            token_id = self._vocabulary.find(bytes([byte]))
-            if token_id is None or not self._engine.accept(token_id):
-                break
-            taken += 1
-        try:
+        with self._gone_on(beyond) as taken:
             laid_out = self.subject.laid_out
             if laid_out is not None:
                 symbols = (*self._symbols(), *beyond[:taken])
                 read = partial(self._read_json, outline)
-                return laid_out_options(laid_out, outline, symbols, read, self._can_symbols)
+                return laid_out_options(laid_out, outline, symbols, read, self._can)
             text = self.data + beyond[:taken]
             cursor = locate(text)
             reading = self._reading(outline).read(beyond[:taken])
             found = options(outline, reading, text, self._can)
             if not found and self._can(b"\n"):  # as behind a carriage return
                 found = options(outline, reading, text, lambda data: self._can(b"\n" + data))
-        finally:
-            if taken:
-                self._engine.rollback(taken)
         return written(cursor.path), cursor.begun.decode("utf-8", "replace"), found
 
     def _symbols(self) -> list[int]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from enforcer.explain.places import VALUE, Spot, spot
 from enforcer.explain.words import Option, quoted
-from enforcer.layouts import ID, Decoder, Escape, Trim, Types
+from enforcer.layouts import ID, Decoder, Trim, Types
 from enforcer.layouts.declared import ONLY_STRING
 
 if TYPE_CHECKING:
@@ -97,10 +97,7 @@ class View(ABC):
         return text.removeprefix(b"\n").removesuffix(b"\n") if trims else text
 
     def _read_key(self, data: bytes) -> str:
-        text = data.decode("utf-8", "replace")
-        if self._layout.layout.key is Escape.XML:
-            return text.replace("&quot;", '"').replace("&amp;", "&")
-        return text
+        return self._layout.layout.key.read(data.decode("utf-8", "replace"))
 
     def unknown(self) -> Iterator[Option]:
         """Say what little is known of a value that nothing else is known of."""

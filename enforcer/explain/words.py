@@ -96,7 +96,7 @@ class Explanation:
 
 
 @dataclass(slots=True)
-class Draft:
+class DraftOption:
     """An option that several readings of a text may add to.
 
     Attributes:
@@ -166,14 +166,7 @@ def constants(value: Value) -> tuple[str, ...] | None:
     singles = [number_of(each) for each in value.numbers]
     if strings is None or None in singles:
         return None
-    return (*bare_words(value), *(x for x in singles if x is not None), *map(quoted, strings))
-
-
-def bare_words(value: Value) -> tuple[str, ...]:
-    """List `null` and the booleans of a value."""
-    words = ["null"] if value.null else []
-    words.extend("true" if each else "false" for each in sorted(value.booleans))
-    return tuple(words)
+    return (*value.words, *(x for x in singles if x is not None), *map(quoted, strings))
 
 
 def number_of(numbers: NumberSet) -> str | None:
@@ -189,7 +182,7 @@ def kinds(value: Value, schemas: Iterable[Any]) -> list[str]:
         schemas: subschemas that it comes from, to name what they demand of strings.
 
     """
-    found = list(bare_words(value))
+    found = list(value.words)
     if REALS in value.numbers:
         found.append("a number")
     else:

@@ -66,6 +66,16 @@ class Escape(Enum):
     NONE = "none"
     XML = "xml"
 
+    def write(self, text: str) -> str:
+        """Write a key."""
+        xml = self is Escape.XML
+        return text.replace("&", "&amp;").replace('"', "&quot;") if xml else text
+
+    def read(self, text: str) -> str:
+        """Read what is written of one."""
+        xml = self is Escape.XML
+        return text.replace("&quot;", '"').replace("&amp;", "&") if xml else text
+
 
 class Trim(Enum):
     """What at either end of a value is not part of it."""

@@ -11,7 +11,7 @@ from codecs import getincrementaldecoder
 from typing import TYPE_CHECKING
 
 from enforcer.layouts.declared import ONLY_STRING, STRING, read_value
-from enforcer.layouts.layout import Escape, Trim, Types
+from enforcer.layouts.layout import Trim, Types
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -104,10 +104,8 @@ class TaggedReader:
         text = self._take(0).decode()
         if self._field == "type":
             self._type = text
-        elif self._layout.key is Escape.XML:
-            self._key = text.replace("&quot;", '"').replace("&amp;", "&")
         else:
-            self._key = text
+            self._key = self._layout.key.read(text)
 
     def _begin_value(self) -> str:
         opening, self._opening = self._opening, ", "

@@ -72,11 +72,6 @@ def _short_matching(pattern: str, reading: Reading) -> Regex:
     return language(read(pattern), reading, pattern)
 
 
-def size(regex: Regex) -> int:
-    """Measure a language for limits: characters, ranges and operators of its expression."""
-    return regex.size
-
-
 __all__ = [
     "ANY",
     "BUDGET",
@@ -103,7 +98,6 @@ __all__ = [
     "not_matching",
     "parse",
     "positive",
-    "size",
     "unwritten",
     "wandering",
 ]

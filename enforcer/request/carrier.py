@@ -57,6 +57,12 @@ def from_structural_tag(tag: object) -> str | None:
     return _found(tag) if len(tag) <= _KEPT else _find(tag)
 
 
+def from_params(params: Any) -> str | None:
+    """Find the spec's text in the `structured_outputs` of a request, or of sampling parameters."""
+    own = getattr(params, "structured_outputs", None)
+    return None if own is None else from_structural_tag(own.structural_tag)
+
+
 def _find(tag: str) -> str | None:
     try:
         data = json.loads(tag)

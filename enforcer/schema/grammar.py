@@ -186,6 +186,12 @@ class Value(NamedTuple):  # made, compared and hashed all the time: a tuple does
     objects: tuple[ObjectShape, ...] = ()
     cells: tuple[tuple[tuple[str, ValueId], tuple[ValueId, ...]], ...] = ()
 
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Null and the booleans as JSON has them."""
+        null = ("null",) if self.null else ()
+        return (*null, *("true" if each else "false" for each in sorted(self.booleans)))
+
     def children(self) -> Iterator[ValueId]:
         """Yield every value that has to be defined for this one."""
         for array in self.arrays:

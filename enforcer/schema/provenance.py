@@ -27,7 +27,7 @@ from enforcer.regex import (
 from enforcer.schema.algebra.shapes import ALWAYS, NEVER, Formula
 from enforcer.schema.grammar import ValueId
 from enforcer.schema.reading.document import step
-from enforcer.schema.reading.drafts import Draft
+from enforcer.schema.reading.drafts import is_hidden
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Mapping
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from enforcer.schema.reading.document import Place
     from enforcer.schema.reading.parse import SchemaParser
 
-_REFERENCES = ("$ref", "$recursiveRef", "$dynamicRef")
 _SINGLE = ("not", "if", "then", "else")
 _LISTS = ("allOf", "anyOf", "oneOf")
 _MOST_PLACES = 20_000  # looked at to find all sources of all values: some 50 milliseconds
@@ -167,13 +166,9 @@ class Provenance:
         schema = place.schema
         if not isinstance(schema, dict):
             return
-        for keyword in _REFERENCES:
-            if self._parser.has(schema, keyword, place.draft):
-                target = self._parser.target(place, keyword)
-                if target is not None:
-                    yield target
-        if "$ref" in schema and place.draft <= Draft.DRAFT7:
-            return  # which hides what stands beside it
+        yield from self._parser.targets(place)
+        if is_hidden(schema, place.draft):
+            return
         for keyword in _LISTS:
             if isinstance(schema.get(keyword), list):
                 yield from (place.child(keyword, i) for i in range(len(schema[keyword])))
@@ -188,7 +183,7 @@ class Provenance:
 
     def _steps(self, place: Place, key: str | int) -> Iterator[Place]:
         schema = place.schema
-        if not isinstance(schema, dict) or ("$ref" in schema and place.draft <= Draft.DRAFT7):
+        if not isinstance(schema, dict) or is_hidden(schema, place.draft):
             return
         yield from self._property(place, key) if isinstance(key, str) else _element(place, key)
 

@@ -72,7 +72,7 @@ def _of_fast(spec: dict[str, Any]) -> Parts:
     added: list[dict[str, Any]] = spec.get("added_tokens") or []
     # An added token stands for its text, but for what a decoder makes of all tokens alike.
     of_added: Callable[[str], bytes] = str.encode
-    if _uses(spec, "ByteLevel"):
+    if _is_byte_level(spec):
         to_bytes = _byte_level()
     elif model.get("byte_fallback"):
         _refuse_other_spaces(spec)
@@ -137,9 +137,9 @@ def _of_mistral_common(tokenizer: Any) -> Any:
     return inner if hasattr(inner, "id_to_piece") and hasattr(inner, "special_ids") else None
 
 
-def _uses(spec: Any, kind: str) -> bool:
-    """Tell whether a pre-tokenizer or decoder of that type stands anywhere in the file."""
-    return any(part.get("type") == kind for part in _parts(spec))
+def _is_byte_level(spec: Any) -> bool:
+    """Tell whether a pre-tokenizer or decoder writes bytes as letters."""
+    return any(part.get("type") == "ByteLevel" for part in _parts(spec))
 
 
 def _parts(spec: Any) -> Iterator[dict[str, Any]]:

@@ -1,7 +1,6 @@
-"""Mask rows as sets of ids.
+"""Mask rows whole: those of few ids, held without their zeros, and what a host passes as a mask.
 
-Owns: asking for, and adding, many ids at once, and what a host passes as a mask. A row is int32,
-shape `(words,)`; bit `i % 32` of word `i // 32` is id `i`. Must not know: what the ids are.
+Owns: both. Single ids of a row are `engines.mask_rows`'s. Must not know: what the ids are.
 """
 
 from __future__ import annotations
@@ -18,10 +17,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    Row = npt.NDArray[np.int32]
-    Ids = npt.NDArray[np.int64]
-    Truths = npt.NDArray[np.bool_]
-
+    from enforcer.engines.mask_rows import Ids, Row
 
 _BYTES_OF_WORD = 12  # in a row without zeros: number and value
 
@@ -61,17 +57,6 @@ def ids_of(some: Iterable[int]) -> Ids:
 
 
 NO_IDS = ids_of(())
-
-
-def has(row: Row, ids: Ids) -> Truths:
-    """Tell of each id whether its bit is set."""
-    found: Truths = (row[ids >> 5] >> (ids & 31) & 1).astype(np.bool_)
-    return found
-
-
-def has_one(row: Row, token_id: int) -> bool:
-    """Tell whether one bit is set."""
-    return bool(int(row[token_id >> 5]) >> (token_id & 31) & 1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -125,10 +110,3 @@ def write(row: Row, what: Sparse) -> None:
 def join(row: Row, what: Sparse) -> None:
     """Set the bits of another row."""
     row[what.words] |= what.values
-
-
-def add(row: Row, ids: Ids) -> None:
-    """Set the bits of some ids."""
-    if len(ids):
-        bits = np.left_shift(np.uint32(1), (ids & 31).astype(np.uint32), dtype=np.uint32)
-        np.bitwise_or.at(row.view(np.uint32), ids >> 5, bits)

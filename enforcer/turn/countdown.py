@@ -10,7 +10,7 @@ from __future__ import annotations
 from math import inf
 from typing import TYPE_CHECKING
 
-from enforcer.turn.deadline import clear, ids_of
+from enforcer.engines.mask_rows import clear, members
 from enforcer.turn.dialect import Segment
 from enforcer.turn.lexer import FITTING
 
@@ -77,15 +77,12 @@ class Countdown:
         if _may_be_cut(at) or self._deadline.is_ample(left, at.calls):
             return
         left = self._extended(at, left)
-        markers = at.markers.markers
-        for token_id in markers:
-            if not self.fits(at, token_id, left):
-                clear(target, token_id)
+        asked = set(at.markers.markers)
         if at.header is not None:
-            for token_id in ids_of(target):
-                if token_id not in markers and not self.fits(at, token_id, left):
-                    clear(target, token_id)
-        elif at.grammar is None and at.row.text and not self._fits_text(at, left - 1):
+            asked.update(members(target).tolist())
+        clear(target, [token_id for token_id in asked if not self.fits(at, token_id, left)])
+        is_free = at.header is None and at.grammar is None and at.row.text
+        if is_free and not self._fits_text(at, left - 1):
             target &= ~self._table.vocabulary.text_row
 
     def _extended(self, at: Position, left: int) -> int:

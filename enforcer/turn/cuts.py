@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from enforcer.turn.bits import NO_IDS, has, has_one, ids_of
+from enforcer.engines.mask_rows import has, is_member
+from enforcer.turn.bits import NO_IDS, ids_of
 
 if TYPE_CHECKING:
-    from enforcer.turn.bits import Ids, Row, Truths
+    from enforcer.engines.mask_rows import Ids, Row, Truths
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +63,12 @@ class Cut:
 
     def permitted(self, row: Row) -> Cut:
         """Give those whose second parts a row behind the border permits, as far as it can tell."""
-        loose = tuple(each for each in self.loose if has_one(row, each.tail))
+        loose = tuple(each for each in self.loose if is_member(row, each.tail))
         return self._chosen(has(row, self.tails), loose)
 
     def begun(self, row: Row) -> Cut:
         """Give those whose first parts a row before the border permits."""
-        loose = tuple(each for each in self.loose if has_one(row, each.head))
+        loose = tuple(each for each in self.loose if is_member(row, each.head))
         return self._chosen(has(row, self.heads), loose)
 
     def _chosen(self, which: Truths, loose: tuple[Loose, ...]) -> Cut:

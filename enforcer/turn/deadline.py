@@ -18,6 +18,7 @@ import numpy as np
 
 from enforcer.budget.reading import Reading
 from enforcer.budget.shortest import PENDING, Shortest, Untimed
+from enforcer.engines.mask_rows import is_member, members, put
 from enforcer.errors import BudgetTooSmall
 from enforcer.turn.dialect import FREE_TEXT, Segment
 from enforcer.turn.lexer import FITTING
@@ -243,14 +244,13 @@ class Deadline:
             heavy = (spare - PENDING) // reading.growth if spare >= PENDING else 0
             sure = target & pieces.up_to(int(heavy))
         row = pieces.tried_row if reading.in_string else pieces.tried_outside_row
-        tried = set(ids_of(target & row & ~sure))
+        tried = set(members(target & row & ~sure).tolist())
         first = self._first(reading)
-        if first is not None and target[first // 32] >> (first % 32) & 1:
+        if first is not None and is_member(target, first):
             tried.add(first)
         found = self._fitting(reading, tried, room)
         np.copyto(target, sure)
-        for token_id in found:
-            _set(target, token_id)
+        put(target, found)
 
     def _growth(self, reading: Reading, weight: int) -> int:
         return PENDING + weight * reading.growth if weight else 0
@@ -271,21 +271,3 @@ class Deadline:
 
         token_bytes = self._table.vocabulary.token_bytes
         return [i for i in ids if read(token_bytes(i)).cost <= room]
-
-
-def ids_of(row: npt.NDArray[np.int32]) -> Iterable[int]:
-    """Give the ids whose bit is set in a mask row."""
-    words = np.flatnonzero(row)
-    bits = np.unpackbits(row[words].view(np.uint8).reshape(-1, 4), axis=1, bitorder="little")
-    at, bit = np.nonzero(bits)
-    found: list[int] = (words[at] * 32 + bit).tolist()
-    return found
-
-
-def _set(row: npt.NDArray[np.int32], token_id: int) -> None:
-    row.view(np.uint32)[token_id // 32] |= np.uint32(1 << (token_id % 32))
-
-
-def clear(row: npt.NDArray[np.int32], token_id: int) -> None:
-    """Leave one id out of a mask row."""
-    row.view(np.uint32)[token_id // 32] &= np.uint32(~(1 << (token_id % 32)) & 0xFFFFFFFF)

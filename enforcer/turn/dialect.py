@@ -128,7 +128,7 @@ class Tokens:
 
 
 @dataclass(frozen=True, slots=True)
-class Opening:
+class TurnOpening:
     """What in a prompt opens the turn that is to be generated.
 
     Attributes:
@@ -174,7 +174,7 @@ class Dialect:
     markers: Mapping[str, tuple[str, ...]]
     tokens: Tokens
     arguments: Layout
-    turn: Opening
+    turn: TurnOpening
     states: Mapping[str, State]
     examples: tuple[Mapping[str, Any], ...]
 

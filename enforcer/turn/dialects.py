@@ -23,11 +23,11 @@ from enforcer.turn.dialect import (
     Guard,
     Ids,
     Names,
-    Opening,
     Segment,
     State,
     Tokens,
     Transition,
+    TurnOpening,
     closure,
     targets,
 )
@@ -196,7 +196,7 @@ def _build(data: dict[str, Any]) -> Dialect:
             spelled=frozenset(_texts(tokens.pop("spelled", []))),
         ),
         arguments=Layout.read(data.pop("arguments", {})),
-        turn=Opening(
+        turn=TurnOpening(
             begin=(begin,) if isinstance(begin, str) else _texts(begin),
             role=_text(turn.pop("role")) if "role" in turn else None,
             end=_text(turn.pop("end")) if "end" in turn else None,

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
+from enforcer.engines.mask_rows import has, is_member
 from enforcer.errors import EnforcerError
 from enforcer.turn import bits
 from enforcer.turn.bits import sparse
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from enforcer.engines import ArgumentMatcher, Startable
-    from enforcer.turn.bits import Row, Sparse
+    from enforcer.engines.mask_rows import Row
+    from enforcer.turn.bits import Sparse
     from enforcer.turn.cuts import Cut
     from enforcer.vocabulary import Vocabulary
 
@@ -126,13 +128,13 @@ class FirstIds:
     def _find(self, cut: Cut, text: ArgumentMatcher) -> Sparse:
         row = self._vocabulary.row(())
         text.fill(row)
-        whole = cut.ids[bits.has(row, cut.tails)]
+        whole = cut.ids[has(row, cut.tails)]
         return bits.of_ids(bits.ids_of((*whole.tolist(), *self._loose(cut, text, row))))
 
     def _loose(self, cut: Cut, text: ArgumentMatcher, row: Row) -> Iterator[int]:
         vocabulary = self._vocabulary
         for each in cut.loose:
-            if not bits.has_one(row, each.tail):
+            if not is_member(row, each.tail):
                 continue
             pieces = vocabulary.pieces(vocabulary.token_bytes(each.token)[each.count :])
             read = 0

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from enforcer.turn.bits import Ids
+    from enforcer.engines.mask_rows import Ids
     from enforcer.turn.cuts import Cut
     from enforcer.vocabulary import Vocabulary
 

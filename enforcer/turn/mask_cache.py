@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping
 
     from enforcer.engines import Startable
-    from enforcer.turn.bits import Row, Sparse
+    from enforcer.engines.mask_rows import Row
+    from enforcer.turn.bits import Sparse
     from enforcer.turn.cuts import Cut
     from enforcer.turn.header import HeaderTrie
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from enforcer.engines.mask_rows import put
 from enforcer.turn import bits
 from enforcer.turn.crossing import Crossing, take_back
 from enforcer.turn.cuts import NONE
@@ -252,11 +253,11 @@ class SpelledBorders:
 
     def _add(self, cut: Cut, now: Position, target: npt.NDArray[np.int32]) -> None:
         """Add ids that a border cuts, whose parts are legal on either side of it."""
-        bits.add(target, cut.ids)
+        put(target, cut.ids)
         for each in cut.loose:
             found = self.read(now, each.token, counts=False)
             if found is None:
                 continue
             if now.grammar is not None:
                 take_back(now.grammar, found.fed)
-            bits.add(target, bits.ids_of((each.token,)))
+            put(target, each.token)

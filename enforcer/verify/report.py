@@ -14,7 +14,8 @@ from enforcer.verify.measure import Fault
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from enforcer.verify.measure import Row, Similarity, Verdict
+    from enforcer.verify.counts import Row, Similarity
+    from enforcer.verify.measure import Verdict
     from enforcer.verify.replies import Reply
     from enforcer.verify.suites import Case
 

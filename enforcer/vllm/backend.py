@@ -27,6 +27,8 @@ from enforcer.vllm import (
     fill_threads,
     metrics,
     model_format,
+    recording,
+    reply_lengths,
     request_context,
     runtime,
     scores,
@@ -70,7 +72,7 @@ class EnforcedGrammar(StructuredOutputGrammar):  # type: ignore[misc]
         self.matcher = matcher
         self._ahead = Ahead(matcher)
         self._request_id = request_id
-        self._masked = metrics.recorder().observer(families.MASK)
+        self._masked = recording.recorder().observer(families.MASK)
         self._reported = False
 
     def accept_tokens(self, request_id: str, tokens: list[int]) -> bool:
@@ -212,7 +214,7 @@ class _Host:
                 spec,
                 prompt_ids,
                 # What a reader takes out of a mask, a countdown would not know of.
-                self._budget(request) if reader is None else None,
+                self._most(request) if reader is None else None,
                 prepared=prepared,
                 ahead=self.lanes.short,
                 rollback=self._drafts,
@@ -242,10 +244,10 @@ class _Host:
         readable = matcher if reader is None else ReadableMatcher(matcher, reader)
         return EnforcedGrammar(readable, request.request_id)
 
-    def _budget(self, request: Any) -> int:
+    def _most(self, request: Any) -> int:
         """Say how many ids a request may have generated at most."""
-        room = self._manager.vllm_config.model_config.max_model_len - request.num_prompt_tokens
-        return int(min(request.max_tokens, room))
+        config = self._manager.vllm_config.model_config
+        return reply_lengths.left(config, request.num_prompt_tokens, request.max_tokens)
 
     def enforcer(self, spec: Spec | None = None) -> Enforcer:
         """Give the engine's enforcer, for what a spec was settled for.

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import deque
 from contextlib import closing, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from time import perf_counter_ns
 from typing import TYPE_CHECKING
 
@@ -29,7 +29,6 @@ from enforcer.vllm.families import Checked, Relaxed
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Sequence
 
-    from enforcer.request.options import Options
     from enforcer.request.spec import Spec
 
 _OPENING = 64  # ids that the opening of a turn may have
@@ -112,21 +111,17 @@ async def begin_async(text: str, prompt_ids: Sequence[int], begun: int, budget: 
 
     """
     asked = _begins(text, prompt_ids, begun, budget)
-    verdict: Verdict | None = runtime.kept().peek(_key(asked))
-    if verdict is None:
-        verdict = await runtime.pool().check_async(asked)
-        _keep(asked, verdict)
-    if verdict.error is not None:
-        raise verdict.error
+    _tell_beginning(asked, _kept(asked) or await runtime.pool().check_async(asked))
 
 
 def begin(text: str, prompt_ids: Sequence[int], begun: int, budget: int | None) -> None:
     """Do the same, and block while it is tried out; takes and raises what `begin_async` does."""
     asked = _begins(text, prompt_ids, begun, budget)
-    verdict: Verdict | None = runtime.kept().peek(_key(asked))
-    if verdict is None:
-        verdict = runtime.pool().check(asked)
-        _keep(asked, verdict)
+    _tell_beginning(asked, _kept(asked) or runtime.pool().check(asked))
+
+
+def _tell_beginning(asked: Beginning, verdict: Verdict) -> None:
+    _keep(asked, verdict)
     if verdict.error is not None:
         raise verdict.error
 
@@ -157,7 +152,7 @@ def _steps(spec: Spec, found: list[Inexact]) -> Generator[Check, Verdict, None]:
             metrics.timed(families.CHECK, begun)
             spent += verdict.seconds
             # Of several who wait for one check, the first to go on tells of it.
-            is_new = runtime.kept().peek(_key(asked)) is None
+            is_new = _kept(asked) is None
             if is_new:
                 _tell(asked, verdict, path)
             else:
@@ -198,32 +193,19 @@ def _checks(spec: Spec) -> Iterator[tuple[str | None, str, Check]]:
         runtime.dialect_for().name if spec.settled is None else spec.settled.dialect
     )
     for tool in spec.toolset.tools.values():
-        yield (
-            tool.name,
-            tool.path,
-            replace(
-                _check(FormatKind.JSON_SCHEMA, tool.schema, Root.OBJECT, options),
-                dialect=laid_out,
-            ),
-        )
+        asked = Check(FormatKind.JSON_SCHEMA, tool.schema, Root.OBJECT, options, dialect=laid_out)
+        yield tool.name, tool.path, asked
     wanted = spec.response_format
     if wanted is None:
         return
     path = "$"  # the errors of other formats have their own
     if wanted.kind is FormatKind.JSON_SCHEMA:
         path = "$.response_format.json_schema.schema"
-    yield None, path, _check(wanted.kind, wanted.source, Root.ANY, options)
-
-
-def _check(kind: FormatKind, source: str, root: Root, options: Options) -> Check:
-    return Check(
-        *(kind, source, root, options.on_unsupported, options.limits, options.conventions),
-        in_time=options.finish_within_budget,
-    )
+    yield None, path, Check(wanted.kind, wanted.source, Root.ANY, options)
 
 
 def _known(asked: Check) -> Verdict | None:
-    found: Verdict | None = runtime.kept().peek(_key(asked))
+    found = _kept(asked)
     if found is not None:
         metrics.checked(Checked.KEPT)
     elif _is_plain(asked):
@@ -234,9 +216,18 @@ def _known(asked: Check) -> Verdict | None:
 
 
 def _is_plain(asked: Check) -> bool:
-    if asked.kind is not FormatKind.JSON_SCHEMA or asked.limits != Limits() or asked.dialect:
+    if (
+        asked.kind is not FormatKind.JSON_SCHEMA
+        or asked.options.limits != Limits()
+        or asked.dialect
+    ):
         return False
     return runtime.trusts_plain() and is_plain(asked.source)
+
+
+def _kept(asked: Check | Beginning) -> Verdict | None:
+    found: Verdict | None = runtime.kept().peek(_key(asked))
+    return found
 
 
 def _keep(asked: Check | Beginning, verdict: Verdict) -> None:

@@ -143,18 +143,17 @@ def shown(request: Any, within: Sequence[Shown] = ()) -> list[Shown]:
         return [*chain.from_iterable(flat), *within]
     sent = _sent_as_messages(request)
     if sent is None:
-        listed = [Shown(_plain(tool), f"$.tools[{at}]") for at, tool in enumerate(own)]
+        listed = [Shown(plain(tool), f"$.tools[{at}]") for at, tool in enumerate(own)]
     else:
         at_name = {tool.name: f"$.tools[{at}]" for at, tool in enumerate(sent.tools or ())}
         # What is not in the list, a message has added.
-        listed = [
-            Shown(_plain(tool), at_name.get(tool.function.name, "$.messages")) for tool in own
-        ]
+        listed = [Shown(plain(tool), at_name.get(tool.function.name, "$.messages")) for tool in own]
     return [*listed, *within]
 
 
-def _plain(tool: Any) -> Any:
-    return tool.model_dump() if hasattr(tool, "model_dump") else tool
+def plain(value: Any) -> Any:
+    """Give what vLLM has read of a body as JSON's values."""
+    return value.model_dump() if hasattr(value, "model_dump") else value
 
 
 def _sent_as_messages(request: Any) -> Any:

@@ -13,12 +13,13 @@ from collections import deque
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from enforcer.turn.parser import Happening
+from enforcer.turn.events import Happening
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from enforcer.turn.parser import Event, Parser
+    from enforcer.turn.events import Event
+    from enforcer.turn.parser import Parser
     from enforcer.vocabulary import Vocabulary
 
 _Decoder = getincrementaldecoder("utf-8")

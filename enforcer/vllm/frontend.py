@@ -46,7 +46,7 @@ def validate_structured_outputs(original: Callable[..., None]) -> Callable[..., 
         self: Any, model_config: Any, structured_outputs_config: Any, tokenizer: Any
     ) -> None:
         wanted = self.structured_outputs
-        text = _tag_of(self)
+        text = carrier.from_params(self)
         if text is not None:
             settled, spec = admission.admit(text, tokenizer)
             admission.refuse_sampling(self, spec)
@@ -215,7 +215,7 @@ def process_inputs(original: Callable[..., Any]) -> Callable[..., Any]:
             metrics.enforced(banned.toolset.choice)
         for text in _texts(made.sampling_params):
             _refuse_start(self, params, made, text)
-        counted = _tag_of(made.sampling_params)
+        counted = carrier.from_params(made.sampling_params)
         if counted is not None:  # the logits processor counts nothing
             metrics.enforced(runtime.read(counted).toolset.choice)
         return made
@@ -255,7 +255,7 @@ def _refuse_start(processor: Any, params: Any, made: Any, text: str) -> None:
 
 def _needs_a_ban_alone(params: Any, vllm_config: Any, tokenizer: Any) -> Spec | None:
     """Give the spec of a request that may call nothing, where banning ids is the cheaper way."""
-    text = _tag_of(params)
+    text = carrier.from_params(params)
     if text is None:
         return None
     _, spec = admission.admit(text, tokenizer)
@@ -278,16 +278,10 @@ def _put(own: Any, text: str, settled: str) -> bool:
     return True
 
 
-def _tag_of(params: Any) -> str | None:
-    """Find the spec that sampling parameters carry as a structural tag."""
-    own = getattr(params, "structured_outputs", None)
-    return carrier.from_structural_tag(own.structural_tag) if own else None
-
-
 def _texts(params: Any) -> list[str]:
     """Find the specs that sampling parameters carry, on either way."""
     other = carrier.from_extra(getattr(params, "extra_args", None))
-    return [found for found in (_tag_of(params), other) if found is not None]
+    return [found for found in (carrier.from_params(params), other) if found is not None]
 
 
 def _ids(prompt: Any) -> Sequence[int] | None:
@@ -298,8 +292,7 @@ def beam_search_params(original: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap a request's `to_beam_search_params`, which drops `structured_outputs`."""
 
     def to_beam_search_params(self: Any, *args: Any, **kwargs: Any) -> Any:
-        own = self.structured_outputs
-        if own is not None and carrier.from_structural_tag(own.structural_tag) is not None:
+        if carrier.from_params(self) is not None:
             admission.refuse_beam_search()
         return original(self, *args, **kwargs)
 

@@ -28,7 +28,7 @@ from vllm.v1.worker.gpu.sample.logits_processor.interface import LogitsProcReque
 
 from enforcer.errors import ConfigurationError
 from enforcer.request.carrier import KEY, from_structural_tag
-from enforcer.vllm import rows, runtime, settings, startup, stock
+from enforcer.vllm import reply_lengths, rows, runtime, settings, startup, stock
 from enforcer.vllm.names import PATCHED
 from enforcer.vllm.rows import RowTurn
 
@@ -103,9 +103,9 @@ class EnforcerLogitsProcessor(V1LogitsProcessor, V2LogitsProcessor):  # type: ig
         if size < vocabulary.size:
             raise ConfigurationError(f"the model has {size} ids, its tokenizer {vocabulary.size}")
         stock.text_reader(enforcer.table)  # lest the first request's step builds it
-        most_ids = vllm_config.model_config.max_model_len
-        self._slots = _Slots(tokenizer, most_ids, where) if v2 else None
-        self._batch = _Batch(tokenizer, most_ids)
+        config = vllm_config.model_config
+        self._slots = _Slots(tokenizer, config, where) if v2 else None
+        self._batch = _Batch(tokenizer, config)
         logger.info(
             "enforcer: the logits processor enforces requests with a spec of "
             "`enforcer.extra_body(…, via=enforcer.Route.LOGITS_PROCESSOR)`, and no others. %s",
@@ -197,12 +197,6 @@ def _refuse_drafts(config: Any, *, v2: bool) -> None:
         )
 
 
-def _budget(params: SamplingParams, most_ids: int, prompt: int) -> int:
-    """Say how many ids a request may have generated, after a prompt of so many."""
-    room = most_ids - prompt
-    return room if params.max_tokens is None else min(params.max_tokens, room)
-
-
 def _empty(count: int, logits: torch.Tensor) -> np.ndarray[Any, np.dtype[np.int32]]:
     return np.zeros((count, -(-logits.shape[1] // _WORD)), dtype=np.int32)
 
@@ -222,9 +216,9 @@ class _Batch:
     begun anew and catches up.
     """
 
-    def __init__(self, tokenizer: Any, most_ids: int) -> None:
+    def __init__(self, tokenizer: Any, model_config: Any) -> None:
         self._tokenizer = tokenizer
-        self._most_ids = most_ids
+        self._config = model_config
         self._rows: dict[int, _Row] = {}
 
     def update(self, batch_update: BatchUpdate | None) -> None:
@@ -236,7 +230,7 @@ class _Batch:
         spec = (params.extra_args or {}).get(KEY)
         if spec is None:
             return None
-        budget = _budget(params, self._most_ids, len(prompt_ids or ()))
+        budget = reply_lengths.left(self._config, len(prompt_ids or ()), params.max_tokens)
         return _Row(RowTurn(self._tokenizer, spec, prompt_ids, budget), output_ids)
 
     def apply(self, logits: torch.Tensor) -> None:
@@ -266,9 +260,9 @@ class _Slots:
     which has the drafts, and the ids that have been committed since the last step.
     """
 
-    def __init__(self, tokenizer: Any, most_ids: int, state: LogitsProcRequestState) -> None:
+    def __init__(self, tokenizer: Any, model_config: Any, state: LogitsProcRequestState) -> None:
         self._tokenizer = tokenizer
-        self._most_ids = most_ids
+        self._config = model_config
         self._state = state
         self._slots: dict[int, _Slot] = {}
 
@@ -338,7 +332,7 @@ class _Slots:
             prompt = int(prompt_len[index])
             mine, ids = ids[: len(new)], ids[len(new) :]
             if slot.turn is None:
-                budget = _budget(slot.params, self._most_ids, prompt)
+                budget = reply_lengths.left(self._config, prompt, slot.params.max_tokens)
                 slot.turn = RowTurn(self._tokenizer, slot.spec, mine[:prompt], budget)
                 mine = mine[prompt:]
             for token_id in mine:

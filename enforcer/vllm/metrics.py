@@ -1,38 +1,21 @@
 """What operators see: metrics on vLLM's own `/metrics`, and log lines.
 
-Owns: when something is counted, the folder that the server's processes keep their numbers in, and
-the form of the log lines. Must not know: how numbers are kept (`stats`) and shown (`collector`),
-requests, matchers.
-
-vLLM's engine core is another process, of which `/metrics` shows nothing by itself. So
-every process writes into a file of its own (`stats`), and whichever API server is asked
-sums them all.
+Owns: when something is counted, and the form of the log lines. Must not know: where the numbers of
+a process are kept, and how all are shown (`recording`), requests, matchers.
 """
 
 from __future__ import annotations
 
-import atexit
 import json
 import logging
-import multiprocessing
-import os
-import shutil
-import tempfile
-import threading
-from contextlib import contextmanager
-from functools import wraps
-from pathlib import Path
 from time import perf_counter_ns
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from enforcer.errors import SchemaError
-from enforcer.vllm import families, stats
-from enforcer.vllm.collector import Collector
+from enforcer.vllm import families, recording
 from enforcer.vllm.families import known
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from enforcer.cache import Cache
     from enforcer.errors import EnforcerError, Problem, RequestError
     from enforcer.request.tools import ToolChoice
@@ -41,126 +24,12 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("vllm.enforcer")
 
-# Not a setting: how the first process tells those that it spawns where the files are.
-FOLDER_VARIABLE = "ENFORCER_METRICS_FOLDER"
 _LONGEST_PATH = 300  # of a log line
-
-
-class _Process:
-    """The recorder of this process, made when the first number comes."""
-
-    def __init__(self) -> None:
-        self._making = threading.Lock()
-        self._recorder: stats.Recorder | None = None
-        os.register_at_fork(after_in_child=self._forget)
-
-    def _forget(self) -> None:
-        """Leave the parent's file to the parent."""
-        self._making = threading.Lock()
-        self._recorder = None
-
-    @contextmanager
-    def muted(self) -> Iterator[None]:
-        """Count and log nothing until the block ends, in this process."""
-        recorder, level = self._recorder, logger.level
-        self._recorder = stats.Recorder(families.LAYOUT, None)
-        logger.setLevel(logging.CRITICAL)
-        try:
-            yield
-        finally:
-            self._recorder = recorder
-            logger.setLevel(level)
-
-    def recorder(self) -> stats.Recorder:
-        """Give it; without a folder, or where none can be written, numbers stay unseen."""
-        if self._recorder is not None:
-            return self._recorder
-        with self._making:
-            if self._recorder is None:
-                self._recorder = self._make()
-                self._recorder.set(families.PROCESSES, 1, (_part().value,))
-            return self._recorder
-
-    def _make(self) -> stats.Recorder:
-        named = folder()
-        if named is not None:
-            try:
-                return stats.Recorder(families.LAYOUT, named)
-            except OSError as error:
-                logger.warning("enforcer: no metrics from process %d: %s", os.getpid(), error)
-        return stats.Recorder(families.LAYOUT, None)
-
-
-def _part() -> families.Part:
-    """Tell by the name that vLLM starts a process under."""
-    name = multiprocessing.current_process().name
-    if "EngineCore" in name:
-        return families.Part.ENGINE
-    return families.Part.WORKER if "Worker" in name else families.Part.FRONT
-
-
-_process = _Process()
-recorder = _process.recorder
-muted = _process.muted
-
-
-def folder() -> Path | None:
-    """Give the folder of this server's files; None where the plugin made none."""
-    named = os.environ.get(FOLDER_VARIABLE)
-    return Path(named) if named else None
-
-
-def install() -> None:
-    """Make the folder, unless a parent process has, and show the numbers; idempotent.
-
-    A process counts itself at once. One that is forked off later, and so never gets here,
-    does when it has the first number.
-    """
-    from prometheus_client import REGISTRY
-
-    present = folder()
-    if present is None or not present.is_dir():
-        made = tempfile.mkdtemp(prefix="enforcer-metrics-")
-        os.environ[FOLDER_VARIABLE] = made
-        atexit.register(_remove, made, os.getpid())
-    recorder()
-    show_in(REGISTRY)
-
-
-def _remove(made: str, owner: int) -> None:
-    if os.getpid() == owner:  # a forked child runs its parent's exit handlers
-        shutil.rmtree(made, ignore_errors=True)
-
-
-def show_in(registry: Any) -> None:
-    """Register the collector with a Prometheus registry, once."""
-    if not getattr(registry, _SHOWN, False):
-        registry.register(Collector(families.LAYOUT, folder))
-        setattr(registry, _SHOWN, True)
-
-
-_SHOWN = "_shows_enforcer"
-
-
-def collecting(original: Callable[..., None]) -> Callable[..., None]:
-    """Wrap the constructor of Prometheus' collector over several processes.
-
-    Where there are several API servers, every look at `/metrics` makes a registry of its own
-    with this collector, in vLLM and in the library that serves the route.
-    """
-
-    @wraps(original)
-    def __init__(self: Any, registry: Any, path: str | None = None) -> None:  # noqa: N807 - its name
-        original(self, registry, path)
-        if registry:
-            show_in(registry)
-
-    return __init__
 
 
 def enforced(choice: ToolChoice) -> None:
     """Count a request that passed the check."""
-    recorder().add(families.REQUESTS, (choice.value,))
+    recording.recorder().add(families.REQUESTS, (choice.value,))
 
 
 def switched_off(*, request: str = "") -> None:
@@ -172,13 +41,15 @@ def switched_off(*, request: str = "") -> None:
         request: its id; empty where it has none yet.
 
     """
-    recorder().add(families.OFF)
+    recording.recorder().add(families.OFF)
     _log("switched off", logging.INFO, request=request)
 
 
 def relaxed(how: families.Relaxed, problem: Problem | None = None) -> None:
     """Count a tool or format that is not exact, or not in time; None where it has no schema."""
-    recorder().add(families.RELAXED, (how.value, "" if problem is None else known(problem.keyword)))
+    recording.recorder().add(
+        families.RELAXED, (how.value, "" if problem is None else known(problem.keyword))
+    )
 
 
 def log_relaxed(
@@ -214,22 +85,22 @@ def log_more_relaxed(count: int, *, late: bool, request: str) -> None:
 
 def checked(how: families.Checked) -> None:
     """Count a schema or format that had to be checked."""
-    recorder().add(families.CHECKS, (how.value,))
+    recording.recorder().add(families.CHECKS, (how.value,))
 
 
 def timed(histogram: Histogram, begun: int) -> None:
     """Record what has passed since `begun`, of `time.perf_counter_ns`."""
-    recorder().observer(histogram)(perf_counter_ns() - begun)
+    recording.recorder().observer(histogram)(perf_counter_ns() - begun)
 
 
 def compiled(nanoseconds: int) -> None:
     """Record what a compilation took."""
-    recorder().observer(families.COMPILE)(nanoseconds)
+    recording.recorder().observer(families.COMPILE)(nanoseconds)
 
 
 def cached(cache: Cache) -> None:
     """Publish the state of what a process keeps."""
-    numbers = recorder()
+    numbers = recording.recorder()
     numbers.set(families.CACHE, len(cache))
     numbers.set(families.CACHE_BYTES, cache.weight)
     numbers.set(families.HITS, cache.hits)
@@ -239,7 +110,7 @@ def cached(cache: Cache) -> None:
 def calls(outcome: families.Outcome, count: int) -> None:
     """Count calls of a reply."""
     if count:
-        recorder().add(families.CALLS, (outcome.value,), count)
+        recording.recorder().add(families.CALLS, (outcome.value,), count)
 
 
 def log_dropped(*, tool: str = "", request: str = "") -> None:
@@ -264,7 +135,7 @@ def refused(error: RequestError, *, request: str = "", tool: str = "") -> None:
     """
     keyword = error.keyword if isinstance(error, SchemaError) else ""
     label = _label(type(error).__name__)
-    recorder().add(families.REFUSED, (label, known(keyword)))
+    recording.recorder().add(families.REFUSED, (label, known(keyword)))
     _log(
         "refused",
         error=label,
@@ -279,7 +150,7 @@ def refused_option(option: str, *, request: str = "") -> None:
     """Count and log a request that was refused for a sampling option or a switch."""
     field = option.partition(".")[0]
     label = field if field in families.OPTIONS else "other"
-    recorder().add(families.REFUSED, (families.OPTION, label))
+    recording.recorder().add(families.REFUSED, (families.OPTION, label))
     _log("refused", error=families.OPTION, path=f"$.{option}", keyword=label, request=request)
 
 
@@ -343,7 +214,7 @@ def log_replaced(status: int) -> None:
 
 def failed(failure: families.Failure, request_id: str, **more: str) -> None:
     """Count and log a turn that the enforcer had to end."""
-    recorder().add(families.FAILED, (failure.value,))
+    recording.recorder().add(families.FAILED, (failure.value,))
     log_failed(failure, request=request_id, **more)
 
 

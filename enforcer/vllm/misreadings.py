@@ -19,7 +19,6 @@ wrong:
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections import deque
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -28,6 +27,7 @@ import numpy as np
 
 from enforcer.errors import EnforcerError
 from enforcer.turn.dialect import Segment
+from enforcer.turn.walk import beginning
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -177,14 +177,12 @@ class Reader:
 
     def _completing(self, spelled: bytes) -> Iterable[int]:
         yield from self._whole
-        keys, ids = self._table.vocabulary.sorted_text
+        _, ids = self._table.vocabulary.sorted_text
         for at in range(len(spelled)):
             for marker in self._markers:
                 if marker.startswith(spelled[at:]):
-                    rest = marker[len(spelled) - at :]
-                    # Markers are ASCII, so that their last byte can be counted up.
-                    after = rest[:-1] + bytes([rest[-1] + 1])
-                    yield from ids[bisect_left(keys, rest) : bisect_left(keys, after)]
+                    span = beginning(self._table.vocabulary, marker[len(spelled) - at :])
+                    yield from ids[span.first : span.last]
 
 
 class ReadableMatcher:

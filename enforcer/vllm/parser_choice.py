@@ -96,5 +96,4 @@ def reads(parser: Any, request: Any) -> bool:
 
 def brings_spec(request: Any) -> bool:
     """Tell whether a request has a spec of ours in its `structured_outputs`."""
-    own = getattr(request, "structured_outputs", None)
-    return own is not None and carrier.from_structural_tag(own.structural_tag) is not None
+    return carrier.from_params(request) is not None

@@ -111,8 +111,8 @@ def _patch() -> None:
         frontend,
         kimi_k3,
         log_filters,
-        metrics,
         model_format,
+        recording,
         requests,
         required,
         scores,
@@ -160,10 +160,10 @@ def _patch() -> None:
     _wrap(OnlineRenderer, "preprocess_completion", frontend.rendered)
     _wrap(SimpleStreamingEventProcessor, "__init__", cut_calls.initialised)
     _wrap(KimiK3Renderer, "_apply_chat_template", kimi_k3.apply_chat_template)
-    _wrap(multiprocess.MultiProcessCollector, "__init__", metrics.collecting)
+    _wrap(multiprocess.MultiProcessCollector, "__init__", recording.collecting)
     if settings.current().scores_raw():
         scores.install(_wrap)
-    metrics.install()
+    recording.install()
     log_filters.install()
     ToolParserManager.register_module(
         _parser_names(), force=True, module=tool_parser.EnforcedToolParser

@@ -9,8 +9,6 @@ from __future__ import annotations
 from math import inf
 from typing import Any
 
-from vllm.entrypoints.serve.utils.api_utils import get_max_tokens
-
 from enforcer.vllm.remembered import Remembered
 
 _SAID = ("max_completion_tokens", "max_tokens", "max_output_tokens")
@@ -34,6 +32,9 @@ def allowed(request: Any, model_config: Any, prompt: int) -> int:
         prompt: how many ids its prompt has.
 
     """
+    # Of the API server alone; the engine and its workers have no use for it.
+    from vllm.entrypoints.serve.utils.api_utils import get_max_tokens
+
     params = getattr(request, "sampling_params", None)
     if params is not None and request.is_sampling_param_provided("max_tokens"):
         # A body of token ids: what the server allows others does not bound it.

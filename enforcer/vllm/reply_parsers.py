@@ -9,8 +9,7 @@ Must not know: what becomes of a reply.
 from __future__ import annotations
 
 from contextvars import ContextVar
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from enforcer.turn.parser import Parser
 from enforcer.vllm import requests
@@ -21,48 +20,52 @@ if TYPE_CHECKING:
     from enforcer.turn.table import Table
 
 
-@dataclass(frozen=True, slots=True)
-class _Shared:
-    """What replies have in common, and a parser from which theirs are made."""
+class _Begun(NamedTuple):
+    """What a prompt has begun of a turn.
 
-    request: Any
+    Attributes:
+        of: the request, or the table, whose replies share it.
+        prompt_ids: the prompt.
+        parser: from which those of replies are made.
+
+    """
+
+    of: object
     prompt_ids: Sequence[int] | None
     parser: Parser
 
 
-# vLLM makes a parser for each reply to a request, and reads all of them in the request's own task.
-_shared: ContextVar[_Shared | None] = ContextVar("_shared", default=None)
+# vLLM makes a parser for each reply to a request, and what looks for stop strings in each, and
+# reads all of them in the request's own task.
+_declared: ContextVar[_Begun | None] = ContextVar("_declared", default=None)
+_any: ContextVar[_Begun | None] = ContextVar("_any", default=None)
 
 
 def begin(table: Table, prompt_ids: Sequence[int] | None, request: Any) -> Parser:
     """Give a parser for a reply, which stands where the prompt leaves the turn."""
-    found = _shared.get()
-    if found is None or found.request is not request or not _is_same(found.prompt_ids, prompt_ids):
+
+    def make() -> Parser:
         tools = requests.callable_tools(request)
-        found = _Shared(request, prompt_ids, Parser(table, prompt_ids, tools.keys(), tools.get))
-        _shared.set(found)
-    return found.parser.another()
+        return Parser(table, prompt_ids, tools.keys(), tools.get)
 
-
-@dataclass(frozen=True, slots=True)
-class _Begun:
-    """What a prompt has begun of a turn, whoever may call what in it."""
-
-    table: Table
-    prompt_ids: Sequence[int] | None
-    parser: Parser
-
-
-# vLLM makes what looks for stop strings for each reply to a request, in the request's own task.
-_begun: ContextVar[_Begun | None] = ContextVar("_begun", default=None)
+    return _begin(_declared, request, prompt_ids, make)
 
 
 def begin_any(table: Table, prompt_ids: Sequence[int] | None) -> Parser:
     """Give a parser for a reply that may call whatever it likes, likewise."""
-    found = _begun.get()
-    if found is None or found.table is not table or not _is_same(found.prompt_ids, prompt_ids):
-        found = _Begun(table, prompt_ids, Parser(table, prompt_ids))
-        _begun.set(found)
+    return _begin(_any, table, prompt_ids, lambda: Parser(table, prompt_ids))
+
+
+def _begin(
+    last: ContextVar[_Begun | None],
+    of: object,
+    prompt_ids: Sequence[int] | None,
+    make: Callable[[], Parser],
+) -> Parser:
+    found = last.get()
+    if found is None or found.of is not of or not _is_same(found.prompt_ids, prompt_ids):
+        found = _Begun(of, prompt_ids, make())
+        last.set(found)
     return found.parser.another()
 
 

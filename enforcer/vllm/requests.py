@@ -146,7 +146,7 @@ def write_spec(request: Any) -> str | None:
         return None
     brought = _brought(request)
     shown = client_paths.shown(request, _dialog.get().tools)
-    choice = _plain(request.tool_choice)
+    choice = client_paths.plain(request.tool_choice)
     wanted = _response_format(request)
     _places.set(client_paths.places(request, shown, choice))
     request_context.name_tools([_name(one.tool) for one in shown])
@@ -184,8 +184,7 @@ def write_spec(request: Any) -> str | None:
 
 def _brought(request: Any) -> Spec | None:
     """Take a spec of ours out of a request to a server that writes its own; None if it has none."""
-    own = request.structured_outputs
-    text = carrier.from_structural_tag(own.structural_tag) if own is not None else None
+    text = carrier.from_params(request)
     if text is None:
         return None
     try:
@@ -272,10 +271,6 @@ def _name(tool: Any) -> object:
     return function.get("name") if isinstance(function, Mapping) else None
 
 
-def _plain(value: Any) -> Any:
-    return value.model_dump() if hasattr(value, "model_dump") else value
-
-
 def _nested(tool: Any) -> Any:
     """Give a flat reference of the Responses API to a function in Chat Completions' form."""
     if not isinstance(tool, Mapping) or tool.get("type") not in ("function", "custom"):
@@ -327,7 +322,7 @@ def demands_call(request: Any) -> bool:
     """Return whether a request demands a call, also of a reply after one that owned up (`n`)."""
     if _owned_up.get() is request:
         return True
-    choice = _plain(request.tool_choice)
+    choice = client_paths.plain(request.tool_choice)
     if isinstance(choice, Mapping) and choice.get("type") == "allowed_tools":
         choice = choice.get("mode")
     return choice not in (None, "auto", "none")

@@ -68,9 +68,7 @@ class RowTurn:
             enforcer = runtime.enforcer_for(self._tokenizer, spec)
             # What comes of it is in the process's cache, and held here as long as the turn lasts.
             self._prepared = lanes.begin(enforcer.prepare(spec), lambda: own() is not None)
-            matcher = runtime.start(
-                self._tokenizer, self._spec, self._prompt_ids, self._budget, ahead=lanes.short
-            )
+            matcher = enforcer.start(spec, self._prompt_ids, self._budget, ahead=lanes.short)
             reader = stock.text_reader(enforcer.table)
             self._matcher = matcher if reader is None else ReadableMatcher(matcher, reader)
         except BaseException as error:  # noqa: BLE001 - whatever it is, it ends this turn alone

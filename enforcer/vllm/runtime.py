@@ -31,12 +31,9 @@ from enforcer.vllm.lanes import Lanes
 from enforcer.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from enforcer.request.options import Options
     from enforcer.request.spec import Spec
     from enforcer.turn.dialect import Dialect
-    from enforcer.turn.matcher import Matcher
 
 
 @dataclass(slots=True)
@@ -217,9 +214,7 @@ def write(schema: str, options: Options, root: Root, dialect: str, vocabulary: V
         FormatKind.JSON_SCHEMA,
         schema,
         root,
-        options.on_unsupported,
-        options.limits,
-        options.conventions,
+        options,
         writes=True,
         dialect=layout,
         controls=tuple((name, controls[name]) for name in names if name in controls),
@@ -289,16 +284,3 @@ def read(text: str) -> Spec:
 def _read(text: str) -> Spec:
     # vLLM hands a request from check to check, and each has but the text.
     return spec_text.read(text)
-
-
-def start(
-    tokenizer: Any,
-    text: str,
-    prompt_ids: Sequence[int] | None,
-    budget: int | None = None,
-    *,
-    ahead: Callable[[Callable[[], object]], object] | None = None,
-) -> Matcher:
-    """Start the turn that a checked spec describes; the rest as in `Enforcer.start`."""
-    spec = read(text)
-    return enforcer_for(tokenizer, spec).start(spec, prompt_ids, budget, ahead=ahead)

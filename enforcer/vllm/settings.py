@@ -26,7 +26,7 @@ _T = TypeVar("_T")
 
 PREFIX = "ENFORCER_"
 # Variables that are no settings: where the server's processes keep their numbers (see
-# `metrics`), where this repository's own tests find their cases, and what `served_model` tells.
+# `recording`), where this repository's own tests find their cases, and what `served_model` tells.
 OTHERS = frozenset({"ENFORCER_METRICS_FOLDER", "ENFORCER_SHARED", PARSER_VARIABLE})
 # Kubernetes tells every pod of a namespace of a Service that is named `enforcer` by these, and so
 # do Docker's links. None of them can be a misspelt setting.

@@ -18,7 +18,7 @@ from enforcer.diagnosis import Status
 from enforcer.diagnosis.template import checks_of
 from enforcer.schema import OnUnsupported
 from enforcer.turn import dialects as dialects_
-from enforcer.vllm import families, metrics, names, runtime, served_model, settings, stock
+from enforcer.vllm import families, names, recording, runtime, served_model, settings, stock
 
 if TYPE_CHECKING:
     from enforcer.vllm.settings import Settings
@@ -43,11 +43,11 @@ def say(parser: str | None, dialects: tuple[str, ...]) -> None:
     """
     logger.info("enforcer: %s", said(parser, dialects, settings.current()))
     enforced = families.Enforced.EVERY if names.is_enforced(parser) else families.Enforced.ASKED
-    metrics.recorder().set(families.SERVERS, 1, (enforced.value,))
+    recording.recorder().set(families.SERVERS, 1, (enforced.value,))
     versions = tuple(value for _, (value,) in families.VERSION.labels)
-    metrics.recorder().set(families.VERSION, 1, versions)
+    recording.recorder().set(families.VERSION, 1, versions)
     if len(dialects) == 1:
-        metrics.recorder().set(families.DIALECT, 1, dialects)
+        recording.recorder().set(families.DIALECT, 1, dialects)
 
 
 def said(parser: str | None, dialects: tuple[str, ...], chosen: Settings) -> str:

@@ -142,10 +142,6 @@ class Recorder:
 
         return observe
 
-    def snapshot(self) -> list[int]:
-        """Copy the numbers."""
-        return self._slots.tolist()
-
 
 def total(layout: Layout, snapshots: Iterator[list[int]]) -> list[int]:
     """Sum processes' numbers, gauges over the processes that still run only."""

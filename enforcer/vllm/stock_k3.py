@@ -16,6 +16,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from enforcer.errors import InvalidTools
+from enforcer.layouts import Escape
 from enforcer.request import response_format as formats
 from enforcer.request import tools as tools_
 from enforcer.request.spec import Spec
@@ -166,7 +167,7 @@ def _name(node: Any) -> str:
     if not (isinstance(begin, str) and begin.startswith(_CALL) and begin.endswith(_BEFORE_INDEX)):
         raise UnlikeError
     name = begin.removeprefix(_CALL).removesuffix(_BEFORE_INDEX)
-    return name.replace("&quot;", '"').replace("&amp;", "&")
+    return Escape.XML.read(name)
 
 
 def _declared(vocabulary: Vocabulary, prompt_ids: Sequence[int]) -> Iterator[tuple[str, Any]]:

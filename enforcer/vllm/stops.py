@@ -26,8 +26,7 @@ def from_new_request(original: Callable[..., Any]) -> Callable[..., Any]:
 
     def _from_new_request(cls: Any, tokenizer: Any, request: Any) -> Any:
         made = original(cls, tokenizer, request)
-        wanted = request.sampling_params.structured_outputs
-        enforced = wanted is not None and carrier.from_structural_tag(wanted.structural_tag)
+        enforced = carrier.from_params(request.sampling_params) is not None
         if enforced and getattr(made, "stop", None):
             table = runtime.table_for(tokenizer)
             parser = reply_parsers.begin_any(table, request.prompt_token_ids)

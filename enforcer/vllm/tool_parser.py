@@ -24,7 +24,8 @@ from vllm.tool_parsers.abstract_tool_parser import ToolParser
 
 from enforcer.errors import InvalidVocabulary
 from enforcer.request import carrier
-from enforcer.turn.parser import Happening, Parser
+from enforcer.turn.events import Happening
+from enforcer.turn.parser import Parser
 from enforcer.vllm import (
     call_ids,
     client_paths,
@@ -51,7 +52,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from enforcer.turn.dialect import Ids
-    from enforcer.turn.parser import Event
+    from enforcer.turn.events import Event
 
 
 logger = logging.getLogger("vllm.enforcer")

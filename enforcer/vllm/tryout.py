@@ -11,7 +11,6 @@ from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from vllm import SamplingParams
 from vllm.exceptions import VLLMValidationError
 from vllm.sampling_params import StructuredOutputsParams
@@ -19,19 +18,18 @@ from vllm.tool_parsers import ToolParserManager
 from vllm.v1.request import Request
 from vllm.v1.structured_output import StructuredOutputManager
 
+from enforcer.engines.mask_rows import is_member
 from enforcer.errors import UnsupportedHost
 from enforcer.request import carrier, spec_text
 from enforcer.request import spec as specs
 from enforcer.turn import dialects
 from enforcer.turn.dialect import Segment
-from enforcer.vllm import backend, metrics, names, runtime, settings
+from enforcer.vllm import backend, names, recording, runtime, settings
 from enforcer.vllm.tool_parser import EnforcedToolParser
 from enforcer.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    import numpy.typing as npt
 
     from enforcer.turn.table import Table
 
@@ -48,7 +46,7 @@ def try_out() -> None:
 
     """
     try:
-        with metrics.muted():
+        with recording.muted():
             trouble = _trouble()
     except Exception as error:
         raise UnsupportedHost(f"a turn that was tried failed: {error!r}") from error
@@ -106,17 +104,13 @@ def _turn(one: Any, table: Table) -> str:
     begin = next(token for token, to in start.items() if table.segment(to) is Segment.NONE)
     end = min(table.turn_end_ids)
     rows = one.grammar_bitmask({"tried": asked}, ["tried"], {"tried": [begin]})
-    if [_has(row, begin) for row in rows[:2]] != [True, False] or _has(rows[0], end):
+    if [is_member(row, begin) for row in rows[:2]] != [True, False] or is_member(rows[0], end):
         return "the masks were not those of the enforcer's grammar"
     if list(one.validate_tokens(asked, [begin, end])) != [begin]:
         return "an illegal draft was not dropped"
     if not one.accept_tokens(asked, [begin]) or one.accept_tokens(asked, [end]):
         return "ids were not followed"
     return ""
-
-
-def _has(row: npt.NDArray[np.int32], token_id: int) -> bool:
-    return bool(np.unpackbits(row.view(np.uint8), bitorder="little")[token_id])
 
 
 def manager(tokenizer: Any, size: int, *, sequences: int = 16, drafts: int = 0) -> Any:

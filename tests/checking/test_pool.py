@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from enforcer.checking import line as lines
 from enforcer.checking import pool as pools
 from enforcer.checking.pool import Pool
 from enforcer.checking.process import Ended, Forker, Process
@@ -74,7 +75,7 @@ def test_a_check_without_end_is_refused_and_others_pass_it_by(pool: Pool) -> Non
     found = []
     thread = threading.Thread(target=lambda: found.append(pool.check(slow())))
     thread.start()
-    while not pool._slow:
+    while not pool._line.slow:
         time.sleep(0.01)
         assert thread.is_alive()
     for number in range(1, 4):
@@ -93,7 +94,7 @@ def test_as_many_are_looked_at_at_a_time_as_there_may_be(monkeypatch: pytest.Mon
     counts = []
 
     def watched(self: Any, *looked: Any) -> Any:
-        counts.append(len(self._looking))
+        counts.append(len(self._line.looking))
         if len(counts) <= 2:
             both.wait()  # for another look; without one it is broken
         return look(self, *looked)
@@ -108,7 +109,7 @@ def test_as_many_are_looked_at_at_a_time_as_there_may_be(monkeypatch: pytest.Mon
     asyncio.run(scene())
     assert max(counts) == 2
     # A slow one may be beside them, and no more than leave two workers to looks.
-    assert lone._has_room()
+    assert lone._line.has_room
 
 
 def test_slow_checks_wait_for_each_other_and_leave_the_last_worker_to_others() -> None:
@@ -116,30 +117,30 @@ def test_slow_checks_wait_for_each_other_and_leave_the_last_worker_to_others() -
 
     async def scene() -> None:
         waiting = [asyncio.create_task(lone.check_async(slow(number))) for number in range(3)]
-        await _until(lambda: len(lone._late) == 2)
-        (first,) = lone._slow
+        await _until(lambda: len(lone._line.late) == 2)
+        (first,) = lone._line.slow
         assert (await lone.check_async(quick(20))).error is None
-        assert first in lone._slow
-        given_up = next(at for at in range(3) if _of(lone, at) in lone._late)
+        assert first in lone._line.slow
+        given_up = next(at for at in range(3) if _of(lone, at) in lone._line.late)
         waiting.pop(given_up).cancel()
-        await _until(lambda: len(lone._late) == 1)
+        await _until(lambda: len(lone._line.late) == 1)
         for verdict in await asyncio.gather(*waiting):
             assert "2 seconds" in str(verdict.error)
 
     asyncio.run(scene())
-    assert not lone._slow
-    assert not lone._late
-    assert not lone._jobs
+    assert not lone._line.slow
+    assert not lone._line.late
+    assert not lone._line.jobs
 
 
 def _of(lone: Pool, number: int) -> object:
-    return lone._jobs[slow(number).key()]
+    return lone._line.jobs[slow(number).key()]
 
 
 def test_more_slow_checks_than_can_be_waited_for_are_told_as_busy(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(pools, "_LATE", 1)
+    monkeypatch.setattr(lines, "_LATE", 1)
     lone = Pool("llguidance", BYTES, workers=2)
 
     async def scene() -> None:
@@ -148,15 +149,15 @@ def test_more_slow_checks_than_can_be_waited_for_are_told_as_busy(
         (told,) = (task for task in waiting if task.done())
         with pytest.raises(Busy, match="send this one again"):
             await told
-        assert len(lone._slow) == len(lone._late) == 1
+        assert len(lone._line.slow) == len(lone._line.late) == 1
         for task in waiting:
             task.cancel()
         await asyncio.gather(*waiting, return_exceptions=True)
-        await _until(lambda: not lone._slow)
+        await _until(lambda: not lone._line.slow)
 
     asyncio.run(scene())
-    assert not lone._late
-    assert not lone._jobs
+    assert not lone._line.late
+    assert not lone._line.jobs
 
 
 def test_a_quick_check_does_not_wait_for_the_looks_of_many_slow_ones() -> None:
@@ -172,15 +173,15 @@ def test_a_quick_check_does_not_wait_for_the_looks_of_many_slow_ones() -> None:
         many = [asyncio.create_task(lone.check_async(slow(200 + i))) for i in range(crowd)]
         await asyncio.sleep(0)  # all of them stand in the queue now
         assert (await lone.check_async(quick(30))).error is None
-        looked_at = len(lone._slow) + sum(task.done() for task in many)
+        looked_at = len(lone._line.slow) + sum(task.done() for task in many)
         assert looked_at <= crowd // 3
-        assert not any(job.begun and job in lone._again for job in lone._jobs.values())
+        assert not any(job.begun and job in lone._line.again for job in lone._line.jobs.values())
         for task in many:
             task.cancel()
         await asyncio.gather(*many, return_exceptions=True)
-        await _until(lambda: not lone._jobs)
-        assert not lone._again
-        assert not lone._queue
+        await _until(lambda: not lone._line.jobs)
+        assert not lone._line.again
+        assert not lone._line.first
 
     asyncio.run(scene())
 
@@ -192,7 +193,7 @@ def test_who_waits_for_a_second_look_gets_one_though_others_come() -> None:
     async def scene() -> None:
         waiting = asyncio.create_task(lone.check_async(slow(300)))
         others = [asyncio.create_task(lone.check_async(quick(100 + i))) for i in range(200)]
-        await _until(lambda: bool(lone._slow))
+        await _until(lambda: bool(lone._line.slow))
         assert not all(task.done() for task in others)
         waiting.cancel()
         await asyncio.gather(waiting, *others, return_exceptions=True)
@@ -209,15 +210,15 @@ def test_who_is_cancelled_while_waiting_is_taken_out_of_the_queue() -> None:
         same = asyncio.create_task(lone.check_async(quick(1)))
         other = asyncio.create_task(lone.check_async(quick(2)))
         await asyncio.sleep(0)
-        assert len(lone._queue) == 2  # what two wait for is done once
+        assert len(lone._line.first) == 2  # what two wait for is done once
         first.cancel()
         other.cancel()
         await asyncio.gather(first, other, return_exceptions=True)
-        assert [job.waiting for job in lone._queue] == [1]
+        assert [job.waiting for job in lone._line.first] == [1]
         same.cancel()
         await asyncio.gather(same, return_exceptions=True)
-        assert not lone._queue
-        assert not lone._jobs
+        assert not lone._line.first
+        assert not lone._line.jobs
 
     asyncio.run(scene())
 
@@ -225,13 +226,13 @@ def test_who_is_cancelled_while_waiting_is_taken_out_of_the_queue() -> None:
 def test_a_slow_check_that_nobody_waits_for_is_stopped(pool: Pool) -> None:
     async def scene() -> None:
         asked = asyncio.create_task(pool.check_async(slow(100)))
-        await _until(lambda: bool(pool._slow))
-        (job,) = (job for job in pool._jobs.values() if job.slow_pid)
+        await _until(lambda: bool(pool._line.slow))
+        (job,) = (job for job in pool._line.jobs.values() if job.slow_pid)
         pid = job.slow_pid
         asked.cancel()
         await asyncio.gather(asked, return_exceptions=True)
         await _until(lambda: not is_running(pid))
-        await _until(lambda: not pool._slow)
+        await _until(lambda: not pool._line.slow)
 
     asyncio.run(scene())
     assert pool.check(quick(30)).error is None
@@ -270,7 +271,7 @@ def test_idle_workers_that_were_killed_are_replaced(whose: str) -> None:
     assert set(replaced) == {-signal.SIGKILL}
     assert len(replaced) <= 2
     assert (lone._forker is before) == (whose == "workers")
-    assert not lone._jobs
+    assert not lone._line.jobs
 
 
 def _until_idle(lone: Pool, threads: int) -> None:
@@ -308,7 +309,7 @@ def test_a_check_whose_worker_is_killed_is_done_again(
     assert lone.check(quick()).error is None
     assert killer.sent == 2
     assert replaced == [-number]
-    assert not lone._jobs
+    assert not lone._line.jobs
 
 
 def test_a_slow_check_whose_worker_is_killed_is_done_again_and_refused_for_its_time() -> None:
@@ -317,14 +318,14 @@ def test_a_slow_check_whose_worker_is_killed_is_done_again_and_refused_for_its_t
 
     async def scene() -> None:
         asked = asyncio.create_task(lone.check_async(slow(400)))
-        await _until(lambda: bool(lone._slow))
-        (job,) = lone._jobs.values()
+        await _until(lambda: bool(lone._line.slow))
+        (job,) = lone._line.jobs.values()
         os.kill(job.slow_pid, signal.SIGKILL)
         assert "2 seconds" in str((await asked).error)
 
     asyncio.run(scene())
     assert replaced == [-signal.SIGKILL]
-    assert not lone._jobs
+    assert not lone._line.jobs
 
 
 def test_a_check_whose_workers_are_always_killed_ends(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -337,7 +338,7 @@ def test_a_check_whose_workers_are_always_killed_ends(monkeypatch: pytest.Monkey
     assert replaced == [-signal.SIGKILL] * 2
     monkeypatch.undo()
     assert lone.check(quick()).error is None
-    assert not lone._jobs
+    assert not lone._line.jobs
 
 
 @pytest.mark.parametrize("number", [signal.SIGPROF, signal.SIGABRT, signal.SIGSEGV])
@@ -415,7 +416,7 @@ from enforcer.vocabulary import Vocabulary
 pool = Pool("llguidance", Vocabulary.of_bytes(["<|end|>"]))
 pool.check(quick())
 threading.Thread(target=pool.check, args=(slow(),), daemon=True).start()
-while not pool._slow:
+while not pool._line.slow:
     time.sleep(0.01)
 print("ready", flush=True)
 time.sleep(600)
@@ -496,5 +497,5 @@ def test_threads_that_run_out_for_a_while_are_told_as_busy(
                 lone.check(quick())
         with pytest.raises(ConfigurationError, match="no thread"):
             lone.warm()
-    assert not lone._jobs
+    assert not lone._line.jobs
     assert lone.check(quick()).error is None

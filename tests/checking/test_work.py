@@ -17,6 +17,7 @@ from enforcer.errors import (
     UnsatisfiableSchema,
     UnsupportedSchema,
 )
+from enforcer.request.options import Options
 from enforcer.request.response_format import FormatKind
 from enforcer.schema import Conventions, Limits, OnUnsupported, Root
 from enforcer.turn import dialects
@@ -33,11 +34,10 @@ ENGINE = engines.load("llguidance", Vocabulary.of_bytes(["<|end|>"]))
 def check(
     schema: Any,
     kind: FormatKind = FormatKind.JSON_SCHEMA,
-    on_unsupported: OnUnsupported = OnUnsupported.REFUSE,
-    limits: Limits | None = None,
+    **options: Any,
 ) -> Check:
     source = schema if kind is not FormatKind.JSON_SCHEMA else json.dumps(schema)
-    return Check(kind, source, Root.OBJECT, on_unsupported, limits or Limits())
+    return Check(kind, source, Root.OBJECT, Options(**options))
 
 
 CHECKS = [
@@ -45,10 +45,10 @@ CHECKS = [
     check({"enum": ["\ud800", "é", "日本"]}),
     check("a+", FormatKind.REGEX),
     check({}, on_unsupported=OnUnsupported.RELAX, limits=Limits(depth=7, enum=3)),
-    replace(check({"type": "object"}), conventions=Conventions(closed_objects=True)),
+    check({"type": "object"}, conventions=Conventions(closed_objects=True)),
     replace(check({"type": "object"}), writes=True, dialect="kimi_k3"),
     replace(check({"type": "object"}), writes=True, dialect="kimi_k3", controls=(("<|open|>", 7),)),
-    replace(check({"type": "object"}), in_time=True),
+    check({"type": "object"}, finish_within_budget=True),
 ]
 
 
@@ -192,20 +192,20 @@ UNIQUE = {"type": "array", "items": {"type": "string"}, "uniqueItems": True}
 def test_what_cannot_be_finished_in_time_is_told_beside_the_verdict(
     on_unsupported: OnUnsupported,
 ) -> None:
-    asked = check({"properties": {"a": UNIQUE}}, on_unsupported=on_unsupported)
-    assert perform(asked, ENGINE) == Verdict()
-    verdict = perform(replace(asked, in_time=True), ENGINE)
+    schema = {"properties": {"a": UNIQUE}}
+    assert perform(check(schema, on_unsupported=on_unsupported), ENGINE) == Verdict()
+    asked = check(schema, on_unsupported=on_unsupported, finish_within_budget=True)
+    verdict = perform(asked, ENGINE)
     assert verdict.error is None
     (problem,) = verdict.untimed
     assert (problem.path, problem.keyword) == ("$.properties.a.uniqueItems", "uniqueItems")
     assert Verdict.from_json(verdict.to_json()) == verdict
     assert verdict.weight > Verdict().weight
-    plain = replace(check({"properties": {"a": {"type": "string"}}}), in_time=True)
+    plain = check({"properties": {"a": {"type": "string"}}}, finish_within_budget=True)
     assert perform(plain, ENGINE) == Verdict()
 
 
 def test_text_in_other_formats_cannot_be_finished_in_time() -> None:
-    asked = check("a+", FormatKind.REGEX)
-    assert perform(asked, ENGINE).untimed == ()
-    verdict = perform(replace(asked, in_time=True), ENGINE)
+    assert perform(check("a+", FormatKind.REGEX), ENGINE).untimed == ()
+    verdict = perform(check("a+", FormatKind.REGEX, finish_within_budget=True), ENGINE)
     assert [each.path for each in verdict.untimed] == ["$.response_format.regex"]

@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from enforcer import cli
-from enforcer.cli import check
+from enforcer.cli.verdicts import Judge
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
-
-    from enforcer.cli.declarations import Declaration
 
     Run = Callable[..., tuple[int, list[str], list[str]]]
 
@@ -141,14 +139,14 @@ def test_open_objects_are_explained_once(run: Run) -> None:
 def test_rows_are_shown_as_they_come(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    original = check.check
+    original = Judge.check
     shown: list[str] = []
 
-    def watched(declared: list[Declaration], *more: Any) -> Iterator[Any]:
+    def watched(judge: Judge, *more: Any) -> Iterator[Any]:
         shown.append(capsys.readouterr().out)
-        return original(declared, *more)
+        return original(judge, *more)
 
-    monkeypatch.setattr(check, "check", watched)
+    monkeypatch.setattr(Judge, "check", watched)
     file = tmp_path / "file.jsonl"
     file.write_text("\n".join(json.dumps(tool(name)) for name in ("f", "g")))
     cli.main(["check", str(file)])

@@ -25,7 +25,7 @@ def takes(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     def put(*seconds: float) -> None:
         ends = accumulate(seconds)
         times = iter([0.0, *(end for end in ends for _ in ("its end", "the next one's begin"))])
-        monkeypatch.setattr("enforcer.cli.check.process_time", lambda: next(times))
+        monkeypatch.setattr("enforcer.cli.verdicts.process_time", lambda: next(times))
 
     return put
 
@@ -79,8 +79,8 @@ def test_what_would_not_end_is_ended(
         while True:
             pass
 
-    monkeypatch.setattr("enforcer.cli.check.compile_schema", endless)
-    monkeypatch.setattr("enforcer.cli.check._STOPPED", 0.01)
+    monkeypatch.setattr("enforcer.cli.verdicts.compile_schema", endless)
+    monkeypatch.setattr("enforcer.cli.verdicts._STOPPED", 0.01)
     status, found = check([chat("f"), chat("g")])
     assert status == 1
     for one in found["checked"]:
@@ -97,8 +97,8 @@ def test_a_superset_that_would_not_be_found_is_none(
         return compile_schema(schema, on_unsupported=on_unsupported, **more)
 
     assert check(chat("f", UNIQUE))[1]["checked"][0]["relaxable"]
-    monkeypatch.setattr("enforcer.cli.check.compile_schema", endless)
-    monkeypatch.setattr("enforcer.cli.check._STOPPED", 0.2)
+    monkeypatch.setattr("enforcer.cli.verdicts.compile_schema", endless)
+    monkeypatch.setattr("enforcer.cli.verdicts._STOPPED", 0.2)
     assert not check(chat("f", UNIQUE))[1]["checked"][0]["relaxable"]
 
 

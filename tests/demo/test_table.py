@@ -7,7 +7,8 @@ from rich.console import Console
 
 from bench.demo import table
 from bench.demo.__main__ import WIDTH
-from enforcer.verify.measure import Fault, Row
+from enforcer.verify.counts import Row
+from enforcer.verify.measure import Fault
 
 ROW = Row(
     requests=12,

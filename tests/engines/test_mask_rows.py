@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from enforcer.engines.mask_rows import among, clear, is_member, members, put
+from enforcer.engines.mask_rows import among, clear, has, is_member, members, put
 from tests.vocabularies import bits
 
 _WORDS = 4
@@ -24,7 +24,16 @@ def test_a_row_is_a_set(some: set[int], others: set[int], one: int) -> None:
     assert bits(row) == some == set(members(row).tolist())
     assert is_member(row, one) == (one in some)
     assert set(among(row, array(others)).tolist()) == some & others
+    assert has(row, array(others)).tolist() == [each in some for each in sorted(others)]
     put(row, array(others))
     assert bits(row) == some | others
     clear(row, array(some))
     assert bits(row) == others - some
+
+
+def test_no_ids() -> None:
+    row = np.full(2, 7, np.int32)
+    put(row, [])
+    clear(row, [])
+    assert row.tolist() == [7, 7]
+    assert has(row, array(set())).tolist() == among(row, array(set())).tolist() == []

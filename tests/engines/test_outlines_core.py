@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from enforcer.engines._pattern import BORDER, escaped, to_pattern
-from enforcer.engines._rules import EmptyLanguageError, Rules, Text
+from enforcer.engines._rules import Rules, Text
 from enforcer.errors import InvalidVocabulary, UnsupportedSchema
 from enforcer.regex import parse as regex_of
 from enforcer.request.response_format import parse
@@ -91,7 +91,7 @@ def test_bytes_are_escaped_one_by_one(data: bytes) -> None:
 
 def test_a_language_without_a_text_is_not_written() -> None:
     empty = regex_of("^(?=.*a)[bc]{1,3}$")  # which is known once its states are
-    with pytest.raises(EmptyLanguageError):
+    with pytest.raises(UnsupportedSchema, match="no text fits"):
         to_pattern(Rules(Text(empty), {}), 1000, 100)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from enforcer.engines._ebnf import to_ebnf
-from enforcer.engines._rules import EmptyLanguageError, Rules, Text
+from enforcer.engines._rules import Rules, Text
 from enforcer.errors import InvalidVocabulary, UnsupportedSchema
 from enforcer.regex import either, literal
 from enforcer.regex import parse as parse_regex
@@ -109,7 +109,7 @@ def test_parts_that_turn_out_to_be_empty_are_left_out(
 
 @pytest.mark.parametrize("regex", [_EMPTY, concat(literal("a"), _EMPTY), repeat(_EMPTY, 1, 2)])
 def test_a_language_without_a_text_has_no_rule(regex: Regex) -> None:
-    with pytest.raises(EmptyLanguageError):
+    with pytest.raises(UnsupportedSchema, match="no text fits"):
         to_ebnf(Rules(Text(regex), {}), 100)
 
 

@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 
 from enforcer.errors import EnforcerError, UnsatisfiableSchema, UnsupportedSchema
 from enforcer.request import carrier
-from enforcer.turn.parser import Happening, Parser
+from enforcer.turn.events import Happening
+from enforcer.turn.parser import Parser
 from tests import vocabularies
 from tests.instance_strategies import instances
 from tests.schema_judge import accepts, compiled, is_valid, walk

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 import enforcer
+from enforcer.turn.events import Happening
 from enforcer.turn.lexer import BLANK_BYTES
-from enforcer.turn.parser import Happening, Parser
+from enforcer.turn.parser import Parser
 from tests import vocabularies
 from tests.vocabularies import call, legal, row_of, split, write
 from tests.walks import (

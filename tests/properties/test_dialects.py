@@ -17,10 +17,11 @@ from enforcer.layouts import LayoutKind
 from enforcer.request.spec import Spec
 from enforcer.request.tools import parse
 from enforcer.turn import dialects
+from enforcer.turn.events import Happening
 from enforcer.turn.first_ids import FirstIds
 from enforcer.turn.lexer import BLANK_BYTES
 from enforcer.turn.mask_cache import RowCache
-from enforcer.turn.parser import Happening, Parser
+from enforcer.turn.parser import Parser
 from tests.dialect_cases import NAMES, opening, served, vocabulary
 from tests.vocabularies import legal, row_of, split, write
 from tests.walks import OBJECTS, examples

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from enforcer.engines.mask_rows import is_member
 from enforcer.errors import EngineFailure
 from enforcer.turn import bits
 from enforcer.turn.bits import ids_of
@@ -49,7 +50,7 @@ def ids(row: Sparse | None) -> set[int]:
     """Give the ids of a row without zeros."""
     whole = V.row(())
     bits.write(whole, row)
-    return {i for i in range(V.size) if bits.has_one(whole, i)}
+    return {i for i in range(V.size) if is_member(whole, i)}
 
 
 def test_ids_are_legal_whose_second_part_begins_a_text() -> None:
@@ -108,7 +109,7 @@ def test_a_text_that_is_looked_at_goes_back_to_where_nothing_was_read() -> None:
     assert not text.accept(ord("a"))
     assert not text.is_accepting()
     text.fill(row)
-    assert bits.has_one(row, ord("="))
+    assert is_member(row, ord("="))
     text.rollback(1)
     text.fill(row)
     assert (row == first).all()

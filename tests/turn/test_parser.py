@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from enforcer.turn import dialects
-from enforcer.turn.parser import Call, Event, Happening, Parser, Turn
+from enforcer.turn.events import Call, Event, Happening, Turn
+from enforcer.turn.parser import Parser
 from enforcer.turn.table import Table
 from enforcer.vocabulary import Vocabulary
 from tests.dialect_cases import NAMES, TOOLS, opening, served, vocabulary

@@ -274,7 +274,7 @@ def test_another_limit_is_another_question(workers: Callable[..., Any]) -> None:
             options = replace(options, limits=limits)
         settled = specs.Settled("kimi_k2", "llguidance", options)
         checks.check(spec_text.read(spec_text.settle(text, settled)))
-    assert [asked.limits.properties for asked in fake.asked] == [7]  # plain by default only
+    assert [asked.options.limits.properties for asked in fake.asked] == [7]  # plain by default only
 
 
 @pytest.mark.slow

@@ -20,9 +20,10 @@ from vllm.v1.worker.gpu.sample.logits_processor.interface import (
 )
 
 import enforcer
+from enforcer.api import Enforcer
 from enforcer.errors import ConfigurationError, EngineFailure
 from enforcer.request import carrier, spec_text
-from enforcer.vllm import names, runtime
+from enforcer.vllm import names
 from enforcer.vllm import settings as settings_
 from enforcer.vllm.logits_processor import EnforcerLogitsProcessor
 from tests.vllm.processed import (
@@ -180,14 +181,14 @@ def test_a_gate_that_closes_is_told_once_and_others_go_on(
         update([(0, params(TOOLS), PROMPTS[0], []), (1, params(TOOLS), PROMPTS[0], [])])
     )
     assert run(processor)[0] == expected(PROMPTS[0], [])
-    following = runtime.start
+    following = Enforcer.start
     broken: list[Matcher] = []
 
     def start(*args: Any, **more: Any) -> Matcher:
         broken.append(following(*args, **more))
         return broken[-1]
 
-    monkeypatch.setattr(runtime, "start", start)
+    monkeypatch.setattr(Enforcer, "start", start)
     processor.update_state(update([(2, params(TOOLS), PROMPTS[0], [])]))
     broken[0].fail(EngineFailure("the engine has too many expressions"))
     assert run(processor)[:3] == [expected(PROMPTS[0], [])] * 2 + [end_only()]

@@ -12,7 +12,7 @@ import pytest
 
 from enforcer.errors import ConfigurationError
 from enforcer.request import carrier
-from enforcer.vllm import admission, metrics, names, plugin, runtime
+from enforcer.vllm import admission, names, plugin, recording, runtime
 from tests.vllm_managers import enforced, manager, request
 from tests.vllm_servers import TINY
 from tests.vocabularies import write
@@ -42,7 +42,7 @@ GET = tool("get", {"type": "object"})
 @pytest.fixture(scope="module", autouse=True)
 def _installed() -> None:
     plugin.install()
-    os.environ.pop(metrics.FOLDER_VARIABLE)
+    os.environ.pop(recording.FOLDER_VARIABLE)
 
 
 @pytest.fixture(scope="module")

@@ -2,14 +2,10 @@ from __future__ import annotations
 
 import ast
 import logging
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from prometheus_client import multiprocess
 
 from enforcer.vllm.stats import Counter
 
@@ -18,7 +14,7 @@ prometheus_client = pytest.importorskip("prometheus_client")
 from enforcer import errors  # noqa: E402
 from enforcer.errors import InvalidTools, Problem, UnsupportedSchema  # noqa: E402
 from enforcer.request.tools import ToolChoice  # noqa: E402
-from enforcer.vllm import families, metrics  # noqa: E402
+from enforcer.vllm import families, metrics, recording  # noqa: E402
 from tests.vllm_servers import sample  # noqa: E402 - see above
 
 if TYPE_CHECKING:
@@ -35,11 +31,11 @@ ROOT = Path(__file__).parents[2]
 @pytest.fixture
 def shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
     """Give a function that reads `/metrics` of a server whose only process this is."""
-    monkeypatch.setenv(metrics.FOLDER_VARIABLE, str(tmp_path))
-    process = metrics._Process()
-    monkeypatch.setattr(metrics, "recorder", process.recorder)
+    monkeypatch.setenv(recording.FOLDER_VARIABLE, str(tmp_path))
+    process = recording._Process()
+    monkeypatch.setattr(recording, "recorder", process.recorder)
     registry = prometheus_client.CollectorRegistry()
-    metrics.show_in(registry)
+    recording.show_in(registry)
     found: Callable[..., Any] = registry.get_sample_value
     return found
 
@@ -50,7 +46,7 @@ def test_each_number_is_shown_under_its_name(shown: Callable[..., Any]) -> None:
     metrics.calls(families.Outcome.DROPPED, 3)
     metrics.calls(families.Outcome.COMPLETED, 0)
     for nanoseconds in (1_500, 3_000, 999_000_000):
-        metrics.recorder().observer(families.MASK)(nanoseconds)
+        recording.recorder().observer(families.MASK)(nanoseconds)
     assert shown("enforcer_requests_total", {"tool_choice": "required"}) == 2
     assert shown("enforcer_requests_total", {"tool_choice": "auto"}) == 0
     assert shown("enforcer_calls_total", {"outcome": "dropped"}) == 3
@@ -186,85 +182,6 @@ def test_a_request_that_is_switched_off_is_counted_and_told_without_a_warning(
     assert shown("enforcer_requests_switched_off_total") == 2
     assert lines(caplog) == ['enforcer: switched off request="order-7"', "enforcer: switched off"]
     assert {record.levelname for record in caplog.records} == {"INFO"}
-
-
-@pytest.mark.usefixtures("shown")
-def test_a_registry_shows_it_once() -> None:
-    registry = prometheus_client.CollectorRegistry()
-    metrics.show_in(registry)
-    metrics.show_in(registry)
-    text = prometheus_client.generate_latest(registry).decode()
-    assert text.count("# TYPE enforcer_calls_total counter") == 1
-
-
-@pytest.mark.usefixtures("shown")
-def test_what_several_api_servers_show_has_it_too(tmp_path: Path) -> None:
-    class Collecting(multiprocess.MultiProcessCollector):
-        __init__ = metrics.collecting(multiprocess.MultiProcessCollector.__init__)
-
-    registry = prometheus_client.CollectorRegistry()
-    Collecting(registry, str(tmp_path))
-    text = prometheus_client.generate_latest(registry).decode()
-    assert text.count("# TYPE enforcer_calls_total counter") == 1
-
-
-def test_without_a_folder_nothing_is_shown_and_nothing_breaks(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.delenv(metrics.FOLDER_VARIABLE, raising=False)
-    process = metrics._Process()
-    process.recorder().add(families.MISSES)
-    registry = prometheus_client.CollectorRegistry()
-    metrics.show_in(registry)
-    assert registry.get_sample_value("enforcer_grammar_cache_misses_total") == 0
-
-
-def test_a_folder_that_is_gone_is_said_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setenv(metrics.FOLDER_VARIABLE, str(tmp_path / "gone"))
-    caplog.set_level(logging.WARNING)
-    process = metrics._Process()
-    process.recorder().add(families.MISSES)
-    process.recorder().add(families.MISSES)
-    assert len(lines(caplog)) == 1
-
-
-# Like a server: the parent makes the folder, a spawned and a forked child find it.
-FAMILY = """
-import multiprocessing, os, sys
-from enforcer.vllm import families, metrics
-
-def count():
-    metrics.recorder().add(families.MISSES)
-
-if __name__ == "__main__":
-    metrics.install()
-    metrics.install()
-    count()
-    for kind in ("spawn", "fork"):
-        child = multiprocessing.get_context(kind).Process(target=count)
-        child.start()
-        child.join()
-    from prometheus_client import REGISTRY
-    print(REGISTRY.get_sample_value("enforcer_grammar_cache_misses_total"))
-    print(os.environ[metrics.FOLDER_VARIABLE])
-    print(len(os.listdir(os.environ[metrics.FOLDER_VARIABLE])))
-"""
-
-
-@pytest.mark.slow
-def test_processes_share_a_folder_that_goes_with_the_first(tmp_path: Path) -> None:
-    script = tmp_path / "family.py"
-    script.write_text(FAMILY)
-    environment = {k: v for k, v in os.environ.items() if k != metrics.FOLDER_VARIABLE}
-    environment["PYTHONPATH"] = str(ROOT)
-    done = subprocess.run(
-        [sys.executable, str(script)], env=environment, capture_output=True, text=True, check=True
-    )
-    total, folder, files = done.stdout.split()
-    assert (total, files) == ("3", "3")
-    assert not Path(folder).exists()
 
 
 @pytest.mark.vllm

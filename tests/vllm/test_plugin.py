@@ -20,7 +20,7 @@ import enforcer
 from bench.demo.servers import ENFORCED, MODEL_NAME, Server
 from enforcer.errors import UnsupportedHost
 from enforcer.request import carrier
-from enforcer.vllm import fit, metrics, plugin
+from enforcer.vllm import fit, plugin, recording
 from enforcer.vllm.names import PATCHED, TESTED_VERSIONS
 from tests.vllm_servers import TINY
 
@@ -38,7 +38,7 @@ TOOL = {"type": "function", "function": {"name": "get", "parameters": {"type": "
 def _installed() -> None:
     plugin.install()
     # Else servers that later tests start would count into this process's folder.
-    os.environ.pop(metrics.FOLDER_VARIABLE)
+    os.environ.pop(recording.FOLDER_VARIABLE)
 
 
 def patched() -> dict[str, Any]:
@@ -50,7 +50,7 @@ def test_installing_again_changes_nothing() -> None:
     before = {name: getattr(found, "__func__", found) for name, found in patched().items()}
     assert len(before) >= 5
     plugin.install()
-    os.environ.pop(metrics.FOLDER_VARIABLE)
+    os.environ.pop(recording.FOLDER_VARIABLE)
     assert before == {name: getattr(found, "__func__", found) for name, found in patched().items()}
     for found in before.values():
         assert not hasattr(getattr(found, PATCHED), PATCHED)

@@ -15,7 +15,7 @@ from vllm.entrypoints.serve.exception_handling.error_response import create_erro
 from vllm.exceptions import VLLMValidationError
 
 from enforcer.errors import InvalidTools
-from enforcer.vllm import families, metrics, requests
+from enforcer.vllm import families, recording, requests
 
 if TYPE_CHECKING:
     from enforcer.vllm.stats import Counter
@@ -30,7 +30,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         def add(self, name: Counter, labels: tuple[str, str]) -> None:
             found.append((name, labels))
 
-    monkeypatch.setattr(metrics, "recorder", Recorder)
+    monkeypatch.setattr(recording, "recorder", Recorder)
     return found
 
 

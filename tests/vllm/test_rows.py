@@ -11,6 +11,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from enforcer.api import Enforcer
 from enforcer.errors import EnforcerError
 from enforcer.request import spec_text
 from enforcer.vllm import rows, runtime
@@ -73,7 +74,7 @@ def test_whatever_a_start_raises_ends_one_turn(
 
     tokenizer, vocabulary = object(), vocabularies.small()
     runtime.know(tokenizer, vocabulary)
-    monkeypatch.setattr(runtime, "start", start)
+    monkeypatch.setattr(Enforcer, "start", start)
     turn = rows.RowTurn(tokenizer, text({"type": "object"}), [])
     bitmask = np.zeros((1, vocabulary.words), dtype=np.int32)
     turn.fill(bitmask, 0)

@@ -86,9 +86,10 @@ def test_a_turn_runs_with_what_was_settled_and_not_with_this_process_environment
     settled = specs.Settled("kimi_k2", "llguidance", Options(max_calls=1))
     text = spec_text.settle(spec_text.write([TOOL], "auto", True, 0), settled)
     tokenizer = ["one"]
-    enforcer = runtime.enforcer_for(tokenizer, spec_text.read(text))
+    spec = spec_text.read(text)
+    enforcer = runtime.enforcer_for(tokenizer, spec)
     assert enforcer.engine.name == "llguidance"
-    matcher = runtime.start(tokenizer, text, None)
+    matcher = enforcer.start(spec, None)
     assert len(tokenizers) == 1
     vocabulary = enforcer.vocabulary
     call = vocabularies.write(
@@ -210,7 +211,8 @@ def test_what_has_been_warmed_builds_nothing_for_its_first_request(
     tool = {"type": "function", "function": {"name": "get", "parameters": pattern}}
     settled = specs.Settled("kimi_k2", "llguidance", Options())
     text = spec_text.settle(spec_text.write([tool], "required", True, 0), settled)
-    matcher = runtime.start(tokenizer, text, None)
+    spec = spec_text.read(text)
+    matcher = runtime.enforcer_for(tokenizer, spec).start(spec, None)
     row = np.zeros((1, host.vocabulary.words), dtype=np.int32)
     for token_id in vocabularies.write(
         host.vocabulary,

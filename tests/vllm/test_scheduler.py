@@ -17,7 +17,7 @@ from hypothesis import settings
 from bench.matrix import workload
 from enforcer.engines.llguidance import grammar as _grammar
 from enforcer.request import spec_text
-from enforcer.vllm import ahead, metrics, plugin
+from enforcer.vllm import ahead, metrics, plugin, recording
 from tests.vllm_engine import Engine, Mode, Sent, beside, drive, enforcers, is_engine
 
 if TYPE_CHECKING:
@@ -48,9 +48,9 @@ FORMAT = {"type": "json_schema", "json_schema": {"name": "n", "schema": {"enum":
 def _installed() -> Iterator[None]:
     plugin.install()
     # Else servers that later tests start would count into this process's folder.
-    os.environ.pop(metrics.FOLDER_VARIABLE, None)
+    os.environ.pop(recording.FOLDER_VARIABLE, None)
     yield
-    os.environ.pop(metrics.FOLDER_VARIABLE, None)
+    os.environ.pop(recording.FOLDER_VARIABLE, None)
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from vllm.tool_parsers import ToolParserManager
 
 from enforcer.errors import ConfigurationError, UnknownDialect
 from enforcer.turn import dialects
-from enforcer.vllm import metrics, names, plugin, served_model, settings
+from enforcer.vllm import names, plugin, recording, served_model, settings
 
 
 @pytest.fixture(autouse=True)
@@ -100,7 +100,7 @@ def test_vllms_rust_front_end_gets_no_argument_that_it_does_not_know(
 def test_every_parser_of_the_dialects_is_known_to_vllm_by_an_enforced_name() -> None:
     plugin.install()
     # Else servers that later tests start would count into this process's folder.
-    os.environ.pop(metrics.FOLDER_VARIABLE)
+    os.environ.pop(recording.FOLDER_VARIABLE)
     known = ToolParserManager.list_registered()
     for parser in dialects.parsers():
         assert {parser, names.enforced(parser)} <= set(known)

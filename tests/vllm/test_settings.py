@@ -7,7 +7,7 @@ import pytest
 
 from enforcer.errors import ConfigurationError, brief
 from enforcer.schema import Conventions, Formats, Integers, Limits, OnUnsupported
-from enforcer.vllm import metrics, plugin, settings
+from enforcer.vllm import plugin, recording, settings
 
 DOC = Path(__file__).resolve().parents[2] / "docs" / "vllm.md"
 
@@ -121,7 +121,7 @@ def test_a_misspelt_name_is_an_error_that_names_the_nearest(name: str, near: str
 
 
 def test_variables_that_are_no_settings_are_let_through() -> None:
-    assert metrics.FOLDER_VARIABLE in settings.OTHERS
+    assert recording.FOLDER_VARIABLE in settings.OTHERS
     settings.read({**dict.fromkeys(settings.OTHERS, "x"), "OTHER_VARIABLE": "y"})
 
 

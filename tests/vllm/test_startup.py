@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from transformers import AutoTokenizer
 
-from enforcer.vllm import families, metrics, served_model, settings, startup, stats
+from enforcer.vllm import families, recording, served_model, settings, startup, stats
 from tests.vllm_servers import TINY
 
 if TYPE_CHECKING:
@@ -188,7 +188,7 @@ def test_a_server_logs_it_once(tiny_server: Server) -> None:
 def recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[int]]:
     """Give a function that reads a gauge of this process, by the values of its label."""
     recorder = stats.Recorder(families.LAYOUT, tmp_path)
-    monkeypatch.setattr(metrics, "recorder", lambda: recorder)
+    monkeypatch.setattr(recording, "recorder", lambda: recorder)
     startup.say.cache_clear()
 
     def read(gauge: stats.Gauge, *labels: str) -> list[int]:

@@ -20,7 +20,7 @@ from enforcer.schema.bundling import Documents
 from enforcer.turn import dialects
 from enforcer.verify.measure import Fault, judge
 from enforcer.verify.replies import Call, Reply
-from enforcer.vllm import metrics, plugin, runtime, stock
+from enforcer.vllm import metrics, plugin, recording, runtime, stock
 from enforcer.vllm.misreadings import ReadableMatcher
 from tests.vllm_managers import manager, request
 from tests.vllm_servers import TINY
@@ -54,7 +54,7 @@ OPENED = "<|im_assistant|>assistant<|im_middle|>"
 @pytest.fixture(scope="module", autouse=True)
 def _installed() -> None:
     plugin.install()
-    os.environ.pop(metrics.FOLDER_VARIABLE)
+    os.environ.pop(recording.FOLDER_VARIABLE)
 
 
 @cache

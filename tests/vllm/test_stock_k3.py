@@ -26,7 +26,7 @@ from enforcer.errors import InvalidTools
 from enforcer.request import response_format, tools
 from enforcer.request.spec import Spec
 from enforcer.turn.parser import Parser
-from enforcer.vllm import metrics, names, plugin, runtime, stock_k3
+from enforcer.vllm import names, plugin, recording, runtime, stock_k3
 from enforcer.vllm.misreadings import ReadableMatcher
 from enforcer.vllm.stock_shapes import UnlikeError
 from enforcer.vocabulary import Vocabulary
@@ -217,7 +217,7 @@ TURN_TOOLS: list[dict[str, Any]] = [
 def engine(monkeypatch: pytest.MonkeyPatch) -> Iterator[StructuredOutputManager]:
     """Give vLLM's manager over a tokenizer of bytes and Kimi K3's control tokens."""
     plugin.install()
-    monkeypatch.delenv(metrics.FOLDER_VARIABLE)
+    monkeypatch.delenv(recording.FOLDER_VARIABLE)
     monkeypatch.setenv(names.PARSER_VARIABLE, "kimi_k3")
     tokenizer = object()
     runtime.know(tokenizer, VOCABULARY)

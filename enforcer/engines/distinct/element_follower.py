@@ -56,7 +56,6 @@ class ElementFollower:
 
     def __init__(self, tracks: Sequence[Track], shapes: ElementShapes, fuel: Fuel) -> None:
         self._tracks = tracks
-        self._names = [dict(track.names) for track in tracks]
         self._steps = Steps(shapes)
         self._fuel = fuel
         self.liveness = Liveness(shapes, self._steps, fuel)
@@ -287,7 +286,7 @@ class ElementFollower:
         """Return the track of the value that begins."""
         if level is None:
             return ROOT
-        return self._tracks[level.track].at(level.index) if level.is_array else level.child
+        return self._tracks[level.track].leads.at(level.index) if level.is_array else level.child
 
     def _complete(self, spot: Spot, level: Level | None, value: Json) -> Spot | None:
         """Stand behind a value that is complete; None if it repeats an element."""
@@ -310,7 +309,7 @@ class ElementFollower:
             text = spot.text()
             if kind is TextKind.STRING:
                 return self._complete(spot, level, text)
-            child = self._names[level.track].get(text, self._tracks[level.track].others)
+            child = self._tracks[level.track].leads.under(text)
             named = level.named(text, child)
             return self._on(spot, named, named.parts() if level.element else ())
         found = spot.partial.read(byte)

@@ -19,7 +19,7 @@ from enforcer.partial import Partial
 from enforcer.schema.finishing.ways import NOWHERE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     from enforcer.budget.frames import Thread
     from enforcer.engines.distinct.seen_elements import SeenElements
@@ -135,9 +135,7 @@ class Level:
 
     def value(self) -> Json:
         """Give the value that it is when it is closed here."""
-        if not self.is_array:
-            return Object(_members(self.items))
-        return tuple(reversed([value for _, value in _listed(self.items)]))
+        return self.elements() if self.is_array else Object(self.members())
 
     def parts(self) -> Rivals:
         """Give the rivals of what comes next in it: an element, or the value of a property."""
@@ -159,17 +157,19 @@ class Level:
 
     def members(self) -> dict[str, Json]:
         """Give the properties so far."""
-        return _members(self.items)
+        return {str(key): value for key, value in self._so_far()}
 
+    def elements(self) -> tuple[Json, ...]:
+        """Give the elements so far."""
+        return tuple(value for _, value in self._so_far())
 
-def _listed(items: Items) -> Iterator[tuple[str | int, Json]]:
-    while items is not None:
-        items, key, value = items
-        yield key, value
-
-
-def _members(items: Items) -> dict[str, Json]:
-    return {str(key): value for key, value in reversed(list(_listed(items)))}
+    def _so_far(self) -> list[tuple[str | int, Json]]:
+        found: list[tuple[str | int, Json]] = []
+        items = self.items
+        while items is not None:
+            items, key, value = items
+            found.append((key, value))
+        return found[::-1]
 
 
 def _part(value: Json, key: str | int) -> Json | None:

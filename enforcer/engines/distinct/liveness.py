@@ -214,7 +214,7 @@ class Liveness:
         """List what an object or an array can become, between its members or in a name."""
         if isinstance(frame, InArray):
             taken = () if level.used is None else level.used
-            before = tuple(x for _, x in sorted(_indexed(level), key=lambda each: each[0]))
+            before = level.elements()
             more = frame.phase is Phase.COMMA
             for rest in self._ends.elements(frame.plan, frame.at, taken, more=more):
                 yield rest if isinstance(rest, Many) else (*before, *rest)
@@ -246,7 +246,7 @@ class Liveness:
             if isinstance(frame, InArray):
                 taken = () if level.used is None else level.used
                 used = taken if isinstance(value, Many) else With(taken, value)
-                before = tuple(x for _, x in sorted(_indexed(level), key=lambda each: each[0]))
+                before = level.elements()
                 for rest in self._ends.elements(frame.plan, frame.at, used):
                     if isinstance(value, Many) or isinstance(rest, Many):
                         yield MANY
@@ -264,13 +264,6 @@ class Liveness:
 def _has_digits(text: str) -> bool:
     """Tell whether a number that has been begun is no zero, and has no exponent."""
     return bool(text.strip("-0.")) and "e" not in text.lower()
-
-
-def _indexed(level: Level) -> Iterator[tuple[int, Json]]:
-    items = level.items
-    while items is not None:
-        items, key, value = items
-        yield int(key), value
 
 
 def _arrays(level: Level) -> list[Level]:

@@ -19,11 +19,11 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from enforcer.regex import ANY, RegexBudget, finite_members, is_empty
+from enforcer.regex import ANY, RegexBudget, finite_members
 from enforcer.regex.caching import cached
-from enforcer.regex.charset import CharSet
-from enforcer.regex.derivative import derivative, successors
-from enforcer.schema.finishing.infinite import is_vast
+from enforcer.regex.charset import CharSet, union
+from enforcer.regex.derivative import derivative
+from enforcer.schema.finishing.infinite import is_vast, moves
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -234,11 +234,7 @@ class SeenStrings:
 
 def _living(language: Regex) -> CharSet:
     """Give the characters with which a language goes on to a member."""
-    found = CharSet(())
-    for members, after in successors(language):
-        if not after.boolean or not is_empty(after):
-            found |= members
-    return found
+    return union([members for members, _ in moves(language)])
 
 
 def prepare(language: Regex) -> None:

@@ -1,29 +1,25 @@
 """The values that elements are made of, in a form that texts can be read along.
 
-Owns: the part of a finished grammar that elements need, how it travels as JSON, and which of its
-values are endless. Must not know: texts, ids, engines.
+Owns: how the part of a finished grammar that elements need is asked while a text is read along it,
+and which of its values are endless. Must not know: how it travels, texts, ids, engines.
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from enforcer.budget.arrays import Arrays
 from enforcer.budget.objects import Objects
 from enforcer.engines.distinct.number_completions import Few
-from enforcer.numbers.sets import NumberSet
 from enforcer.regex import NOTHING, minimal_automaton
 from enforcer.regex.minimal_automaton import State
-from enforcer.regex.serialization import from_json, to_json
 from enforcer.schema.finishing.distinct import bare_states, is_remembered
 from enforcer.schema.finishing.infinite import is_vast
 from enforcer.schema.grammar import (
     NEVER,
     ArrayShape,
-    ElementChoice,
-    ObjectShape,
     Value,
     ValueId,
 )
@@ -32,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from enforcer.budget.objects import Pair
+    from enforcer.numbers.sets import NumberSet
     from enforcer.regex import Regex
 
 _T = TypeVar("_T")
@@ -181,125 +178,3 @@ def _is_vast(numbers: NumberSet) -> bool:
     if low is None or high is None:
         return True
     return high - low > _LEAST_WIDTH * max(Fraction(1), abs(low), abs(high))
-
-
-# As JSON, for another process.
-
-
-def written(definitions: Mapping[ValueId, Value], numbers: Iterable[ValueId]) -> list[Any]:
-    """Write some values, what of them elements need, and each of their automata once."""
-    tables: list[Any] = []
-    values = []
-    for number in numbers:
-        value = definitions[number]
-        table = bare_states(value)
-        if table not in tables:
-            tables.append(table)
-        values.append([number, tables.index(table), _written(value)])
-    return [values, tables]
-
-
-def read(found: list[Any]) -> tuple[dict[ValueId, Value], dict[ValueId, Regex]]:
-    """Read what `written` has given: the values, and what is written of each without quotes."""
-    values, tables = found
-    bare = [minimal_automaton.read(table) for table in tables]
-    return (
-        {ValueId(number): _read(value) for number, _, value in values},
-        {ValueId(number): bare[table] for number, table, _ in values},
-    )
-
-
-def _written(value: Value) -> list[Any]:
-    return [
-        value.null,
-        sorted(value.booleans),
-        [
-            [
-                _text(x.low),
-                x.low_open,
-                _text(x.high),
-                x.high_open,
-                _text(x.multiple),
-                sorted(map(str, x.not_multiples)),
-                x.plain,
-            ]
-            for x in value.numbers
-        ],
-        None if value.strings is None else to_json(value.strings),
-        [
-            [
-                x.prefix,
-                x.rest,
-                x.minimum,
-                x.maximum,
-                x.unique,
-                [[[choice.value, choice.distinct] for choice in slot] for slot in x.choices],
-            ]
-            for x in value.arrays
-        ],
-        [
-            [
-                x.names,
-                [[to_json(names), child] for names, child in x.classes if child != NEVER],
-                sorted(x.required),
-                sorted(map(sorted, x.some)),
-                x.minimum,
-                x.maximum,
-            ]
-            for x in value.objects
-        ],
-    ]
-
-
-def _read(found: list[Any]) -> Value:
-    null, booleans, numbers, strings, arrays, objects = found
-    return Value(
-        null=null,
-        booleans=frozenset(booleans),
-        numbers=tuple(
-            NumberSet(
-                _fraction(low),
-                low_open,
-                _fraction(high),
-                high_open,
-                _fraction(multiple),
-                frozenset(map(Fraction, not_multiples)),
-                plain,
-            )
-            for low, low_open, high, high_open, multiple, not_multiples, plain in numbers
-        ),
-        strings=None if strings is None else from_json(strings),
-        arrays=tuple(
-            ArrayShape(
-                prefix=tuple(prefix),
-                rest=rest,
-                minimum=minimum,
-                maximum=maximum,
-                unique=unique,
-                choices=tuple(
-                    tuple(ElementChoice(value, distinct=bit) for value, bit in slot)
-                    for slot in choices
-                ),
-            )
-            for prefix, rest, minimum, maximum, unique, choices in arrays
-        ),
-        objects=tuple(
-            ObjectShape(
-                names=tuple((name, child) for name, child in names),
-                classes=tuple((from_json(regex), child) for regex, child in classes),
-                required=frozenset(required),
-                some=frozenset(map(frozenset, some)),
-                minimum=minimum,
-                maximum=maximum,
-            )
-            for names, classes, required, some, minimum, maximum in objects
-        ),
-    )
-
-
-def _text(number: Fraction | None) -> str | None:
-    return None if number is None else str(number)
-
-
-def _fraction(text: str | None) -> Fraction | None:
-    return None if text is None else Fraction(text)

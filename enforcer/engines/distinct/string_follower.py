@@ -144,7 +144,6 @@ class StringFollower:
     def __init__(self, tracks: Sequence[Track], languages: Mapping[ValueId, Regex]) -> None:
         self._tracks = tracks
         self._languages = languages
-        self._names = [dict(track.names) for track in tracks]
         for language in (*languages.values(), *(track.unrepeated for track in tracks)):
             if language is not None:
                 prepare(language)
@@ -207,7 +206,7 @@ class StringFollower:
         """Return the track of the value that begins."""
         if level is None:
             return ROOT
-        return self._tracks[level.track].at(level.index) if level.is_array else level.child
+        return self._tracks[level.track].leads.at(level.index) if level.is_array else level.child
 
     def _string(self, place: Place, kind: StringUse, byte: int) -> Place | None:
         level, written = place.level, place.text
@@ -218,7 +217,7 @@ class StringFollower:
             if level.memory is not None and text in level.memory:
                 return None
             if kind is StringUse.NAME:
-                child = self._names[level.track].get(text, self._tracks[level.track].others)
+                child = self._tracks[level.track].leads.under(text)
                 return Place(level.with_name(text, child))
             return Place(level.with_element(text))
         found = place.partial.read(byte)

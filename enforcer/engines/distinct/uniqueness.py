@@ -9,12 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from enforcer.engines.distinct import shapes
+from enforcer.engines.distinct import grammar_as_json
 from enforcer.engines.distinct.completions import Completions, Many
 from enforcer.engines.distinct.fuel import unlimited
+from enforcer.engines.distinct.shapes import ElementShapes
 from enforcer.regex import serialization
 from enforcer.schema.finishing.distinct import is_remembered, is_text, reached
 from enforcer.schema.finishing.tracks import Track, tracks
+from enforcer.schema.finishing.ways import Leads
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -74,18 +76,19 @@ def written(grammar: ArgumentGrammar) -> list[Any]:
     every = {each: None for x in elements for each in reached(grammar.definitions, x)}
     listed = [
         [
-            *(track.element, track.prefix, track.rest, dict(track.names), track.others),
+            track.element,
             None if track.unrepeated is None else serialization.to_json(track.unrepeated),
+            track.leads.to_json(),
         ]
         for track in found
     ]
-    return [listed, shapes.written(grammar.definitions, every)]
+    return [listed, grammar_as_json.written(grammar.definitions, every)]
 
 
 def too_few(grammar: ArgumentGrammar) -> list[ArrayShape]:
     """List unique arrays that need more elements than there are values."""
     kept = [x for value in grammar.definitions.values() for x in value.arrays if is_remembered(x)]
-    ends = Completions(shapes.ElementShapes(grammar.definitions), unlimited())
+    ends = Completions(ElementShapes(grammar.definitions), unlimited())
     found = []
     for array in kept:
         if array.minimum > 1 and not is_text(grammar.definitions[array.rest]):
@@ -106,11 +109,12 @@ def read(found: list[Any]) -> Uniqueness:
     return Uniqueness(
         tuple(
             Track(
-                *(element, tuple(prefix), rest, tuple(names.items()), others),
+                element,
                 None if unrepeated is None else serialization.from_json(unrepeated),
+                Leads.from_json(leads),
             )
-            for element, prefix, rest, names, others, unrepeated in listed
+            for element, unrepeated, leads in listed
         ),
-        *shapes.read(values),
+        *grammar_as_json.read(values),
         states,
     )

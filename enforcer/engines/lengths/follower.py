@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from enforcer.partial import Partial
-from enforcer.schema.finishing.ways import NOWHERE, ROOT
+from enforcer.partial import Partial, whole
+from enforcer.schema.finishing.ways import NOWHERE, ROOT, Leads
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from enforcer.engines.lengths.automaton import Automaton
 
@@ -41,20 +41,14 @@ class Way:
     """What is counted behind a path of names and indices, and where it goes on.
 
     Attributes:
-        prefix: ways to the first elements of an array.
-        rest: that to all further elements.
-        names: ways to properties by declared name.
-        others: that to all other properties.
+        leads: the ways to its parts.
         automaton: the pattern of the strings that may stand there; None if none is counted.
         most: the characters that these may have.
         longest: bytes that a declared name may be spelled with.
 
     """
 
-    prefix: Sequence[int] = ()
-    rest: int = NOWHERE
-    names: Mapping[str, int] = field(default_factory=dict)
-    others: int = NOWHERE
+    leads: Leads = field(default_factory=Leads)
     automaton: Automaton | None = None
     most: int = 0
     longest: int = 0
@@ -64,11 +58,11 @@ def way(listed: Sequence[Any], automata: Sequence[Automaton]) -> Way:
     """Read what `long_strings.divide` has written of a way."""
     if not listed:
         return Way()
-    prefix, rest, names, others, counted = listed
-    longest = _SPELLED * max(map(len, names), default=0)
+    leads, counted = Leads.from_json(listed[0]), listed[1]
+    longest = _SPELLED * max(map(len, leads.names), default=0)
     if not counted:
-        return Way(prefix, rest, names, others, longest=longest)
-    return Way(prefix, rest, names, others, automata[counted[0]], counted[1], longest)
+        return Way(leads, longest=longest)
+    return Way(leads, automata[counted[0]], counted[1], longest)
 
 
 class Level(NamedTuple):
@@ -141,7 +135,7 @@ class LengthFollower:
         at = 0
         while after is not None and at < len(data):
             if after.within is Within.COUNTED and not after.partial.pending:
-                text = _text(data[at : _run(data, at)])
+                text = whole(data[at : _run(data, at)])
                 if text:
                     after = _counted(after, text)
                     at += len(text.encode())
@@ -182,8 +176,7 @@ class LengthFollower:
             return ROOT
         if not level.is_array:
             return level.value or NOWHERE
-        prefix = level.way.prefix
-        return prefix[level.number] if level.number < len(prefix) else level.way.rest
+        return level.way.leads.at(level.number)
 
 
 def _string(place: Place, byte: int) -> Place:
@@ -192,9 +185,9 @@ def _string(place: Place, byte: int) -> Place:
     if byte == _QUOTE and not escaped:
         if level is None or not level.awaits_name:
             return Place(level)
-        value = level.way.others
+        value = level.way.leads.others
         if within is Within.NAME and len(name) <= level.way.longest:
-            value = level.way.names.get(json.loads(b'"' + name + b'"'), value)
+            value = level.way.leads.under(json.loads(b'"' + name + b'"'))
         return Place(level._replace(value=value))
     if within is Within.NAME and level is not None and len(name) <= level.way.longest:
         name += bytes([byte])  # longer than any that is declared, it need not be known
@@ -236,11 +229,3 @@ def _run(data: bytes, at: int) -> int:
     """Say where what is neither a quote nor an escape ends."""
     ends = [end for mark in b'"\\' if (end := data.find(mark, at)) >= 0]
     return min(ends, default=len(data))
-
-
-def _text(data: bytes) -> str:
-    """Give the characters of some bytes, up to one of which there is only a part."""
-    try:
-        return data.decode()
-    except UnicodeDecodeError as error:
-        return data[: error.start].decode()

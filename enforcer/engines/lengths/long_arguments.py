@@ -95,12 +95,12 @@ def _number(table: Any, tables: dict[int, Any]) -> int:
 
 def _nested(found: list[Way]) -> set[int]:
     """List the ways to what is written as JSON: all but those to properties alone."""
-    root = found[ROOT]
-    tops = {root.others, *(to for _, to in root.names)}
-    seen = dict.fromkeys(to for top in tops for to in found[top].leads_to)
+    root = found[ROOT].leads
+    tops = {root.others, *root.names.values()}
+    seen = dict.fromkeys(to for top in tops for to in found[top].leads.every)
     queue = [*seen]
     for at in queue:
-        fresh = dict.fromkeys(to for to in found[at].leads_to if to not in seen)
+        fresh = dict.fromkeys(to for to in found[at].leads.every if to not in seen)
         seen.update(fresh)
         queue.extend(fresh)
     return set(seen)
@@ -108,12 +108,12 @@ def _nested(found: list[Way]) -> set[int]:
 
 def _places(grammar: ArgumentGrammar, root: Way, layout: BoundLayout) -> dict[str | None, int]:
     """Give the way to each property by its name; None stands for those that have none."""
-    found: dict[str | None, int] = dict(root.names)
+    found: dict[str | None, int] = dict(root.leads.names.items())
     if layout.layout.types is Types.DECLARED:
         # These are read by a type of their own, whatever else is said of them.
         for name in types_of_properties(grammar.schema):
-            found.setdefault(name, root.others)
-    return {**found, None: root.others}
+            found.setdefault(name, root.leads.others)
+    return {**found, None: root.leads.others}
 
 
 def _table(

@@ -16,7 +16,7 @@ from enforcer.regex.charset import ALL
 from enforcer.regex.constructors import repeat
 from enforcer.regex.minimal_automaton import TooManyStates
 from enforcer.regex.syntax import Chars, Intersection, Repeat
-from enforcer.schema.finishing.ways import NOWHERE, TooManyWays, leading, ways
+from enforcer.schema.finishing.ways import TooManyWays, leading, ways
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Sequence
@@ -170,23 +170,12 @@ def listed(found: Sequence[Way], long: Long, where: Container[int]) -> list[Any]
     languages = list(dict.fromkeys(x.language for x in each if x is not None))
     relevant = leading([*found], (at for at, what in enumerate(each) if what is not None))
 
-    def number_of(way: int) -> int:
-        return way if way in relevant else NOWHERE
-
     def counted(at: int) -> list[int]:
         what = each[at]
         return [] if what is None else [languages.index(what.language), what.most]
 
     ways_ = [
-        [
-            [number_of(to) for to in way.prefix],
-            number_of(way.rest),
-            {name: number_of(to) for name, to in way.names},
-            number_of(way.others),
-            counted(at),
-        ]
-        if at in relevant
-        else []
+        [way.leads.among(relevant).to_json(), counted(at)] if at in relevant else []
         for at, way in enumerate(found)
     ]
     return [ways_, [table(x) for x in languages]]

@@ -24,6 +24,7 @@ from enforcer.regex.syntax import (
     Regex,
     Repeat,
     Union,
+    quantifier,
 )
 from enforcer.spelling import RAW
 
@@ -154,13 +155,7 @@ def _runs(parts: Sequence[Regex]) -> list[Regex]:
 def _repeated(atom: str, minimum: int, maximum: int | None) -> str:
     """Write an atom's repetition; the engine counts to 32 bits, what is more is nested."""
     if max(minimum, maximum or 0) <= _COUNT:
-        quantifier = {(0, None): "*", (1, None): "+", (0, 1): "?"}.get(
-            (minimum, maximum),
-            f"{{{minimum}}}"
-            if minimum == maximum
-            else f"{{{minimum},{'' if maximum is None else maximum}}}",
-        )
-        return f"{atom}{quantifier}"
+        return f"{atom}{quantifier(minimum, maximum)}"
     exact = _exactly(atom, minimum)
     if maximum is None:
         return f"{exact}{atom}*"

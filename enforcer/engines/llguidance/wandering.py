@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from enforcer.engines.mask_rows import members
 from enforcer.errors import EngineFailure
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def _is_stuck(
             if _NOTHING_FITS in str(error):
                 return True
             raise
-        legal = np.flatnonzero(np.unpackbits(row.view(np.uint8), bitorder="little"))
+        legal = members(row)
         if not len(legal):
             return not matcher.is_accepting()
         ids.append(int(legal[random.randrange(len(legal))]))

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from enforcer.errors import SchemaLimit
 from enforcer.regex import ANY, NOTHING, RegexBudget, both, finite_members
 from enforcer.regex import is_empty as regex_is_empty
-from enforcer.regex import size as regex_size
 from enforcer.schema.limits import named
 
 if TYPE_CHECKING:
@@ -70,7 +69,7 @@ class Languages:
         self.spend(size // _SIZE_PER_STEP)
 
     def _checked(self, regex: Regex) -> Regex:
-        if regex_size(regex) > self._limits.regex_size:
+        if regex.size > self._limits.regex_size:
             reason = f"string patterns combine to one that is too large {named('regex_size')}"
             raise SchemaLimit.of("$", "pattern", reason)
         return regex

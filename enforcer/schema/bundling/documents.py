@@ -24,7 +24,7 @@ from enforcer.schema.bundling.sites import (
     joined,
     look_through,
 )
-from enforcer.schema.reading.drafts import Draft
+from enforcer.schema.reading.drafts import Draft, is_hidden
 
 if TYPE_CHECKING:
     from enforcer.schema.bundling.sites import Found
@@ -227,7 +227,7 @@ def _prepared(schema: Any, uri: str, draft: Draft) -> dict[str, Any]:
         return {"$id": uri} if schema else {"$id": uri, "not": {}}
     keyword = "id" if draft is Draft.DRAFT4 else "$id"
     kept = {key: value for key, value in schema.items() if key not in ("$schema", keyword)}
-    if "$ref" in kept and draft <= Draft.DRAFT7:
+    if is_hidden(kept, draft):
         # It hides what stands beside it, an identifier too.
         reference = kept["$ref"]
         kept = {key: kept[key] for key in ("definitions",) if key in kept}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urldefrag, urljoin, urlsplit
 
 from enforcer.schema.bundling.metaschemas import STANDARD, Dialect, is_standard
-from enforcer.schema.reading.drafts import Draft
+from enforcer.schema.reading.drafts import Draft, is_hidden
 from enforcer.schema.reading.identifiers import within
 
 if TYPE_CHECKING:
@@ -89,8 +89,10 @@ def identifier(schema: dict[str, Any], draft: Draft) -> str | None:
     found = schema.get("id" if draft is Draft.DRAFT4 else "$id")
     if not isinstance(found, str):
         return None
-    if draft <= Draft.DRAFT7 and ("$ref" in schema or found.startswith("#")):
-        return None  # hidden, or an anchor
+    if is_hidden(schema, draft):
+        return None
+    if draft <= Draft.DRAFT7 and found.startswith("#"):
+        return None  # an anchor
     return found.rstrip("#")
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from enforcer.numbers.sets import NumberSet
     from enforcer.schema.grammar import ArrayShape, Value, ValueId
 
-    _Bare = tuple[bool, frozenset[bool], tuple[NumberSet, ...]]
+    _Bare = tuple[tuple[str, ...], tuple[NumberSet, ...]]
 
 _MOST_NUMBERS = 2_000  # states of one type's numbers
 _MOST_SHAPES = 24  # of one type, in one value
@@ -165,13 +165,12 @@ def bare_states(value: Value) -> list[Any]:
 
 def bare_key(value: Value) -> _Bare:
     """Give what is written without quotes of a value."""
-    return value.null, value.booleans, value.numbers
+    return value.words, value.numbers
 
 
 @lru_cache(maxsize=256)
 def _bare_states(bare: _Bare) -> list[Any]:
-    null, booleans, numbers = bare
-    words = [*(["null"] if null else []), *("true" if x else "false" for x in sorted(booleans))]
+    words, numbers = bare
     texts = either(*map(literal, words), *map(number_texts, numbers))
     return minimal(texts, _MOST_NUMBERS)
 

@@ -7,7 +7,7 @@ syntax, engines, how texts are followed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from enforcer.regex import ANY, either, literal
@@ -26,7 +26,7 @@ from enforcer.schema.finishing.distinct import (
 from enforcer.schema.finishing.infinite import can_be_explored, stays_infinite
 from enforcer.schema.finishing.presence import can_join
 from enforcer.schema.finishing.ways import (
-    NOWHERE,
+    Leads,
     TooManyWays,
     leading,
     property_values,
@@ -63,23 +63,13 @@ class Track:
         element: the value of the elements, if it is an array whose elements must differ.
         unrepeated: if it is an object whose names must differ, the language of all of them;
             where some fresh name is left behind any beginning of one, `ANY` will do.
-        prefix: tracks of the first elements of an array.
-        rest: that of all further elements.
-        names: tracks of properties by declared name.
-        others: that of all other properties.
+        leads: the tracks of its parts.
 
     """
 
     element: ValueId | None = None
-    prefix: tuple[int, ...] = ()
-    rest: int = 0
-    names: tuple[tuple[str, int], ...] = ()
-    others: int = 0
     unrepeated: Regex | None = None
-
-    def at(self, index: int) -> int:
-        """Give the track of the element at an index of an array."""
-        return self.prefix[index] if index < len(self.prefix) else self.rest
+    leads: Leads = field(default_factory=Leads)
 
 
 def tracks(definitions: Mapping[ValueId, Value], root: ValueId) -> tuple[Track, ...]:
@@ -111,19 +101,8 @@ def tracks(definitions: Mapping[ValueId, Value], root: ValueId) -> tuple[Track, 
         raise Mixed((x for x in arrays if not is_text(definitions[x.rest])), _NUMEROUS)
     asked = zip(elements, unrepeated, strict=True)
     relevant = leading(found, (at for at, what in enumerate(asked) if what != (None, None)))
-
-    def number(way: int) -> int:
-        return way if way in relevant else NOWHERE
-
     return tuple(
-        Track(
-            elements[at],
-            tuple(map(number, way.prefix)),
-            number(way.rest),
-            tuple((name, number(to)) for name, to in way.names),
-            number(way.others),
-            unrepeated[at],
-        )
+        Track(elements[at], unrepeated[at], way.leads.among(relevant))
         if at in relevant
         else Track()
         for at, way in enumerate(found)

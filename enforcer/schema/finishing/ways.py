@@ -6,13 +6,13 @@ that one path of names and indices may lead to. Must not know: what is wanted of
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from enforcer.schema.grammar import NEVER
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 
     from enforcer.schema.grammar import ArrayShape, ObjectShape, Value, ValueId
 
@@ -27,30 +27,69 @@ class TooManyWays(Exception):  # noqa: N818 - told to who asked, never leaves th
 
 
 @dataclass(frozen=True, slots=True)
+class Leads:
+    """Where the parts of a value lead, as numbers of ways.
+
+    Attributes:
+        prefix: the first elements of an array.
+        rest: all further elements.
+        names: the declared properties.
+        others: all other properties.
+
+    """
+
+    prefix: tuple[int, ...] = ()
+    rest: int = NOWHERE
+    names: Mapping[str, int] = field(default_factory=dict)
+    others: int = NOWHERE
+
+    def at(self, index: int) -> int:
+        """Give where the element at an index of an array leads."""
+        return self.prefix[index] if index < len(self.prefix) else self.rest
+
+    def under(self, name: str) -> int:
+        """Give where the property of a name leads."""
+        return self.names.get(name, self.others)
+
+    @property
+    def every(self) -> tuple[int, ...]:
+        """All of them."""
+        return (*self.prefix, self.rest, self.others, *self.names.values())
+
+    def among(self, ways: Container[int]) -> Leads:
+        """Lead nowhere instead of to any other way than these."""
+
+        def kept(way: int) -> int:
+            return way if way in ways else NOWHERE
+
+        names = {name: kept(way) for name, way in self.names.items()}
+        return Leads(tuple(map(kept, self.prefix)), kept(self.rest), names, kept(self.others))
+
+    def to_json(self) -> list[Any]:
+        """Give it as JSON's values."""
+        return [self.prefix, self.rest, self.names, self.others]
+
+    @classmethod
+    def from_json(cls, found: Sequence[Any]) -> Leads:
+        """Read what `to_json` has given."""
+        prefix, rest, names, others = found
+        return cls(tuple(prefix), rest, names, others)
+
+
+@dataclass(frozen=True, slots=True)
 class Way:
     """Values that one path leads to, and where it goes on.
 
     Attributes:
         ids: the numbers of the values.
         values: the values, in the order of their numbers.
-        prefix: ways to the first elements of an array.
-        rest: that to all further elements.
-        names: ways to properties by declared name.
-        others: that to all other properties.
+        leads: where it goes on.
 
     """
 
     ids: frozenset[ValueId] = frozenset()
     values: tuple[Value, ...] = ()
-    prefix: tuple[int, ...] = ()
-    rest: int = NOWHERE
-    names: tuple[tuple[str, int], ...] = ()
-    others: int = NOWHERE
-
-    @property
-    def leads_to(self) -> tuple[int, ...]:
-        """Where it goes on."""
-        return (*self.prefix, self.rest, self.others, *(number for _, number in self.names))
+    leads: Leads = field(default_factory=Leads)
 
     @property
     def objects(self) -> list[ObjectShape]:
@@ -103,7 +142,7 @@ def leading(found: list[Way], wanted: Iterable[int]) -> set[int]:
     """List the ways that lead to some of them, these included."""
     before: dict[int, set[int]] = {}
     for number, way in enumerate(found):
-        for to in way.leads_to:
+        for to in way.leads.every:
             before.setdefault(to, set()).add(number)
     reached = dict.fromkeys(wanted)
     queue = list(reached)
@@ -125,22 +164,17 @@ def _way(
     at = [of(x for shape in arrays for x in _elements(shape, i)) for i in range(length + 1)]
     here = Way(ids, values)
     objects, parts = here.objects, here.parts
-    names = {name for shape in objects for name, _ in shape.names}
-    return Way(
-        ids,
-        values,
-        tuple(at[:-1]),
-        at[-1],
-        tuple(
-            (name, of(x for shape in objects for x in property_values(shape, name, parts)))
-            for name in sorted(names)
-        ),
-        of(
-            x
-            for shape in objects
-            for x in (*(child for _, child in shape.classes), *(m.value for m in shape.marks))
-        ),
+    names = sorted({name for shape in objects for name, _ in shape.names})
+    others = of(
+        x
+        for shape in objects
+        for x in (*(child for _, child in shape.classes), *(m.value for m in shape.marks))
     )
+    declared = {
+        name: of(x for shape in objects for x in property_values(shape, name, parts))
+        for name in names
+    }
+    return Way(ids, values, Leads(tuple(at[:-1]), at[-1], declared, others))
 
 
 def _elements(shape: ArrayShape, index: int) -> Iterable[ValueId]:

@@ -12,31 +12,25 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from enforcer.schema.reading.document import Closing, Place
-from enforcer.schema.reading.drafts import Draft
+from enforcer.schema.reading.drafts import is_hidden
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
 
     from enforcer.schema.reading.reader import SchemaReader
 
-_REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 _SAID = ("additionalProperties", "unevaluatedProperties")
 
 
 def closable(reader: SchemaReader, place: Place) -> Closing:
     """Tell how to parse what is to be closed: as one whole, or so that its parts are closed."""
-    if _hides(place):
-        return Closing.HANDED
     schema = place.schema
+    if is_hidden(schema, place.draft):
+        return Closing.HANDED
     if "properties" in schema or _says(reader, place):
         return Closing.PART
     # One reference, one branch of an `allOf`, or alternatives of which one or another holds.
-    groups = [
-        [target]
-        for keyword in _REFERENCES
-        if reader.has(schema, keyword, place.draft)
-        and (target := reader.target(place, keyword)) is not None
-    ]
+    groups = [[target] for target in reader.targets(place)]
     groups += [[branch] for branch in _branches(place, "allOf")]
     if any(_says(reader, part) for (part,) in groups) and len(groups) > 1:
         return Closing.PART
@@ -61,13 +55,8 @@ def _says(reader: SchemaReader, place: Place) -> bool:
 
 def parts_of(reader: SchemaReader, place: Place) -> Iterator[Place]:
     """List the subschemas that say more about the same value, if they hold."""
-    schema = place.schema
-    for keyword in _REFERENCES:
-        if reader.has(schema, keyword, place.draft):
-            target = reader.target(place, keyword)
-            if target is not None:
-                yield target
-    if _hides(place):
+    yield from reader.targets(place)
+    if is_hidden(place.schema, place.draft):
         return
     for keyword in ("allOf", "anyOf", "oneOf"):
         yield from _branches(place, keyword)
@@ -78,15 +67,10 @@ def _declares(reader: SchemaReader, place: Place, around: frozenset[Hashable]) -
     schema = place.schema
     if not isinstance(schema, dict) or place.key in around:
         return False
-    if "properties" in schema and not _hides(place):
+    if "properties" in schema and not is_hidden(schema, place.draft):
         return True
     within = around | {place.key}
     return any(_declares(reader, part, within) for part in parts_of(reader, place))
-
-
-def _hides(place: Place) -> bool:
-    """Tell whether a reference hides everything beside it, as up to draft 7."""
-    return "$ref" in place.schema and place.draft <= Draft.DRAFT7
 
 
 def _branches(place: Place, keyword: str) -> list[Place]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from enforcer.errors import Problem
 from enforcer.schema.reading.document import Place, step
-from enforcer.schema.reading.drafts import Draft
+from enforcer.schema.reading.drafts import is_hidden
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator
@@ -70,12 +70,8 @@ def _necessary(reader: SchemaReader, place: Place) -> Iterator[Place]:
     schema = place.schema
     if not isinstance(schema, dict):
         return
-    for keyword in ("$ref", "$recursiveRef", "$dynamicRef"):
-        if reader.has(schema, keyword, place.draft):
-            target = reader.target(place, keyword)
-            if target is not None:
-                yield target
-    if "$ref" in schema and place.draft <= Draft.DRAFT7:
+    yield from reader.targets(place)
+    if is_hidden(schema, place.draft):
         return
     for keyword in ("allOf", "anyOf", "oneOf"):
         branches = schema.get(keyword, [])

@@ -7,8 +7,12 @@ know: what keywords mean, references.
 from __future__ import annotations
 
 from enum import IntEnum
+from typing import TYPE_CHECKING, Any
 
 from enforcer.errors import UnsupportedSchema
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 class Draft(IntEnum):
@@ -52,11 +56,17 @@ SINCE = {
     "prefixItems": Draft.DRAFT2020,
 }
 _UNTIL = {"$recursiveRef": Draft.DRAFT2019}
+REFERENCES = ("$ref", "$recursiveRef", "$dynamicRef")
 
 
 def knows(draft: Draft, keyword: str) -> bool:
     """Tell whether a keyword, if it is one at all, means something in a draft."""
     return SINCE.get(keyword, draft) <= draft <= _UNTIL.get(keyword, draft)
+
+
+def is_hidden(schema: Mapping[str, Any], draft: Draft) -> bool:
+    """Tell whether a reference hides everything beside it, as up to draft 7."""
+    return "$ref" in schema and draft <= Draft.DRAFT7
 
 
 def draft_of(schema: object, default: Draft = Draft.DRAFT2020, path: str = "$") -> Draft:

@@ -16,12 +16,13 @@ from referencing import Specification
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-_ONE = (
+# Keywords whose value is a subschema, a list of them, or has some by names, as `$defs` has.
+ONE = (
     *("additionalItems", "additionalProperties", "contains", "contentSchema", "else", "if"),
     *("items", "not", "propertyNames", "then", "unevaluatedItems", "unevaluatedProperties"),
 )
-_LISTED = ("allOf", "anyOf", "items", "oneOf", "prefixItems")
-_NAMED = ("definitions", "dependencies", "dependentSchemas", "patternProperties", "properties")
+LISTED = ("allOf", "anyOf", "items", "oneOf", "prefixItems")
+NAMED = ("definitions", "dependencies", "dependentSchemas", "patternProperties", "properties")
 
 
 def within(keyword: str, value: object, *, has_defs: bool) -> Iterable[Any]:
@@ -34,10 +35,10 @@ def within(keyword: str, value: object, *, has_defs: bool) -> Iterable[Any]:
 
     """
     if isinstance(value, dict):
-        if keyword in _NAMED or (has_defs and keyword == "$defs"):
+        if keyword in NAMED or (has_defs and keyword == "$defs"):
             return value.values()
-        return (value,) if keyword in _ONE else ()
-    return value if isinstance(value, list) and keyword in _LISTED else ()
+        return (value,) if keyword in ONE else ()
+    return value if isinstance(value, list) and keyword in LISTED else ()
 
 
 def tolerant(base: Specification[Any], *, has_defs: bool) -> Specification[Any]:

@@ -18,7 +18,7 @@ from enforcer.schema.algebra.shapes import ALWAYS, ANYTHING, NEVER, Value
 from enforcer.schema.limits import named
 from enforcer.schema.reading.closed_objects import closable, declares
 from enforcer.schema.reading.document import Closing, Place, SchemaDocument, step
-from enforcer.schema.reading.drafts import Draft
+from enforcer.schema.reading.drafts import REFERENCES, is_hidden
 from enforcer.schema.reading.keywords import Keywords
 from enforcer.schema.reading.object_keywords import absent, present
 from enforcer.schema.reading.reader import Malformed, SchemaReader
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from enforcer.schema.algebra.shapes import Formula
     from enforcer.schema.limits import Conventions, Limits, OnUnsupported
 
-_REFERENCES = ("$ref", "$recursiveRef", "$dynamicRef")
 _LISTED = frozenset({"enum", "const"})
 _COMBINED = frozenset({"allOf", "anyOf", "oneOf", "not", "if"})
 _DEPENDENT = frozenset({"dependentRequired", "dependentSchemas", "dependencies"})
@@ -126,12 +125,11 @@ class SchemaParser(SchemaReader):
 
     def _parse_object(self, place: Place, schema: dict[str, Any]) -> Formula:
         draft = place.draft
-        if "$ref" in schema and draft <= Draft.DRAFT7:
-            # Up to draft 7, `$ref` hides everything beside it.
+        if is_hidden(schema, draft):
             return self.reference(place, "$ref")
         parts = [
             self.reference(place, keyword)
-            for keyword in _REFERENCES
+            for keyword in REFERENCES
             if self.has(schema, keyword, draft)
         ]
         for read in (

@@ -15,10 +15,10 @@ from enforcer.errors import InvalidSchema, Problem, UnsupportedSchema
 from enforcer.schema.algebra.shapes import ALWAYS
 from enforcer.schema.limits import Conventions, Integers, Limits, OnUnsupported
 from enforcer.schema.reading.document import Place, SchemaDocument, step
-from enforcer.schema.reading.drafts import Draft, knows
+from enforcer.schema.reading.drafts import REFERENCES, Draft, knows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from fractions import Fraction
 
     from enforcer.regex import Regex
@@ -106,6 +106,14 @@ class SchemaReader(ABC):
         except UnsupportedSchema as error:
             self.unsupported.update(dict.fromkeys(error.problems))
         return None
+
+    def targets(self, place: Place) -> Iterator[Place]:
+        """Follow the references of a schema, as far as that is possible."""
+        for keyword in REFERENCES:
+            if self.has(place.schema, keyword, place.draft):
+                target = self.target(place, keyword)
+                if target is not None:
+                    yield target
 
     def branches(
         self, place: Place, keyword: str, at: Callable[..., Place] = Place.child

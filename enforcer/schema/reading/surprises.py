@@ -14,20 +14,14 @@ from typing import TYPE_CHECKING, Any
 from enforcer.errors import Problem, UnsupportedSchema
 from enforcer.regex.formats import FORMATS
 from enforcer.schema.reading.document import step
-from enforcer.schema.reading.drafts import SINCE, Draft, draft_of
+from enforcer.schema.reading.drafts import SINCE, Draft, draft_of, is_hidden
+from enforcer.schema.reading.identifiers import LISTED, NAMED, ONE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_ONE = (
-    *("additionalItems", "additionalProperties", "contains", "else", "if", "items", "not"),
-    *("propertyNames", "then", "unevaluatedItems", "unevaluatedProperties"),
-)
-_LISTED = ("allOf", "anyOf", "items", "oneOf", "prefixItems")
-_NAMED = (
-    *("$defs", "definitions", "dependencies", "dependentSchemas"),
-    *("patternProperties", "properties"),
-)
+_ONE = frozenset(ONE) - {"contentSchema"}  # which asserts nothing
+_NAMED = frozenset({*NAMED, "$defs"})
 # What says nothing about values, so that it does not matter whether it is read.
 _NOTES = frozenset(
     {
@@ -38,7 +32,7 @@ _NOTES = frozenset(
 # Those that do, in any draft.
 _KEYWORDS = frozenset(
     {
-        *(*_ONE, *_LISTED, *_NAMED, "type", "enum", "const", "required", "format", "pattern"),
+        *(*_ONE, *LISTED, *_NAMED, "type", "enum", "const", "required", "format", "pattern"),
         *("minLength", "maxLength", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"),
         *("multipleOf", "divisibleBy", "minItems", "maxItems", "uniqueItems", "minContains"),
         *("maxContains", "minProperties", "maxProperties", "dependentRequired", "contentEncoding"),
@@ -110,8 +104,7 @@ def _says_nothing(schema: Mapping[str, Any]) -> bool:
 
 
 def _of(schema: Mapping[str, Any], path: str, draft: Draft, *, closed: bool) -> Iterator[Problem]:
-    hidden = "$ref" in schema and draft <= Draft.DRAFT7
-    if hidden:
+    if is_hidden(schema, draft):
         beside = sorted(schema.keys() - _NOTES)
         if beside:
             keywords = ", ".join(f"`{each}`" for each in beside[:5])
@@ -186,5 +179,5 @@ def _within(schema: Mapping[str, Any], path: str) -> Iterator[tuple[Any, str]]:
                 yield from ((inner, step(at, name)) for name, inner in value.items())
             elif keyword in _ONE:
                 yield value, at
-        elif isinstance(value, list) and keyword in _LISTED:
+        elif isinstance(value, list) and keyword in LISTED:
             yield from ((inner, step(at, i)) for i, inner in enumerate(value))

@@ -48,10 +48,7 @@ def test_the_way_to_an_array_is_followed_and_no_other(
     for step in ways:
         track = known[at]
         assert track.element is None
-        if isinstance(step, int):
-            at = track.prefix[step] if step < len(track.prefix) else track.rest
-        else:
-            at = dict(track.names).get(step, track.others)
+        at = track.leads.at(step) if isinstance(step, int) else track.leads.under(step)
         assert at != NOWHERE
     assert known[at].element is not None
     assert known[NOWHERE] == Track()

@@ -6,7 +6,7 @@ import jsonschema
 import pytest
 
 from enforcer.errors import UnsupportedSchema
-from enforcer.schema.reading.drafts import SINCE, Draft, draft_of, knows
+from enforcer.schema.reading.drafts import SINCE, Draft, draft_of, is_hidden, knows
 
 VALIDATORS = {
     Draft.DRAFT4: jsonschema.Draft4Validator,
@@ -58,6 +58,15 @@ def test_what_belongs_to_another_keyword_comes_no_earlier(keyword: str) -> None:
 
 def test_what_came_with_no_draft_is_always_read() -> None:
     assert all(knows(draft, "dependencies") for draft in Draft)
+
+
+@pytest.mark.parametrize("draft", Draft)
+def test_which_draft_hides_what_is_beside_a_reference_is_what_a_validator_says(
+    draft: Draft,
+) -> None:
+    schema = {"$ref": "#/definitions/anything", "type": "string", "definitions": {"anything": {}}}
+    assert is_hidden(schema, draft) is VALIDATORS[draft](schema).is_valid(1)
+    assert not is_hidden({"type": "string"}, draft)
 
 
 def test_drafts_are_written_as_the_standard_writes_them() -> None:

@@ -1,0 +1,105 @@
+"""The numbers of a process, and the sum that `/metrics` shows."""
+
+from __future__ import annotations
+
+import logging
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+prometheus_client = pytest.importorskip("prometheus_client")
+
+from prometheus_client import multiprocess  # noqa: E402
+
+from enforcer.vllm import families, recording  # noqa: E402
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Be the only process of a server."""
+    monkeypatch.setenv(recording.FOLDER_VARIABLE, str(tmp_path))
+    monkeypatch.setattr(recording, "recorder", recording._Process().recorder)
+
+
+@pytest.mark.usefixtures("own")
+def test_a_registry_shows_it_once() -> None:
+    registry = prometheus_client.CollectorRegistry()
+    recording.show_in(registry)
+    recording.show_in(registry)
+    text = prometheus_client.generate_latest(registry).decode()
+    assert text.count("# TYPE enforcer_calls_total counter") == 1
+
+
+@pytest.mark.usefixtures("own")
+def test_what_several_api_servers_show_has_it_too(tmp_path: Path) -> None:
+    class Collecting(multiprocess.MultiProcessCollector):
+        __init__ = recording.collecting(multiprocess.MultiProcessCollector.__init__)
+
+    registry = prometheus_client.CollectorRegistry()
+    Collecting(registry, str(tmp_path))
+    text = prometheus_client.generate_latest(registry).decode()
+    assert text.count("# TYPE enforcer_calls_total counter") == 1
+
+
+def test_without_a_folder_nothing_is_shown_and_nothing_breaks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv(recording.FOLDER_VARIABLE, raising=False)
+    process = recording._Process()
+    process.recorder().add(families.MISSES)
+    registry = prometheus_client.CollectorRegistry()
+    recording.show_in(registry)
+    assert registry.get_sample_value("enforcer_grammar_cache_misses_total") == 0
+
+
+def test_a_folder_that_is_gone_is_said_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv(recording.FOLDER_VARIABLE, str(tmp_path / "gone"))
+    caplog.set_level(logging.WARNING)
+    process = recording._Process()
+    process.recorder().add(families.MISSES)
+    process.recorder().add(families.MISSES)
+    assert [record.name for record in caplog.records] == ["vllm.enforcer"]
+
+
+# Like a server: the parent makes the folder, a spawned and a forked child find it.
+FAMILY = """
+import multiprocessing, os, sys
+from enforcer.vllm import families, metrics, recording
+
+def count():
+    recording.recorder().add(families.MISSES)
+
+if __name__ == "__main__":
+    recording.install()
+    recording.install()
+    count()
+    for kind in ("spawn", "fork"):
+        child = multiprocessing.get_context(kind).Process(target=count)
+        child.start()
+        child.join()
+    from prometheus_client import REGISTRY
+    print(REGISTRY.get_sample_value("enforcer_grammar_cache_misses_total"))
+    print(os.environ[recording.FOLDER_VARIABLE])
+    print(len(os.listdir(os.environ[recording.FOLDER_VARIABLE])))
+"""
+
+
+@pytest.mark.slow
+def test_processes_share_a_folder_that_goes_with_the_first(tmp_path: Path) -> None:
+    script = tmp_path / "family.py"
+    script.write_text(FAMILY)
+    environment = {k: v for k, v in os.environ.items() if k != recording.FOLDER_VARIABLE}
+    environment["PYTHONPATH"] = str(ROOT)
+    done = subprocess.run(
+        [sys.executable, str(script)], env=environment, capture_output=True, text=True, check=True
+    )
+    total, folder, files = done.stdout.split()
+    assert (total, files) == ("3", "3")
+    assert not Path(folder).exists()
