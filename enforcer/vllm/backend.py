@@ -13,6 +13,7 @@ import threading
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
+from vllm.exceptions import VLLMValidationError
 from vllm.v1.structured_output.backend_types import (
     StructuredOutputGrammar,
     StructuredOutputOptions,
@@ -230,8 +231,9 @@ class _Host:
                 "path": path,
                 "tool": request_context.told(path)["tool"],
             }
-            # What our front end has let in does not fail for its schema here.
-            is_theirs = isinstance(error, RequestError) and not source.is_ours
+            # What our front end has let in does not fail for its schema or options here.
+            is_of_client = isinstance(error, RequestError | VLLMValidationError)
+            is_theirs = is_of_client and not source.is_ours
             failure = Failure.REFUSED if is_theirs else Failure.START
             metrics.failed(failure, request.request_id, **of)
             raise

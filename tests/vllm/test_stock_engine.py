@@ -21,6 +21,7 @@ from enforcer.turn import dialects
 from enforcer.verify.measure import Fault, judge
 from enforcer.verify.replies import Call, Reply
 from enforcer.vllm import metrics, plugin, runtime, stock
+from enforcer.vllm.families import Failure
 from enforcer.vllm.misreadings import ReadableMatcher
 from tests.vllm_managers import manager, request
 from tests.vllm_servers import TINY
@@ -141,11 +142,21 @@ def test_what_a_tag_refers_to_is_enforced(made: Any, monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize(
-    "params", [{"allowed_token_ids": [1]}, {"min_tokens": 3}, {"logit_bias": {1: float("-inf")}}]
+    "params",
+    [
+        {"allowed_token_ids": [1]},
+        {"min_tokens": 3},
+        {"logit_bias": {1: float("-inf")}},
+    ],
 )
-def test_options_that_take_ids_away_end_their_request(made: Any, params: dict[str, Any]) -> None:
+def test_options_that_do_not_go_with_calls_end_their_request(
+    made: Any, params: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failed: list[Failure] = []
+    monkeypatch.setattr(metrics, "failed", lambda why, _, **__: failed.append(why))
     with pytest.raises(VLLMValidationError):
         begin(made, CALL, **params)
+    assert failed == [Failure.REFUSED]  # a client's doing, which alerts no operator
 
 
 class Backend:
