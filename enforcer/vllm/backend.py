@@ -34,6 +34,7 @@ from enforcer.vllm import (
     served_model,
     settings,
     stock,
+    stops,
 )
 from enforcer.vllm.ahead import Ahead
 from enforcer.vllm.families import Failure
@@ -198,6 +199,7 @@ class _Host:
                 spec, reader = found.spec, stock.reader(enforcer.table, found.front_end)
                 # No front end of ours has seen it.
                 admission.refuse_sampling(request.sampling_params, spec)
+                stops.refuse_ids_beside(request.sampling_params, spec, self._manager.tokenizer)
                 specs.refuse_large(spec, enforcer.options.limits)
                 spec = specs.bundled(spec, runtime.bundle, enforcer.options.limits.size)
                 for _ in stock.left_free(source.text, enforcer.table.dialect):

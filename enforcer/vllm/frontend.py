@@ -208,7 +208,9 @@ def process_inputs(original: Callable[..., Any]) -> Callable[..., Any]:
         missing = required.unmet(made, self.vllm_config, is_completion=completes)
         if missing is not None:
             raise option_refusal("tools", missing)
-        admission.refuse_stock(made.sampling_params)
+        tagged = admission.refuse_stock(made.sampling_params)
+        if tagged is not None:  # as they came, without the model's own stop ids
+            stops.refuse_ids_beside(params, tagged, self.tokenizer)
         if banned is not None:
             admission.refuse_prefix(self.tokenizer, banned, made.prompt_token_ids)
             bans.ban(made.sampling_params, runtime.table_for(self.tokenizer))

@@ -147,6 +147,7 @@ def test_what_a_tag_refers_to_is_enforced(made: Any, monkeypatch: pytest.MonkeyP
         {"allowed_token_ids": [1]},
         {"min_tokens": 3},
         {"logit_bias": {1: float("-inf")}},
+        {"stop_token_ids": [1]},
     ],
 )
 def test_options_that_do_not_go_with_calls_end_their_request(
@@ -157,6 +158,10 @@ def test_options_that_do_not_go_with_calls_end_their_request(
     with pytest.raises(VLLMValidationError):
         begin(made, CALL, **params)
     assert failed == [Failure.REFUSED]  # a client's doing, which alerts no operator
+
+
+def test_stop_ids_that_end_the_turn_are_taken(made: Any) -> None:
+    assert begin(made, CALL, stop_token_ids=[vocabulary().control("<|im_end|>")])
 
 
 class Backend:
