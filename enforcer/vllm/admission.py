@@ -248,9 +248,14 @@ def refuse_sampling(params: Any, spec: Spec) -> None:
             "`thinking_token_budget` makes vLLM write the end of the think after our mask, even "
             "into a call that began inside the think: leave it out",
         )
-    for name in ("allowed_token_ids", "bad_words"):
+    # vLLM's Rust front end sends the ids of words alone.
+    for name, sent in (
+        ("allowed_token_ids", "allowed_token_ids"),
+        ("bad_words", "bad_words"),
+        ("bad_words", "bad_words_token_ids"),
+    ):
         harmless = name == "bad_words" and calls_nothing
-        if getattr(params, name, None) and not harmless:
+        if getattr(params, sent, None) and not harmless:
             raise option_refusal(
                 name, f"`{name}` could forbid what an enforced reply must have: leave it out"
             )

@@ -40,7 +40,7 @@ def from_new_request(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _is_enforced(tag: object) -> bool:
-    """Tell whether calls of a request are held to its tools: by a spec, or by a tag of vLLM's own."""
+    """Tell whether calls are held to the request's tools: by a spec, or a tag of vLLM's own."""
     return carrier.from_structural_tag(tag) is not None or any(
         stock.concerns(tag, dialect) for dialect in served_model.dialects()
     )
