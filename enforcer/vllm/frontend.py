@@ -27,6 +27,7 @@ from enforcer.vllm import (
     runtime,
     settings,
     stops,
+    worker_limits,
 )
 from enforcer.vllm.requests import option_refusal
 
@@ -215,6 +216,7 @@ def process_inputs(original: Callable[..., Any]) -> Callable[..., Any]:
             admission.refuse_prefix(self.tokenizer, banned, made.prompt_token_ids)
             bans.ban(made.sampling_params, runtime.table_for(self.tokenizer))
             metrics.enforced(banned.toolset.choice)
+        worker_limits.refuse(made.sampling_params, self.vllm_config)
         for text in _texts(made.sampling_params):
             _refuse_start(self, params, made, text)
         counted = _tag_of(made.sampling_params)
