@@ -33,7 +33,7 @@ from enforcer.vllm.ahead import Ahead
 from enforcer.vllm.families import Failure
 from enforcer.vllm.lanes import Lanes
 from enforcer.vllm.long_prompts import LongPrompt, is_long
-from enforcer.vllm.misreadings import ReadableMatcher
+from enforcer.vllm.misreadings import MisreadError, ReadableMatcher
 from enforcer.vllm.slow_masks import SlowMasks
 
 if TYPE_CHECKING:
@@ -128,8 +128,9 @@ class EnforcedGrammar(StructuredOutputGrammar):  # type: ignore[misc]
         if self._reported:
             return
         self._reported = True
+        is_theirs = isinstance(failure, MisreadError)  # `choice` of a marker alone
         metrics.failed(
-            Failure.GATE_CLOSED,
+            Failure.REFUSED if is_theirs else Failure.GATE_CLOSED,
             self._request_id,
             state=self.matcher.state,
             error=type(failure).__name__,
