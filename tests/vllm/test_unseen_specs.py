@@ -12,7 +12,7 @@ from vllm.exceptions import VLLMValidationError
 import enforcer
 from enforcer.errors import RequestError
 from enforcer.request import carrier
-from enforcer.vllm import admission, plugin, recording, runtime
+from enforcer.vllm import admission, metrics, plugin, recording, runtime
 from enforcer.vllm.families import Failure
 from tests.vllm_managers import manager, request
 from tests.vllm_servers import TINY
