@@ -49,7 +49,8 @@ def answered() -> Iterator[None]:
         raise refusal(error) from error
     except Busy as error:
         metrics.checked(families.Checked.BUSY)
-        metrics.log_busy(own=error.own, request=request_context.told()["request"])
+        request = request_context.told()["request"]
+        metrics.log_busy(own=error.own, lacks=error.lacks, request=request)
         request_context.is_to_come_again()
         raise GracefulHTTPError(str(error), HTTPStatus.SERVICE_UNAVAILABLE) from error
 

@@ -210,12 +210,23 @@ def test_more_tools_than_an_engine_tells_apart_in_a_step_are_a_400(
     validated(parameters(carried(tools[:2])))
 
 
-@pytest.mark.parametrize(("own", "whose"), [(False, "of others"), (True, "own")])
+@pytest.mark.parametrize(
+    ("own", "lacks", "said"),
+    [
+        (False, "", 'schemas="of others"'),
+        (True, "", 'schemas="own"'),
+        (False, "no more processes", 'lacks="no more processes"'),
+    ],
+)
 def test_no_room_for_a_check_is_a_503(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, own: bool, whose: str
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    own: bool,
+    lacks: str,
+    said: str,
 ) -> None:
     def full(_: Spec) -> None:
-        raise Busy("send it again", own=own)
+        raise Busy("send it again", own=own, lacks=lacks)
 
     request_context.read_header({})
     monkeypatch.setattr(checks, "check", full)
@@ -223,7 +234,7 @@ def test_no_room_for_a_check_is_a_503(
         validated(parameters(carried()))
     assert refused.value.http_status == 503
     (line,) = [r.getMessage() for r in caplog.records if r.name == metrics.logger.name]
-    assert line == f'enforcer: busy schemas="{whose}"'
+    assert line == f"enforcer: busy {said}"
     assert request_context.when_to_come() == [(b"retry-after", b"1")]
 
 
