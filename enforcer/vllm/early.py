@@ -47,9 +47,6 @@ _ROUTES = (
     *("/v1/chat/completions", "/v1/chat/completions/batch", "/v1/completions", "/v1/responses"),
     *("/invocations", _MESSAGES, _TOKENS, _COHERE),
 )
-# A body without any of them carries no spec: the key, and what its letters' escapes begin with. One
-# in UTF-16 or UTF-32, which vLLM reads as well, has a zero among its first bytes.
-_MARKS = (carrier.KEY.encode(), rb"\u006", rb"\u007")
 
 
 class RefuseEarly:
@@ -85,7 +82,7 @@ class RefuseEarly:
 
 async def _refused(raw: bytes, path: str) -> Exception | None:
     """Say why a body cannot be served; None where that is vLLM's affair."""
-    if b"\0" not in raw[:4] and not any(mark in raw for mark in _MARKS):
+    if not carrier.may_be_in(raw):
         return None
     try:
         body = json.loads(raw)
