@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import ast
+import errno
 import logging
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -228,6 +230,24 @@ def test_a_folder_that_is_gone_is_said_once(
     process.recorder().add(families.MISSES)
     process.recorder().add(families.MISSES)
     assert len(lines(caplog)) == 1
+
+
+@pytest.mark.usefixtures("shown")
+def test_where_no_folder_can_be_made_it_is_said_and_the_server_starts(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A container may let nothing be written, or its disk be full."""
+
+    def full(**_: object) -> str:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setenv(metrics.FOLDER_VARIABLE, "/gone")
+    monkeypatch.setattr(tempfile, "mkdtemp", full)
+    with caplog.at_level(logging.WARNING):
+        metrics.install()
+    assert metrics.folder() is None
+    assert ["No space left on device" in line for line in lines(caplog)] == [True]
+    metrics._Process().recorder().add(families.MISSES)
 
 
 # Like a server: the parent makes the folder, a spawned and a forked child find it.
