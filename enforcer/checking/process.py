@@ -17,7 +17,7 @@ import threading
 from contextlib import suppress
 from pathlib import Path
 from queue import SimpleQueue
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 from enforcer.checking.work import LENGTH, NUMBER, READY, Order
 from enforcer.errors import ConfigurationError, EnforcerError
@@ -118,7 +118,7 @@ class Forker:
     def _keep(self, command: list[str], theirs: socket.socket, path: str) -> None:
         """Start the process, and live as long: it ends with the thread that has started it."""
         try:
-            with tempfile.TemporaryFile() as file:
+            with _nowhere() as file:
                 file.write(self._vocabulary)
                 file.seek(0)
                 process = subprocess.Popen(  # noqa: S603 - this interpreter, our module
@@ -173,6 +173,14 @@ class Forker:
         self._process.kill()
         self._process.wait()
         self._orders.close()
+
+
+def _nowhere() -> IO[bytes]:
+    """Open a file that has no name, in memory where that goes: a container's disk may be full."""
+    in_memory = getattr(os, "memfd_create", None)
+    if in_memory is None:
+        return tempfile.TemporaryFile()
+    return os.fdopen(in_memory("enforcer-vocabulary"), "w+b")
 
 
 class Process:

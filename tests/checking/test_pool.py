@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from contextlib import nullcontext, suppress
@@ -314,6 +315,15 @@ def test_who_asks_while_what_forks_workers_is_being_ended_is_told_to_come_again(
             lone.check(quick())
     assert "status -9" in busy.value.lacks
     assert lone.check(quick()).error is None
+
+
+def test_workers_need_no_room_on_a_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(**_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    for name in ("TemporaryFile", "NamedTemporaryFile", "mkstemp", "mkdtemp"):
+        monkeypatch.setattr(tempfile, name, full)
+    assert Pool("llguidance", BYTES, workers=2).check(quick()).error is None
 
 
 def test_a_worker_that_cannot_be_forked_costs_the_others_nothing(
