@@ -218,6 +218,22 @@ def refuse_unread_spec(extra: Any, model_config: Any) -> None:
         )
 
 
+def refuse_without_tokenizer(model_config: Any) -> None:
+    """Refuse a spec on a server that loads no tokenizer: nobody knows there what an id stands for.
+
+    Raises:
+        VLLMValidationError: it loads none.
+
+    """
+    if getattr(model_config, "skip_tokenizer_init", False):
+        raise option_refusal(
+            "structured_outputs",
+            "this server loads no tokenizer (--tokens-only or --skip-tokenizer-init), without "
+            "which no tool call can be enforced: send the request to one that does, such as one "
+            "with --enable-scale-out for token ids",
+        )
+
+
 def refuse_beam_search() -> NoReturn:
     """Refuse a request for beam search, in which vLLM drops what masks it.
 

@@ -243,6 +243,7 @@ class Model:
 
     max_model_len = 4096
     generation_config = "auto"
+    skip_tokenizer_init = False
 
     def __init__(self, *logits_processors: str, **overridden: int) -> None:
         self.logits_processors = list(logits_processors)
@@ -519,6 +520,31 @@ def test_a_body_of_token_ids_is_refused_before_its_reply_begins(
     """What streams has been answered with HTTP 200 by the time that an engine is asked."""
     with pytest.raises(VLLMValidationError, match=said):
         rendering(of_tokens(tag, **more), [{"prompt_token_ids": ids(text)}])
+
+
+@pytest.mark.parametrize("choice", ["required", "none"])
+def test_a_spec_is_refused_at_every_door_of_a_server_without_a_tokenizer(choice: str) -> None:
+    """One that is started with --tokens-only, to which others render."""
+    tag, model = carried(tool_choice=choice), Model()
+    model.skip_tokenizer_init = True
+    with pytest.raises(VLLMValidationError, match=r"loads no tokenizer.*enable-scale-out"):
+        rendering(of_tokens(tag), [{"prompt_token_ids": ids(OPENING)}], model)
+    rendering(of_tokens("{}"), [{"prompt_token_ids": ids(OPENING)}], model)
+    processor = Processor()
+    processor.model_config.skip_tokenizer_init = True
+    validating = frontend.validate_structured_outputs(lambda *_: None)
+    with pytest.raises(VLLMValidationError, match="loads no tokenizer"):
+        validating(parameters(tag), model, None, None)
+    if choice == "none":
+        with pytest.raises(VLLMValidationError, match="loads no tokenizer"):
+            processor.process(ids(OPENING), parameters(tag))
+
+    async def original(*_: object) -> None:
+        """Take the request."""
+
+    added = frontend.add_request(original)
+    with pytest.raises(VLLMValidationError, match="loads no tokenizer"):
+        asyncio.run(added(processor, "r", ids(OPENING), parameters(tag)))
 
 
 def test_a_spec_that_nothing_would_read_is_refused_in_a_body_of_token_ids() -> None:
