@@ -136,12 +136,21 @@ def test_validating_twice_changes_nothing_more() -> None:
     assert validated(params).structured_outputs.structural_tag == tag
 
 
+@pytest.mark.parametrize(
+    ("here", "differs"),
+    [
+        ({"max_calls": "3"}, r"\(max_calls\)"),
+        ({"dialect": "hermes"}, r"\(dialect 'kimi_k2', and 'hermes' here\)"),
+        ({"engine": "xgrammar", "limits": "depth=9"}, r"engine 'llg.*', and 'xg.*' here; limits\)"),
+    ],
+)
 def test_a_client_may_not_claim_settings_that_are_not_the_servers(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, here: dict[str, str], differs: str
 ) -> None:
+    """Nor may a server that renders for this one have others; the answer says which."""
     tag = validated(parameters(carried())).structured_outputs.structural_tag
-    use(monkeypatch, max_calls="3")
-    with pytest.raises(VLLMValidationError, match="leave out `settled`"):
+    use(monkeypatch, **here)
+    with pytest.raises(VLLMValidationError, match=f"{differs}: a client leaves out `settled`"):
         validated(parameters(tag))
 
 
