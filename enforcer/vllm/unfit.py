@@ -17,6 +17,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 from enforcer.request import carrier
+from enforcer.vllm import bodies
 from enforcer.vllm.names import reads_extra
 
 if TYPE_CHECKING:
@@ -61,21 +62,15 @@ class RefuseSpecs:
         if scope["type"] != "http" or scope["method"] != "POST":
             await self._app(scope, receive, send)
             return
-        came = [await receive()]
-        while came[-1].get("more_body"):
-            came.append(await receive())
-        where = _place(b"".join(message.get("body", b"") for message in came))
-        if where is not None:
+
+        async def refuse(raw: bytes) -> str | None:
+            return _place(raw)
+
+        async def answer(send: Any, where: str) -> None:
             logger.warning("enforcer: refused, as nothing is enforced here: a spec in %s", where)
             await _answer(send, where, is_anthropic=scope.get("path", "").endswith(_MESSAGES))
-            return
-        pending = iter(came)
 
-        async def again() -> Any:
-            message = next(pending, None)
-            return await receive() if message is None else message
-
-        await self._app(scope, again, send)
+        await bodies.serve(self._app, scope, receive, send, refuse=refuse, answer=answer)
 
 
 def _place(raw: bytes) -> str | None:

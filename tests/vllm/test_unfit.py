@@ -37,8 +37,12 @@ def sent(raw: bytes, path: str = "/v1/chat/completions") -> tuple[bytes | None, 
     reached: list[bytes] = []
     answered: list[Any] = []
 
-    async def app(_scope: Any, receive: Any, _send: Any) -> None:
-        reached.append(b"".join([(await receive())["body"] for _ in range(2)]))
+    async def app(_scope: Any, receive: Any, send: Any) -> None:
+        came = [await receive() for _ in range(2)]
+        if came[0]["type"] == "http.disconnect":
+            await send({"type": "http.response.start", "status": 400, "headers": []})
+            return
+        reached.append(b"".join(message["body"] for message in came))
 
     async def receive() -> Any:
         return coming.pop(0)
