@@ -91,10 +91,13 @@ def _refuse_specs(why: UnsupportedHost) -> None:
     from enforcer.vllm import unfit
 
     name = "vllm.engine.arg_utils.EngineArgs.from_cli_args"
+    missing = "" if unfit.takes_middleware() else "vLLM's Rust front end takes no middleware"
     try:
         fit.check_signatures({name: fit.SIGNATURES[name]})
     except UnsupportedHost as error:
-        logger.warning("enforcer: a request with a spec may be served unenforced: %s", error)
+        missing = str(error)
+    if missing:
+        logger.warning("enforcer: a request with a spec may be served unenforced: %s", missing)
         return
     unfit.refuse_because(str(why))
     _wrap(fit.find(name.rpartition(".")[0]), "from_cli_args", unfit.from_cli_args)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger("vllm.enforcer")
 
 _MESSAGES = "/v1/messages"
+_RUST = "VLLM_USE_RUST_FRONTEND"
 _why = "this vLLM does not fit"
 
 
@@ -33,6 +35,11 @@ def refuse_because(reason: str) -> None:
     """Remember why nothing is enforced, for the answers of this process."""
     global _why  # noqa: PLW0603 - the process's own
     _why = reason
+
+
+def takes_middleware() -> bool:
+    """Tell whether a server takes any: with vLLM's Rust front end it does not start with one."""
+    return os.environ.get(_RUST, "").strip().lower() in ("", "0", "false")
 
 
 def from_cli_args(original: Callable[..., Any]) -> Callable[..., Any]:

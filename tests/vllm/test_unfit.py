@@ -130,6 +130,23 @@ def test_where_not_even_the_command_line_is_read_alike_the_log_says_what_may_hap
     assert name in line
 
 
+def test_a_front_end_that_takes_no_middleware_gets_none(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It does not start with one."""
+    wrapped: list[object] = []
+    monkeypatch.setattr(plugin, "_wrap", lambda *of: wrapped.append(of))
+    monkeypatch.setattr(unfit, "_why", "")
+    monkeypatch.setenv("VLLM_USE_RUST_FRONTEND", "1")
+    with caplog.at_level(logging.WARNING, logger="vllm.enforcer"):
+        plugin._refuse_specs(enforcer.UnsupportedHost("vLLM 9 is untested"))
+    assert "takes no middleware" in caplog.text
+    assert not wrapped
+    monkeypatch.setenv("VLLM_USE_RUST_FRONTEND", "0")
+    plugin._refuse_specs(enforcer.UnsupportedHost("vLLM 9 is untested"))
+    assert len(wrapped) == 1
+
+
 # In every process of a server, as no parent can patch what it spawns.
 _OTHER = """
 import importlib.util, sys
