@@ -99,8 +99,10 @@ def _refuse_specs(why: UnsupportedHost) -> None:
     if missing:
         logger.warning("enforcer: a request with a spec may be served unenforced: %s", missing)
         return
+    from vllm.engine.arg_utils import EngineArgs
+
     unfit.refuse_because(str(why))
-    _wrap(fit.find(name.rpartition(".")[0]), "from_cli_args", unfit.from_cli_args)
+    _wrap(EngineArgs, "from_cli_args", unfit.from_cli_args)
 
 
 def _patch() -> None:
