@@ -56,12 +56,14 @@ class Busy(EnforcerError):  # noqa: N818
 
     Attributes:
         own: whether the request's own schemas took what there is; else those of others.
+        lacks: what the system has no more of, where that is why and not schemas; else empty.
 
     """
 
-    def __init__(self, reason: str, *, own: bool = False) -> None:
+    def __init__(self, reason: str, *, own: bool = False, lacks: str = "") -> None:
         super().__init__(reason)
         self.own = own
+        self.lacks = lacks
 
 
 class EngineFailure(EnforcerError):  # noqa: N818

@@ -15,7 +15,13 @@ import torch
 from transformers import LogitsProcessor
 
 from enforcer.api import Enforcer
-from enforcer.errors import ConfigurationError, InvalidTools, RequestError, brief
+from enforcer.errors import (
+    ConfigurationError,
+    IllegalPrefix,
+    InvalidTools,
+    RequestError,
+    brief,
+)
 from enforcer.logits import illegal
 
 if TYPE_CHECKING:
@@ -44,7 +50,7 @@ class EnforcerLogitsProcessor(LogitsProcessor):  # type: ignore[misc]
 
     Raises:
         EnforcerError: a request is malformed or has a schema that cannot be enforced; at
-            the first step for what depends on the prompt.
+            the first step for what depends on the prompt. Its path begins with the row's, `$[1]`.
 
     """
 
@@ -95,12 +101,19 @@ class EnforcerLogitsProcessor(LogitsProcessor):  # type: ignore[misc]
         if self._matchers:
             self._advance(ids)
         else:
-            self._matchers = [
-                self._enforcer.matcher(**request, prompt_ids=row)
-                for request, row in zip(self._requests, ids, strict=True)
-            ]
+            self._matchers = [self._begin(at, row) for at, row in enumerate(ids)]
         self._before = ids
         return self._mask(scores)
+
+    def _begin(self, at: int, row: list[int]) -> Matcher:
+        try:
+            return self._enforcer.matcher(**self._requests[at], prompt_ids=row)
+        except RequestError as error:
+            found = error.under(f"$[{at}]")
+            if len(self._requests) > 1 and isinstance(found, IllegalPrefix):
+                hint = 'rows of several lengths are padded on the left (padding_side="left")'
+                found = IllegalPrefix(found.path, f"{found.reason}; {hint}")
+            raise found from error
 
     def _advance(self, ids: list[list[int]]) -> None:
         if len(ids[0]) != len(self._before[0]) + 1:
@@ -118,7 +131,8 @@ class EnforcerLogitsProcessor(LogitsProcessor):  # type: ignore[misc]
             if not matcher.accept(row[-1]) and matcher.state != final and row[-1] != self._pad:
                 raise ConfigurationError(
                     f"id {row[-1]} was generated though it was masked: put this processor last, "
-                    "give it the pad_token_id, and do not use beam search"
+                    "give it the pad_token_id, and use neither beam search nor assisted generation "
+                    "(assistant_model, prompt_lookup_num_tokens)"
                 )
 
     def _mask(self, scores: torch.FloatTensor) -> torch.FloatTensor:

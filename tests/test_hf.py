@@ -241,6 +241,16 @@ def test_a_prompt_that_has_begun_what_is_not_allowed(served: Enforcer) -> None:
         processor(torch.tensor([write(V, HEADER + section())]), scores(1))
 
 
+def test_padding_on_the_right_is_refused_with_its_row_and_what_to_do(served: Enforcer) -> None:
+    """Whatever it is padded with: behind the turn's opening it would be part of the turn."""
+    prompt = write(V, HEADER)
+    for padding in (PAD, STOP):
+        processor = EnforcerLogitsProcessor(served, [{"tools": TOOLS}] * 2)
+        ids = torch.tensor([[*prompt, 97], [*prompt, padding]])
+        with pytest.raises(IllegalPrefix, match=r'side="left".*\$\[1\]\.prompt_token_ids'):
+            processor(ids, scores(2))
+
+
 @pytest.mark.parametrize(
     ("steps", "words"),
     [

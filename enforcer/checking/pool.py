@@ -31,10 +31,10 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from enforcer.checking.line import BUSY, Line, MadeWay
-from enforcer.checking.process import Ended, Forker, Process
+from enforcer.checking.process import Ended, Forker, NoProcess, Process
 from enforcer.checking.verdict import Verdict
 from enforcer.checking.work import LOOK, SECONDS, TOO_MUCH_MEMORY, TOO_SLOW
-from enforcer.errors import Busy, ConfigurationError, Problem, SchemaLimit
+from enforcer.errors import Busy, ConfigurationError, EnforcerError, Problem, SchemaLimit
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,6 +54,7 @@ _SPARE = 1  # worker that is kept beside those for looks: one may be at a slow c
 _FAT = 256 << 20  # a worker that has kept more than this after a check ends
 # Signals that a check cannot bring upon its worker.
 _BY_OTHERS = (-signal.SIGKILL, -signal.SIGTERM, -signal.SIGHUP)
+_STARTS = 3  # times that what forks workers is started while somebody else keeps ending it
 
 
 class _Lost(Exception):  # noqa: N818 - named for what happened
@@ -116,9 +117,9 @@ class Pool:
         """Wait for a verdict; blocks the thread.
 
         Raises:
-            Busy: there is no room now, it took too long by the clock, or somebody else has ended
-                its worker twice.
-            ConfigurationError: no worker can be started.
+            Busy: there is no room now, it took too long by the clock, somebody else has ended its
+                worker twice, or the system lets no worker be started.
+            ConfigurationError: what is to fork workers ends by itself.
 
         """
         job = self._join(check)
@@ -191,7 +192,7 @@ class Pool:
     def _serve(self) -> None:
         """Serve with one worker at a time; a thread of its own."""
         process: Process | None = None
-        with suppress(ConfigurationError, OSError):  # the next who asks hears of it
+        with suppress(EnforcerError, OSError):  # the next who asks hears of it
             process = self._fork()
         while (job := self._next()) is not None:
             try:
@@ -204,8 +205,9 @@ class Pool:
                 job.lost = True
                 self._put_back(job)
                 fit = False
-            except OSError as error:  # as a rule, this process may open no more handles
-                self._finish(job, Busy(f"no schema can be checked now ({error}); send this again"))
+            except (OSError, NoProcess) as error:  # as a rule, no handle or no memory is left
+                text = f"no schema can be checked now ({error}); send this again"
+                self._finish(job, Busy(text, lacks=str(error)))
                 fit = False
             except BaseException as error:  # noqa: BLE001 - whoever waits must hear of it
                 self._finish(job, error)
@@ -232,14 +234,21 @@ class Pool:
     def _fork(self) -> Process:
         """Start a worker, and first what forks it, if that has not been or has ended."""
         with self._forking:
-            if self._forker is not None:
-                with suppress(ConfigurationError):
+            started = 0
+            while True:
+                try:
+                    if self._forker is None:
+                        started += 1
+                        self._forker = Forker(
+                            self._engine, self._vocabulary, self._dialect, in_time=self._in_time
+                        )
                     return self._forker.start()
-            self._forker = None
-            self._forker = Forker(
-                self._engine, self._vocabulary, self._dialect, in_time=self._in_time
-            )
-            return self._forker.start()
+                except NoProcess as error:
+                    self._forker = None
+                    if not error.status or started == _STARTS:
+                        raise
+                    if started:  # of an idle one, those whom it has forked tell
+                        self._replaced(error.status)
 
     def _next(self) -> Job | None:
         """Wait for a job; None where this thread is not needed any more."""

@@ -17,7 +17,7 @@ import threading
 from contextlib import suppress
 from pathlib import Path
 from queue import SimpleQueue
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 from enforcer.checking.work import LENGTH, NUMBER, READY, Order
 from enforcer.errors import ConfigurationError, EnforcerError
@@ -42,6 +42,20 @@ class Ended(EnforcerError):  # noqa: N818 - named for what happened
         self.status = status
 
 
+class NoProcess(EnforcerError):  # noqa: N818 - named for what there is not
+    """No worker can be had now: what forks them was ended, or the system has no room for one.
+
+    Attributes:
+        status: minus the number of the signal by which somebody else has ended what forks workers;
+            0 where it was none, so that another try would fail as well.
+
+    """
+
+    def __init__(self, reason: str, status: int = 0) -> None:
+        super().__init__(reason)
+        self.status = status
+
+
 class Forker:
     """Starts workers for one engine and vocabulary; safe to use from several threads.
 
@@ -53,7 +67,8 @@ class Forker:
         in_time: whether turns may be asked to end within their budget; likewise.
 
     Raises:
-        ConfigurationError: its process cannot be started.
+        ConfigurationError: its process has ended by itself before it was ready.
+        NoProcess: it was ended, or could not be started.
 
     """
 
@@ -66,7 +81,7 @@ class Forker:
         try:
             self._orders, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         except OSError as error:
-            raise ConfigurationError(f"no checking process can be started: {error}") from error
+            raise NoProcess(f"no checking process can be started: {error}") from error
         # What this process finds, the worker must find: the path, not the current folder.
         path = os.pathsep.join(entry for entry in sys.path if entry)
         command = [sys.executable, "-P", "-m", "enforcer.checking.worker"]
@@ -84,24 +99,26 @@ class Forker:
             started = self._answers.get()
         if isinstance(started, BaseException):
             self._orders.close()
-            raise ConfigurationError(f"no checking process can be started: {started}")
+            raise NoProcess(f"no checking process can be started: {started}")
         self._process = started
         self._orders.settimeout(_START_SECONDS)
         try:
             ready = self._orders.recv(len(READY))
         except OSError as error:
             self.end()
-            raise ConfigurationError(f"the checking process did not start: {error}") from error
+            raise NoProcess(f"the checking process did not start: {error}") from error
         if ready != READY:
-            raise ConfigurationError(
-                f"the checking process ended with status {self._process.wait()} before it was "
-                "ready; the lines before this one say why"
-            )
+            self._orders.close()
+            status = self._process.wait()
+            ended = f"the checking process ended with status {status} before it was ready"
+            if status < 0:
+                raise NoProcess(ended, status)
+            raise ConfigurationError(f"{ended}; what it has written to the log says why")
 
     def _keep(self, command: list[str], theirs: socket.socket, path: str) -> None:
         """Start the process, and live as long: it ends with the thread that has started it."""
         try:
-            with tempfile.TemporaryFile() as file:
+            with _nowhere() as file:
                 file.write(self._vocabulary)
                 file.seek(0)
                 process = subprocess.Popen(  # noqa: S603 - this interpreter, our module
@@ -122,13 +139,16 @@ class Forker:
         """Fork a worker.
 
         Raises:
-            ConfigurationError: the process that forks them has ended.
-            OSError: this process may open no more handles.
+            NoProcess: the process that forks them has ended.
+            OSError: this process may open no more handles, or there may be no more processes.
 
         """
         ours, theirs = socket.socketpair()
         with theirs:
             pid = self._ask(Order.FORK, handles=[theirs.fileno()])
+        if pid < 0:
+            ours.close()
+            raise OSError(-pid, os.strerror(-pid))
         return Process(self, pid, ours)
 
     def reap(self, pid: int) -> int:
@@ -144,7 +164,8 @@ class Forker:
             except OSError:
                 answer = b""
         if not answer:
-            raise ConfigurationError("the process that starts checking processes has ended")
+            ended = "the process that starts checking processes has ended"
+            raise NoProcess(ended, -signal.SIGKILL)
         return int.from_bytes(answer, NUMBER, signed=True)
 
     def end(self) -> None:
@@ -152,6 +173,14 @@ class Forker:
         self._process.kill()
         self._process.wait()
         self._orders.close()
+
+
+def _nowhere() -> IO[bytes]:
+    """Open a file that has no name, in memory where that goes: a container's disk may be full."""
+    in_memory = getattr(os, "memfd_create", None)
+    if in_memory is None:
+        return tempfile.TemporaryFile()
+    return os.fdopen(in_memory("enforcer-vocabulary"), "w+b")
 
 
 class Process:
@@ -264,6 +293,6 @@ class Process:
         self._pipe.close()
         try:
             self._status = self._forker.reap(self.pid)
-        except ConfigurationError:
+        except NoProcess:
             self._status = -signal.SIGKILL  # with what had forked it
         return self._status

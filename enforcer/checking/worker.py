@@ -13,6 +13,7 @@ is.
 from __future__ import annotations
 
 import ctypes
+import errno
 import gc
 import os
 import resource
@@ -89,8 +90,13 @@ def main() -> None:
 
 
 def _fork(orders: socket.socket, handle: int, engine: ArgumentEngine, starter: Starter) -> int:
+    """Give the id of a new worker, or less than zero: minus the number of the system's error."""
     parent = os.getpid()
-    if pid := os.fork():
+    try:
+        pid = os.fork()
+    except OSError as error:  # no more processes, or no memory; those that are there go on
+        pid = -(error.errno or errno.EAGAIN)
+    if pid:
         os.close(handle)
         return pid
     status = 1

@@ -30,6 +30,9 @@ REQUIRES = "this server serves enforced requests only"
 ALLOW = "ENFORCER_ALLOW_CLIENT"
 _KEPT = 8_000_000  # characters of a tag whose spec is kept: of 4,000,000 of schemas, escaped
 _IMPOSSIBLE = {"type": "token", "token": 2**31 - 1}
+# A body without any of them carries no spec: the key, and what its letters' escapes begin with. One
+# in UTF-16 or UTF-32, which vLLM reads as well, has a zero among its first bytes.
+_MARKS = (KEY.encode(), rb"\u006", rb"\u007")
 
 
 class Route(Enum):
@@ -43,6 +46,11 @@ class Route(Enum):
 
     PLUGIN = "plugin"
     LOGITS_PROCESSOR = "logits_processor"
+
+
+def may_be_in(body: bytes) -> bool:
+    """Tell whether the body of a request may carry a spec, without reading it."""
+    return b"\0" in body[:4] or any(mark in body for mark in _MARKS)
 
 
 def structural_tag(spec: str) -> str:

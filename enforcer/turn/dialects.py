@@ -63,13 +63,17 @@ def load(name: str) -> Dialect:
         UnknownDialect: there is none, or its file is not a valid dialect.
 
     """
-    if name not in available():
-        known = ", ".join(available()) or "none"
-        raise UnknownDialect(f"unknown dialect {brief(name)}{_as_path(name)}; known are: {known}")
-    return _load(name)
+    if not isinstance(name, str):
+        raise _unknown(name)
+    return _load(name)  # a server asks at each request: without looking into a folder
 
 
-def _as_path(name: str) -> str:
+def _unknown(name: object) -> UnknownDialect:
+    known = ", ".join(available()) or "none"
+    return UnknownDialect(f"unknown dialect {brief(name)}{_as_path(name)}; known are: {known}")
+
+
+def _as_path(name: object) -> str:
     """Say what to do with a file; every process of a server has to find it by its name."""
     if not (isinstance(name, str) and (name.endswith(".toml") or "/" in name)):
         return ""
@@ -134,6 +138,8 @@ def parsers() -> tuple[str, ...]:
 
 @cache
 def _load(name: str) -> Dialect:
+    if name not in available():
+        raise _unknown(name)
     file = _folder() / f"{name}.toml"
     try:
         text = file.read_text(encoding="utf-8")

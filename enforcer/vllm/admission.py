@@ -8,7 +8,7 @@ a request comes in (that is `frontend`), parsers, the engine process, how schema
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import fields, replace
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -49,7 +49,8 @@ def answered() -> Iterator[None]:
         raise refusal(error) from error
     except Busy as error:
         metrics.checked(families.Checked.BUSY)
-        metrics.log_busy(own=error.own, request=request_context.told()["request"])
+        request = request_context.told()["request"]
+        metrics.log_busy(own=error.own, lacks=error.lacks, request=request)
         request_context.is_to_come_again()
         raise GracefulHTTPError(str(error), HTTPStatus.SERVICE_UNAVAILABLE) from error
 
@@ -92,12 +93,32 @@ def admit(text: str, tokenizer: Any = None, where: str = spec_text.HERE) -> tupl
         return spec_text.settle(text, mine), replace(bundled, settled=mine)
     if spec.settled != mine:
         raise option_refusal(
-            "settled", "the spec claims settings that are not this server's: leave out `settled`"
+            "settled",
+            "the spec says that a server has settled it with other settings than this one's "
+            f"({_other(spec.settled, mine)}): a client leaves out `settled`; servers that render "
+            "for this one need the same --tool-call-parser and ENFORCER_… variables",
         )
     limits = mine.options.limits
     with answered():  # a client can write what a server settles; documents are in it by then
         specs.refuse_large(spec, replace(limits, request=limits.request + limits.size))
     return text, spec
+
+
+def _other(theirs: specs.Settled, mine: specs.Settled) -> str:
+    """Name the settings in which two differ, with both values where they are words."""
+    found = [
+        f"{name} {brief(one)}, and {brief(other)} here"
+        for name in ("dialect", "engine")
+        if (one := getattr(theirs, name)) != (other := getattr(mine, name))
+    ]
+    found += [
+        each.name
+        for each in fields(mine.options)
+        if getattr(theirs.options, each.name) != getattr(mine.options, each.name)
+    ]
+    if theirs.as_text != mine.as_text:
+        found.append("whose parser reads the reply")
+    return "; ".join(found)
 
 
 def _settled(spec: Spec, dialect: str) -> specs.Settled:
@@ -219,6 +240,22 @@ def refuse_unread_spec(extra: Any, model_config: Any) -> None:
             f"a spec in `vllm_xargs.{carrier.KEY}` is for servers with the logits processor, and "
             "would be ignored here: leave out `via` where the client builds it with "
             "`enforcer.extra_body`",
+        )
+
+
+def refuse_without_tokenizer(model_config: Any) -> None:
+    """Refuse a spec on a server that loads no tokenizer: nobody knows there what an id stands for.
+
+    Raises:
+        VLLMValidationError: it loads none.
+
+    """
+    if getattr(model_config, "skip_tokenizer_init", False):
+        raise option_refusal(
+            "structured_outputs",
+            "this server loads no tokenizer (--tokens-only or --skip-tokenizer-init), without "
+            "which no tool call can be enforced: send the request to one that does, such as one "
+            "with --enable-scale-out for token ids",
         )
 
 

@@ -23,6 +23,7 @@ from enforcer.request import carrier
 from enforcer.request.tools import ToolChoice, as_text, is_same
 from enforcer.vllm import (
     admission,
+    bodies,
     checks,
     logits_processor,
     pacing,
@@ -47,9 +48,6 @@ _ROUTES = (
     *("/v1/chat/completions", "/v1/chat/completions/batch", "/v1/completions", "/v1/responses"),
     *("/invocations", _MESSAGES, _TOKENS, _COHERE),
 )
-# A body without any of them carries no spec: the key, and what its letters' escapes begin with. One
-# in UTF-16 or UTF-32, which vLLM reads as well, has a zero among its first bytes.
-_MARKS = (carrier.KEY.encode(), rb"\u006", rb"\u007")
 
 
 class RefuseEarly:
@@ -65,27 +63,23 @@ class RefuseEarly:
         if scope["type"] != "http" or scope["method"] != "POST" or not path.endswith(_ROUTES):
             await self._app(scope, receive, send)
             return
-        came = [await receive()]
-        while came[-1].get("more_body"):
-            came.append(await receive())
-        raw = b"".join(message.get("body", b"") for message in came)
-        await pacing.turn(len(raw))
-        refused = await _refused(raw, path)
-        if refused is None:
-            pending = iter(came)
 
-            async def again() -> Any:
-                message = next(pending, None)
-                return await receive() if message is None else message
+        async def refuse(raw: bytes) -> Exception | None:
+            await pacing.turn(len(raw))
+            return await _refused(raw, path)
 
-            await self._app(scope, pacing.paced(again), send)
-        else:
-            await _answer(send, refused, is_anthropic=path.endswith(_MESSAGES))
+        async def answer(send: Any, error: Exception) -> None:
+            await _answer(send, error, is_anthropic=path.endswith(_MESSAGES))
+
+        async def paced(scope: Any, receive: Any, send: Any) -> None:
+            await self._app(scope, pacing.paced(receive), send)
+
+        await bodies.serve(paced, scope, receive, send, refuse=refuse, answer=answer)
 
 
 async def _refused(raw: bytes, path: str) -> Exception | None:
     """Say why a body cannot be served; None where that is vLLM's affair."""
-    if b"\0" not in raw[:4] and not any(mark in raw for mark in _MARKS):
+    if not carrier.may_be_in(raw):
         return None
     try:
         body = json.loads(raw)

@@ -196,7 +196,7 @@ ATTRIBUTES: dict[str, tuple[str, ...]] = {
     ),
     "vllm.config.model.ModelConfig": (
         *("max_model_len", "generation_config", "override_generation_config"),
-        *("get_diff_sampling_param", "logits_processors"),
+        *("get_diff_sampling_param", "logits_processors", "skip_tokenizer_init"),
     ),
     "vllm.entrypoints.openai.responses.streaming_events.SimpleStreamingEventProcessor": (
         *("close_current", "output_items"),

@@ -49,6 +49,7 @@ def validate_structured_outputs(original: Callable[..., None]) -> Callable[..., 
         wanted = self.structured_outputs
         text = carrier.from_params(self)
         if text is not None:
+            admission.refuse_without_tokenizer(model_config)
             settled, spec = admission.admit(text, tokenizer)
             admission.refuse_sampling(self, spec)
             with admission.answered():
@@ -111,6 +112,7 @@ async def _check_rendered(
     if text is None:
         return
     tokenizer = renderer.renderer.tokenizer
+    admission.refuse_without_tokenizer(renderer.model_config)
     settled, spec = admission.admit(text, tokenizer)
     admission.refuse_sampling(params, spec)
     stops.refuse_ids_beside(params, spec, tokenizer)
@@ -176,6 +178,7 @@ def add_request(original: Callable[..., Awaitable[Any]]) -> Callable[..., Any]:
         request_context.known_as(request_id)
         for text in _texts(params):
             tokenizer = getattr(self, "tokenizer", None)
+            admission.refuse_without_tokenizer(getattr(self, "model_config", None))
             settled, spec = admission.admit(text, tokenizer)
             await pacing.turn(len(text))
             with admission.answered():
@@ -262,6 +265,7 @@ def _needs_a_ban_alone(params: Any, vllm_config: Any, tokenizer: Any) -> Spec | 
     text = carrier.from_params(params)
     if text is None:
         return None
+    admission.refuse_without_tokenizer(vllm_config.model_config)
     _, spec = admission.admit(text, tokenizer)
     if not bans.is_cheaper(spec, vllm_config) or not bans.suffices(runtime.table_for(tokenizer)):
         return None

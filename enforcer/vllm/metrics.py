@@ -154,15 +154,17 @@ def refused_option(option: str, *, request: str = "") -> None:
     _log("refused", error=families.OPTION, path=f"$.{option}", keyword=label, request=request)
 
 
-def log_busy(*, own: bool, request: str) -> None:
+def log_busy(*, own: bool, request: str, lacks: str = "") -> None:
     """Log a request that is not served, as there is no room to check its schemas.
 
     Args:
         own: whether its own schemas took the time; else those of others.
         request: its id; empty where it has none yet.
+        lacks: what the system has no more of, where no schemas took it.
 
     """
-    _log("busy", schemas="own" if own else "of others", request=request)
+    whose = {"lacks": lacks} if lacks else {"schemas": "own" if own else "of others"}
+    _log("busy", **whose, request=request)
 
 
 def log_slow(seconds: float, *, path: str, request: str, tool: str) -> None:

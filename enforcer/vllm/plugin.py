@@ -3,9 +3,10 @@
 Owns: which function of vLLM is replaced by what. Must not know: what the replacements do, what
 else of vLLM they rely upon (that is `fit`).
 
-Idempotent. Where the installed vLLM does not fit nothing is replaced, so that other models of
-the same environment are served as ever; whatever asks for the enforcer then fails: its parser
-has no name, and the tag that a spec rides in is one that no backend of vLLM's can compile.
+Idempotent. Where the installed vLLM does not fit nothing is replaced but what reads the command
+line, so that other models of the same environment are served as ever; whatever asks for the
+enforcer then fails: its parser has no name, a body that brings a spec is refused (`unfit`), and the
+tag that a spec rides in is one that no backend of vLLM's can compile.
 """
 
 from __future__ import annotations
@@ -82,6 +83,26 @@ def _unfit(error: UnsupportedHost, chosen: Settings) -> None:
         names.enforced("NAME"),
         error,
     )
+    _refuse_specs(error)
+
+
+def _refuse_specs(why: UnsupportedHost) -> None:
+    """Have an API server of this process refuse what brings a spec, if that much of it fits."""
+    from enforcer.vllm import unfit
+
+    name = "vllm.engine.arg_utils.EngineArgs.from_cli_args"
+    missing = "" if unfit.takes_middleware() else "vLLM's Rust front end takes no middleware"
+    try:
+        fit.check_signatures({name: fit.SIGNATURES[name]})
+    except UnsupportedHost as error:
+        missing = str(error)
+    if missing:
+        logger.warning("enforcer: a request with a spec may be served unenforced: %s", missing)
+        return
+    from vllm.engine.arg_utils import EngineArgs
+
+    unfit.refuse_because(str(why))
+    _wrap(EngineArgs, "from_cli_args", unfit.from_cli_args)
 
 
 def _patch() -> None:

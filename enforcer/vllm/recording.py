@@ -109,9 +109,14 @@ def install() -> None:
 
     present = folder()
     if present is None or not present.is_dir():
-        made = tempfile.mkdtemp(prefix="enforcer-metrics-")
-        os.environ[FOLDER_VARIABLE] = made
-        atexit.register(_remove, made, os.getpid())
+        os.environ.pop(FOLDER_VARIABLE, None)
+        try:
+            made = tempfile.mkdtemp(prefix="enforcer-metrics-")
+        except OSError as error:  # nothing there can be written: no reason to serve nothing
+            logger.warning("enforcer: no metrics, as they have no folder: %s", error)
+        else:
+            os.environ[FOLDER_VARIABLE] = made
+            atexit.register(_remove, made, os.getpid())
     recorder()
     show_in(REGISTRY)
 

@@ -8,6 +8,7 @@ numbers there are, vLLM, Prometheus.
 
 from __future__ import annotations
 
+import errno
 import mmap
 import os
 import threading
@@ -99,7 +100,7 @@ class Recorder:
         folder: where the file is made; None keeps the numbers to this process.
 
     Raises:
-        OSError: the file cannot be made.
+        OSError: the file cannot be made, or there is no room for it.
 
     """
 
@@ -109,8 +110,11 @@ class Recorder:
         if folder is None:
             memory = mmap.mmap(-1, size)
         else:
-            with (folder / f"{os.getpid()}{_SUFFIX}").open("w+b") as file:
-                file.truncate(size)
+            with (folder / f"{os.getpid()}{_SUFFIX}").open("w+b", buffering=0) as file:
+                # All of it now: where the disk is full when a page is first stored to, the kernel
+                # ends the process (SIGBUS).
+                if file.write(bytes(size)) < size:
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
                 memory = mmap.mmap(file.fileno(), size)
         self._slots = memoryview(memory).cast("q")
         self._slots[_PROCESS] = os.getpid()

@@ -9,9 +9,10 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,8 +21,9 @@ import pytest
 
 from enforcer.checking import line as lines
 from enforcer.checking import pool as pools
+from enforcer.checking import worker as workers
 from enforcer.checking.pool import Pool
-from enforcer.checking.process import Ended, Forker, Process
+from enforcer.checking.process import Ended, Forker, NoProcess, Process
 from enforcer.errors import Busy, ConfigurationError, SchemaLimit
 from enforcer.turn import dialects
 from enforcer.vocabulary import Vocabulary
@@ -260,9 +262,9 @@ def test_idle_workers_that_were_killed_are_replaced(whose: str) -> None:
     lone.warm()
     _until_idle(lone, 2)
     before = lone._forker
-    workers = descendants(before._process.pid)
-    assert len(workers) == 2
-    for pid in [before._process.pid] * (whose != "workers") + workers * (whose != "parent"):
+    forked = descendants(before._process.pid)
+    assert len(forked) == 2
+    for pid in [before._process.pid] * (whose != "workers") + forked * (whose != "parent"):
         with suppress(ProcessLookupError):  # with its parent
             os.kill(pid, signal.SIGKILL)
     for number in range(40, 46):
@@ -272,6 +274,81 @@ def test_idle_workers_that_were_killed_are_replaced(whose: str) -> None:
     assert len(replaced) <= 2
     assert (lone._forker is before) == (whose == "workers")
     assert not lone._line.jobs
+
+
+@pytest.mark.parametrize(("times", "is_served"), [(2, True), (3, False)])
+def test_what_forks_workers_is_started_again_where_somebody_ends_it_as_it_starts(
+    times: int, is_served: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The kernel, for want of memory, ends the largest: that is no fault of a request's."""
+    started: list[int] = []
+
+    def start(*args: Any, **options: Any) -> Any:
+        process = popen(*args, **options)
+        started.append(process.pid)
+        if len(started) <= times:
+            process.kill()
+        return process
+
+    replaced: list[int] = []
+    lone = Pool("llguidance", BYTES, workers=2, replaced=replaced.append)
+    popen = subprocess.Popen
+    with monkeypatch.context() as patch:
+        patch.setattr(lone, "_call_a_thread", lambda: None)
+        with pytest.raises(NoProcess) if not is_served else nullcontext():
+            patch.setattr(subprocess, "Popen", start)
+            lone._fork().end()
+    assert len(started) == 3
+    assert replaced == [-signal.SIGKILL] * 2
+    assert lone.check(quick()).error is None
+
+
+def test_who_asks_while_what_forks_workers_is_being_ended_is_told_to_come_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def ended(*_: object, **__: object) -> Forker:
+        raise NoProcess("the checking process ended with status -9 before it was ready", -9)
+
+    lone = Pool("llguidance", BYTES, workers=2)
+    with monkeypatch.context() as patch:
+        patch.setattr(pools, "Forker", ended)
+        with pytest.raises(Busy, match=r"status -9.*send this again") as busy:
+            lone.check(quick())
+    assert "status -9" in busy.value.lacks
+    assert lone.check(quick()).error is None
+
+
+def test_workers_need_no_room_on_a_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(**_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    for name in ("TemporaryFile", "NamedTemporaryFile", "mkstemp", "mkdtemp"):
+        monkeypatch.setattr(tempfile, name, full)
+    assert Pool("llguidance", BYTES, workers=2).check(quick()).error is None
+
+
+def test_a_worker_that_cannot_be_forked_costs_the_others_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As where a container may have no more processes."""
+
+    def no_more() -> int:
+        raise OSError(errno.EAGAIN, "Resource temporarily unavailable")
+
+    reader, writer = os.pipe()
+    with monkeypatch.context() as patch, socket.socket() as orders:
+        patch.setattr(os, "fork", no_more)
+        assert workers._fork(orders, reader, None, None) == -errno.EAGAIN
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.close(reader)
+    os.close(writer)
+    forker = Forker("llguidance", BYTES)
+    with monkeypatch.context() as patch:
+        patch.setattr(forker, "_ask", lambda *_, **__: -errno.EAGAIN)
+        with pytest.raises(OSError, match="Resource temporarily unavailable"):
+            forker.start()
+    forker.start().end()
+    forker.end()
 
 
 def _until_idle(lone: Pool, threads: int) -> None:
@@ -470,8 +547,9 @@ def test_handles_that_run_out_for_a_while_end_no_thread(monkeypatch: pytest.Monk
         lone.warm()
         while lone._idle < 2:
             time.sleep(0.01)
-        with pytest.raises(ConfigurationError, match="no checking process can be started"):
+        with pytest.raises(Busy, match=r"no checking process can be started.*Too many") as busy:
             lone.check(quick())
+        assert "Too many open files" in busy.value.lacks
     assert lone.check(quick()).error is None
     kept = lone._forker
     with monkeypatch.context() as patch:

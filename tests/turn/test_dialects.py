@@ -51,6 +51,18 @@ def _read_from(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(dialects, cached, getattr(dialects, cached).__wrapped__)
 
 
+def test_a_dialect_that_is_known_is_not_looked_for_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server asks at each request, whatever has become of the package's files since it began."""
+    known = dialects.load("kimi_k2")
+    monkeypatch.setattr(dialects, "_folder", lambda: tmp_path / "gone")
+    assert dialects.load("kimi_k2") is known
+    for unknown in ("kimi_k0", ["kimi_k2"]):
+        with pytest.raises(UnknownDialect, match="known are: none"):
+            dialects.load(unknown)  # type: ignore[arg-type]
+
+
 def test_a_parser_of_vllm_has_its_dialects_the_most_particular_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

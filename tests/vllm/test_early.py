@@ -76,10 +76,13 @@ def sent(
         answered.append(message)
 
     async def vllm(_scope: Any, receive: Any, _send: Any) -> None:
-        whole = b""
+        came = []
         while (message := await receive())["type"] == "http.request":
-            whole += message["body"]
-        reached.append(whole)
+            came.append(message["body"])
+        if not came:
+            await _send({"type": "http.response.start", "status": 400, "headers": []})
+            raise ConnectionError("as Starlette has it, whose client has gone")
+        reached.append(b"".join(came))
 
     scope = {"type": "http", "method": method, "path": path, "headers": headers}
     asyncio.run(RefuseEarly(vllm)(scope, receive, send))
@@ -354,6 +357,37 @@ def test_a_spec_that_vllm_would_drop_is_refused_where_there_is_no_plugin(
     setattr(patched, names.PATCHED, patched)
     monkeypatch.setattr(SamplingParams, "_validate_structured_outputs", patched)
     assert sent(raw) == (raw, 0, None)
+
+
+def test_no_body_is_read_for_a_client_whom_vllm_turns_away() -> None:
+    """What `--middleware` names stands around vLLM's check of the API key."""
+    answered: list[Any] = []
+
+    async def vllm(_scope: object, _receive: object, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 401, "headers": []})
+
+    async def receive() -> Any:
+        raise AssertionError("the body was read")
+
+    async def send(message: Any) -> None:
+        answered.append(message["status"])
+
+    scope = {"type": "http", "method": "POST", "path": CHAT}
+    asyncio.run(RefuseEarly(vllm)(scope, receive, send))
+    assert answered == [401]
+
+
+def test_what_vllm_raises_of_what_is_not_refused_is_its_own() -> None:
+    async def vllm(_scope: object, receive: Any, _send: object) -> None:
+        await receive()
+        raise RuntimeError("of vLLM's own")
+
+    async def receive() -> Any:
+        return {"type": "http.request", "body": b"{}"}
+
+    scope = {"type": "http", "method": "POST", "path": CHAT}
+    with pytest.raises(RuntimeError, match="of vLLM's own"):
+        asyncio.run(RefuseEarly(vllm)(scope, receive, None))
 
 
 def test_a_client_that_goes_in_the_middle_of_its_body_is_vllms_affair() -> None:

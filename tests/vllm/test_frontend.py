@@ -136,12 +136,21 @@ def test_validating_twice_changes_nothing_more() -> None:
     assert validated(params).structured_outputs.structural_tag == tag
 
 
+@pytest.mark.parametrize(
+    ("here", "differs"),
+    [
+        ({"max_calls": "3"}, r"\(max_calls\)"),
+        ({"dialect": "hermes"}, r"\(dialect 'kimi_k2', and 'hermes' here\)"),
+        ({"engine": "xgrammar", "limits": "depth=9"}, r"engine 'llg.*', and 'xg.*' here; limits\)"),
+    ],
+)
 def test_a_client_may_not_claim_settings_that_are_not_the_servers(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, here: dict[str, str], differs: str
 ) -> None:
+    """Nor may a server that renders for this one have others; the answer says which."""
     tag = validated(parameters(carried())).structured_outputs.structural_tag
-    use(monkeypatch, max_calls="3")
-    with pytest.raises(VLLMValidationError, match="leave out `settled`"):
+    use(monkeypatch, **here)
+    with pytest.raises(VLLMValidationError, match=f"{differs}: a client leaves out `settled`"):
         validated(parameters(tag))
 
 
@@ -210,12 +219,23 @@ def test_more_tools_than_an_engine_tells_apart_in_a_step_are_a_400(
     validated(parameters(carried(tools[:2])))
 
 
-@pytest.mark.parametrize(("own", "whose"), [(False, "of others"), (True, "own")])
+@pytest.mark.parametrize(
+    ("own", "lacks", "said"),
+    [
+        (False, "", 'schemas="of others"'),
+        (True, "", 'schemas="own"'),
+        (False, "no more processes", 'lacks="no more processes"'),
+    ],
+)
 def test_no_room_for_a_check_is_a_503(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, own: bool, whose: str
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    own: bool,
+    lacks: str,
+    said: str,
 ) -> None:
     def full(_: Spec) -> None:
-        raise Busy("send it again", own=own)
+        raise Busy("send it again", own=own, lacks=lacks)
 
     request_context.read_header({})
     monkeypatch.setattr(checks, "check", full)
@@ -223,7 +243,7 @@ def test_no_room_for_a_check_is_a_503(
         validated(parameters(carried()))
     assert refused.value.http_status == 503
     (line,) = [r.getMessage() for r in caplog.records if r.name == metrics.logger.name]
-    assert line == f'enforcer: busy schemas="{whose}"'
+    assert line == f"enforcer: busy {said}"
     assert request_context.when_to_come() == [(b"retry-after", b"1")]
 
 
@@ -232,6 +252,7 @@ class Model:
 
     max_model_len = 4096
     generation_config = "auto"
+    skip_tokenizer_init = False
 
     def __init__(self, *logits_processors: str, **overridden: int) -> None:
         self.logits_processors = list(logits_processors)
@@ -509,6 +530,31 @@ def test_a_body_of_token_ids_is_refused_before_its_reply_begins(
     """What streams has been answered with HTTP 200 by the time that an engine is asked."""
     with pytest.raises(VLLMValidationError, match=said):
         rendering(of_tokens(tag, **more), [{"prompt_token_ids": ids(text)}])
+
+
+@pytest.mark.parametrize("choice", ["required", "none"])
+def test_a_spec_is_refused_at_every_door_of_a_server_without_a_tokenizer(choice: str) -> None:
+    """One that is started with --tokens-only, to which others render."""
+    tag, model = carried(tool_choice=choice), Model()
+    model.skip_tokenizer_init = True
+    with pytest.raises(VLLMValidationError, match=r"loads no tokenizer.*enable-scale-out"):
+        rendering(of_tokens(tag), [{"prompt_token_ids": ids(OPENING)}], model)
+    rendering(of_tokens("{}"), [{"prompt_token_ids": ids(OPENING)}], model)
+    processor = Processor()
+    processor.model_config.skip_tokenizer_init = True
+    validating = frontend.validate_structured_outputs(lambda *_: None)
+    with pytest.raises(VLLMValidationError, match="loads no tokenizer"):
+        validating(parameters(tag), model, None, None)
+    if choice == "none":
+        with pytest.raises(VLLMValidationError, match="loads no tokenizer"):
+            processor.process(ids(OPENING), parameters(tag))
+
+    async def original(*_: object) -> None:
+        """Take the request."""
+
+    added = frontend.add_request(original)
+    with pytest.raises(VLLMValidationError, match="loads no tokenizer"):
+        asyncio.run(added(processor, "r", ids(OPENING), parameters(tag)))
 
 
 def test_a_spec_that_nothing_would_read_is_refused_in_a_body_of_token_ids() -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -55,6 +57,24 @@ def test_without_a_folder_nothing_is_shown_and_nothing_breaks(
     registry = prometheus_client.CollectorRegistry()
     recording.show_in(registry)
     assert registry.get_sample_value("enforcer_grammar_cache_misses_total") == 0
+
+
+@pytest.mark.usefixtures("own")
+def test_where_no_folder_can_be_made_it_is_said_and_the_server_starts(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A container may let nothing be written, or its disk be full."""
+
+    def full(**_: object) -> str:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setenv(recording.FOLDER_VARIABLE, "/gone")
+    monkeypatch.setattr(tempfile, "mkdtemp", full)
+    with caplog.at_level(logging.WARNING):
+        recording.install()
+    assert recording.folder() is None
+    assert ["No space left on device" in line for line in caplog.messages] == [True]
+    recording._Process().recorder().add(families.MISSES)
 
 
 def test_a_folder_that_is_gone_is_said_once(

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import os
+import resource
+import signal
 import subprocess
 import sys
 import threading
@@ -134,6 +136,28 @@ def test_files_of_another_layout_are_left_out(tmp_path: Path) -> None:
     stats.Recorder(other, tmp_path).add(renamed, count=100)
     (tmp_path / "2.counts").write_bytes(b"short")
     assert values(PLAIN, summed(tmp_path)) == [1]
+
+
+@pytest.mark.parametrize("room", [0, 100])
+def test_a_file_without_room_is_an_error_when_it_is_made(tmp_path: Path, room: int) -> None:
+    """As on a full disk: later, the kernel would end the process that stores a number there."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (room, before[1]))
+    try:
+        with pytest.raises(OSError, match=r"too large|No space left"):
+            stats.Recorder(LAYOUT, tmp_path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, ignored)
+    stats.Recorder(LAYOUT, tmp_path).add(PLAIN)
+    assert values(PLAIN, summed(tmp_path)) == [1]
+
+
+def test_every_page_of_a_file_has_its_place_on_the_disk(tmp_path: Path) -> None:
+    stats.Recorder(LAYOUT, tmp_path)
+    (file,) = tmp_path.iterdir()
+    assert file.stat().st_blocks * 512 >= file.stat().st_size
 
 
 def test_an_empty_folder_sums_to_nothing(tmp_path: Path) -> None:

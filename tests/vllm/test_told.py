@@ -60,7 +60,7 @@ def test_lines_of_the_log_are_as_the_code_writes_them(
     elif what == "call dropped":
         metrics.log_dropped(**told)
     elif what == "busy":
-        metrics.log_busy(own=given["schemas"] == "own", **told)
+        metrics.log_busy(own=given.get("schemas") == "own", lacks=given.get("lacks", ""), **told)
     elif what == "slow check":
         metrics.log_slow(float(given["seconds"]), path="", **told)
     elif what == "slow masks":
