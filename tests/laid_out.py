@@ -157,6 +157,9 @@ _PIECES = (
         b"  ",
         b"x y",
     ),
+    # What stops begin with, and what ends one that has begun.
+    *(b"<|close|>argument<", b"|>x", b"</arg_value", b">y", b"/parameter>\n<", b"/function>"),
+    *(b'"><', b">\n<", b'</parameter><parameter name="b"><', b"</parameter><parameter=b>\n<"),
     *("é".encode(), "日本".encode(), b"\xe6\x97", b"<|close|>", b"<|cl", b"<arg_value>", b"</arg"),
 )
 

@@ -38,7 +38,7 @@ _KINDS = ("text", "header", "framing", "start")
 _MANY = 40  # tools beside those that an example calls
 
 
-def _vocabulary(ranks: Path, dialect: Dialect) -> Vocabulary:
+def vocabulary_of(ranks: Path, dialect: Dialect) -> Vocabulary:
     plain = Vocabulary.from_tiktoken(ranks / "tiktoken.model", ranks / "tokenizer_config.json")
     tokens = [plain.token_bytes(i) for i in range(plain.size)]
     controls = dict(plain.controls)
@@ -84,7 +84,7 @@ def measure(ranks: Path, name: str, rounds: int, *, anew: bool) -> dict[str, flo
 
     """
     dialect = dialects.load(name)
-    vocabulary = _vocabulary(ranks, dialect)
+    vocabulary = vocabulary_of(ranks, dialect)
     enforcer = Enforcer(vocabulary, name)
     spent: dict[str, list[int]] = {kind: [] for kind in _KINDS}
     row = np.zeros((1, vocabulary.words), dtype=np.int32)

@@ -2,8 +2,8 @@
 
 Owns: the protocol that every argument engine implements, and the choice of one by name. Must not
 know: any engine's package (each is imported only when chosen), the envelope, and of requests no
-more than the format of their text. Around each stands what no grammar tells well: `lengths`,
-`distinct`.
+more than the format of their text. Around each stands what no grammar tells well: `begun_stops`,
+`lengths`, `distinct`.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ _MODULES = {
 }
 # What stands around each, the innermost first.
 _AROUND = (
+    ("enforcer.engines.begun_stops", "BegunStopEngine"),
     ("enforcer.engines.lengths.engine", "LengthEngine"),
     ("enforcer.engines.distinct.engine", "DistinctEngine"),
 )

@@ -4,36 +4,33 @@ The engine within masks a grammar that allows more; a *keeper* follows the text 
 out of each mask what is too much. A grammar of which nothing is to be kept passes through
 unchanged.
 
-Owns: the engine, grammar and matcher of `enforcer.engines`, around those of another engine. Must
-not know: which engine it is around, and what is kept (each subclass does).
+Owns: the engine of `enforcer.engines` around another engine. Must not know: which engine it is
+around, and what is kept or followed (each subclass does).
 """
 
 from __future__ import annotations
 
 import json
 from abc import abstractmethod
-from array import array
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from enforcer.engines import ArgumentEngine, pairs, pairs_keeper
-from enforcer.errors import EngineFailure
+from enforcer.engines import ArgumentEngine, pairs
+from enforcer.engines.kept_texts import KeptMatcher
+from enforcer.engines.pairs_follower import no_raw
+from enforcer.engines.pairs_keeper import PairsKeeper
 from enforcer.layouts import LayoutKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    import numpy as np
-    import numpy.typing as npt
-
     from enforcer.engines import ArgumentMatcher, CompiledGrammar
     from enforcer.engines.capacity import Capacity
-    from enforcer.engines.keeper import Keeper, TextKeeper
+    from enforcer.engines.keeper import Keeper
+    from enforcer.engines.pairs_follower import Raw
     from enforcer.layouts import BoundLayout
     from enforcer.request.response_format import ResponseFormat
     from enforcer.schema import ArgumentGrammar
     from enforcer.vocabulary import Vocabulary
-
-_PLACES = 64  # more than drafts take back
 
 
 class BesideEngine(ArgumentEngine):
@@ -68,15 +65,10 @@ class BesideEngine(ArgumentEngine):
         """
 
     @abstractmethod
-    def keepers(self, kept: Any) -> tuple[Callable[[], Keeper], int]:
-        """Give what makes a keeper for each text, and the bytes that they share, roughly."""
-
-    def raw(self, kept: Any) -> tuple[pairs_keeper.Raw, int]:  # noqa: ARG002 - nothing is kept of them
-        """Give what keeps strings that stand as they are, by the name of their property.
-
-        And the bytes that these keepers share, roughly.
-        """
-        return pairs_keeper.no_raw, 0
+    def around(
+        self, inner: CompiledGrammar, kept: Any, laid_out: pairs.Pairs | None
+    ) -> CompiledGrammar:
+        """Give the grammar around that of the engine within; None is a text of JSON."""
 
     def warm(self, layout: BoundLayout | None = None) -> None:
         """Build what the engine within needs, and what cannot wait of pairs.
@@ -116,19 +108,8 @@ class BesideEngine(ArgumentEngine):
         if not written.startswith(self.mark):
             return self.engine.read(written)
         text, kept, laid_out = json.loads(written.removeprefix(self.mark))
-        inner = self.engine.read(text)
-        keepers, weight = self.keepers(kept)
-        if laid_out is None:
-            return _Grammar(inner, lambda: _JsonKeeper(keepers(), self.vocabulary), weight)
-        found = pairs.read(laid_out)
-        raw, more = self.raw(kept)
-        crossing = self.crossing(found.stop, found.opens)
-        vocabulary = self.vocabulary
-        return _Grammar(
-            inner,
-            lambda: pairs_keeper.PairsKeeper(found, crossing, vocabulary, keepers(), raw),
-            weight + more,
-        )
+        found = None if laid_out is None else pairs.read(laid_out)
+        return self.around(self.engine.read(text), kept, found)
 
     def crossing(self, stop: bytes, opens: bytes) -> pairs.Crossing:
         """Give the ids that cross such borders of values; all engines here share them."""
@@ -147,6 +128,78 @@ class BesideEngine(ArgumentEngine):
         return self.engine.compile_text(wanted)
 
 
+class AroundGrammar:
+    """A compiled grammar around that of the engine within.
+
+    Args:
+        inner: that of the engine within.
+        around: gives the matcher around one of the engine within.
+        weight: bytes beside the grammar within, roughly.
+
+    """
+
+    def __init__(
+        self,
+        inner: CompiledGrammar,
+        around: Callable[[ArgumentMatcher], ArgumentMatcher],
+        weight: int,
+    ) -> None:
+        self._inner = inner
+        self._around = around
+        self._weight = weight
+
+    @property
+    def weight(self) -> int:
+        """Bytes that this may hold now."""
+        return self._inner.weight + self._weight
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether a text can begin without compiling anything."""
+        return self._inner.is_ready
+
+    def renew(self) -> None:
+        """Compile again what is lost."""
+        self._inner.renew()
+
+    def matcher(self) -> ArgumentMatcher:
+        """Start a new text."""
+        return self._around(self._inner.matcher())
+
+
+class KeeperEngine(BesideEngine):
+    """Leaves out of the masks of another engine what is too much."""
+
+    @abstractmethod
+    def keepers(self, kept: Any) -> tuple[Callable[[], Keeper], int]:
+        """Give what makes a keeper for each text, and the bytes that they share, roughly."""
+
+    def raw(self, kept: Any) -> tuple[Raw, int]:  # noqa: ARG002 - nothing is kept of them
+        """Give what keeps strings that stand as they are, by the name of their property.
+
+        And the bytes that these keepers share, roughly.
+        """
+        return no_raw, 0
+
+    def around(
+        self, inner: CompiledGrammar, kept: Any, laid_out: pairs.Pairs | None
+    ) -> CompiledGrammar:
+        """Give the grammar whose masks keepers see."""
+        keepers, weight = self.keepers(kept)
+        vocabulary = self.vocabulary
+        if laid_out is None:
+            return AroundGrammar(
+                inner, lambda m: KeptMatcher(m, _JsonKeeper(keepers(), vocabulary)), weight
+            )
+        raw, more = self.raw(kept)
+        crossing = self.crossing(laid_out.stop, laid_out.opens)
+        return AroundGrammar(
+            inner,
+            lambda m: KeptMatcher(m, PairsKeeper(laid_out, crossing, vocabulary, keepers(), raw)),
+            weight + more,
+        )
+
+
 class _JsonKeeper:
     """A keeper of JSON that goes on by ids."""
 
@@ -159,80 +212,3 @@ class _JsonKeeper:
 
     def after(self, place: Any, token_id: int) -> Any:
         return self._read(place, self._bytes(token_id))
-
-
-class _Grammar:
-    """A compiled grammar of which something is kept."""
-
-    def __init__(
-        self, inner: CompiledGrammar, keepers: Callable[[], TextKeeper], weight: int
-    ) -> None:
-        self._inner = inner
-        self._keepers = keepers
-        self._weight = weight
-
-    @property
-    def weight(self) -> int:
-        return self._inner.weight + self._weight
-
-    @property
-    def is_ready(self) -> bool:
-        return self._inner.is_ready
-
-    def renew(self) -> None:
-        self._inner.renew()
-
-    def matcher(self) -> ArgumentMatcher:
-        return KeptMatcher(self._inner.matcher(), self._keepers())
-
-
-class KeptMatcher:
-    """One text: what the engine allows, less what is too much."""
-
-    def __init__(self, inner: ArgumentMatcher, keeper: TextKeeper) -> None:
-        self._inner = inner
-        self._keeper = keeper
-        self._ids = array("I")
-        # After the last ids; those before are read again if need be.
-        self._places: list[Any] = [keeper.start]
-
-    def fill(self, row: npt.NDArray[np.int32]) -> None:
-        """Write the mask of the ids that may come next."""
-        self._inner.fill(row)
-        self._keeper.forbid(self._places[-1], row)
-
-    def accept(self, token_id: int) -> bool:
-        """Advance by one id; False if it is illegal, the state being unchanged then."""
-        if not self._inner.accept(token_id):
-            return False
-        try:
-            place = self._keeper.after(self._places[-1], token_id)
-        except EngineFailure:
-            self._inner.rollback(1)
-            raise
-        if place is None:
-            self._inner.rollback(1)
-            return False
-        self._ids.append(token_id)
-        self._places.append(place)
-        if len(self._places) > 2 * _PLACES:
-            del self._places[:_PLACES]
-        return True
-
-    def rollback(self, count: int) -> None:
-        """Take back the last `count` accepted ids."""
-        self._inner.rollback(count)
-        del self._ids[len(self._ids) - count :]
-        del self._places[max(len(self._places) - count, 0) :]
-        if self._places:
-            return
-        self._places = [self._keeper.start]
-        for token_id in self._ids:
-            place = self._keeper.after(self._places[-1], token_id)
-            if place is None:
-                raise EngineFailure("a text that was taken cannot be read again")
-            self._places[0] = place
-
-    def is_accepting(self) -> bool:
-        """Tell whether the text so far is complete."""
-        return self._inner.is_accepting()

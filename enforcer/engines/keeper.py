@@ -12,17 +12,21 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 
-class Keeper(Protocol):
-    """Follows texts and says which ids are too much; its places are its own, and immutable.
-
-    Its methods raise `EngineFailure` where that takes too long to tell.
-    """
+class Follower(Protocol):
+    """Follows texts by their bytes; its places are its own, and immutable."""
 
     start: Any
 
     def read(self, place: Any, data: bytes) -> Any:
         """Go on with the bytes of an id that the engine takes; None if it is too much."""
         ...
+
+
+class Keeper(Follower, Protocol):
+    """Follows texts and says which ids are too much.
+
+    Its methods raise `EngineFailure` where that takes too long to tell.
+    """
 
     def forbid(self, place: Any, row: npt.NDArray[np.int32]) -> None:
         """Leave out of a mask row the ids for which it is None."""

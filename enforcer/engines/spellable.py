@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from enforcer.errors import Problem, UnsupportedSchema
-from enforcer.layouts import LayoutKind, Types
+from enforcer.layouts import LayoutKind, Trim, Types
 from enforcer.layouts.declared import (
     ONLY_STRING,
     reads_digits_as_doubles,
@@ -20,13 +20,16 @@ from enforcer.layouts.declared import (
 from enforcer.layouts.texts import (
     OPTIONAL_SPACE,
     Readable,
+    counted_characters,
     keys,
     quick,
     trimming,
     unstopped,
 )
 from enforcer.numbers.languages import AS_DOUBLES, spelled_sets, tells_doubles_apart
-from enforcer.regex import ANY, both, either, fullmatch, inverse, is_empty
+from enforcer.regex import ANY, both, either, fullmatch, inverse, is_empty, length
+from enforcer.regex.caching import cached
+from enforcer.regex.charset import ALL
 from enforcer.regex.constructors import concat
 from enforcer.regex.derivative import RegexBudget
 from enforcer.schema.finishing.pruning import prune
@@ -41,6 +44,11 @@ if TYPE_CHECKING:
     from enforcer.regex import Regex
     from enforcer.schema import ArgumentGrammar
     from enforcer.schema.grammar import ObjectShape, ValueId
+
+
+NO_STRING = -1
+_TRIMMED = 2  # line breaks around a value that are not of it
+_EFFORT = 300  # states to find out that a language holds all texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +124,30 @@ class Spellable:
             )
         return self._options[key]
 
+    def free_after(self, name: str | None, value: ValueId) -> int | None:
+        """Tell how many characters the text of a string must have that then may hold anything.
+
+        Anything but what ends it. None if there is no such number, `NO_STRING` if no text of the
+        value is one of a string, by its type.
+        """
+        found = self._definitions[value]
+        if found.strings is None:
+            return NO_STRING if self.typed else None
+        counted = counted_characters(found.strings)
+        if counted is None or counted[0] != ALL or counted[2] is not None:
+            return None
+        least = counted[1]
+        if self.typed:
+            return least
+        if any(each.hard or each.nested for each in self.options(name, value)):
+            return None
+        types = self._types_of(name)
+        every, _ = _scalars(found, Readable(types), types)
+        if not _holds_all(every, least):
+            return None
+        trims = least and self.layout.layout.trim is Trim.NEWLINE
+        return least + _TRIMMED if trims else least
+
     def _types_of(self, name: str | None) -> frozenset[str]:
         return ONLY_STRING if name is None else self._types.get(name, ONLY_STRING)
 
@@ -139,18 +171,7 @@ class Spellable:
 
     def _raw(self, value: Value, types: frozenset[str]) -> Iterator[Option]:
         readable = Readable(types)
-        texts: list[Regex | None] = [readable.null] if value.null else []
-        texts += [readable.boolean(each) for each in sorted(value.booleans)]
-        numbers, hard = spelled_sets(value.numbers)
-        if hard and not (types & {"integer", "number"} and value.strings is None):
-            hard = ()  # they could not be told from strings
-        if numbers is not None:
-            if reads_digits_as_doubles(types) and any(map(tells_doubles_apart, value.numbers)):
-                numbers = both(numbers, AS_DOUBLES)
-            texts.append(readable.numbers(numbers))
-        if value.strings is not None:
-            texts.append(readable.strings(value.strings))
-        every = either(*(text for text in texts if text is not None))
+        every, hard = _scalars(value, readable, types)
         trim = self.layout.layout.trim
         scalar = self._kept(self._unstopped(trimming(every, trim)))
         nested = None
@@ -243,6 +264,35 @@ class Spellable:
                 "`type` beside it, or leave one type to it"
             )
             yield Problem(place, "", reason)
+
+
+def _scalars(
+    value: Value, readable: Readable, types: frozenset[str]
+) -> tuple[Regex, tuple[NumberSet, ...]]:
+    """Give the texts that are read as a scalar, and sets of numbers that have no such language."""
+    texts: list[Regex | None] = [readable.null] if value.null else []
+    texts += [readable.boolean(each) for each in sorted(value.booleans)]
+    numbers, hard = spelled_sets(value.numbers)
+    if hard and not (types & {"integer", "number"} and value.strings is None):
+        hard = ()  # they could not be told from strings
+    if numbers is not None:
+        if reads_digits_as_doubles(types) and any(map(tells_doubles_apart, value.numbers)):
+            numbers = both(numbers, AS_DOUBLES)
+        texts.append(readable.numbers(numbers))
+    if value.strings is not None:
+        texts.append(readable.strings(value.strings))
+    return either(*(text for text in texts if text is not None)), hard
+
+
+@cached
+def _holds_all(texts: Regex, least: int) -> bool:
+    """Tell whether all texts of so many characters are among some."""
+    if texts == ANY:
+        return True
+    try:
+        return is_empty(both(length(least, None), inverse(texts)), budget=_EFFORT)
+    except RegexBudget:
+        return False
 
 
 def _spaced(texts: Regex | None) -> Regex | None:

@@ -178,9 +178,14 @@ def quick(
     return found if trim is Trim.NONE else concat(_LINE, found, _LINE)
 
 
+def one_of(stops: Sequence[str]) -> Regex:
+    """Give the texts that are one of some; in those `{_}` is any white space of ASCII's."""
+    return either(*map(_stop, stops))
+
+
 def holding(stops: Sequence[str]) -> Regex:
-    """Give the texts that hold one of some; in those `{_}` is any white space of ASCII's."""
-    return concat(ANY, either(*map(_stop, stops)), ANY) if stops else NOTHING
+    """Give the texts that hold one of some."""
+    return concat(ANY, one_of(stops), ANY) if stops else NOTHING
 
 
 @lru_cache(maxsize=64)
@@ -229,10 +234,11 @@ def keys(layout: BoundLayout) -> Regex:
     return both(either(solid, inside), allowed)
 
 
-def quick_keys(layout: BoundLayout) -> Regex:
-    """Give the keys among these without white space, which an engine follows faster."""
+def quick_keys(layout: BoundLayout) -> tuple[Regex, ...]:
+    """Give the keys among these with at most one space, which an engine follows faster."""
     end = layout.text_behind("key")
-    return repeat(chars(ALL & ~space().wide & ~CharSet.span(end[0])), 1, None)
+    solid = repeat(chars(ALL & ~space().wide & ~CharSet.span(end[0])), 1, None)
+    return solid, concat(solid, literal(" "), solid)
 
 
 def written_key(names: Regex, layout: BoundLayout) -> Regex:

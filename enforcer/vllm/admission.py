@@ -155,10 +155,13 @@ def log_inexact(inexact: Iterable[Inexact]) -> None:
             metrics.log_more_relaxed(more, late=late, request=request_context.told()["request"])
 
 
-def refuse_stock(params: Any) -> None:
+def refuse_stock(params: Any) -> Spec | None:
     """Refuse what the engine could not begin of a tag of vLLM's own, as far as it shows here.
 
     There it would be a 500, and a turn that failed.
+
+    Returns:
+        What the tag asks for; None where the engine alone can tell, or there is no such tag.
 
     Raises:
         VLLMValidationError: the tag's tools are none, or an option does not go with it.
@@ -167,7 +170,7 @@ def refuse_stock(params: Any) -> None:
     own = getattr(params, "structured_outputs", None)
     tag = own.structural_tag if own else None
     if not isinstance(tag, str) or len(tag) > _READ_HERE or carrier.from_structural_tag(tag):
-        return
+        return None
     for dialect in served_model.dialects():
         if stock.concerns(tag, dialect):
             with answered():
@@ -177,6 +180,8 @@ def refuse_stock(params: Any) -> None:
                 request_context.name_tools(list(spec.toolset.tools))
                 refuse_names(dialect, spec.toolset)
             refuse_sampling(params, spec)
+            return spec
+    return None
 
 
 def refuse_prefix(tokenizer: Any, spec: Spec, prompt_ids: Sequence[int] | None) -> int:
@@ -243,9 +248,14 @@ def refuse_sampling(params: Any, spec: Spec) -> None:
             "`thinking_token_budget` makes vLLM write the end of the think after our mask, even "
             "into a call that began inside the think: leave it out",
         )
-    for name in ("allowed_token_ids", "bad_words"):
+    # vLLM's Rust front end sends the ids of words alone.
+    for name, sent in (
+        ("allowed_token_ids", "allowed_token_ids"),
+        ("bad_words", "bad_words"),
+        ("bad_words", "bad_words_token_ids"),
+    ):
         harmless = name == "bad_words" and calls_nothing
-        if getattr(params, name, None) and not harmless:
+        if getattr(params, sent, None) and not harmless:
             raise option_refusal(
                 name, f"`{name}` could forbid what an enforced reply must have: leave it out"
             )

@@ -10,19 +10,14 @@ from __future__ import annotations
 
 import copy
 import threading
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
-from vllm.v1.structured_output.backend_types import (
-    StructuredOutputGrammar,
-    StructuredOutputOptions,
-)
+from vllm.v1.structured_output.backend_types import StructuredOutputGrammar
 
-from enforcer.errors import ConfigurationError, EnforcerError, RequestError
-from enforcer.request import carrier
-from enforcer.request import spec as specs
+from enforcer.errors import ConfigurationError, EnforcerError
 from enforcer.vllm import (
-    admission,
+    arrivals,
     families,
     fill_threads,
     metrics,
@@ -40,7 +35,7 @@ from enforcer.vllm.ahead import Ahead
 from enforcer.vllm.families import Failure
 from enforcer.vllm.lanes import Lanes
 from enforcer.vllm.long_prompts import LongPrompt, is_long
-from enforcer.vllm.misreadings import ReadableMatcher
+from enforcer.vllm.misreadings import MisreadError, ReadableMatcher
 from enforcer.vllm.slow_masks import SlowMasks
 
 if TYPE_CHECKING:
@@ -52,6 +47,7 @@ if TYPE_CHECKING:
     from enforcer.api import Enforcer
     from enforcer.request.spec import Spec
     from enforcer.turn.matcher import Matcher
+    from enforcer.vllm.arrivals import Source
 
 _WORD = 32  # ids a word of a mask
 
@@ -134,8 +130,9 @@ class EnforcedGrammar(StructuredOutputGrammar):  # type: ignore[misc]
         if self._reported:
             return
         self._reported = True
+        is_theirs = isinstance(failure, MisreadError)  # `choice` of a marker alone
         metrics.failed(
-            Failure.GATE_CLOSED,
+            Failure.REFUSED if is_theirs else Failure.GATE_CLOSED,
             self._request_id,
             state=self.matcher.state,
             error=type(failure).__name__,
@@ -177,32 +174,28 @@ class _Host:
         # What a draft adds, and the id that the model adds to it.
         self._drafts = manager.vllm_config.num_speculative_tokens + 1
 
-    def begin(self, source: _Source, request: Any) -> Future[EnforcedGrammar]:
+    def begin(self, source: Source, request: Any) -> Future[EnforcedGrammar]:
         """Make a request's turn ready."""
         return self.lanes.begin(self._steps(source, request), lambda: not request.is_finished())
 
-    def _steps(self, source: _Source, request: Any) -> Generator[None, None, EnforcedGrammar]:
+    def _steps(self, source: Source, request: Any) -> Generator[None, None, EnforcedGrammar]:
         prompt_ids = request.prompt_token_ids
         spec: Spec | None = None
+        request_context.name_tools(())  # of the request before it, on this thread
+        is_admitted = arrivals.may_be_admitted(source)
         try:
             if request.resumable:
                 _refuse_session()
-            reader = None
             if source.is_ours:
                 spec = runtime.read(source.text)
-                enforcer = self.enforcer(spec)
-                if spec.settled is not None and spec.settled.as_text:
-                    reader = stock.text_reader(enforcer.table)
+                is_admitted = is_admitted and spec.settled is not None
+            if spec is None or not is_admitted:
+                spec, reader = arrivals.admit(
+                    source, request, self._manager.tokenizer, self.enforcer
+                )
             else:
-                enforcer = self.enforcer()
-                found = stock.recognise(source.text, enforcer.table, prompt_ids)
-                spec, reader = found.spec, stock.reader(enforcer.table, found.front_end)
-                # No front end of ours has seen it.
-                admission.refuse_sampling(request.sampling_params, spec)
-                specs.refuse_large(spec, enforcer.options.limits)
-                spec = specs.bundled(spec, runtime.bundle, enforcer.options.limits.size)
-                for _ in stock.left_free(source.text, enforcer.table.dialect):
-                    metrics.relaxed(families.Relaxed.FREE)
+                reader = arrivals.text_reader(spec, self.enforcer)
+            enforcer = self.enforcer(spec)
             prepared = yield from enforcer.prepare(spec)
             if spec.resolve(enforcer.options).finish_within_budget:
                 yield  # how short each tool's arguments can be has to be found out
@@ -225,21 +218,11 @@ class _Host:
         except GeneratorExit:
             raise  # the request is gone
         except BaseException as error:
-            request_context.name_tools(list(spec.toolset.tools) if spec is not None else ())
-            path = getattr(error, "path", "")
-            of = {
-                "error": type(error).__name__,
-                "path": path,
-                "tool": request_context.told(path)["tool"],
-            }
-            # What our front end has let in does not fail for its schema here.
-            is_theirs = isinstance(error, RequestError) and not source.is_ours
-            failure = Failure.REFUSED if is_theirs else Failure.START
-            metrics.failed(failure, request.request_id, **of)
+            arrivals.tell_of_failure(error, spec, request, is_admitted=is_admitted)
             raise
         finally:
             metrics.cached(runtime.kept())
-        if not source.is_ours:
+        if not is_admitted:
             metrics.enforced(spec.toolset.choice)
         readable = matcher if reader is None else ReadableMatcher(matcher, reader)
         return EnforcedGrammar(readable, request.request_id)
@@ -299,32 +282,6 @@ def _refuse_session() -> NoReturn:
     )
 
 
-class _Source(NamedTuple):
-    """What a turn is made of.
-
-    Attributes:
-        text: a spec, or a structural tag.
-        is_ours: whether it is a spec.
-
-    """
-
-    text: str
-    is_ours: bool
-
-
-def _source_of(request: Any) -> _Source | None:
-    """Find what enforces a request; None for one that is vLLM's own affair."""
-    kind, text = request.structured_output_request.structured_output_key
-    if kind != StructuredOutputOptions.STRUCTURAL_TAG:
-        return None
-    spec = carrier.from_structural_tag(text)
-    if spec is not None:
-        return _Source(spec, is_ours=True)
-    if any(stock.concerns(text, dialect) for dialect in served_model.dialects()):
-        return _Source(text, is_ours=False)
-    return None
-
-
 def initialised(original: Callable[..., None]) -> Callable[..., None]:
     """Wrap `StructuredOutputManager.__init__`, which an engine comes by before it is ready.
 
@@ -360,7 +317,7 @@ def grammar_init(original: Callable[..., None]) -> Callable[..., None]:
         if wanted is None:
             return
         host = _host(self)
-        source = _source_of(request)
+        source = arrivals.source_of(request)
         if source is None:
             name = request.sampling_params.structured_outputs._backend  # noqa: SLF001
             self.backend = host.backends.get(name)

@@ -27,6 +27,7 @@ from enforcer.vllm import (
     runtime,
     settings,
     stops,
+    worker_limits,
 )
 from enforcer.vllm.requests import option_refusal
 
@@ -208,11 +209,14 @@ def process_inputs(original: Callable[..., Any]) -> Callable[..., Any]:
         missing = required.unmet(made, self.vllm_config, is_completion=completes)
         if missing is not None:
             raise option_refusal("tools", missing)
-        admission.refuse_stock(made.sampling_params)
+        tagged = admission.refuse_stock(made.sampling_params)
+        if tagged is not None:  # as they came, without the model's own stop ids
+            stops.refuse_ids_beside(params, tagged, self.tokenizer)
         if banned is not None:
             admission.refuse_prefix(self.tokenizer, banned, made.prompt_token_ids)
             bans.ban(made.sampling_params, runtime.table_for(self.tokenizer))
             metrics.enforced(banned.toolset.choice)
+        worker_limits.refuse(made.sampling_params, self.vllm_config)
         for text in _texts(made.sampling_params):
             _refuse_start(self, params, made, text)
         counted = carrier.from_params(made.sampling_params)

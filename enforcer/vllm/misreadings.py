@@ -42,6 +42,10 @@ _ROWS = 256  # kept per reader
 _WHITE = b" \t\r\n"
 
 
+class MisreadError(EnforcerError):
+    """All text that a client's format or schema leaves would be misread."""
+
+
 class Place(NamedTuple):
     """Where a turn is, as far as a reader may go wrong.
 
@@ -234,7 +238,7 @@ class ReadableMatcher:
         target[: len(misread)] &= ~misread
         if not target.any():
             self._matcher.fail(
-                EnforcerError(
+                MisreadError(
                     f"all text that fits at {self!r} would be misread by vLLM's own parser: it "
                     "spells a marker of the format"
                 )

@@ -119,6 +119,7 @@ def _patch() -> None:
         served_model,
         stops,
         tool_parser,
+        worker_limits,
     )
 
     manager = structured_output.StructuredOutputManager
@@ -131,7 +132,13 @@ def _patch() -> None:
         frontend.validate_structured_outputs,
     )
     _wrap(EngineArgs, "from_cli_args", served_model.from_cli_args)
-    _wrap(EngineCore, "preprocess_add_request", required.preprocess_add_request)
+    _wrap(
+        EngineCore,
+        "preprocess_add_request",
+        lambda original: required.preprocess_add_request(
+            worker_limits.preprocess_add_request(original)
+        ),
+    )
     _wrap(AsyncLLM, "add_request", frontend.add_request)
     _wrap(InputProcessor, "__init__", model_format.input_processor)
     _wrap(InputProcessor, "process_inputs", frontend.process_inputs)

@@ -1,8 +1,8 @@
 """Stop strings and stop ids: they may end what a turn says, never a call that has begun.
 
 Owns: where vLLM's detokenizer looks for stop strings, and which stops a request that may call
-can have. Runs in the API server, where stop strings are found. Must not know: deltas, how a
-reply is read.
+can have. Stop strings are found in the API server; stop ids are looked at in the engine as well,
+where another front end has let a request in. Must not know: deltas, how a reply is read.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from enforcer.request import carrier
-from enforcer.vllm import marker_roles, reply_parsers, runtime
+from enforcer.vllm import marker_roles, reply_parsers, runtime, served_model, stock
 from enforcer.vllm.requests import option_refusal
 
 if TYPE_CHECKING:
@@ -26,8 +26,8 @@ def from_new_request(original: Callable[..., Any]) -> Callable[..., Any]:
 
     def _from_new_request(cls: Any, tokenizer: Any, request: Any) -> Any:
         made = original(cls, tokenizer, request)
-        enforced = carrier.from_params(request.sampling_params) is not None
-        if enforced and getattr(made, "stop", None):
+        wanted = request.sampling_params.structured_outputs
+        if getattr(made, "stop", None) and wanted and _is_enforced(wanted.structural_tag):
             table = runtime.table_for(tokenizer)
             parser = reply_parsers.begin_any(table, request.prompt_token_ids)
             if parser.in_calls:
@@ -37,6 +37,13 @@ def from_new_request(original: Callable[..., Any]) -> Callable[..., Any]:
         return made
 
     return _from_new_request
+
+
+def _is_enforced(tag: object) -> bool:
+    """Tell whether calls are held to the request's tools: by a spec, or a tag of vLLM's own."""
+    return carrier.from_structural_tag(tag) is not None or any(
+        stock.concerns(tag, dialect) for dialect in served_model.dialects()
+    )
 
 
 def _spare_calls(detokenizer: Any, parser: Parser) -> None:

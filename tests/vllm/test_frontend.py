@@ -320,6 +320,7 @@ def test_a_prompt_that_has_begun_what_the_tools_do_not_allow_is_refused(
         (["weather", "weather"], {}, "declared twice"),
         (["get weather!"], {}, "InvalidTools"),
         (["weather"], {"min_tokens": 3}, "min_tokens"),
+        (["weather"], {"stop_token_ids": ids("a")}, "half a call"),
     ],
 )
 def test_what_no_engine_could_begin_of_vllms_own_tag_is_a_400(

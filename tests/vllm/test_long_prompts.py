@@ -11,6 +11,7 @@ pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError
 from enforcer.request import spec_text
 from enforcer.turn.matcher import Matcher
 from enforcer.vllm import backend, runtime, tryout
+from enforcer.vllm.arrivals import Source
 from tests import vocabularies
 from tests.vocabularies import legal, write
 
@@ -58,7 +59,7 @@ def steps(host: Any, prompt: str, *names: str) -> Generator[None, None, Any]:
     ]
     asked = tryout.request("r", write(V, prompt), tryout.structured(tools))
     text = spec_text.write(tools, "auto", True, 0)
-    made: Generator[None, None, Any] = host._steps(backend._Source(text, is_ours=True), asked)
+    made: Generator[None, None, Any] = host._steps(Source(text, is_ours=True), asked)
     return made
 
 

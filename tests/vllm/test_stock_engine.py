@@ -21,7 +21,9 @@ from enforcer.turn import dialects
 from enforcer.verify.measure import Fault, judge
 from enforcer.verify.replies import Call, Reply
 from enforcer.vllm import metrics, plugin, recording, runtime, stock
+from enforcer.vllm.families import Failure
 from enforcer.vllm.misreadings import ReadableMatcher
+from tests.stock_tags import python_tag
 from tests.vllm_managers import manager, request
 from tests.vllm_servers import TINY
 from tests.vocabularies import write
@@ -141,11 +143,45 @@ def test_what_a_tag_refers_to_is_enforced(made: Any, monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize(
-    "params", [{"allowed_token_ids": [1]}, {"min_tokens": 3}, {"logit_bias": {1: float("-inf")}}]
+    "params",
+    [
+        {"allowed_token_ids": [1]},
+        {"min_tokens": 3},
+        {"logit_bias": {1: float("-inf")}},
+        {"stop_token_ids": [1]},
+    ],
 )
-def test_options_that_take_ids_away_end_their_request(made: Any, params: dict[str, Any]) -> None:
+def test_options_that_do_not_go_with_calls_end_their_request(
+    made: Any, params: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failed: list[Failure] = []
+    monkeypatch.setattr(metrics, "failed", lambda why, _, **__: failed.append(why))
     with pytest.raises(VLLMValidationError):
         begin(made, CALL, **params)
+    assert failed == [Failure.REFUSED]  # a client's doing, which alerts no operator
+
+
+@pytest.mark.parametrize("own", [{"choice": [SECTION]}, {"regex": r"<\|tool_call_end\|>"}])
+def test_a_format_that_only_spells_a_marker_is_the_clients_doing(
+    made: Any, monkeypatch: pytest.MonkeyPatch, own: dict[str, Any]
+) -> None:
+    failed: list[Failure] = []
+    monkeypatch.setattr(metrics, "failed", lambda why, _, **__: failed.append(why))
+    tool = {"type": "function", "function": {"name": "get", "parameters": {"type": "object"}}}
+    tag = python_tag({"tools": [tool], "structured_outputs": own}, "parameter")
+    assert tag is not None
+    grammar = begin(made, tag)
+    text = own.get("choice", ["<|tool_call_end|>"])[0]
+    bitmask = np.zeros((1, -(-len(tokenizer()) // 32)), dtype=np.int32)
+    for token in vocabulary().encode(text)[:-1]:
+        assert grammar.accept_tokens("r", [token])
+    grammar.fill_bitmask(bitmask, 0)
+    assert grammar.matcher.failure is not None
+    assert failed == [Failure.REFUSED]
+
+
+def test_stop_ids_that_end_the_turn_are_taken(made: Any) -> None:
+    assert begin(made, CALL, stop_token_ids=[vocabulary().control("<|im_end|>")])
 
 
 class Backend:

@@ -17,6 +17,7 @@ from vllm.v1.engine.detokenizer import FastIncrementalDetokenizer, SlowIncrement
 
 from enforcer.request import carrier, spec_text
 from enforcer.vllm import marker_roles, runtime, stops
+from tests.stock_tags import python_tag
 from tests.vllm_servers import TINY
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from transformers.tokenization_utils_tokenizers import TokenizersBackend
 
 
+NAME = {"name": "look"}
+TOOL = {"type": "function", "function": {**NAME, "parameters": {"type": "object"}}}
 SPEC = spec_text.write([], None, None, 0)
 CALL = (
     "Let me see.<|tool_calls_section_begin|><|tool_call_begin|>functions.look:0"
@@ -47,13 +50,15 @@ def detokenizer(
     kind = request.param
 
     def make(
-        stop: list[str], *, enforced: bool = True, prompt: str = "<|im_assistant|>a<|im_middle|>"
+        stop: list[str],
+        *,
+        tag: str | None = carrier.structural_tag(SPEC),
+        prompt: str = "<|im_assistant|>a<|im_middle|>",
     ) -> FastIncrementalDetokenizer | SlowIncrementalDetokenizer:
-        tag = carrier.structural_tag(SPEC) if enforced else '{"type": "structural_tag"}'
         params = SamplingParams(
             stop=stop,
             skip_special_tokens=False,
-            structured_outputs=StructuredOutputsParams(structural_tag=tag),
+            structured_outputs=tag and StructuredOutputsParams(structural_tag=tag),
         )
         ids = tokenizer.encode(prompt, add_special_tokens=False)
         sent = SimpleNamespace(
@@ -117,12 +122,26 @@ def test_a_turn_that_the_prompt_has_left_inside_a_call_has_no_stop_strings(
     assert _feed(made, ids, 1)[1] is None
 
 
+@pytest.mark.parametrize("choice", ["auto", "required", {"type": "function", "function": NAME}])
+def test_nor_is_one_in_calls_that_a_tag_of_vllms_own_has_enforced(
+    detokenizer: Callable[..., FastIncrementalDetokenizer | SlowIncrementalDetokenizer],
+    tokenizer: TokenizersBackend,
+    choice: object,
+) -> None:
+    tag = python_tag({"tools": [TOOL], "tool_choice": choice}, "parameter")
+    ids = tokenizer.encode(CALL, add_special_tokens=False)
+    assert _feed(detokenizer(["Paris"], tag=tag), ids, 1)[1] is None
+    assert _feed(detokenizer(["see"], tag=tag), ids, 1)[1] == "see"
+
+
+@pytest.mark.parametrize("tag", [None, '{"type": "structural_tag"}'])
 def test_other_requests_are_as_ever(
     detokenizer: Callable[..., FastIncrementalDetokenizer | SlowIncrementalDetokenizer],
     tokenizer: TokenizersBackend,
+    tag: str | None,
 ) -> None:
     ids = tokenizer.encode(CALL, add_special_tokens=False)
-    assert _feed(detokenizer(["Paris"], enforced=False), ids, 1)[1] == "Paris"
+    assert _feed(detokenizer(["Paris"], tag=tag), ids, 1)[1] == "Paris"
 
 
 def _request(tokenizer: TokenizersBackend, *names: str, choice: str = "auto") -> SimpleNamespace:
@@ -139,9 +158,6 @@ def test_a_stop_id_that_can_stand_inside_a_call_is_refused(
         stops.refuse_ids(_request(tokenizer, "<|im_end|>", name), table)
     assert caught.value.parameter == "stop_token_ids"
     stops.refuse_ids(_request(tokenizer, name, choice="none"), table)
-
-
-TOOL = {"type": "function", "function": {"name": "look", "parameters": {"type": "object"}}}
 
 
 @pytest.mark.parametrize(("choice", "refuses"), [("auto", True), ("none", False)])

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from enforcer.engines.beside import BesideEngine
+from enforcer.engines.beside import KeeperEngine
 from enforcer.engines.distinct import uniqueness
 from enforcer.engines.distinct.element_tokens import ElementTokens
 from enforcer.engines.distinct.keepers import keepers
@@ -32,7 +32,7 @@ _EACH_STATE = 1_500  # bytes of a state of what is written without quotes
 _LISTS = 800_000  # bytes of the numbers that are remembered of one grammar, at most
 
 
-class DistinctEngine(BesideEngine):
+class DistinctEngine(KeeperEngine):
     """Keeps elements distinct around another engine."""
 
     mark: ClassVar[str] = "\0distinct "

@@ -9,13 +9,13 @@ from __future__ import annotations
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from enforcer.engines.beside import BesideEngine
+from enforcer.engines.beside import KeeperEngine
 from enforcer.engines.lengths import long_arguments, long_strings
 from enforcer.engines.lengths.automaton import Automaton
 from enforcer.engines.lengths.follower import LengthFollower, way
 from enforcer.engines.lengths.raw_strings import RawStringKeeper
 from enforcer.engines.lengths.string_ids import Counted, StringIds
-from enforcer.engines.pairs_keeper import by_name
+from enforcer.engines.pairs_follower import by_name
 from enforcer.layouts import LayoutKind
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from enforcer.engines.keeper import Keeper
     from enforcer.engines.lengths.follower import Place
-    from enforcer.engines.pairs_keeper import Raw
+    from enforcer.engines.pairs_follower import Raw
     from enforcer.layouts import BoundLayout
     from enforcer.schema import ArgumentGrammar
 
@@ -57,7 +57,7 @@ class LengthKeeper:
         return self._follower.read(place, data) is not None
 
 
-class LengthEngine(BesideEngine):
+class LengthEngine(KeeperEngine):
     """Counts the characters of strings beside another engine."""
 
     mark: ClassVar[str] = "\0lengths "

@@ -363,10 +363,17 @@ def _compiled(lark: str, table: Table, limits: llguidance.LLParserLimits) -> LLG
 
 
 def _slices(first: str) -> list[str]:
-    """Give slices of tokens without the character that a stop begins with."""
+    """Give slices of tokens without the character that a stop begins with.
+
+    And for keys, of those without characters that end or escape one, with a space before them or
+    within, and without.
+    """
     out = re.escape(first)
     inside = rf'[^"\\\x00-\x1F\x7F{out}]'
-    return [f"{inside}{{1,10}}", f"{inside}+", f"(?s:[^{out}]{{1,10}})", f"(?s:[^{out}]+)"]
+    of_keys = rf'[^"\\\x00-\x1F\x7F&>{out}{_ODD_SPACES}]{{1,30}}'
+    solid = rf'[^"\\\x00-\x20\x7F&>{out}{_ODD_SPACES}]{{1,30}}'
+    values = [f"{inside}{{1,10}}", f"{inside}+", f"(?s:[^{out}]{{1,10}})", f"(?s:[^{out}]+)"]
+    return [*values, of_keys, solid, f" {solid}"]
 
 
 def _too_large(path: str, reason: str, what: str = "schema") -> SchemaLimit:

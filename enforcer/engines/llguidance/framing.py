@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from enforcer.layouts.pattern import ID, Choice, Field, Space
 from enforcer.layouts.texts import OPTIONAL_SPACE, keys, quick_keys, written_key
-from enforcer.regex import ANY, both, either, inverse, length, literal
+from enforcer.regex import ANY, both, either, fullmatch, inverse, length, literal
 from enforcer.regex.caching import cached
 from enforcer.regex.constructors import EPSILON, NOTHING, concat, repeat
 from enforcer.regex.derivative import RegexBudget
@@ -156,9 +156,8 @@ class TaggedFraming:
         """Return those of a name of a language, but none of some."""
         found = [names]
         if names != ANY and names == keys(self._layout):
-            found.append(quick_keys(self._layout))
-        cut = [inverse(literal(each)) for each in but]
-        symbols = [self._named(both(each, *cut)) for each in found]
+            found += quick_keys(self._layout)
+        symbols = [self._named(_without(each, but)) for each in found]
         return symbols[0] if len(symbols) == 1 else self._sheet.rule("|".join(symbols), "q")
 
     def value(self, name: str | None, value: ValueId) -> str:
@@ -230,10 +229,23 @@ class TaggedFraming:
         return [] if some in {NOTHING, EPSILON} else [f"{self._sheet.text(some)}?"]
 
 
+def _without(names: Regex, but: Sequence[str]) -> Regex:
+    """Leave out some names; what none of them is in stays as it is, which is followed faster."""
+    return both(names, *(inverse(literal(each)) for each in but if fullmatch(names, each)))
+
+
 def _joined(run: Sequence[Regex]) -> Regex:
-    """Join texts; what is fixed stands in every operand, as `terminals.expression` has it."""
+    """Join texts; what is fixed stands in every operand, as `terminals.expression` has it.
+
+    So does white space that may be there before what is fixed: where it ends is plain.
+    """
     bounded = [each for each in run if isinstance(each, Intersection | Complement)]
-    if len(bounded) != 1 or not all(each in bounded or isinstance(each, Literal) for each in run):
+    if len(bounded) != 1 or not all(
+        each in bounded or isinstance(each, Literal) or (each is OPTIONAL_SPACE and not at)
+        for at, each in enumerate(run)
+    ):
+        return concat(*run)
+    if run[0] is OPTIONAL_SPACE and not isinstance(run[1], Literal):
         return concat(*run)
     (found,) = bounded
     parts = found.parts if isinstance(found, Intersection) else (found,)

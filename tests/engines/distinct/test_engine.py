@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from enforcer.budget import steps
-from enforcer.engines.beside import KeptMatcher
 from enforcer.engines.distinct.engine import DistinctEngine
+from enforcer.engines.kept_texts import KeptMatcher
 from enforcer.errors import SchemaError, UnsatisfiableSchema, UnsupportedSchema
 from enforcer.regex import derivative
 from enforcer.schema import OnUnsupported, compile_schema
@@ -235,7 +235,7 @@ TEXT = '{"below": [{"tags": ["xy", "x"]}, {}], "tags": ["yx", "y"], "k": ["a", "
 def test_however_far_it_goes_back_it_is_where_a_new_text_would_be(
     monkeypatch: pytest.MonkeyPatch, kept: int
 ) -> None:
-    monkeypatch.setattr("enforcer.engines.beside._PLACES", kept)
+    monkeypatch.setattr("enforcer.engines.kept_texts._PLACES", kept)
     grammar, ids, random = compiled(NESTED), V.encode(TEXT), Random(kept)
     matcher = grammar.matcher()
     rows = np.zeros((2, V.words), np.int32)

@@ -1,0 +1,141 @@
+"""Specs that come into the engine by a front end that checks nothing, as vLLM's Rust one."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from typing import Any
+
+import pytest
+from vllm.exceptions import VLLMValidationError
+
+import enforcer
+from enforcer.errors import RequestError
+from enforcer.request import carrier
+from enforcer.vllm import admission, metrics, plugin, recording, runtime
+from enforcer.vllm.families import Failure
+from tests.vllm_managers import manager, request
+from tests.vllm_servers import TINY
+from tests.vocabularies import write
+
+pytestmark = pytest.mark.slow
+
+NUMBER = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+TOOL = {"type": "function", "function": {"name": "get", "parameters": NUMBER}}
+OPENED = "<|im_assistant|>assistant<|im_middle|>"
+SECTION = "<|tool_calls_section_begin|><|tool_call_begin|>"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _installed() -> None:
+    plugin.install()
+    os.environ.pop(recording.FOLDER_VARIABLE)
+
+
+@cache
+def tokenizer() -> Any:
+    from transformers import AutoTokenizer
+
+    return AutoTokenizer.from_pretrained(TINY)
+
+
+@pytest.fixture
+def made() -> Any:
+    return manager(tokenizer(), len(tokenizer()))
+
+
+@pytest.fixture
+def failed(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Failure, str]]:
+    found: list[tuple[Failure, str]] = []
+    monkeypatch.setattr(metrics, "failed", lambda why, _, **of: found.append((why, of["error"])))
+    return found
+
+
+@pytest.fixture
+def _behind_rust(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VLLM_USE_RUST_FRONTEND", "1")
+
+
+def tag(*tools: dict[str, Any], **more: Any) -> str:
+    text: str = enforcer.extra_body(list(tools), "required", **more)["structured_outputs"][
+        "structural_tag"
+    ]
+    return text
+
+
+def begin(made: Any, text: str, prompt: str = OPENED, **params: Any) -> Any:
+    ids = write(runtime.table_for(tokenizer()).vocabulary, prompt)
+    one = request("r", ids, {"structural_tag": text, "_backend": "xgrammar"})
+    for name, value in params.items():
+        setattr(one.sampling_params, name, value)
+    made.grammar_init(one)
+    return one.structured_output_request._grammar.result(60)
+
+
+OPTIONS: list[dict[str, Any]] = [
+    {"allowed_token_ids": [1]},
+    {"bad_words": ["get"]},
+    {"_bad_words_token_ids": [[1]]},  # all that the Rust front end sends of them
+    {"min_tokens": 3},
+    {"logit_bias": {1: -1e39}},
+    {"repetition_penalty": 1e-30},
+    {"stop_token_ids": [1]},
+]
+
+
+@pytest.mark.parametrize("params", OPTIONS)
+def test_options_that_do_not_go_with_a_spec_are_the_clients_doing(
+    made: Any, failed: list[tuple[Failure, str]], params: dict[str, Any]
+) -> None:
+    # Left to the sampler, an id would come that the mask forbids: an operator's alert.
+    with pytest.raises(VLLMValidationError):
+        begin(made, tag(TOOL), **params)
+    assert [why for why, _ in failed] == [Failure.REFUSED]
+
+
+FLOAT = {"type": "function", "function": {"name": "f", "parameters": {"type": "float"}}}
+
+
+@pytest.mark.parametrize(
+    ("text", "prompt", "error"),
+    [
+        (tag(FLOAT), OPENED, "InvalidSchema"),
+        (tag(TOOL), f"{OPENED}{SECTION}functions.evil:0", "IllegalPrefix"),
+        (tag(TOOL, on_unsupported="relax"), OPENED, "VLLMValidationError"),
+    ],
+)
+def test_so_is_what_cannot_be_enforced(
+    made: Any, failed: list[tuple[Failure, str]], text: str, prompt: str, error: str
+) -> None:
+    with pytest.raises((VLLMValidationError, RequestError)):
+        begin(made, text, prompt)
+    assert failed == [(Failure.REFUSED, error)]
+
+
+@pytest.mark.usefixtures("_behind_rust")
+@pytest.mark.parametrize("params", OPTIONS)
+def test_a_client_of_the_rust_front_end_settles_nothing(
+    made: Any, failed: list[tuple[Failure, str]], params: dict[str, Any]
+) -> None:
+    text = carrier.from_structural_tag(tag(TOOL))
+    assert text is not None
+    settled, _ = admission.admit(text, tokenizer())
+    mine = carrier.structural_tag(settled)
+    with pytest.raises(VLLMValidationError):
+        begin(made, mine, **params)
+    with pytest.raises(VLLMValidationError, match="not this server's"):
+        begin(made, mine.replace("llguidance", "xgrammar"))
+    with pytest.raises(RequestError):
+        begin(made, carrier.structural_tag(text.replace('"version"', '"vrsion"')))
+    assert [why for why, _ in failed] == [Failure.REFUSED] * 3
+    assert begin(made, mine)
+
+
+def test_a_spec_that_fits_is_enforced(made: Any, failed: list[tuple[Failure, str]]) -> None:
+    grammar = begin(made, tag(TOOL))
+    vocabulary = runtime.table_for(tokenizer()).vocabulary
+    call = f"{SECTION}functions.get:0<|tool_call_argument_begin|>" + '{"n":1}<|tool_call_end|>'
+    for text, legal in ((call, True), (call.replace("1}", '"1"}'), False)):
+        ids = write(vocabulary, text)
+        assert (grammar.validate_tokens(ids) == ids) is legal
+    assert not failed
