@@ -35,7 +35,8 @@ MODES = {
     "drafts, queued": Mode(drafts=4, queued=True),
 }
 _USUAL = 60  # examples of the usual profile
-REQUESTS = 300 * settings().max_examples // _USUAL
+_LEAST = 150  # with fewer, some turns that the test is about would often not come
+REQUESTS = max(300 * settings().max_examples // _USUAL, _LEAST)
 HEADER = ("<|im_user|>", "user", "<|im_middle|>", "Hi", "<|im_end|>")
 TURN = ("<|im_assistant|>", "assistant", "<|im_middle|>")
 THINKING = ((), ("<think>",), ("<think>", "</think>"), ("<think>", "hm"))
