@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from enforcer.engines import mask_rows
 from enforcer.errors import EnforcerError, EngineFailure
 
 if TYPE_CHECKING:
@@ -135,7 +134,8 @@ class Lexer:
         self.first = self._table.scratch.row & self._table.row
         if self.first.any():
             word = int((self.first != 0).argmax())
-            self._first_id = int(mask_rows.members(self.first[: word + 1])[0])
+            bits = int(self.first[word]) & 0xFFFFFFFF
+            self._first_id = 32 * word + (bits & -bits).bit_length() - 1
         self.is_complete = bool(copy.is_accepting())
         return None
 
