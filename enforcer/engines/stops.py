@@ -72,8 +72,10 @@ class Stops:
         self.bytes_of = vocabulary.token_bytes
         self._keys, self._ids = vocabulary.sorted_text
         every = list(zip(self._keys, self._ids, strict=True))
-        # Behind white space, of which there may be any number of ids.
-        spaced = sorted((rest, i) for data, i in every if (rest := data.lstrip(_BLANK)) != data)
+        # What begins with white space, of which there may be any number of ids, by what is behind.
+        is_spaced = any(None in pieces for pieces in self._pieces)
+        stripped = ((data.lstrip(_BLANK), data, i) for data, i in every if is_spaced)
+        spaced = sorted((rest, i) for rest, data, i in stripped if rest != data)
         self._spaced_keys = tuple(rest for rest, _ in spaced)
         self._spaced_ids = tuple(i for _, i in spaced)
         self.beginning = frozenset(i for data, i in every if self._first in data)
