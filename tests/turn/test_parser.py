@@ -212,6 +212,17 @@ def test_ids_of_reasoning_are_counted() -> None:
     assert parser.reasoning_ids == 3
 
 
+def test_so_are_those_that_may_begin_a_marker() -> None:
+    table = served("qwen3_coder").table
+    parser = Parser(table)
+    parser.feed([table.vocabulary.control("<think>")])
+    for count, byte in enumerate(b"a<b</c", 1):
+        parser.feed(table.vocabulary.pieces(bytes([byte])))
+        assert parser.reasoning_ids == count
+    parser.feed([table.vocabulary.control("</think>"), *table.vocabulary.pieces(b"d")])
+    assert parser.reasoning_ids == count
+
+
 PIECE = {Happening.REASONING, Happening.CONTENT, Happening.ARGUMENTS}
 
 

@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from enforcer.errors import InvalidSchema, UnsatisfiableSchema
-from enforcer.schema import Conventions, Integers
+from enforcer.schema import Conventions, Formats, Integers
 from tests.schema_judge import accepts, agrees, compiled
 
+DRAFT2020 = "https://json-schema.org/draft/2020-12/schema"
 DRAFT4 = {"$schema": "http://json-schema.org/draft-04/schema#"}
 _scalars = st.none() | st.booleans() | st.integers(-2, 2) | st.sampled_from([0.5, 1.0, "", "a"])
 _json = st.recursive(
@@ -175,3 +176,17 @@ def test_only_what_is_called_an_integer_is_written_in_digits(
 ) -> None:
     grammar = compiled(schema, conventions=IN_DIGITS)
     assert [text for text in legal + illegal if accepts(grammar, text)] == legal
+
+
+@pytest.mark.parametrize(
+    ("dialect", "asserts"),
+    [(None, True), ("http://json-schema.org/draft-07/schema#", True), (DRAFT2020, False)],
+)
+def test_by_the_letter_of_the_standard_a_format_says_nothing_since_2019(
+    dialect: str | None, asserts: bool
+) -> None:
+    schema = {"format": "date", **({} if dialect is None else {"$schema": dialect})}
+    by_the_letter = compiled(schema, conventions=Conventions(formats=Formats.STANDARD))
+    assert accepts(by_the_letter, '"2026-11-26"')
+    assert accepts(by_the_letter, '"soon"') != asserts
+    assert not accepts(compiled(schema), '"soon"')
