@@ -103,6 +103,7 @@ class Parser:
         self._read = 0
         self._stray: int | None = None
         self.reasoning_ids = 0
+        self._doubtful = 0  # ids inside a think that may be its end
         self.dropped = 0
         self.dropped_name = ""
 
@@ -236,7 +237,13 @@ class Parser:
             if step is None:
                 return False
             self._read_symbol(symbol, step, events)
-        self.reasoning_ids += thinks and table.segment(self._state) is Segment.REASONING
+        if thinks and table.segment(self._state) is Segment.REASONING:
+            self._doubtful += 1
+            if not self._place.begun:
+                self.reasoning_ids += self._doubtful
+                self._doubtful = 0
+        else:
+            self._doubtful = 0
         return bool(symbols)
 
     def _read_text(self, data: bytes, place: Place, events: list[Event]) -> None:

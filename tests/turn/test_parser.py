@@ -223,6 +223,18 @@ def test_so_are_those_that_may_begin_a_marker() -> None:
     assert parser.reasoning_ids == count
 
 
+def test_those_that_end_it_are_none() -> None:
+    """In Kimi K3's format they are several, of which all but the last may yet be no end."""
+    table = served("kimi_k3").table
+    opens, closes, ends = map(table.vocabulary.control, ("<|open|>", "<|close|>", "<|sep|>"))
+    think = table.vocabulary.pieces(b"think")
+    parser = Parser(table)
+    for token_id in (opens, *think, ends, *table.vocabulary.pieces(b"ab"), closes, *think, ends):
+        parser.feed([token_id])
+    assert (parser.reasoning_ids, parser.state) == (2, "THOUGHT")
+    assert parser.another().reasoning_ids == 0
+
+
 PIECE = {Happening.REASONING, Happening.CONTENT, Happening.ARGUMENTS}
 
 
