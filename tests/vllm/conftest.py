@@ -9,6 +9,7 @@ import pytest
 
 pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
 
+import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,27 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
+    from vllm.v1.structured_output import StructuredOutputManager
+
     from bench.demo.servers import Server
+
+
+@pytest.fixture(scope="module")
+def installed() -> None:
+    """The plugin in this process, which keeps its numbers to itself."""
+    from enforcer.vllm import plugin, recording
+
+    plugin.install()
+    os.environ.pop(recording.FOLDER_VARIABLE)
+
+
+@pytest.fixture
+def made() -> StructuredOutputManager:
+    """vLLM's manager of structured outputs, for the tiny model."""
+    from tests.stock_tags import tokenizer
+    from tests.vllm_managers import manager
+
+    return manager(tokenizer(), len(tokenizer()))
 
 
 @pytest.fixture

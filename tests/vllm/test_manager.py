@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -12,8 +11,8 @@ import pytest
 
 from enforcer.errors import ConfigurationError
 from enforcer.request import carrier
-from enforcer.vllm import admission, names, plugin, recording, runtime
-from tests.vllm_managers import enforced, manager, request
+from enforcer.vllm import admission, names, runtime
+from tests.vllm_managers import enforced, request
 from tests.vllm_servers import TINY
 from tests.vocabularies import write
 
@@ -28,6 +27,8 @@ if TYPE_CHECKING:
     from enforcer.vllm.backend import EnforcedGrammar
 
 
+pytestmark = pytest.mark.usefixtures("installed")
+
 OPENED = "<|im_assistant|>assistant<|im_middle|>"
 LARGE = {"type": "object", "properties": {"a": {"enum": [f"value {n}" for n in range(300)]}}}
 
@@ -39,22 +40,11 @@ def tool(name: str, parameters: dict[str, Any]) -> dict[str, Any]:
 GET = tool("get", {"type": "object"})
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _installed() -> None:
-    plugin.install()
-    os.environ.pop(recording.FOLDER_VARIABLE)
-
-
 @pytest.fixture(scope="module")
 def tokenizer() -> TokenizersBackend:
     from transformers import AutoTokenizer
 
     return AutoTokenizer.from_pretrained(TINY)
-
-
-@pytest.fixture
-def made(tokenizer: TokenizersBackend) -> StructuredOutputManager:
-    return manager(tokenizer, len(tokenizer))
 
 
 def opened(tokenizer: TokenizersBackend) -> list[int]:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-from functools import cache
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
@@ -20,19 +18,18 @@ from enforcer.schema.bundling import Documents
 from enforcer.turn import dialects
 from enforcer.verify.measure import Fault, judge
 from enforcer.verify.replies import Call, Reply
-from enforcer.vllm import metrics, plugin, recording, runtime, stock
+from enforcer.vllm import metrics, runtime, stock
 from enforcer.vllm.families import Failure
 from enforcer.vllm.misreadings import ReadableMatcher
-from tests.stock_tags import python_tag
-from tests.vllm_managers import manager, request
-from tests.vllm_servers import TINY
+from tests.stock_tags import python_tag, tokenizer
+from tests.vllm_managers import request
 from tests.vocabularies import write
 
 if TYPE_CHECKING:
     from enforcer.vocabulary import Vocabulary
 
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("installed")]
 
 KIMI = dialects.load("kimi_k2")
 CASES = [
@@ -51,24 +48,6 @@ EVIL = (
 DISTINCT = list({case["tag"]: case for case in CASES}.values())
 CALL = next(case["tag"] for case in CASES if case["body"].get("tool_choice") == "required")
 OPENED = "<|im_assistant|>assistant<|im_middle|>"
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _installed() -> None:
-    plugin.install()
-    os.environ.pop(recording.FOLDER_VARIABLE)
-
-
-@cache
-def tokenizer() -> Any:
-    from transformers import AutoTokenizer
-
-    return AutoTokenizer.from_pretrained(TINY)
-
-
-@pytest.fixture
-def made() -> Any:
-    return manager(tokenizer(), len(tokenizer()))
 
 
 def vocabulary() -> Vocabulary:

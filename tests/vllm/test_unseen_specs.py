@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from functools import cache
 from typing import Any
 
 import pytest
@@ -12,36 +10,18 @@ from vllm.exceptions import VLLMValidationError
 import enforcer
 from enforcer.errors import RequestError
 from enforcer.request import carrier
-from enforcer.vllm import admission, metrics, plugin, recording, runtime
+from enforcer.vllm import admission, metrics, runtime
 from enforcer.vllm.families import Failure
-from tests.vllm_managers import manager, request
-from tests.vllm_servers import TINY
+from tests.stock_tags import tokenizer
+from tests.vllm_managers import request
 from tests.vocabularies import write
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("installed")]
 
 NUMBER = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
 TOOL = {"type": "function", "function": {"name": "get", "parameters": NUMBER}}
 OPENED = "<|im_assistant|>assistant<|im_middle|>"
 SECTION = "<|tool_calls_section_begin|><|tool_call_begin|>"
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _installed() -> None:
-    plugin.install()
-    os.environ.pop(recording.FOLDER_VARIABLE)
-
-
-@cache
-def tokenizer() -> Any:
-    from transformers import AutoTokenizer
-
-    return AutoTokenizer.from_pretrained(TINY)
-
-
-@pytest.fixture
-def made() -> Any:
-    return manager(tokenizer(), len(tokenizer()))
 
 
 @pytest.fixture
