@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from enforcer.engines import stops as stops_module
 from enforcer.engines.stops import NOTHING, Stops
 from enforcer.vocabulary import Vocabulary
 from tests.walks import examples
@@ -19,6 +21,24 @@ STOPS = st.lists(
     max_size=2,
 )
 TEXTS = st.text("<|a \n", max_size=8)
+SPACES = st.sampled_from(["", " ", "\n", " \n ", "\t"])
+
+
+@st.composite
+def cut_stops(draw: st.DrawFn) -> tuple[list[str], str, list[str]]:
+    """Draw stops, a text in which some may have begun, and tokens that may go on with them."""
+    texts = draw(STOPS)
+
+    def written() -> tuple[str, str]:
+        parts = draw(st.sampled_from(texts)).split("{_}")
+        whole = "".join(part + draw(SPACES) for part in parts[:-1]) + parts[-1]
+        at = draw(st.integers(0, len(whole)))
+        return whole[:at], whole[at:]
+
+    before, missing = written()
+    tokens = [missing, missing + "b", missing + "日", *(written()[1] for _ in range(6))]
+    tokens += draw(st.lists(TEXTS, max_size=6))
+    return texts, draw(TEXTS) + before, list(dict.fromkeys(tokens))
 
 
 def patterns(texts: list[str]) -> list[str]:
@@ -44,12 +64,19 @@ def some_vocabulary(tokens: list[str]) -> Vocabulary:
     return Vocabulary([*base, *more, b"<end>"], {"<end>": 256 + len(more)})
 
 
-@given(texts=STOPS, before=TEXTS, tokens=st.lists(TEXTS, max_size=30, unique=True))
+@pytest.mark.parametrize("many", [1, stops_module._MANY])
+@given(drawn=cut_stops())
 @examples(300)
 def test_what_completes_a_stop_that_has_begun(
-    texts: list[str], before: str, tokens: list[str]
+    many: int, drawn: tuple[list[str], str, list[str]]
 ) -> None:
-    vocabulary = some_vocabulary(tokens)
+    texts, before, tokens = drawn
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(stops_module, "_MANY", many)
+        _completes_as_it_says(texts, before, some_vocabulary(tokens))
+
+
+def _completes_as_it_says(texts: list[str], before: str, vocabulary: Vocabulary) -> None:
     stops = Stops(texts, vocabulary)
     begun = stops.after(NOTHING, before.encode())
     found = stops.completing(begun)
@@ -57,7 +84,7 @@ def test_what_completes_a_stop_that_has_begun(
     wanted = {
         i
         for data, i in zip(every, ids, strict=True)
-        if data.isascii() and completes(texts, before, data.decode())
+        if completes(texts, before, data.decode(errors="replace"))
     }
     assert set(found.ids.tolist()) == wanted
     assert len(found.ids) == len(wanted), "each once"
@@ -69,11 +96,12 @@ def test_what_completes_a_stop_that_has_begun(
         assert begins + vocabulary.token_bytes(rest) == vocabulary.token_bytes(token_id)
 
 
-@given(texts=STOPS, before=TEXTS, parts=st.lists(st.integers(0, 8), max_size=3))
+@given(drawn=cut_stops(), parts=st.lists(st.integers(0, 12), max_size=3))
 @examples(100)
 def test_it_does_not_matter_in_which_pieces_a_text_comes(
-    texts: list[str], before: str, parts: list[int]
+    drawn: tuple[list[str], str, list[str]], parts: list[int]
 ) -> None:
+    texts, before, _ = drawn
     stops = Stops(texts, some_vocabulary([]))
     cuts = sorted({min(each, len(before)) for each in parts})
     begun = NOTHING
