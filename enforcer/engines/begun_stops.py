@@ -21,13 +21,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from enforcer.engines import pairs_follower
 from enforcer.engines.beside import AroundGrammar, BesideEngine
+from enforcer.engines.keeper import PLACES
 from enforcer.engines.mask_rows import clear, has, put
 from enforcer.engines.spellable import NO_STRING, Spellable
 from enforcer.engines.stops import NOTHING, Begun, Stops
 from enforcer.errors import EngineFailure
 from enforcer.layouts import LayoutKind
 from enforcer.layouts.declared import types_of_properties
-from enforcer.schema.finishing.ways import property_values
+from enforcer.schema.finishing.ways import others_of, values_of
 from enforcer.schema.grammar import NEVER
 
 if TYPE_CHECKING:
@@ -44,7 +45,6 @@ if TYPE_CHECKING:
     from enforcer.vocabulary import Vocabulary
 
 _BACK = 8  # ids that are taken back at most; a stop with white space inside may be endless
-_PLACES = 64  # more than drafts take back
 _EACH = 200  # bytes of a property
 
 
@@ -224,8 +224,8 @@ class BegunStopMatcher:
         if place is None:
             raise EngineFailure("a text that was taken cannot be followed")
         self._read.append(_Read(count, place))
-        if len(self._read) > 2 * _PLACES:
-            del self._read[1:-_PLACES]
+        if len(self._read) > 2 * PLACES:
+            del self._read[1:-PLACES]
         return place
 
     def _back(self) -> int:
@@ -258,14 +258,9 @@ def _values(grammar: ArgumentGrammar) -> dict[str | None, set[ValueId]]:
     # Where types are declared, these are read by one of their own, whatever else is said of them.
     names.update(types_of_properties(grammar.schema))
     found: dict[str | None, set[ValueId]] = {
-        name: {x for shape in root.objects for x in property_values(shape, name, parts)}
-        for name in sorted(names)
+        name: set(values_of(root.objects, name, parts)) for name in sorted(names)
     }
-    found[None] = {
-        *(value for shape in root.objects for _, value in shape.classes),
-        *(mark.value for shape in root.objects for mark in shape.marks),
-    }
-    return found
+    return {**found, None: set(others_of(root.objects))}
 
 
 def _needs(spellable: Spellable, name: str | None, ids: Iterable[ValueId]) -> int | None:

@@ -1,6 +1,7 @@
 """What follows a text beside an engine, and says which ids are too much.
 
-Owns: the protocols. Must not know: what is kept, and who asks.
+Owns: the protocols, and how far back a text is remembered. Must not know: what is kept, and who
+asks.
 """
 
 from __future__ import annotations
@@ -10,6 +11,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
+
+
+PLACES = 64  # that are remembered of a text: more than drafts take back
 
 
 class Follower(Protocol):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from array import array
 from typing import TYPE_CHECKING, Any
 
+from enforcer.engines.keeper import PLACES
 from enforcer.errors import EngineFailure
 
 if TYPE_CHECKING:
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
 
     from enforcer.engines import ArgumentMatcher
     from enforcer.engines.keeper import TextKeeper
-
-_PLACES = 64  # more than drafts take back
 
 
 class KeptMatcher:
@@ -50,8 +49,8 @@ class KeptMatcher:
             return False
         self._ids.append(token_id)
         self._places.append(place)
-        if len(self._places) > 2 * _PLACES:
-            del self._places[:_PLACES]
+        if len(self._places) > 2 * PLACES:
+            del self._places[:PLACES]
         return True
 
     def rollback(self, count: int) -> None:

@@ -41,7 +41,7 @@ class Pairs:
         stop: the bytes that end a value; empty if an id does.
         opens: the last byte before a value; empty if an id is.
         typed: whether the type of a value stands before it.
-        escaped: whether keys are escaped as in XML.
+        escape: how keys are written.
         nested: names whose values are JSON if they begin with a bracket, where none does.
         longest: bytes that a declared name may be spelled with.
 
@@ -51,7 +51,7 @@ class Pairs:
     stop: bytes
     opens: bytes
     typed: bool
-    escaped: bool
+    escape: Escape
     nested: frozenset[str]
     longest: int
 
@@ -76,7 +76,7 @@ def written(layout: BoundLayout | None, grammar: ArgumentGrammar) -> list[Any] |
         [_piece(each) for each in layout.pair],
         [_piece(each) for each in layout.close],
         layout.layout.types is Types.WRITTEN,
-        layout.layout.key is Escape.XML,
+        layout.layout.key.value,
         sorted(name for name, each in types.items() if Readable(each).as_json),
         _SPELLED * max((len(name.encode()) for name in names), default=0),
     ]
@@ -84,13 +84,13 @@ def written(layout: BoundLayout | None, grammar: ArgumentGrammar) -> list[Any] |
 
 def read(found: list[Any]) -> Pairs:
     """Read what `written` has given."""
-    pair, close, typed, escaped, nested, longest = found
+    pair, close, typed, escape, nested, longest = found
     pieces = tuple(map(_read_piece, pair))
     return Pairs(
         machine(pieces, tuple(map(_read_piece, close))),
         *borders(pieces),
         typed,
-        escaped,
+        Escape(escape),
         frozenset(nested),
         longest,
     )

@@ -142,8 +142,7 @@ class PairsFollower:
         if place.field == _TYPE:
             place = place._replace(type=text)
         elif place.field == _KEY:
-            unescaped = text.replace("&quot;", '"').replace("&amp;", "&")
-            place = place._replace(key=unescaped if self._pairs.escaped else text)
+            place = place._replace(key=self._pairs.escape.read(text))
         place = place._replace(field=field, held=b"")
         return self._opened(place) if field == VALUE else place
 

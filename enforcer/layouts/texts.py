@@ -178,14 +178,9 @@ def quick(
     return found if trim is Trim.NONE else concat(_LINE, found, _LINE)
 
 
-def one_of(stops: Sequence[str]) -> Regex:
-    """Give the texts that are one of some; in those `{_}` is any white space of ASCII's."""
-    return either(*map(_stop, stops))
-
-
 def holding(stops: Sequence[str]) -> Regex:
-    """Give the texts that hold one of some."""
-    return concat(ANY, one_of(stops), ANY) if stops else NOTHING
+    """Give the texts that hold one of some; in those `{_}` is any white space of ASCII's."""
+    return concat(ANY, either(*map(_stop, stops)), ANY) if stops else NOTHING
 
 
 @lru_cache(maxsize=64)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from enforcer.engines.lengths.string_ids import Counted
-from enforcer.partial import Partial
+from enforcer.partial import Partial, whole
 
 if TYPE_CHECKING:
     from enforcer.engines.lengths.automaton import Automaton
@@ -52,7 +52,7 @@ class RawStringKeeper:
         left, state, partial = place
         at = 0
         while at < len(data):
-            text = "" if partial.pending else _text(data[at:])
+            text = "" if partial.pending else whole(data[at:])
             if text:
                 at += len(text.encode())
             else:
@@ -77,11 +77,3 @@ class RawStringKeeper:
         """Leave out of a mask row the ids for which it is None."""
         counted = Counted(self._automaton, place.state, place.left, place.partial.pending)
         self._ids.forbid(counted, row, lambda data: self.read(place, data) is not None)
-
-
-def _text(data: bytes) -> str:
-    """Give the characters of some bytes, up to one of which there is only a part."""
-    try:
-        return data.decode()
-    except UnicodeDecodeError as error:
-        return data[: error.start].decode()

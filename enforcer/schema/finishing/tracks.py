@@ -29,7 +29,7 @@ from enforcer.schema.finishing.ways import (
     Leads,
     TooManyWays,
     leading,
-    property_values,
+    values_of,
     ways,
 )
 from enforcer.schema.grammar import NEVER, ObjectShape
@@ -168,9 +168,8 @@ def _have_bits(joined: list[ObjectShape], parts: Parts) -> bool:
         return False
     values = {
         (name, value)
-        for shape in joined
         for name in names
-        for value in property_values(shape, name, parts)
+        for value in values_of(joined, name, parts)
         if value != NEVER
     }
     return len(values) <= BITS

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from enforcer.schema.grammar import NEVER
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 
     from enforcer.schema.grammar import ArrayShape, ObjectShape, Value, ValueId
 
@@ -165,16 +165,8 @@ def _way(
     here = Way(ids, values)
     objects, parts = here.objects, here.parts
     names = sorted({name for shape in objects for name, _ in shape.names})
-    others = of(
-        x
-        for shape in objects
-        for x in (*(child for _, child in shape.classes), *(m.value for m in shape.marks))
-    )
-    declared = {
-        name: of(x for shape in objects for x in property_values(shape, name, parts))
-        for name in names
-    }
-    return Way(ids, values, Leads(tuple(at[:-1]), at[-1], declared, others))
+    declared = {name: of(values_of(objects, name, parts)) for name in names}
+    return Way(ids, values, Leads(tuple(at[:-1]), at[-1], declared, of(others_of(objects))))
 
 
 def _elements(shape: ArrayShape, index: int) -> Iterable[ValueId]:
@@ -187,3 +179,15 @@ def property_values(shape: ObjectShape, name: str, parts: Parts) -> Iterable[Val
     """List what the value of a property may be, whole and in parts."""
     whole = shape.child(name)
     return (whole, *parts.get((name, whole), ()))
+
+
+def values_of(objects: Iterable[ObjectShape], name: str, parts: Parts) -> Iterator[ValueId]:
+    """List the same for several objects."""
+    return (value for shape in objects for value in property_values(shape, name, parts))
+
+
+def others_of(objects: Iterable[ObjectShape]) -> Iterator[ValueId]:
+    """List what the values of properties may be that none of several objects declares."""
+    for shape in objects:
+        yield from (value for _, value in shape.classes)
+        yield from (mark.value for mark in shape.marks)

@@ -235,7 +235,7 @@ TEXT = '{"below": [{"tags": ["xy", "x"]}, {}], "tags": ["yx", "y"], "k": ["a", "
 def test_however_far_it_goes_back_it_is_where_a_new_text_would_be(
     monkeypatch: pytest.MonkeyPatch, kept: int
 ) -> None:
-    monkeypatch.setattr("enforcer.engines.kept_texts._PLACES", kept)
+    monkeypatch.setattr("enforcer.engines.kept_texts.PLACES", kept)
     grammar, ids, random = compiled(NESTED), V.encode(TEXT), Random(kept)
     matcher = grammar.matcher()
     rows = np.zeros((2, V.words), np.int32)
