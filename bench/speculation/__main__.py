@@ -34,8 +34,10 @@ def main() -> int:
     parser.add_argument(
         "--only", nargs="*", choices=[way.name for way in others], help="these, and the first"
     )
+    parser.add_argument("--flags", default="", help="more of vLLM's, in one word: --flags='-x -y'")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
+    flags = (*(serving.SHARING if serving.is_here() else ()), *arguments.flags.split())
     reader = enforcer.Enforcer(
         enforcer.Vocabulary.from_transformers(AutoTokenizer.from_pretrained(TINY))
     )
@@ -48,7 +50,7 @@ def main() -> int:
             begun = time.monotonic()
             ways.write_hot(Path(folder) / "hot", TINY)
             with ways.serving(
-                replace(way, flags=serving.SHARING if serving.is_here() else ()),
+                replace(way, flags=flags),
                 Path(folder) / "hot",
                 Path(folder),
                 interpreted=not serving.is_here(),
