@@ -52,13 +52,17 @@ if TYPE_CHECKING:
 _MEMORY = 1 << 30  # bytes beyond what an idle worker has
 _LESS_URGENT = 3  # than the server, on a machine that has too few processors for both
 _PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
+# What a terminal or a service manager sends to all processes of a server: its parent handles them,
+# and has checks to be answered until it has ended.
+_THE_PARENTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def main() -> None:
     """Fork workers until whoever asks has gone."""
     engine_name, parent, dialect, in_time, handle = sys.argv[1:]
     _end_with(int(parent))
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
+    for number in _THE_PARENTS:
+        signal.signal(number, signal.SIG_IGN)
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGPROF})
     orders = socket.socket(fileno=sys.stdin.fileno())

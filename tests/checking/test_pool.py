@@ -376,17 +376,26 @@ class _Killer:
         monkeypatch.setattr(Process, "send", send)
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
-def test_a_check_whose_worker_is_killed_is_done_again(
+def test_a_check_whose_worker_is_killed_is_done_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    replaced: list[int] = []
+    lone = Pool("llguidance", BYTES, workers=2, replaced=replaced.append)
+    killer = _Killer(monkeypatch, 1, signal.SIGKILL)
+    assert lone.check(quick()).error is None
+    assert killer.sent == 2
+    assert replaced == [-signal.SIGKILL]
+    assert not lone._line.jobs
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_what_ends_a_whole_server_is_left_to_the_server(
     number: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     replaced: list[int] = []
     lone = Pool("llguidance", BYTES, workers=2, replaced=replaced.append)
     killer = _Killer(monkeypatch, 1, number)
     assert lone.check(quick()).error is None
-    assert killer.sent == 2
-    assert replaced == [-number]
-    assert not lone._line.jobs
+    assert killer.sent == 1
+    assert not replaced
 
 
 def test_a_slow_check_whose_worker_is_killed_is_done_again_and_refused_for_its_time() -> None:
