@@ -103,7 +103,7 @@ def look_at_prompt(table: Table, spec: Spec, options: Options, prompt_ids: Seque
     followed: list[_Anything] = []
 
     def follow() -> _Anything:
-        followed.append(_Anything(table))
+        followed.append(_Anything())
         return followed[-1]
 
     text_format = None if spec.response_format is None else follow
@@ -123,12 +123,11 @@ class _Followed:
 class _Anything:
     """Text of whatever kind, in the place of one that an engine would follow."""
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self) -> None:
         self.has_begun = False
-        self._text = table.vocabulary.text_row
 
     def fill(self, row: npt.NDArray[np.int32]) -> None:
-        row[:] = self._text
+        """Leave the row: nobody asks for a mask, the ids are in the prompt."""
 
     def accept(self, token_id: int) -> bool:  # noqa: ARG002 - the matcher has seen to controls
         self.has_begun = True

@@ -110,7 +110,7 @@ class Unevaluated:
         """
         part = replace(place, closing=Closing.PART)
         try:
-            cases = self._cases(part, 0, own=True)
+            cases = self._cases(part, 0)
         except TooManyCasesError:
             cases = [(ALWAYS, self._all(part, frozenset()))]
         return self._restricted(beside, cases, NEVER)

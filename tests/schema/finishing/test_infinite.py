@@ -10,6 +10,7 @@ from enforcer.regex import both, inverse, literal, parse
 from enforcer.regex.derivative import derivative
 from enforcer.schema.finishing import infinite
 from enforcer.schema.finishing.infinite import (
+    can_be_explored,
     is_infinite,
     is_vast,
     moves,
@@ -58,6 +59,15 @@ def test_a_language_never_runs_out_if_every_beginning_can_go_round(
     # Without a few texts it does not run out sooner.
     assert stays_infinite(both(language, inverse(literal("abab")))) == never
     assert not stays_infinite(both(language, parse("^.{0,6}$")))
+
+
+@pytest.mark.parametrize(("states", "explored"), [(150, True), (250, False)])
+def test_a_language_of_too_many_states_is_not_explored(states: int, explored: bool) -> None:
+    language = both(parse(f"^a{{{states}}}b*$"), inverse(literal("b")))
+    assert can_be_explored(language) == explored
+    assert is_infinite(language) == explored
+    assert stays_infinite(language) == explored
+    assert can_be_explored(parse(f"^a{{{states}}}b*$"))  # nothing of it has to be found out
 
 
 @pytest.mark.parametrize(
