@@ -13,6 +13,7 @@ from enforcer.numbers.decimals import DIGITS
 from enforcer.numbers.multiples import (
     NotSpellableError,
     are_bearable,
+    behind,
     is_hard,
     multiples,
     without_places,
@@ -112,3 +113,15 @@ def test_a_small_divisor_has_as_many_endings_as_one_of_its_digits(divisor: str) 
     for times in (0, 1, 7, 19, 12345):
         assert fullmatch(language, f"{times * step:f}")
         assert not fullmatch(language, f"{times * step + step / 2:f}")
+
+
+@pytest.mark.parametrize("whole", [1, 9, 14])
+def test_digits_that_keep_a_number_from_an_integer(whole: int) -> None:
+    """Up to the 16th digit in all, not only zeros and not only nines."""
+    seen = 16 - whole - 1  # zeros or nines, of which one more digit makes no integer
+    zeros, nines = "0" * seen, "9" * seen
+    language = behind(whole)
+    for digits in ["1", "5", "80", "81", zeros + "1", zeros + "19", nines + "8", nines + "80"]:
+        assert fullmatch(language, digits), digits
+    for digits in ["0", "00", zeros + "0", zeros + "01", nines + "9", nines + "98"]:
+        assert not fullmatch(language, digits), digits

@@ -158,6 +158,15 @@ def test_every_definition_knows_all_places_that_it_is_used_at() -> None:
     assert provenance.paths[number] == ("$.properties.a", "$.properties.b.items")
 
 
+def test_an_undeclared_name_is_told_by_one_that_is_not_declared() -> None:
+    # The first name of any text would be the empty one.
+    schema = {"properties": {"": {"enum": [1]}}, "additionalProperties": {"enum": [1, 2]}}
+    grammar, provenance = trace_schema(schema, root=Root.OBJECT)
+    (shape,) = grammar.definitions[grammar.root].objects
+    ((_, more),) = shape.classes
+    assert provenance.paths[more] == ("$.additionalProperties",)
+
+
 def test_recursion_comes_to_an_end() -> None:
     node = {"properties": {"next": {"$ref": "#/$defs/node"}, "v": {"type": "integer"}}}
     schema = {"properties": {"head": {"$ref": "#/$defs/node"}}, "$defs": {"node": node}}

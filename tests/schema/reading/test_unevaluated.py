@@ -151,3 +151,27 @@ def test_references_are_followed_as_deep() -> None:
     grammar = compiled({"$ref": "#/$defs/d0", "$defs": chain, "unevaluatedProperties": False})
     assert accepts(grammar, '{"a": 1}')
     assert not accepts(grammar, '{"a": 1, "b": 1}')
+
+
+@pytest.mark.parametrize(
+    ("schema", "valid", "invalid"),
+    [
+        ({"items": [{}]}, [[], ["x"]], [["x", 1], [1, 1]]),
+        (
+            {"items": [{}], "additionalItems": {"type": "integer"}},
+            [["x"], ["x", 1, 2]],
+            [["x", "x"]],
+        ),
+        ({"allOf": [{"items": [{}], "additionalItems": True}]}, [["x", 1, "x"]], []),
+        ({"items": {"type": "integer"}}, [[1, 1]], [["x"]]),
+    ],
+)
+def test_no_element_is_left_over_in_the_draft_that_lists_them_in_items(
+    schema: dict[str, Any], valid: list[list[int | str]], invalid: list[list[int | str]]
+) -> None:
+    draft = {"$schema": "https://json-schema.org/draft/2019-09/schema"}
+    grammar = compiled(draft | {"type": "array", **schema, "unevaluatedItems": False})
+    for value in valid:
+        assert accepts(grammar, json.dumps(value)), value
+    for value in invalid:
+        assert not accepts(grammar, json.dumps(value)), value
