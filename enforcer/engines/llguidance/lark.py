@@ -206,11 +206,21 @@ def to_lark(grammar: ArgumentGrammar, layout: BoundLayout | None = None) -> str:
 
 def has_patterns(grammar: ArgumentGrammar) -> bool:
     """Tell whether strings or names may go on for long, and not with any character."""
+    return any(map(_is_patterned, _languages(grammar)))
+
+
+def has_bounds(grammar: ArgumentGrammar) -> bool:
+    """Tell whether strings or names may hold any character, and have a greatest length."""
+    return any(map(_is_bounded, _languages(grammar)))
+
+
+def _languages(grammar: ArgumentGrammar) -> set[Regex]:
+    """List those of strings and of names that are not declared."""
     values = grammar.definitions.values()
-    languages = {value.strings for value in values if value.strings is not None}
+    found = {value.strings for value in values if value.strings is not None}
     shapes = (shape for value in values for shape in value.objects)
-    languages.update(names for shape in shapes for names, child in shape.classes if child != NEVER)
-    return any(map(_is_patterned, languages))
+    found.update(names for shape in shapes for names, child in shape.classes if child != NEVER)
+    return found
 
 
 def has_divisors(grammar: ArgumentGrammar) -> bool:
@@ -221,4 +231,13 @@ def has_divisors(grammar: ArgumentGrammar) -> bool:
 
 def _is_patterned(language: Regex) -> bool:
     is_long = language.longest is None or language.longest > _LONG
-    return is_long and not (isinstance(language, Repeat) and language.part == Chars(ALL))
+    return is_long and not _holds_any(language)
+
+
+def _is_bounded(language: Regex) -> bool:
+    return language.longest is not None and _holds_any(language)
+
+
+def _holds_any(language: Regex) -> bool:
+    """Tell whether all that is asked of a text is its length."""
+    return isinstance(language, Repeat) and language.part == Chars(ALL)
