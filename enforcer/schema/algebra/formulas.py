@@ -86,9 +86,9 @@ class Formulas:
         return self._nodes[formula]
 
     def _intern(self, node: Node) -> Formula:
-        found = self._ids.get(node)
-        if found is None:
-            found = self._ids[node] = Formula(len(self._nodes))
+        new = Formula(len(self._nodes))
+        found = self._ids.setdefault(node, new)  # to work out a hash takes longer than the rest
+        if found == new:
             self._nodes.append(node)
         return found
 
