@@ -246,9 +246,9 @@ class LLGuidanceEngine(ArgumentEngine):
         self, written: str, limits: llguidance.LLParserLimits, patience: int
     ) -> LLGuidanceGrammar:
         is_quick = written.startswith(_ANY_SPLIT)
-        found: Any = None if is_quick else json.loads(written)
+        found: Any = written if is_quick else json.loads(written)
         if is_quick:
-            lark, tried, table = written, (), self._endless
+            lark, tried, table = written, [], self._endless
         elif isinstance(found, dict):
             table = self._table_of(frozenset(found["ids"]), found["begins"])
             lark, tried = found["lark"], found["tried"]

@@ -75,7 +75,7 @@ class Writer:
         self._sheet = Sheet(PYTHON if kind is LayoutKind.PYTHON else (JSON,), self.layout.avoided)
         self._values: dict[ValueId, str] = {}
         self._parts: dict[Value, ValueId] = {}
-        self._pending: list[ValueId] = []
+        self._pending: list[tuple[ValueId, str | None]] = []  # with what `_scalar` gives
         self._objects = Objects(self._sheet, JsonFraming(self._sheet, self.value))
         self._arrays = Arrays(self._sheet, self.value)
         self._spellable = Spellable(grammar, self.layout) if kind is not LayoutKind.JSON else None
@@ -90,7 +90,7 @@ class Writer:
         """
         start = self._start()
         while self._pending:
-            self._define(self._pending.pop())
+            self._define(*self._pending.pop())
         header = f"WS:{_SPACES[self.layout.layout.white_space]}{_HEADER}"
         if self._arrays.used:
             header += _ARRAY_HEADER
@@ -133,16 +133,13 @@ class Writer:
                 name = scalar
             else:
                 name = f"v{number}"
-                self._pending.append(number)
+                self._pending.append((number, scalar))
             self._values[number] = name
         return name
 
-    def _define(self, number: ValueId) -> None:
+    def _define(self, number: ValueId, scalar: str | None) -> None:
         value = self.definitions[number]
-        options = []
-        scalar = self._scalar(value)
-        if scalar is not None:
-            options.append(scalar)
+        options = [] if scalar is None else [scalar]
         options.extend(self._objects.bodies(value.objects, dict(value.cells)))
         options.extend(self._arrays.body(array) for array in value.arrays)
         self._sheet.line(f"v{number}:{'|'.join(options)}")

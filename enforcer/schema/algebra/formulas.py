@@ -70,6 +70,11 @@ class OneOf:
 Node: TypeAlias = Value | Reference | Unknown | Not | And | Or | OneOf
 
 
+def is_of_objects(node: Node) -> bool:
+    """Tell whether what a formula says is a value, and allows nothing but objects."""
+    return isinstance(node, Value) and bool(node.objects) and node == Value(objects=node.objects)
+
+
 _FIRST: dict[Node, Formula] = {NOTHING_AT_ALL: NEVER, ANYTHING: ALWAYS}
 
 
