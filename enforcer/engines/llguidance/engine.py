@@ -20,7 +20,13 @@ from enforcer.engines import ArgumentEngine
 from enforcer.engines.capacity import ALL_FORMATS, Capacity
 from enforcer.engines.llguidance.grammar import PATIENCE, LLGuidanceGrammar, LLGuidanceMatcher
 from enforcer.engines.llguidance.json_text import may_occur
-from enforcer.engines.llguidance.lark import has_bounds, has_divisors, has_patterns, to_lark
+from enforcer.engines.llguidance.lark import (
+    has_bounds,
+    has_divisors,
+    has_patterns,
+    to_lark,
+    write_usual,
+)
 from enforcer.engines.llguidance.lexer import Table
 from enforcer.engines.llguidance.probes import probes, probes_of_pairs
 from enforcer.engines.llguidance.wandering import dead_end
@@ -175,6 +181,7 @@ class LLGuidanceEngine(ArgumentEngine):
         self._any_text = _table(vocabulary)
         self._of_layouts: dict[tuple[frozenset[int], str], Table] = {}
         self._lock = threading.Lock()
+        write_usual()
 
     def check(self, grammar: ArgumentGrammar, layout: BoundLayout | None = None) -> None:
         """Do what `write` and `read` do, with less for each step: what passes bears more later.
