@@ -136,6 +136,8 @@ def spelled_sets(
             spelled.append(number_texts(each))
         except NotSpellableError:
             hard.append(each)
+    if len(spelled) == 1:
+        return spelled[0], tuple(hard)
     return (either(*spelled) if spelled else None), tuple(hard)
 
 

@@ -7,7 +7,7 @@ number is spelled, schemas, engines.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 from math import ceil, floor, gcd, lcm
@@ -37,6 +37,19 @@ class NumberSet:
     multiple: Fraction | None = None
     not_multiples: frozenset[Fraction] = frozenset()
     plain: bool = False
+    # Asked for all the time; that of a fraction takes a microsecond.
+    _hash: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        key = (
+            *(self.low, self.low_open, self.high, self.high_open),
+            *(self.multiple, self.not_multiples, self.plain),
+        )
+        # A frozen dataclass leaves this as the only way to fill a field.
+        object.__setattr__(self, "_hash", hash(key))
+
+    def __hash__(self) -> int:
+        return self._hash
 
 
 REALS = NumberSet()

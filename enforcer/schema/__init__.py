@@ -20,6 +20,7 @@ from enforcer.errors import (
     UnsatisfiableSchema,
     UnsupportedSchema,
 )
+from enforcer.schema.algebra.formulas import is_of_objects
 from enforcer.schema.algebra.shapes import ANY_OBJECT
 from enforcer.schema.finishing.distinct import Mixed, forgotten, offence, remembered
 from enforcer.schema.finishing.lowering import Lowering
@@ -144,7 +145,7 @@ def _compile(
 
     # Algebra: asked for the normal form of each formula when the next stage comes to it.
     algebra = parser.algebra
-    if root is Root.OBJECT:
+    if root is Root.OBJECT and not is_of_objects(algebra.look(formula)):
         formula = algebra.conj((formula, algebra.value(ANY_OBJECT)))
 
     # Finishing: all values that are reached, each lowered; then without those that never end.

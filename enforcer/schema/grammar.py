@@ -210,6 +210,11 @@ class Value(NamedTuple):  # made, compared and hashed all the time: a tuple does
         for _, parts in self.cells:
             yield from parts
 
+    @property
+    def is_scalar(self) -> bool:
+        """Whether it is no array and no object, and so has no children."""
+        return not (self.arrays or self.objects)
+
     def renamed(self, of: Callable[[ValueId], ValueId]) -> Value:
         """Give the value with other children."""
         if not (self.arrays or self.objects):

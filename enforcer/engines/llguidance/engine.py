@@ -20,7 +20,13 @@ from enforcer.engines import ArgumentEngine
 from enforcer.engines.capacity import ALL_FORMATS, Capacity
 from enforcer.engines.llguidance.grammar import PATIENCE, LLGuidanceGrammar, LLGuidanceMatcher
 from enforcer.engines.llguidance.json_text import may_occur
-from enforcer.engines.llguidance.lark import has_divisors, has_patterns, to_lark
+from enforcer.engines.llguidance.lark import (
+    has_bounds,
+    has_divisors,
+    has_patterns,
+    to_lark,
+    write_usual,
+)
 from enforcer.engines.llguidance.lexer import Table
 from enforcer.engines.llguidance.probes import probes, probes_of_pairs
 from enforcer.engines.llguidance.wandering import dead_end
@@ -87,15 +93,20 @@ _COMPILED = 4 * PATIENCE
 _Text: TypeAlias = "str | list[str | int]"
 
 # Slices of the vocabulary, regular expressions: where all of one is known to be legal, none of its
-# tokens is tried. llguidance's own, and what patterns leave of them: text without the white space
-# of other scripts (`.`), without any white space and what stands in markup and addresses, and
-# letters and digits. With these a first mask of such a string takes 0.2 ms, without 1.6; but any
-# grammar takes a quarter longer to compile, so that they are for those with patterns.
+# tokens is tried. Each makes compiling longer, so a grammar is given no more than its strings need.
+# Any text, for most grammars have no other strings; what a greatest length leaves of it; and what
+# patterns leave: text without the white space of other scripts (`.`), without any white space and
+# what stands in markup and addresses, and letters and digits. With these a first mask of such a
+# string takes 0.2 ms, without 1.6. The characters are those of a string's terminal as it is
+# written, which llguidance thus reads once.
+_ANY = r'[^"\\\x00-\x1F]'
+_ENDLESS = [f"{_ANY}+"]
+_BOUNDED = [f"{_ANY}{{1,10}}", f"{_ANY}{{1,30}}", *_ENDLESS]
 _ODD_SPACES = (
     r"\x{85}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}\x{feff}"
 )
-_SLICES = [
-    *llguidance.LLTokenizer.json_slices(),
+_PATTERNED = [
+    *_BOUNDED,
     rf'[^"\\\x00-\x1F\x7F{_ODD_SPACES}]{{1,30}}',
     rf'[^"\\\x00-\x20\x7F<>/:@{_ODD_SPACES}]{{1,30}}',
     "[A-Za-z0-9]{1,30}",
@@ -162,13 +173,15 @@ class LLGuidanceEngine(ArgumentEngine):
     def __init__(self, vocabulary: Vocabulary) -> None:
         never = [i for i in range(vocabulary.size) if not may_occur(vocabulary.token_bytes(i))]
         self._vocabulary = vocabulary
-        self._json = _table(vocabulary, without=never)
-        self._patterned = _table(vocabulary, without=never, slices=_SLICES)
+        self._endless = _table(vocabulary, without=never, slices=_ENDLESS)
+        self._bounded = _table(vocabulary, without=never, slices=_BOUNDED)
+        self._patterned = _table(vocabulary, without=never, slices=_PATTERNED)
         # For text that need not be JSON. Built now, since a server stands still for the half
         # second that it takes.
         self._any_text = _table(vocabulary)
         self._of_layouts: dict[tuple[frozenset[int], str], Table] = {}
         self._lock = threading.Lock()
+        write_usual()
 
     def check(self, grammar: ArgumentGrammar, layout: BoundLayout | None = None) -> None:
         """Do what `write` and `read` do, with less for each step: what passes bears more later.
@@ -192,7 +205,8 @@ class LLGuidanceEngine(ArgumentEngine):
             grammar: a finished one.
             layout: how the text is laid out; its control ids become part of what is written.
                 None for JSON with the usual white space.
-            quick: without the texts; of JSON that is Lark's notation and nothing around it.
+            quick: without the texts; of JSON whose strings may have any length, that is Lark's
+                notation and nothing around it.
 
         Raises:
             UnsupportedSchema: what llguidance cannot express, or the layout cannot write.
@@ -212,7 +226,7 @@ class LLGuidanceEngine(ArgumentEngine):
             text = _ANY_SPLIT + to_lark(grammar, layout)
             if layout is None or layout.layout.kind is LayoutKind.JSON:
                 if quick:
-                    return text
+                    return json.dumps([text, False]) if has_bounds(grammar) else text
                 is_patterned = has_patterns(grammar)
                 is_plain = not is_patterned and not has_divisors(grammar) and len(text) <= _PLAIN
                 is_tried = thorough or not is_plain
@@ -239,13 +253,15 @@ class LLGuidanceEngine(ArgumentEngine):
         self, written: str, limits: llguidance.LLParserLimits, patience: int
     ) -> LLGuidanceGrammar:
         is_quick = written.startswith(_ANY_SPLIT)
-        found: Any = [written, False] if is_quick else json.loads(written)
-        if isinstance(found, dict):
+        found: Any = written if is_quick else json.loads(written)
+        if is_quick:
+            lark, tried, table = written, [], self._endless
+        elif isinstance(found, dict):
             table = self._table_of(frozenset(found["ids"]), found["begins"])
             lark, tried = found["lark"], found["tried"]
         else:
             lark, is_patterned, *tried = found
-            table = self._patterned if is_patterned else self._json
+            table = self._patterned if is_patterned else self._bounded
         path = "$"
         try:
             compiled = _compiled(lark, table, limits)
@@ -287,7 +303,7 @@ class LLGuidanceEngine(ArgumentEngine):
         """
         known = self._ids(before)
         ids = known + self._ids(text)
-        row = np.empty_like(self._json.row)
+        row = np.empty_like(self._bounded.row)
         for at in range(matcher.begin_again(ids, patience), len(ids)):
             if at >= len(known):
                 matcher.fill(row)

@@ -21,6 +21,8 @@ from enforcer.engines.spellable import Spellable
 from enforcer.layouts import BoundLayout, Layout, LayoutKind, WhiteSpace
 from enforcer.numbers.division import divided
 from enforcer.numbers.languages import spelled_sets
+from enforcer.numbers.sets import INTEGERS, REALS
+from enforcer.regex import ANY
 from enforcer.regex.charset import ALL
 from enforcer.regex.syntax import Chars, Repeat
 from enforcer.schema.grammar import NEVER, fresh
@@ -75,7 +77,7 @@ class Writer:
         self._sheet = Sheet(PYTHON if kind is LayoutKind.PYTHON else (JSON,), self.layout.avoided)
         self._values: dict[ValueId, str] = {}
         self._parts: dict[Value, ValueId] = {}
-        self._pending: list[ValueId] = []
+        self._pending: list[tuple[ValueId, str | None]] = []  # with what `_scalar` gives
         self._objects = Objects(self._sheet, JsonFraming(self._sheet, self.value))
         self._arrays = Arrays(self._sheet, self.value)
         self._spellable = Spellable(grammar, self.layout) if kind is not LayoutKind.JSON else None
@@ -90,7 +92,7 @@ class Writer:
         """
         start = self._start()
         while self._pending:
-            self._define(self._pending.pop())
+            self._define(*self._pending.pop())
         header = f"WS:{_SPACES[self.layout.layout.white_space]}{_HEADER}"
         if self._arrays.used:
             header += _ARRAY_HEADER
@@ -133,16 +135,13 @@ class Writer:
                 name = scalar
             else:
                 name = f"v{number}"
-                self._pending.append(number)
+                self._pending.append((number, scalar))
             self._values[number] = name
         return name
 
-    def _define(self, number: ValueId) -> None:
+    def _define(self, number: ValueId, scalar: str | None) -> None:
         value = self.definitions[number]
-        options = []
-        scalar = self._scalar(value)
-        if scalar is not None:
-            options.append(scalar)
+        options = [] if scalar is None else [scalar]
         options.extend(self._objects.bodies(value.objects, dict(value.cells)))
         options.extend(self._arrays.body(array) for array in value.arrays)
         self._sheet.line(f"v{number}:{'|'.join(options)}")
@@ -204,13 +203,33 @@ def to_lark(grammar: ArgumentGrammar, layout: BoundLayout | None = None) -> str:
     return Writer(grammar, layout).text()
 
 
+def write_usual() -> None:
+    """Write what most grammars have: some 9 ms, once, for which the first call need not wait."""
+    sheet = Sheet()
+    sheet.strings(ANY, ("a",))
+    for each in (INTEGERS, REALS):
+        texts, _ = spelled_sets((each,))
+        if texts is not None:
+            sheet.text(texts)
+
+
 def has_patterns(grammar: ArgumentGrammar) -> bool:
     """Tell whether strings or names may go on for long, and not with any character."""
+    return any(map(_is_patterned, _languages(grammar)))
+
+
+def has_bounds(grammar: ArgumentGrammar) -> bool:
+    """Tell whether strings or names may hold any character, and have a greatest length."""
+    return any(map(_is_bounded, _languages(grammar)))
+
+
+def _languages(grammar: ArgumentGrammar) -> set[Regex]:
+    """List those of strings and of names that are not declared."""
     values = grammar.definitions.values()
-    languages = {value.strings for value in values if value.strings is not None}
+    found = {value.strings for value in values if value.strings is not None}
     shapes = (shape for value in values for shape in value.objects)
-    languages.update(names for shape in shapes for names, child in shape.classes if child != NEVER)
-    return any(map(_is_patterned, languages))
+    found.update(names for shape in shapes for names, child in shape.classes if child != NEVER)
+    return found
 
 
 def has_divisors(grammar: ArgumentGrammar) -> bool:
@@ -221,4 +240,13 @@ def has_divisors(grammar: ArgumentGrammar) -> bool:
 
 def _is_patterned(language: Regex) -> bool:
     is_long = language.longest is None or language.longest > _LONG
-    return is_long and not (isinstance(language, Repeat) and language.part == Chars(ALL))
+    return is_long and not _holds_any(language)
+
+
+def _is_bounded(language: Regex) -> bool:
+    return language.longest is not None and _holds_any(language)
+
+
+def _holds_any(language: Regex) -> bool:
+    """Tell whether all that is asked of a text is its length."""
+    return isinstance(language, Repeat) and language.part == Chars(ALL)

@@ -90,8 +90,10 @@ class Objects:
         if must > BITS:
             refuse_width(shape)
         bits = {name: bit for bit, name in enumerate(tracked[:BITS])}
-        untracked = [each for each in shape.names if each[1] != NEVER and each[0] not in bits]
-        loose = self._alike(untracked)
+        loose: list[str] = []
+        if len(tracked) > BITS:
+            untracked = [x for x in shape.names if x[1] != NEVER and x[0] not in bits]
+            loose = self._alike(untracked)
         loose += [f"{symbol} {value}" for symbol, value in self._undeclared_of(shape)]
         if not bits:
             return self._plain(loose, at_least_one=False)

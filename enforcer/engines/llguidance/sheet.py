@@ -37,6 +37,7 @@ class Sheet:
         self._spellings = strings
         self._avoided = avoided
         self._holding = holding(avoided)
+        self._only = strings[0] if len(strings) == 1 and not avoided else None
         self._terminals: dict[str, str] = {}
         self._rules: dict[str, str] = {}
         self._named: set[str] = set()
@@ -91,10 +92,13 @@ class Sheet:
         It is made of theirs, which properties have anyway: to read a name takes the engine far
         longer than to look one up.
         """
-        found = [self._name(each) for each in names]
-        return found[0] if len(found) == 1 else self.terminal("|".join(found))
+        if len(names) == 1:
+            return self._name(names[0])
+        return self.terminal("|".join([self._name(each) for each in names]))
 
     def _name(self, name: str) -> str:
+        if self._only is not None:
+            return self.terminal(_written_name(name, self._only))
         if len(self._spellings) > 1 or any(each in name for each in self._avoided):
             return self.string(literal(name))
         return self.terminal(_written_name(name, *self._spellings))

@@ -70,6 +70,11 @@ class OneOf:
 Node: TypeAlias = Value | Reference | Unknown | Not | And | Or | OneOf
 
 
+def is_of_objects(node: Node) -> bool:
+    """Tell whether what a formula says is a value, and allows nothing but objects."""
+    return isinstance(node, Value) and bool(node.objects) and node == Value(objects=node.objects)
+
+
 _FIRST: dict[Node, Formula] = {NOTHING_AT_ALL: NEVER, ANYTHING: ALWAYS}
 
 
@@ -86,9 +91,9 @@ class Formulas:
         return self._nodes[formula]
 
     def _intern(self, node: Node) -> Formula:
-        found = self._ids.get(node)
-        if found is None:
-            found = self._ids[node] = Formula(len(self._nodes))
+        new = Formula(len(self._nodes))
+        found = self._ids.setdefault(node, new)  # to work out a hash takes longer than the rest
+        if found == new:
             self._nodes.append(node)
         return found
 

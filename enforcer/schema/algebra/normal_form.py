@@ -20,7 +20,14 @@ from enforcer.schema.algebra.formulas import And, Formulas, Not, OneOf, Or, Refe
 from enforcer.schema.algebra.languages import Languages
 from enforcer.schema.algebra.objects import ObjectSets
 from enforcer.schema.algebra.rivals import Rivals
-from enforcer.schema.algebra.shapes import ALWAYS, ANYTHING, NEVER, NOTHING_AT_ALL, Value
+from enforcer.schema.algebra.shapes import (
+    ALWAYS,
+    ANY_OBJECT,
+    ANYTHING,
+    NEVER,
+    NOTHING_AT_ALL,
+    Value,
+)
 from enforcer.schema.algebra.three_valued import ThreeValued
 from enforcer.schema.limits import named
 
@@ -287,6 +294,8 @@ class Algebra(Formulas, Languages):
     def _meet_arrays(
         self, a: tuple[ArrayShape, ...], b: tuple[ArrayShape, ...]
     ) -> tuple[ArrayShape, ...]:
+        if not (a and b):
+            return ()
         self.spend(len(a) * len(b))
         met = (self.arrays.meet(x, y) for x, y in product(a, b))
         return self._few(self.arrays.without_covered([x for x in met if x is not None]))
@@ -295,6 +304,8 @@ class Algebra(Formulas, Languages):
         self, a: tuple[ObjectShape, ...], b: tuple[ObjectShape, ...]
     ) -> tuple[ObjectShape, ...]:
         self.spend(len(a) * len(b))
+        if not a or b == ANY_OBJECT.objects:
+            return a  # as it is for the root of most schemas, which has to be an object
         met = (self.objects.meet(x, y) for x, y in product(a, b))
         return self._few(self.objects.without_covered([x for x in met if x is not None]))
 

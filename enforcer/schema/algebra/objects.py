@@ -79,8 +79,22 @@ class ObjectSets:
             raise SchemaLimit.of("$", "patternProperties", reason)
         return tuple((names, value) for value, names in merged.items())
 
+    def _is_tidy(self, shape: ObjectShape) -> bool:
+        """Tell by a look that `tidy` would change nothing, as of nearly all that is written."""
+        if shape.some or shape.witnesses or shape.minimum or shape.maximum is not None:
+            return False
+        left = len(shape.required)
+        for name, value in shape.names if left else ():
+            if name in shape.required:
+                if self._children.is_empty(value):
+                    return False
+                left -= 1
+        return not left
+
     def tidy(self, shape: ObjectShape) -> ObjectShape | None:
         """Declare the required names and drop the shape if a property cannot exist."""
+        if self._is_tidy(shape):
+            return shape
         names = dict(shape.names)
         required = set(shape.required)
         some = set(shape.some)

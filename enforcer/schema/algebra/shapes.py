@@ -173,15 +173,16 @@ class Value(NamedTuple):  # made, compared and hashed all the time: a tuple does
 
 
 NOTHING_AT_ALL = Value()
+OPEN_OBJECT = ObjectShape()  # any object
 ANYTHING = Value(
     null=True,
     booleans=frozenset({False, True}),
     numbers=(REALS,),
     strings=ANY,
     arrays=(ArrayShape(),),
-    objects=(ObjectShape(),),
+    objects=(OPEN_OBJECT,),
 )
-ANY_OBJECT = Value(objects=(ObjectShape(),))
+ANY_OBJECT = Value(objects=(OPEN_OBJECT,))
 
 
 def least(a: int | None, b: int | None) -> int | None:

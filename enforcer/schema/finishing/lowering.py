@@ -83,9 +83,12 @@ class Lowering:
         numbers, strings = value.numbers, value.strings
         if self._divisors and numbers:
             numbers = tuple(dict.fromkeys(map(self._divisible, numbers)))
-        numbers = self._with_texts(numbers)
+        if numbers:
+            numbers = self._with_texts(numbers)
         if strings is not None and strings.boolean:
             strings = self._followed(strings)
+        if not (value.arrays or value.objects):
+            return Value(value.null, value.booleans, numbers, strings)
         arrays = [found for shape in value.arrays for found in self._arrays.lower(shape)]
         objects = [found for shape in value.objects for found in self._objects.lower(shape)]
         objects = [self._with_names_followed(shape) for shape in objects]
@@ -138,7 +141,7 @@ class Lowering:
     def _with_texts(self, sets: tuple[NumberSet, ...]) -> tuple[NumberSet, ...]:
         """Leave out sets beyond all numbers that are written; refuse where none is left."""
         written = tuple(each for each in sets if has_text(each))
-        if written or not sets:
+        if written:
             return written
         self._refuse("$", _bound(sets[0]), _UNWRITTEN)
         return tuple(dict.fromkeys(map(_without_bounds, sets)))

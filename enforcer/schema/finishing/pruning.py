@@ -143,12 +143,15 @@ def _is_whole(array: ArrayShape, productive: set[ValueId]) -> bool:
 
 def _is_complete(shape: ObjectShape, productive: set[ValueId]) -> bool:
     """Tell whether nothing of an object shape has to be dropped."""
-    return (
-        not shape.marks
-        and all(child == NEVER or child in productive for _, child in shape.names)
-        and all(child == NEVER or child in productive for _, child in shape.classes)
-        and _object_has_member(shape, productive)
-    )
+    if shape.marks:
+        return False
+    for _, child in shape.names:
+        if child not in productive and child != NEVER:
+            return False
+    for _, child in shape.classes:
+        if child not in productive and child != NEVER:
+            return False
+    return _object_has_member(shape, productive)
 
 
 def _trimmed(array: ArrayShape, productive: set[ValueId]) -> ArrayShape:

@@ -64,7 +64,8 @@ def unfold(root: Formula, limits: Limits, lower: Callable[[Formula], Value]) -> 
         found = alias[formula] = canonical.setdefault(value, ValueId(formula))
         if found == formula:
             definitions[found] = value
-            queue.extend(value.children())
+            if not value.is_scalar:
+                queue.extend(value.children())
         if len(definitions) > limits.definitions:
             raise SchemaLimit.of(
                 "$",

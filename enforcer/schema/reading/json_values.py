@@ -45,10 +45,13 @@ def _looked_through(document: object, limits: Limits) -> bool | None:
                     return None
                 size += len(value)
             elif kind is dict:
-                for key in value:
-                    if type(key) is not str or not key.isascii():
-                        return None
-                    size += len(key)
+                try:
+                    keys = "".join(value)
+                except TypeError:  # one of them is no string
+                    return None
+                if not keys.isascii():
+                    return None
+                size += len(keys)
                 scoped = scoped or not _SCOPED.isdisjoint(value)
                 below.extend(value.values())
             elif kind is list:

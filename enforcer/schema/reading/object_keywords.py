@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 # What objects surely fit, and what they may fit; the same but where patterns have two readings.
 _Readings = tuple[list[ObjectShape], list[ObjectShape]]
+_ABOUT_NAMES = frozenset({"patternProperties", "propertyNames"})
 _MOST_PATTERNS = 40  # compared pairwise to see whether they overlap
 
 
@@ -87,6 +88,8 @@ class ObjectKeywords:
             path=place.path,
         )
         shape: ObjectShape | None = own
+        if _ABOUT_NAMES.isdisjoint(schema):
+            return self._tidied(own)
         for surely, perhaps in (self._additional(declared), self._property_names()):
             if surely == perhaps:
                 shape = self._joined((shape, *surely))

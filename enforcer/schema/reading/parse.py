@@ -31,9 +31,11 @@ if TYPE_CHECKING:
     from enforcer.schema.algebra.shapes import Formula
     from enforcer.schema.limits import Conventions, Limits, OnUnsupported
 
+_REFERRING = frozenset(REFERENCES)
 _LISTED = frozenset({"enum", "const"})
 _COMBINED = frozenset({"allOf", "anyOf", "oneOf", "not", "if"})
 _DEPENDENT = frozenset({"dependentRequired", "dependentSchemas", "dependencies"})
+_BESIDE_TYPES = _LISTED | _COMBINED | _DEPENDENT
 # What a subschema of one type may hold that says nothing more about its values.
 _NOTES = frozenset(
     {
@@ -127,11 +129,9 @@ class SchemaParser(SchemaReader):
         draft = place.draft
         if is_hidden(schema, draft):
             return self.reference(place, "$ref")
-        parts = [
-            self.reference(place, keyword)
-            for keyword in REFERENCES
-            if self.has(schema, keyword, draft)
-        ]
+        parts: list[Formula] = []
+        if not _REFERRING.isdisjoint(schema):
+            parts += [self.reference(place, x) for x in REFERENCES if self.has(schema, x, draft)]
         for read in (
             TypeKeywords(Keywords(self, place, schema)).value,
             *self._readers(place, schema),
@@ -140,7 +140,7 @@ class SchemaParser(SchemaReader):
                 parts.extend(read())
             except Malformed as error:
                 parts.append(self.malformed(place, error.keyword, error.reason))
-        formula = self.algebra.conj(parts)
+        formula = parts[0] if len(parts) == 1 else self.algebra.conj(parts)
         for keyword in ("unevaluatedProperties", "unevaluatedItems"):
             if self.has(schema, keyword, draft):
                 formula = Unevaluated(self, keyword).apply(place, formula)
@@ -149,6 +149,8 @@ class SchemaParser(SchemaReader):
     def _readers(
         self, place: Place, schema: dict[str, Any]
     ) -> tuple[Callable[[], list[Formula]], ...]:
+        if _BESIDE_TYPES.isdisjoint(schema):
+            return ()
         readers = (
             (_LISTED, self._enum),
             (_COMBINED, self._combinators),

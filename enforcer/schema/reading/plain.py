@@ -96,14 +96,16 @@ class _Look:
             return 1
         if not isinstance(schema, dict) or depth == 0:
             return _TOO_MANY
-        keys = schema.keys() - _ANNOTATIONS
-        if len(keys) < len(schema) and not all(
-            _is_flat(schema[key]) for key in schema.keys() & _ANNOTATIONS
-        ):
-            return _TOO_MANY
+        keys = {key for key in schema if key not in _ANNOTATIONS}
+        if len(keys) < len(schema):
+            for key, value in schema.items():
+                if key not in keys and not _is_flat(value):
+                    return _TOO_MANY
         if not keys:
             return 1
         kind = schema.get("type")
+        if len(keys) == 1 and isinstance(kind, str) and kind in _KINDS:
+            return 1  # most of them
         if kind is None:
             return self._untyped(schema, keys, depth)
         if isinstance(kind, list):
@@ -262,6 +264,8 @@ def _are_texts(value: Any, *, least: int) -> bool:
 
 def _is_flat(value: Any) -> bool:
     """Tell whether an annotation's value has no depth that a limit could be about."""
+    if isinstance(value, str):
+        return True
     if isinstance(value, list):
         return all(item is None or isinstance(item, str | int | float) for item in value)
-    return value is None or value == {} or isinstance(value, str | int | float)
+    return value is None or value == {} or isinstance(value, int | float)

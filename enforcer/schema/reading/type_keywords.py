@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 _TYPES = ("null", "boolean", "integer", "number", "string", "array", "object")
+_ONE_TYPE = {each: frozenset({each}) for each in _TYPES}
 
 
 def constant(algebra: Algebra, values: list[Any]) -> Formula:
@@ -88,13 +89,15 @@ class TypeKeywords:
         """Return the formulas of all these keywords; raises `Malformed` for `type` alone."""
         types = self._types()
         null, booleans = "null" in types, frozenset[bool]()
+        numbers: tuple[NumberSet, ...] = ()
         strings: Regex | None = None
         arrays: tuple[ArrayShape, ...] = ()
         objects: tuple[ObjectShape, ...] = ()
         if "boolean" in types:
             booleans = ANYTHING.booleans
         # What is wrong about one type must not hide what is wrong about the next.
-        numbers = self._noted(lambda: self._numbers(types)) or ()
+        if "number" in types or "integer" in types:
+            numbers = self._noted(lambda: self._numbers(types)) or ()
         if "string" in types:
             strings = self._noted(self._strings)
         if "array" in types:
@@ -120,6 +123,8 @@ class TypeKeywords:
 
     def _types(self) -> frozenset[str]:
         named = self._schema.get("type", list(_TYPES))
+        if isinstance(named, str) and named in _ONE_TYPE:
+            return _ONE_TYPE[named]
         listed = named if isinstance(named, list) else [named]
         if not listed:
             raise Malformed("type", f"must name a type; use {', '.join(_TYPES)}")
@@ -131,8 +136,6 @@ class TypeKeywords:
     # Numbers.
 
     def _numbers(self, types: frozenset[str]) -> tuple[NumberSet, ...]:
-        if "number" not in types and "integer" not in types:
-            return ()
         found = REALS
         if "number" not in types:
             found = INTEGERS

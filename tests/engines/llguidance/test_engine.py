@@ -387,3 +387,23 @@ def test_what_is_plain_and_small_is_compiled_without_trying_texts(
 ) -> None:
     written = LLGuidanceEngine(vocabulary).write(compile_schema({"type": "object", **schema}))
     assert bool(json.loads(written)[2:]) == is_tried
+
+
+@pytest.mark.parametrize("bounds", [{}, {"minLength": 1}, {"maxLength": 30}, {"maxLength": 300}])
+def test_masks_are_the_same_whichever_slices_a_grammar_is_given(
+    bounds: dict[str, int],
+    engines: list[tuple[ArgumentEngine, Vocabulary]],
+    vocabulary: Vocabulary,
+) -> None:
+    schema = {"type": "object", "properties": {"a": {"type": "string", **bounds}}}
+    grammar = compile_schema(schema)
+    bare = LLGuidanceEngine(vocabulary)
+    quick, tried = (bare.read(bare.write(grammar, quick=x)) for x in (True, False))
+    # Where strings end somewhere, those for strings of any length would leave all to be tried.
+    assert (quick.table is tried.table) == ("maxLength" in bounds)
+    for engine, known in engines:
+        ways = [engine.read(engine.write(grammar, quick=x)).matcher() for x in (True, False)]
+        for token_id in known.encode('{"a": "some text, \\u00e9 "}'):
+            first, second = (mask(matcher, known) for matcher in ways)
+            assert (first == second).all()
+            assert all(matcher.accept(token_id) for matcher in ways)

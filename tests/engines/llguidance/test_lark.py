@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from enforcer.engines.llguidance.lark import has_divisors, has_patterns
+from enforcer.engines.llguidance.lark import has_bounds, has_divisors, has_patterns
 from enforcer.schema import compile_schema
 
 
@@ -20,6 +20,20 @@ from enforcer.schema import compile_schema
 )
 def test_a_pattern_is_what_goes_on_for_long_with_some_characters(schema: Any, found: bool) -> None:
     assert has_patterns(compile_schema(schema)) == found
+
+
+@pytest.mark.parametrize(
+    ("schema", "found"),
+    [
+        ({"properties": {"a": {"type": "string"}, "b": {"enum": ["x", "y"]}}}, False),
+        ({"properties": {"a": {"minLength": 2}}}, False),
+        ({"properties": {"a": {"items": {"maxLength": 100}}}}, True),
+        ({"type": "object", "propertyNames": {"maxLength": 20}}, True),
+        ({"properties": {"a": {"type": "string", "format": "date"}}}, False),
+    ],
+)
+def test_a_bound_is_a_greatest_length_of_any_characters(schema: Any, found: bool) -> None:
+    assert has_bounds(compile_schema(schema)) == found
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from enforcer.schema.algebra.formulas import And, Formulas, Not, OneOf, Or, Reference, Unknown
-from enforcer.schema.algebra.shapes import ALWAYS, NEVER, Value
+from enforcer.schema.algebra.formulas import (
+    And,
+    Formulas,
+    Not,
+    OneOf,
+    Or,
+    Reference,
+    Unknown,
+    is_of_objects,
+)
+from enforcer.schema.algebra.shapes import (
+    ALWAYS,
+    ANY_OBJECT,
+    ANYTHING,
+    NEVER,
+    NOTHING_AT_ALL,
+    Value,
+)
 from tests.formula_cases import ATOMS, WORLDS, build, expressions, fits, holds
 
 if TYPE_CHECKING:
@@ -99,3 +115,12 @@ def test_an_opposite_is_declared_for_both() -> None:
     arena.oppose(one, other)
     assert arena.neg(one) == other
     assert arena.neg(other) == one
+
+
+def test_what_allows_objects_alone_is_told_by_a_look() -> None:
+    assert is_of_objects(ANY_OBJECT)
+    assert not is_of_objects(ANYTHING)
+    assert not is_of_objects(NOTHING_AT_ALL)
+    assert not is_of_objects(Value(null=True))
+    assert not is_of_objects(ANY_OBJECT._replace(null=True))
+    assert not is_of_objects(Or((NEVER, ALWAYS)))
