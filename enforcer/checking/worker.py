@@ -61,8 +61,8 @@ def main() -> None:
     """Fork workers until whoever asks has gone."""
     engine_name, parent, dialect, in_time, handle = sys.argv[1:]
     _end_with(int(parent))
-    for number in _THE_PARENTS:
-        signal.signal(number, signal.SIG_IGN)
+    for each in _THE_PARENTS:
+        signal.signal(each, signal.SIG_IGN)
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGPROF})
     orders = socket.socket(fileno=sys.stdin.fileno())
