@@ -48,8 +48,8 @@ class _Known:
 
 _building = threading.Lock()
 _known: dict[int, _Known] = {}
-# With `--enable-prompt-embeds` vLLM adds this to its front end's tokenizer, which is the engine's too
-# where they are one process, for where embeddings stand in a prompt. No model has an id for it.
+# Where embeddings stand in a prompt: with `--enable-prompt-embeds` vLLM adds it to its front end's
+# tokenizer, which is the engine's too where they are one process. No model has an id for it.
 _EMBEDS = "<prompt_embeds>"
 _KEPT = 5_000_000  # characters of a spec that is kept once it is read: `Limits.request`, and names
 

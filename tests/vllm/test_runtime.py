@@ -85,7 +85,7 @@ def test_an_id_that_vllm_adds_for_embeddings_is_none_of_the_models(
     known = vocabularies.small()
     tokens = [known.token_bytes(at) for at in range(known.size)]
     name = chat_utils.PROMPT_EMBEDS_PLACEHOLDER_TOKEN
-    added = Vocabulary([*tokens, name.encode()], known.controls | {name: known.size})
+    added = Vocabulary([*tokens, name.encode()], {**known.controls, name: known.size})
     enforcer = runtime.enforcer_for(["one"])
     monkeypatch.setattr(Vocabulary, "from_transformers", lambda _: added)
     assert runtime.enforcer_for(["with embeddings"]) is enforcer
