@@ -65,6 +65,15 @@ def test_sorted_text_is_sorted_and_whole() -> None:
     assert [vocabulary.token_bytes(i) for i in ids] == list(keys)
 
 
+def test_a_control_token_that_was_added_is_taken_away() -> None:
+    known = vocabularies.small()
+    tokens = [known.token_bytes(i) for i in range(known.size)]
+    added = Vocabulary([*tokens, b"<new>"], {**known.controls, "<new>": known.size})
+    assert added.without_last("<new>").is_same(known)
+    assert added.without_last("[BOS]") is added  # others stand behind it
+    assert known.without_last("<new>") is known
+
+
 def test_an_absent_control_token_is_named() -> None:
     with pytest.raises(InvalidVocabulary, match="<\\|nothing\\|>"):
         vocabularies.small().control("<|nothing|>")

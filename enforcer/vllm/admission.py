@@ -19,7 +19,16 @@ from enforcer.request import carrier, spec_text
 from enforcer.request import spec as specs
 from enforcer.turn import dialects
 from enforcer.turn.request_envelope import look_at_prompt, refuse_names
-from enforcer.vllm import families, metrics, request_context, runtime, served_model, settings, stock
+from enforcer.vllm import (
+    families,
+    metrics,
+    prefills,
+    request_context,
+    runtime,
+    served_model,
+    settings,
+    stock,
+)
 from enforcer.vllm.families import Relaxed
 from enforcer.vllm.names import reads_extra
 from enforcer.vllm.requests import not_allowed, option_refusal, placed, refusal
@@ -271,8 +280,13 @@ def refuse_beam_search() -> NoReturn:
     )
 
 
-def refuse_sampling(params: Any, spec: Spec) -> None:
+def refuse_sampling(params: Any, spec: Spec, request: Any = None) -> None:
     """Refuse options that take ids away after our mask: none might be left.
+
+    Args:
+        params: what has the options.
+        spec: what the request allows.
+        request: as its route takes it, where that says more of it.
 
     Raises:
         VLLMValidationError: the request has such an option.
@@ -310,7 +324,8 @@ def refuse_sampling(params: Any, spec: Spec) -> None:
             "a `repetition_penalty` that is nearly zero or very large makes logits infinite or no "
             f"number after our mask: use one from {1 / _MOST_PENALTY:g} to {_MOST_PENALTY:g}",
         )
-    if getattr(params, "min_tokens", 0) and not calls_nothing:
+    least = getattr(params, "min_tokens", 0)
+    if least and not calls_nothing and not prefills.is_prefill(params, request):
         raise option_refusal(
             "min_tokens",
             "`min_tokens` forbids the end of the turn, which is all that may follow calls or a "

@@ -22,8 +22,8 @@ from enforcer.vllm import (
     fill_threads,
     metrics,
     model_format,
+    prefills,
     recording,
-    reply_lengths,
     request_context,
     runtime,
     scores,
@@ -227,10 +227,10 @@ class _Host:
         readable = matcher if reader is None else ReadableMatcher(matcher, reader)
         return EnforcedGrammar(readable, request.request_id)
 
-    def _most(self, request: Any) -> int:
-        """Say how many ids a request may have generated at most."""
+    def _most(self, request: Any) -> int | None:
+        """Say how many ids a request may have generated at most, where that matters."""
         config = self._manager.vllm_config.model_config
-        return reply_lengths.left(config, request.num_prompt_tokens, request.max_tokens)
+        return prefills.budget(config, request.num_prompt_tokens, request.sampling_params)
 
     def enforcer(self, spec: Spec | None = None) -> Enforcer:
         """Give the engine's enforcer, for what a spec was settled for.

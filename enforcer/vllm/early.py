@@ -107,7 +107,10 @@ async def _refused(raw: bytes, path: str) -> Exception | None:
 def _sampling(body: dict[str, Any]) -> dict[str, Any]:
     """Give the sampling parameters of a body of token ids, named as other bodies have them."""
     own = body.get("sampling_params")
-    return {**own, "vllm_xargs": own.get("extra_args")} if isinstance(own, dict) else {}
+    if not isinstance(own, dict):
+        return {}
+    named = {"vllm_xargs": own.get("extra_args")}
+    return {**own, **named, "kv_transfer_params": body.get("kv_transfer_params")}
 
 
 def _refuse_dropped(tag: object, extra: object) -> None:

@@ -166,12 +166,13 @@ _REQUEST = (
         "extract_structured_outputs",
         "max_tokens",
         "max_completion_tokens",
+        "kv_transfer_params",
     ),
 )
 _RESPONSES = (
     *("tools", "tool_choice", "parallel_tool_calls", "text", "structured_outputs"),
     *("skip_special_tokens", "vllm_xargs", "stop", "stop_token_ids", "include_reasoning"),
-    *("extract_structured_outputs", "max_output_tokens", "input"),
+    *("extract_structured_outputs", "max_output_tokens", "input", "kv_transfer_params"),
 )
 ATTRIBUTES: dict[str, tuple[str, ...]] = {
     "vllm.v1.structured_output.StructuredOutputManager": (

@@ -21,6 +21,7 @@ from enforcer.vllm import (
     checks,
     metrics,
     pacing,
+    prefills,
     reply_lengths,
     request_context,
     required,
@@ -114,7 +115,7 @@ async def _check_rendered(
     tokenizer = renderer.renderer.tokenizer
     admission.refuse_without_tokenizer(renderer.model_config)
     settled, spec = admission.admit(text, tokenizer)
-    admission.refuse_sampling(params, spec)
+    admission.refuse_sampling(params, spec, request)
     stops.refuse_ids_beside(params, spec, tokenizer)
     await pacing.turn(len(text))
     with admission.answered():
@@ -125,13 +126,14 @@ async def _check_rendered(
         if prompt_ids is not None:
             most = reply_lengths.allowed(request, renderer.model_config, len(prompt_ids))
             reply_lengths.remember(request, most)
-            await _refuse_beginning(tokenizer, spec, settled, prompt_ids, most)
+            budget = None if prefills.is_prefill(request, params) else most
+            await _refuse_beginning(tokenizer, spec, settled, prompt_ids, budget)
     if is_first:
         admission.count_inexact(inexact)
 
 
 async def _refuse_beginning(
-    tokenizer: Any, spec: Spec, text: str, prompt_ids: Sequence[int], most: float
+    tokenizer: Any, spec: Spec, text: str, prompt_ids: Sequence[int], most: int | None
 ) -> None:
     """Refuse a turn that the engine could not start; its schemas have been checked."""
     asked = _beginning(tokenizer, spec, prompt_ids, most)
@@ -141,7 +143,7 @@ async def _refuse_beginning(
 
 
 def _beginning(
-    tokenizer: Any, spec: Spec, prompt_ids: Sequence[int], most: float
+    tokenizer: Any, spec: Spec, prompt_ids: Sequence[int], most: int | None
 ) -> tuple[int, int | None] | None:
     """Refuse a prompt that has begun what is not allowed; say what else of a turn to try out.
 
@@ -149,7 +151,7 @@ def _beginning(
         tokenizer: the model's.
         spec: what the request allows.
         prompt_ids: its prompt.
-        most: how many ids its reply may have.
+        most: how many ids its reply may have; None where nobody reads it.
 
     Returns:
         How many ids of the prompt stand in the turn, and how many it may still have, None where
@@ -161,7 +163,7 @@ def _beginning(
     """
     begun = admission.refuse_prefix(tokenizer, spec, prompt_ids)
     ends_in_time = spec.resolve(settings.current().options()).finish_within_budget
-    budget = int(most) if ends_in_time else None
+    budget = most if ends_in_time else None
     # Without room for a single id it is vLLM that refuses.
     return (begun, budget) if begun or (budget is not None and budget > 0) else None
 
@@ -186,7 +188,7 @@ def add_request(original: Callable[..., Awaitable[Any]]) -> Callable[..., Any]:
             settled = admission.isolated(settled, inexact)
             prompt_ids = _ids(prompt)
             if prompt_ids is not None:
-                most = reply_lengths.left(self.model_config, len(prompt_ids), params.max_tokens)
+                most = prefills.budget(self.model_config, len(prompt_ids), params)
                 await _refuse_beginning(tokenizer, spec, settled, prompt_ids, most)
         return await original(self, request_id, prompt, params, *args, **kwargs)
 
@@ -250,9 +252,7 @@ def _refuse_start(processor: Any, params: Any, made: Any, text: str) -> None:
     stops.refuse_ids_beside(params, spec, processor.tokenizer)
     if prompt_ids is None:
         return  # embeddings, which nobody can look into
-    most = reply_lengths.left(
-        processor.model_config, len(prompt_ids), made.sampling_params.max_tokens
-    )
+    most = prefills.budget(processor.model_config, len(prompt_ids), made.sampling_params)
     asked = _beginning(processor.tokenizer, spec, prompt_ids, most)
     if asked is not None:
         # Known by now where the request came in on an event loop.

@@ -28,7 +28,7 @@ from vllm.v1.worker.gpu.sample.logits_processor.interface import LogitsProcReque
 
 from enforcer.errors import ConfigurationError
 from enforcer.request.carrier import KEY, from_structural_tag
-from enforcer.vllm import reply_lengths, rows, runtime, settings, startup, stock
+from enforcer.vllm import prefills, rows, runtime, settings, startup, stock
 from enforcer.vllm.names import PATCHED
 from enforcer.vllm.rows import RowTurn
 
@@ -230,7 +230,7 @@ class _Batch:
         spec = (params.extra_args or {}).get(KEY)
         if spec is None:
             return None
-        budget = reply_lengths.left(self._config, len(prompt_ids or ()), params.max_tokens)
+        budget = prefills.budget(self._config, len(prompt_ids or ()), params)
         return _Row(RowTurn(self._tokenizer, spec, prompt_ids, budget), output_ids)
 
     def apply(self, logits: torch.Tensor) -> None:
@@ -332,7 +332,7 @@ class _Slots:
             prompt = int(prompt_len[index])
             mine, ids = ids[: len(new)], ids[len(new) :]
             if slot.turn is None:
-                budget = reply_lengths.left(self._config, prompt, slot.params.max_tokens)
+                budget = prefills.budget(self._config, prompt, slot.params)
                 slot.turn = RowTurn(self._tokenizer, slot.spec, mine[:prompt], budget)
                 mine = mine[prompt:]
             for token_id in mine:

@@ -48,13 +48,16 @@ class _Known:
 
 _building = threading.Lock()
 _known: dict[int, _Known] = {}
+# Where embeddings stand in a prompt: with `--enable-prompt-embeds` vLLM adds it to its front end's
+# tokenizer, which is the engine's too where they are one process. No model has an id for it.
+_EMBEDS = "<prompt_embeds>"
 _KEPT = 5_000_000  # characters of a spec that is kept once it is read: `Limits.request`, and names
 
 
 def _know(tokenizer: Any) -> _Known:
     known = _known.get(id(tokenizer))
     if known is None:
-        vocabulary = Vocabulary.from_transformers(tokenizer)
+        vocabulary = Vocabulary.from_transformers(tokenizer).without_last(_EMBEDS)
         # vLLM loads a tokenizer more than once in a process, with the same ids in it.
         same = next((k for k in _known.values() if k.vocabulary.is_same(vocabulary)), None)
         known = (

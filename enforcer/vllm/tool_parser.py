@@ -35,6 +35,7 @@ from enforcer.vllm import (
     model_format,
     names,
     parser_choice,
+    prefills,
     reply_lengths,
     reply_parsers,
     request_context,
@@ -209,6 +210,8 @@ class EnforcedParser(VllmParser):  # type: ignore[misc]
         return deltas
 
     def _count(self, parser: Parser, request: Any, begun: int, completed: int) -> None:
+        if prefills.is_prefill(request):
+            return  # it is the other server's reply that says something of calls
         metrics.calls(Outcome.COMPLETED, completed)
         metrics.calls(Outcome.CUT_OFF, begun - completed)
         if self._demanded and not begun and not parser.dropped:

@@ -18,7 +18,7 @@ from bench.tiny_model.requests import generate
 from enforcer import cli
 from enforcer.verify.measure import judge
 from enforcer.verify.replies import Deltas, whole
-from tests.vllm_servers import TINY, serving
+from tests.vllm_servers import TINY, sample, serving
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -348,6 +348,30 @@ def test_what_cannot_be_enforced_is_refused_with_400(
 def test_min_tokens_without_tools_is_served(tiny_server: Server) -> None:
     answer = _post(tiny_server, {"messages": ASK, "min_tokens": 30, "max_tokens": 40}).json()
     assert answer["usage"]["completion_tokens"] >= 30
+
+
+@pytest.mark.parametrize("choice", ["required", "auto"])
+@pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/completions"])
+def test_where_only_the_prompt_is_wanted_one_id_is_enough(
+    tiny_server: Server, choice: str, path: str
+) -> None:
+    # As a proxy asks the server that reads prompts for another that replies.
+    body = {"max_tokens": 1, "min_tokens": 1, "kv_transfer_params": {"do_remote_decode": True}}
+    if path.endswith("/chat/completions"):
+        body |= {"messages": ASK, "tools": TOOLS, "tool_choice": choice}
+        body["vllm_xargs"] = {"enforcer": "finish"}
+    else:
+        body |= {"prompt": "Hi", **enforcer.extra_body(TOOLS, choice, finish_within_budget=True)}
+    name = "enforcer_calls_total"
+    before = sample(tiny_server.url, name, outcome="not_begun")
+    answer = _post(tiny_server, body, path)
+    assert answer.status_code == 200, answer.text
+    assert answer.json()["usage"]["completion_tokens"] == 1
+    assert sample(tiny_server.url, name, outcome="not_begun") == before
+    # Nothing changes for whoever reads the reply.
+    own = {"kv_transfer_params": {"do_remote_prefill": True}}
+    assert _post(tiny_server, body | own, path).status_code == 400
+    assert _post(tiny_server, body | {"max_tokens": 5}, path).status_code == 400
 
 
 def test_history_ids_are_renamed_for_the_model_and_kept_for_the_client(tiny_server: Server) -> None:

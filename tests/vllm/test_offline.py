@@ -18,17 +18,20 @@ pytestmark = pytest.mark.vllm
 # The example of the docs, with another model; and then more of the same.
 SCRIPT = """
 import json, sys
-import vllm
+import torch, vllm
 
 model, tools, messages = sys.argv[1], json.loads(sys.argv[2]), json.loads(sys.argv[3])
+# vLLM adds a token to the tokenizer for embeddings, which the model has no id for.
 small = dict(dtype="float32", enforce_eager=True, max_model_len=2048, max_num_seqs=8)
+small |= dict(enable_prompt_embeds=True)
 of_vllm = vllm.LLM
 vllm.LLM = lambda _name, **_: of_vllm(model, **small)
 exec(sys.argv[4])
 params.max_tokens, params.temperature, params.skip_special_tokens = 150, 1.0, False
 chats = llm.chat([messages] * 6, params, tools=tools)
 prompts = llm.generate(["Hi"] * 6, params)
-out = [[o.prompt_token_ids, list(o.outputs[0].token_ids)] for o in (*chats, *prompts)]
+embedded = llm.generate([{"prompt_embeds": torch.zeros(4, 192)}] * 3, params)
+out = [[o.prompt_token_ids, list(o.outputs[0].token_ids)] for o in (*chats, *prompts, *embedded)]
 print("\\n" + json.dumps(out))
 """
 

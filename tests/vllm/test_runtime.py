@@ -77,6 +77,21 @@ def test_two_tokenizers_with_the_same_ids_share_all_that_is_built(tokenizers: li
     assert tokenizers == [one, same, other]
 
 
+def test_an_id_that_vllm_adds_for_embeddings_is_none_of_the_models(
+    tokenizers: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from vllm.renderers import chat_utils
+
+    known = vocabularies.small()
+    tokens = [known.token_bytes(at) for at in range(known.size)]
+    name = chat_utils.PROMPT_EMBEDS_PLACEHOLDER_TOKEN
+    added = Vocabulary([*tokens, name.encode()], {**known.controls, name: known.size})
+    enforcer = runtime.enforcer_for(["one"])
+    monkeypatch.setattr(Vocabulary, "from_transformers", lambda _: added)
+    assert runtime.enforcer_for(["with embeddings"]) is enforcer
+    assert tokenizers == [["one"]]
+
+
 def test_a_turn_runs_with_what_was_settled_and_not_with_this_process_environment(
     tokenizers: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:

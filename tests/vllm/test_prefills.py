@@ -1,0 +1,61 @@
+"""Which requests want their prompt read alone, by what vLLM's routes and engine have of them."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
+
+from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
+from vllm.entrypoints.openai.completion.protocol import CompletionRequest
+from vllm.entrypoints.openai.responses.protocol import ResponsesRequest
+from vllm.sampling_params import SamplingParams
+
+from enforcer.vllm import prefills
+
+FIRST, SECOND = {"do_remote_decode": True}, {"do_remote_prefill": True, "do_remote_decode": False}
+MODEL = SimpleNamespace(max_model_len=100)
+
+
+def chat(**more: Any) -> ChatCompletionRequest:
+    return ChatCompletionRequest(model="m", messages=[], **more)
+
+
+@pytest.mark.parametrize(
+    ("request_", "expected"),
+    [
+        (chat(max_tokens=1, kv_transfer_params=FIRST), True),
+        (chat(max_completion_tokens=1, max_tokens=9, kv_transfer_params=FIRST), True),
+        (chat(max_completion_tokens=9, max_tokens=1, kv_transfer_params=FIRST), False),
+        (chat(max_tokens=1, kv_transfer_params=SECOND), False),
+        (chat(max_tokens=1), False),
+        (chat(kv_transfer_params=FIRST), False),  # that many may be read
+        (CompletionRequest(prompt="Hi", max_tokens=1, kv_transfer_params=FIRST), True),
+        (ResponsesRequest(input="Hi", max_output_tokens=1, kv_transfer_params=FIRST), True),
+        (SimpleNamespace(max_tokens=1, kv_transfer_params="x", extra_args=None), False),
+    ],
+)
+def test_one_id_is_asked_for_and_the_prompt_is_handed_on(request_: Any, expected: bool) -> None:
+    assert prefills.is_prefill(request_) is expected
+
+
+def test_the_engine_sees_the_same() -> None:
+    for request_ in (chat(max_tokens=1, kv_transfer_params=FIRST), chat(max_tokens=1)):
+        params = request_.to_sampling_params(1, {})
+        assert prefills.is_prefill(params) is prefills.is_prefill(request_)
+
+
+def test_of_a_body_of_token_ids_two_places_say_it() -> None:
+    body = SimpleNamespace(kv_transfer_params=FIRST)
+    assert prefills.is_prefill(SamplingParams(max_tokens=1), body)
+    assert not prefills.is_prefill(SamplingParams(max_tokens=2), body)
+
+
+def test_its_turn_need_not_end() -> None:
+    first = SamplingParams(max_tokens=1, extra_args={"kv_transfer_params": FIRST})
+    assert prefills.budget(MODEL, 90, first) is None
+    assert prefills.budget(MODEL, 90, SamplingParams(max_tokens=1)) == 1
+    assert prefills.budget(MODEL, 90, SamplingParams(max_tokens=50)) == 10
