@@ -84,3 +84,9 @@ def test_ignoring_case_adds_partners() -> None:
     assert set(CharSet.span("ac").ignoring_case()) == set("abcABC")
     assert "é" in CharSet.span("É").ignoring_case()
     assert "z" in (~CharSet.span("az")).ignoring_case()
+
+
+def test_a_property_holds_the_characters_of_all_planes() -> None:
+    letters = unicode_property("L")
+    assert all(char in letters for char in "a\u00e9\u65e5\ufb01\U00020000")
+    assert not any(char in letters for char in "1 \U0001f600")

@@ -23,8 +23,8 @@ from enforcer.regex import (
     parse,
 )
 from enforcer.regex import derivative as derivative_module
-from enforcer.regex.charset import ALL
-from enforcer.regex.derivative import derivative, first_classes
+from enforcer.regex.charset import ALL, CharSet
+from enforcer.regex.derivative import derivative, first_classes, readable
 from tests.languages import languages
 
 if TYPE_CHECKING:
@@ -142,3 +142,11 @@ def test_what_follows_in_a_large_language_is_not_kept() -> None:
     known = derivative_module._kept.cache_info().hits
     derivative(small, "0")
     assert derivative_module._kept.cache_info().hits > known
+
+
+@pytest.mark.parametrize(
+    ("members", "chosen"),
+    [("!09az", "a"), ("!~09", "0"), ("!\x1f", "!"), ("\x1f\x80", "\x1f"), ("Ab", "b")],
+)
+def test_of_some_characters_one_is_shown_that_can_be_read(members: str, chosen: str) -> None:
+    assert readable(CharSet.span(*members)) == chosen

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from enforcer.errors import InvalidTools
+from enforcer.errors import ConfigurationError, InvalidTools
 from enforcer.request import carrier, spec_text
 from enforcer.request.carrier import KEY, Route
 from enforcer.request.tools import ToolChoice
@@ -149,3 +149,19 @@ def test_the_copies_of_a_tag_are_read_once(monkeypatch: pytest.MonkeyPatch) -> N
     assert copies[0] is not copies[1]
     assert len({carrier.from_structural_tag(copy) for copy in copies}) == 1
     assert len(read) == 1
+
+
+def test_a_body_that_may_carry_a_spec_is_told_from_others_without_being_read() -> None:
+    carried = json.dumps(carrier.extra_body([TOOL])).encode()
+    assert carrier.may_be_in(carried)
+    assert carrier.may_be_in(
+        json.dumps(carrier.extra_body([TOOL], via="logits_processor")).encode()
+    )
+    assert carrier.may_be_in('{"prompt":"Hi"}'.encode("utf-16-le"))  # who knows
+    assert carrier.may_be_in('{"prompt":"Hi"}'.encode("utf-32-be"))
+    assert not carrier.may_be_in(b'{"prompt":"Hi","max_tokens":4}')
+
+
+def test_a_route_that_is_none_is_refused_with_those_there_are() -> None:
+    with pytest.raises(ConfigurationError, match=r"`via` is .*proxy.*Route\.PLUGIN"):
+        carrier.extra_body([TOOL], via="proxy")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -81,6 +82,8 @@ def test_a_parser_of_vllm_has_its_dialects_the_most_particular_first(
     # Without a tokenizer the most particular is meant, with one the first whose tokens it has.
     for controls, name in ((None, "b"), (["<call>", "<x>"], "b"), (["<x>"], "a"), ([], "a")):
         assert dialects.named("shared", controls).name == name
+    several = (*dialects.of_parser("only_b"), replace(dialects.load("b"), name="c"))
+    assert dialects.fitting(several, []).name == "c"  # as none's tokens are there
     assert dialects.named("only_b", []).name == "b"
     assert dialects.named("b", []).name == "b"
 

@@ -69,8 +69,9 @@ def test_what_is_no_reference_to_another_resource(schema: dict[str, Any]) -> Non
     assert not targets(schema)
 
 
-def test_in_draft_7_there_is_no_keyword_defs() -> None:
-    assert targets({"$defs": {"a": OUT}}, Dialect(Draft.DRAFT7)) == {(f"{BASE}out", "", False)}
+@pytest.mark.parametrize(("draft", "is_keyword"), [(Draft.DRAFT7, False), (Draft.DRAFT2019, True)])
+def test_before_2019_there_is_no_keyword_defs(draft: Draft, is_keyword: bool) -> None:
+    assert targets({"$defs": {"a": OUT}}, Dialect(draft)) == {(f"{BASE}out", "", is_keyword)}
 
 
 def test_identifiers_change_the_base_below_them() -> None:
