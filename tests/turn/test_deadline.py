@@ -143,6 +143,13 @@ def test_a_demanded_call_is_begun_while_one_fits_that_ends_in_time() -> None:
     assert legal(found) == {BEGIN}
 
 
+def test_so_it_is_where_the_one_that_may_be_late_is_shorter() -> None:
+    need = least_budget(schema="long")
+    with pytest.raises(BudgetTooSmall, match=f"takes {need} tokens"):
+        started(need - 1, "required", "long")
+    assert legal(started(need, "required", "long")) == {BEGIN}
+
+
 def test_after_a_call_that_ended_too_late_the_turn_can_only_end() -> None:
     opened = "<|tool_calls_section_begin|><|tool_call_begin|>functions.late:0"
     ids = write(V, opened + "<|tool_call_argument_begin|>")

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from enforcer.errors import UnsatisfiableSchema, UnsupportedSchema
+from enforcer.schema import compile_schema
 from tests.schema_judge import accepts, agrees, compiled
 
 _values = st.sampled_from([True, {"type": "integer"}, {"type": "string"}, False])
@@ -165,3 +166,19 @@ def test_undeclared_names_are_counted_where_a_pattern_alone_allows_them() -> Non
     with pytest.raises(UnsupportedSchema) as caught:
         compiled({"type": "object", **patterned, "minProperties": 30})
     assert caught.value.path == "$.minProperties"
+
+
+@pytest.mark.parametrize(
+    ("negated", "distinct"),
+    [
+        ({"propertyNames": {"pattern": "^a"}}, False),  # whatever the value, the name stays there
+        ({"additionalProperties": {"type": "string"}}, True),  # a later one might be a string
+    ],
+)
+def test_names_are_kept_distinct_only_where_a_second_value_could_undo_the_first(
+    negated: dict[str, Any], distinct: bool
+) -> None:
+    grammar = compile_schema({"type": "object", "not": negated})
+    (shape,) = grammar.definitions[grammar.root].objects
+    assert shape.witnesses
+    assert shape.distinct_names == distinct
