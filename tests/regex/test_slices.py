@@ -11,6 +11,8 @@ from enforcer.regex.slices import ending, starting
 from tests.languages import languages, texts
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from enforcer.regex.syntax import Regex
 
 
@@ -30,30 +32,18 @@ def test_ending_keeps_members_by_their_last_character(language: Regex, text: str
 
 
 @pytest.mark.parametrize(
-    ("pattern", "inside", "outside"),
+    ("part", "pattern", "inside", "outside"),
     [
-        ("^(xa|b)c?$", ["xa"], ["b", "xac", "bc", "a"]),  # what follows may be nothing
-        ("^x(0|y)$", ["x0"], ["xy", "x"]),
-        ("^(ya){2,3}$", ["yaya", "yayaya"], ["ya", "yayay"]),
+        (ending, "^(xa|b)c?$", ["xa"], ["b", "xac", "bc", "a"]),  # what follows may be nothing
+        (ending, "^x(0|y)$", ["x0"], ["xy", "x"]),
+        (ending, "^(ya){2,3}$", ["yaya", "yayaya"], ["ya", "yayay"]),
+        (starting, "^c?(ax|b)$", ["ax"], ["b", "cax", "cb", "x"]),
+        (starting, "^(0|y)x$", ["0x"], ["yx", "x"]),
+        (starting, "^(ay){2,3}$", ["ayay", "ayayay"], ["ay", "yayay"]),
     ],
 )
-def test_ending_of_what_has_several_parts(
-    pattern: str, inside: list[str], outside: list[str]
+def test_the_ends_of_what_has_several_parts(
+    part: Callable[[Regex, CharSet], Regex], pattern: str, inside: list[str], outside: list[str]
 ) -> None:
-    language = ending(parse(pattern), _SET)
-    assert [text for text in inside + outside if fullmatch(language, text)] == inside
-
-
-@pytest.mark.parametrize(
-    ("pattern", "inside", "outside"),
-    [
-        ("^c?(ax|b)$", ["ax"], ["b", "cax", "cb", "x"]),
-        ("^(0|y)x$", ["0x"], ["yx", "x"]),
-        ("^(ay){2,3}$", ["ayay", "ayayay"], ["ay", "yayay"]),
-    ],
-)
-def test_starting_of_what_has_several_parts(
-    pattern: str, inside: list[str], outside: list[str]
-) -> None:
-    language = starting(parse(pattern), _SET)
+    language = part(parse(pattern), _SET)
     assert [text for text in inside + outside if fullmatch(language, text)] == inside
