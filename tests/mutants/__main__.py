@@ -1,14 +1,14 @@
 """`python -m tests.mutants --seed N --minutes M`: would the tests notice?
 
 Changes one place of the core or the compiler at a time, chosen at random, in a copy of the
-repository, and runs the tests that are nearest to it: those of the module, then those of its
-room, then all that reach the core without a server. A mutant that none of them notices has
-survived, and is shown; those in `equivalent.toml` are not counted. The same seed chooses the
-same mutants. Exits with 1 if fewer than nine of ten are noticed.
+repository, and runs the tests that can notice: the module's own, then all that reach the place
+without a server (`reach`: recorded first, once for a state of the code). A mutant that none of
+them notices has survived, and is shown; those in `equivalent.toml` are not counted. The same seed
+chooses the same mutants. Exits with 1 if fewer than nine of ten are noticed.
 
-Needs `pip install --group mutants` with pip 25.1 or newer (Cosmic Ray, whose operators these are).
-Cosmic Ray's own runner gives every mutant the same command; here most mutants take the seconds of
-one module's tests, which is what makes a sample affordable.
+Needs `pip install --group mutants` with pip 25.1 or newer: Cosmic Ray, whose operators these are,
+and pytest-cov. Cosmic Ray's own runner gives every mutant the same command; here most mutants take
+the seconds of one module's tests, which is what makes a sample affordable.
 """
 
 from __future__ import annotations
@@ -24,18 +24,26 @@ import time
 from pathlib import Path
 from random import Random
 
-from tests.mutants.mutants import ROOT, Mutant, equivalent, mutants
+from tests.mutants.known import equivalent
+from tests.mutants.mutants import ROOT, Mutant, mutants
+from tests.mutants.reach import record
 
 ROOMS = ("turn", "request", "schema", "regex", "numbers")
-# Whatever reaches those rooms without a server, what notices most first.
-REST = (
-    *("tests/schema", "tests/conformance", "tests/turn", "tests/request", "tests/regex"),
-    *("tests/numbers", "tests/engines", "tests/properties", "tests/test_api.py"),
-    *("tests/test_compiling.py", "tests/test_budget.py", "tests/test_errors.py"),
-    "tests/test_documents.py",
-)
 WANTED = 0.9
-_COPIED = ("enforcer", "tests", "grammars", "bench", "docs", "README.md", "Makefile")
+# Tests of what stands around the package; of a place of it they say nothing, or need a whole clone.
+_ASIDE = (
+    "clients",
+    "demo",
+    "deploy",
+    "docs",
+    "fuzz",
+    "gpu",
+    "mutants",
+    "peers",
+    "test_packaging.py",
+)
+_PARALLEL = ("-n", "auto", "--dist", "loadgroup", "--no-loadscope-reorder")
+_FEW_SECONDS = 20  # of tests: not worth a second process
 _PATIENCE = (6, 90)  # times what the tests take unchanged, and seconds more
 
 
@@ -44,11 +52,11 @@ class Workplace:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        for name in (*_COPIED, "pyproject.toml", "CONTRIBUTING.md", "CHANGELOG.md"):
-            if (ROOT / name).is_dir():
-                ignored = shutil.ignore_patterns("__pycache__", ".cache")
-                shutil.copytree(ROOT / name, folder / name, ignore=ignored)
-            elif (ROOT / name).exists():
+        listing = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
+        listed = subprocess.run(listing, cwd=ROOT, check=True, capture_output=True, text=True)
+        for name in listed.stdout.splitlines():
+            if (ROOT / name).exists():
+                (folder / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy(ROOT / name, folder / name)
         shared = os.environ.get("ENFORCER_SHARED", str(ROOT.parent / "shared"))
         self._environment = {
@@ -56,30 +64,37 @@ class Workplace:
             "PYTHONPATH": str(folder),
             "ENFORCER_SHARED": shared,
         }
-        self._usual: dict[tuple[str, ...], float] = {}
+        tests = sorted(each for each in (folder / "tests").iterdir() if each.name not in _ASIDE)
+        self._reach = record(
+            folder,
+            ROOT / ".cache" / "mutants",
+            self._environment,
+            [f"tests/{each.name}" for each in tests if each.is_dir() or each.match("test_*.py")],
+        )
 
-    def notices(self, mutant: Mutant, tests: tuple[str, ...]) -> bool:
-        """Tell whether tests fail, or do not end, with a mutant.
+    def noticed(self, mutant: Mutant) -> str | None:
+        """Return the tests that fail, or do not end, with a mutant: a file, or of how many one."""
+        original = (self._folder / mutant.path).read_text(encoding="utf-8")
+        last = mutant.line + mutant.before.count("\n")
+        reaching = self._reach.tests(mutant.path, original, mutant.line, last)
+        own = mirror(mutant.path)
+        near = [own] if own in reaching else []
+        rest = [each for each in reaching if each != own]
+        for files in (near, rest):
+            if files and self._fails(mutant, files):
+                return files[0] if len(files) == 1 else f"one of {len(files)} files"
+        return None
 
-        Raises:
-            RuntimeError: they fail without it.
-
-        """
-        if tests not in self._usual:
-            begun = time.monotonic()
-            code, said = self._run(tests, None)
-            if code != 0:
-                raise RuntimeError(f"{' '.join(tests)} fail unchanged:\n{said[-3000:]}")
-            self._usual[tests] = time.monotonic() - begun
+    def _fails(self, mutant: Mutant, files: list[str]) -> bool:
+        seconds = sum(self._reach.seconds[each] for each in files)
         times, more = _PATIENCE
         module = self._folder / mutant.path
         original = module.read_bytes()
         self._write(module, mutant.code.encode())
         try:
-            code, _ = self._run(tests, times * self._usual[tests] + more)
+            return self._run(files, seconds > _FEW_SECONDS, times * seconds + more) != 0
         finally:
             self._write(module, original)
-        return code != 0
 
     @staticmethod
     def _write(module: Path, code: bytes) -> None:
@@ -87,54 +102,43 @@ class Workplace:
             cached.unlink()
         module.write_bytes(code)
 
-    def _run(self, tests: tuple[str, ...], seconds: float | None) -> tuple[int, str]:
+    def _run(self, files: list[str], parallel: bool, seconds: float) -> int:
         command = [
             *(sys.executable, "-m", "pytest", "-x", "-q", "-m", "not vllm"),
-            *("-p", "no:cacheprovider", "--no-header", *tests),
+            *("-p", "no:cacheprovider", "--no-header", *(_PARALLEL if parallel else ()), *files),
         ]
         # In a group of its own, so that what a test has started ends with it.
         process = subprocess.Popen(
             command,
             cwd=self._folder,
             env=self._environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
             start_new_session=True,
         )
         try:
-            said, _ = process.communicate(timeout=seconds)
+            return process.wait(timeout=seconds)
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
-            process.communicate()
-            return -1, "out of time"
-        return process.returncode, said
+            return process.wait()
 
 
-def stages(path: str) -> list[tuple[str, ...]]:
-    """Return the tests to run for a module: its own, those of its room, then the rest.
-
-    Where it has none of its own, the room's come first, and nothing second.
-    """
+def mirror(path: str) -> str:
+    """Name the file of a module's own tests, which need not exist."""
     module = Path(path).relative_to("enforcer")
-    mirror = Path("tests", module.parent, f"test_{module.stem}.py")
-    room = str(Path("tests", module.parts[0]))
-    near = [(str(mirror),), (room,)] if (ROOT / mirror).exists() else [(room,), ()]
-    return [*near, tuple(each for each in REST if each != room)]
+    return str(Path("tests", module.parent, f"test_{module.stem}.py"))
 
 
 def main() -> int:
     """Run, show the survivors and the rate, and return the exit status."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--seed", type=int, default=0)
-    options.add_argument("--minutes", type=float, default=60, help="when to stop")
+    options.add_argument(
+        "--minutes", type=float, default=60, help="when to stop, once the tests' reach is recorded"
+    )
     options.add_argument("--most", type=int, default=10_000, help="mutants to try")
     options.add_argument("--only", default="", help="part of the paths of modules to change")
-    options.add_argument(
-        "--stages", type=int, default=3, help="1: the module's own tests; 2: its room's as well"
-    )
     arguments = options.parse_args()
-    until = time.monotonic() + 60 * arguments.minutes
     random, known = Random(arguments.seed), equivalent()
     rooms = (sorted((ROOT / "enforcer" / room).rglob("*.py")) for room in ROOMS)
     files = [str(path.relative_to(ROOT)) for room in rooms for path in room]
@@ -142,6 +146,7 @@ def main() -> int:
     tried = survived = same = 0
     with tempfile.TemporaryDirectory() as folder:
         workplace = Workplace(Path(folder))
+        until = time.monotonic() + 60 * arguments.minutes
         for mutant in mutants(files, random):
             if tried == arguments.most or time.monotonic() > until:
                 break
@@ -149,10 +154,7 @@ def main() -> int:
                 same += 1
                 continue
             begun = time.monotonic()
-            by = None
-            for stage in stages(mutant.path)[: arguments.stages]:
-                if stage and by is None and workplace.notices(mutant, stage):
-                    by = stage[0]
+            by = workplace.noticed(mutant)
             tried += 1
             survived += by is None
             _say(

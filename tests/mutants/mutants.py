@@ -1,7 +1,7 @@
 """Finds what can be changed in a module, one place at a time, by Cosmic Ray's operators.
 
-Owns: which changes are worth a run of the tests, and which are known to change nothing
-(`equivalent.toml`, each with its reason). Must not know: how tests are run.
+Owns: which changes are worth a run of the tests. Must not know: how tests are run, or which
+changes are known to change nothing (`known`).
 
 Left out are changes that say nothing about tests: in annotations, under `TYPE_CHECKING`, of
 decorators (without one, a module either does not load or is only slower) and of numbers that
@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import ast
 import difflib
-import tomllib
 import warnings
 from collections import defaultdict
 from dataclasses import dataclass
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
     from random import Random
 
 ROOT = Path(__file__).resolve().parents[2]
-EQUIVALENT = Path(__file__).with_name("equivalent.toml")
 _UNUSED = (
     *("VariableReplacer", "VariableInserter"),  # they take names
     *("RemoveDecorator", "Operator_Is_Eq", "Operator_IsNot_NotEq"),
@@ -171,9 +169,3 @@ def _span(node: ast.expr | ast.stmt) -> tuple[_Position, _Position]:
     assert node.end_lineno is not None
     assert node.end_col_offset is not None
     return (node.lineno, node.col_offset), (node.end_lineno, node.end_col_offset)
-
-
-def equivalent() -> dict[tuple[str, str, str], str]:
-    """Read which mutants change nothing: the reason for each path, line and changed line."""
-    listed = tomllib.loads(EQUIVALENT.read_text(encoding="utf-8")).get("mutant", [])
-    return {(each["file"], each["before"], each["after"]): each["why"] for each in listed}
