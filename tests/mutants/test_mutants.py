@@ -6,8 +6,8 @@ from random import Random
 
 import pytest
 
-for package in ("cosmic_ray", "pytest_cov"):
-    pytest.importorskip(package, reason="needs the dependency group `mutants`")
+pytest.importorskip("cosmic_ray", reason="needs the dependency group `mutants`")
+pytest.importorskip("pytest_cov", reason="needs the dependency group `mutants`")
 
 from cosmic_ray.mutating import mutate_code
 
