@@ -64,7 +64,12 @@ def test_what_is_no_json_is_named_where_it_stands(fields: dict[str, Any], path: 
     assert refused.value.path == path
 
 
-SETTLED = {"dialect": "kimi_k2", "engine": "llguidance", "options": Options().to_json()}
+SETTLED = {
+    "dialect": "kimi_k2",
+    "engine": "llguidance",
+    "as_text": False,
+    "options": Options().to_json(),
+}
 GOOD = json.loads(spec_text.write([TOOL], "auto", True, 0))
 
 
@@ -89,6 +94,8 @@ GOOD = json.loads(spec_text.write([TOOL], "auto", True, 0))
         ),
         json.dumps({**GOOD, "settled": {**SETTLED, "options": {}}}),
         json.dumps({**GOOD, "settled": {**SETTLED, "engine": 3}}),
+        json.dumps({**GOOD, "settled": {**SETTLED, "as_text": 0}}),
+        json.dumps({**GOOD, "settled": {**SETTLED, "more": 1}}),
         *(json.dumps({**GOOD, "on_unsupported": word}) for word in ("ignore", True, EMPTY, 1)),
         json.dumps({**GOOD, "tools": [{"function": {"name": "a", "parameters": {"a": 1e999}}}]}),
     ],
@@ -96,6 +103,20 @@ GOOD = json.loads(spec_text.write([TOOL], "auto", True, 0))
 def test_a_forged_spec_is_refused(text: bytes | int | str | None) -> None:
     with pytest.raises(InvalidTools):
         spec_text.read(text)
+
+
+def test_what_a_server_settled_is_read() -> None:
+    read = spec_text.read(json.dumps({**GOOD, "settled": SETTLED}))
+    assert read.settled == specs.Settled("kimi_k2", "llguidance", Options())
+
+
+def test_a_letter_takes_its_own_bytes() -> None:
+    """A spec travels as text of bounded length: as escapes, Chinese would take twice as much."""
+    tool = {"function": {"name": "a", "parameters": {"required": ["天气"]}}}
+    written = spec_text.write([tool], "auto", True, 0)
+    assert "天气" in written
+    settled = specs.Settled("kimi_k2", "xgrammar", Options())
+    assert "天气" in spec_text.settle(written, settled)
 
 
 def test_what_a_server_settles_travels() -> None:

@@ -136,6 +136,8 @@ def test_names_that_a_format_cannot_write_are_read_and_never_generated() -> None
 
     assert reads("pythonic", b"a1(", generated=True)
     assert not reads("pythonic", b'"(', generated=True)
+    assert not reads("pythonic", b"_a(", generated=True)  # nor what could call what is private
+    assert reads("pythonic", b"_a(", generated=False)
     assert reads("pythonic", b'"(', generated=False)
     assert served("glm45").table.lexer is served("glm45").table.reader
 
