@@ -14,7 +14,7 @@ from enforcer.engines.lengths import long_arguments, long_strings
 from enforcer.engines.lengths.automaton import Automaton
 from enforcer.engines.lengths.follower import LengthFollower, way
 from enforcer.engines.lengths.raw_strings import RawStringKeeper
-from enforcer.engines.lengths.string_ids import Counted, StringIds
+from enforcer.engines.lengths.string_ids import StringIds
 from enforcer.engines.pairs_follower import by_name
 from enforcer.layouts import LayoutKind
 
@@ -48,9 +48,8 @@ class LengthKeeper:
     def forbid(self, place: Place, row: npt.NDArray[np.int32]) -> None:
         """Leave out of a mask row the ids for which it is None."""
         fits = partial(self._fits, place)
-        if place.automaton is not None:
-            counted = Counted(place.automaton, place.state, place.left, place.partial.pending)
-            self._ids.forbid(counted, row, fits)
+        if place.counted is not None:
+            self._ids.forbid(place.counted, row, fits)
         self._ids.forbid_openings(row, fits)
 
     def _fits(self, place: Place, data: bytes) -> bool:

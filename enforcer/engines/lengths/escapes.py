@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from enforcer.engines.lengths.automaton import Automaton
+    from enforcer.engines.lengths.counted import Counted
     from enforcer.engines.lengths.written import Alike, Ids, Integers
     from enforcer.vocabulary import Vocabulary
 
@@ -57,26 +57,6 @@ class Behind(NamedTuple):
     doubtful: Ids
 
 
-class _String(NamedTuple):
-    """A string that an escape stands in.
-
-    Attributes:
-        automaton: its pattern.
-        state: where it is in that, before the escape.
-        left: characters that it may still have, the one that has been begun among them.
-
-    """
-
-    automaton: Automaton
-    state: int
-    left: int
-
-    @property
-    def close(self) -> range:
-        """Characters after which the string may be too long for its end, but is not by them."""
-        return range(max(self.left - self.automaton.furthest[self.state], 1), self.left + 1)
-
-
 class Escapes:
     """The ids behind a backslash and behind digits.
 
@@ -106,17 +86,14 @@ class Escapes:
         self._firsts[[*escaped]] = [vocabulary.token_bytes(token_id)[0] for token_id in escaped]
         self._units, self._unread = np.array(units, np.int64), np.array(unread, np.int64)
 
-    def behind(self, begun: bytes, automaton: Automaton, state: int, left: int) -> Behind | None:
+    def behind(self, string: Counted) -> Behind | None:
         """Look at the ids that may follow an escape; None if all that are legal are few.
 
         Args:
-            begun: the bytes of the escape, or of another character.
-            automaton: the pattern of the string.
-            state: where it is before the escape.
-            left: characters that it may still have, the one that has been begun among them.
+            string: in which the escape, or another character, has been begun.
 
         """
-        string = _String(automaton, state, left)
+        begun = string.partial.pending
         if begun == b"\\":
             # Those that begin with a unit may look longer than they are.
             return Behind(0, _all(self._behind_backslash(string)), self._units)
@@ -129,7 +106,7 @@ class Escapes:
         doubtful = _all(self._parts_of_pairs(known, high, string))
         return Behind(missing - 1, wrong, np.concatenate([self._unread, doubtful]))
 
-    def _behind_backslash(self, string: _String) -> Iterator[Ids]:
+    def _behind_backslash(self, string: Counted) -> Iterator[Ids]:
         for written in string.close:
             alike = self._characters.alike.get(written)
             if alike is not None:
@@ -138,7 +115,7 @@ class Escapes:
             states = string.automaton.after(string.state, self._firsts[alike.ids])
             yield self._escaped.too_long(alike, string.automaton, states, string.left - 1)
 
-    def _behind_digits(self, known: bytes, high: int | None, string: _String) -> Iterator[Ids]:
+    def _behind_digits(self, known: bytes, high: int | None, string: Counted) -> Iterator[Ids]:
         missing = _DIGITS - len(known)
         for written in string.close:
             alike = self._characters.alike.get(written + missing - 1)
@@ -155,7 +132,7 @@ class Escapes:
                 least = string.automaton.least_within(string.state, low[whole], over[whole] - 1)
                 yield alike.ids[whole][least >= string.left]
 
-    def _parts_of_pairs(self, known: bytes, high: int | None, string: _String) -> Iterator[Ids]:
+    def _parts_of_pairs(self, known: bytes, high: int | None, string: Counted) -> Iterator[Ids]:
         """List the ids that write one half of a pair, or a part of that."""
         if high is not None and string.automaton.furthest[string.state] < string.left:
             return
@@ -184,7 +161,7 @@ class Escapes:
         found = self._values(alike, known, len(alike.codes))
         return np.where(found < 0, -1, found << shift), (found + 1) << shift
 
-    def _too_long(self, alike: Alike, codes: Integers, count: int, string: _String) -> Ids:
+    def _too_long(self, alike: Alike, codes: Integers, count: int, string: Counted) -> Ids:
         """List those that are, of ids whose first characters mean one; -1 where they do not."""
         fine = codes >= 0
         states = string.automaton.after(string.state, codes[fine])

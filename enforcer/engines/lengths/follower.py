@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from enforcer.partial import Partial, whole
+from enforcer.engines.lengths.counted import Counted
+from enforcer.partial import whole
 from enforcer.schema.finishing.ways import NOWHERE, ROOT, Leads
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 _QUOTE, _BACKSLASH, _COMMA = b'"\\,'
 _STRUCTURE = frozenset(b'{}[],"')
-_FRESH = Partial()
 _SPELLED = 12  # bytes that a character of a name takes at most: two escapes
 
 
@@ -32,7 +32,6 @@ class Within(Enum):
 
     STRUCTURE = "between strings"
     NAME = "the name of a property"
-    COUNTED = "a string that has a greatest length"
     OTHER = "any other string"
 
 
@@ -94,12 +93,9 @@ class Place(NamedTuple):
 
     Attributes:
         level: the innermost object or array around it.
-        within: what it is in.
+        within: what it is in, unless that is a string that is counted.
         name: the bytes of a name so far.
-        automaton: the pattern of a string that is counted.
-        state: where it is in that.
-        left: characters that it may still have.
-        partial: the character of it that has been begun.
+        counted: that string.
         escaped: whether a backslash was the last byte of a name or another string.
 
     """
@@ -107,10 +103,7 @@ class Place(NamedTuple):
     level: Level | None
     within: Within = Within.STRUCTURE
     name: bytes = b""
-    automaton: Automaton | None = None
-    state: int = 0
-    left: int = 0
-    partial: Partial = _FRESH
+    counted: Counted | None = None
     escaped: bool = False
 
 
@@ -134,20 +127,25 @@ class LengthFollower:
         after: Place | None = place
         at = 0
         while after is not None and at < len(data):
-            if after.within is Within.COUNTED and not after.partial.pending:
+            counted = after.counted
+            if counted is not None and not counted.partial.pending:
                 text = whole(data[at : _run(data, at)])
                 if text:
-                    after = _counted(after, text)
+                    after = _going_on(after, counted.add(text))
                     at += len(text.encode())
                     continue
             after = self._step(after, data[at])
             at += 1
-        return after if after is None or _may_end(after) else None
+        if after is None or after.counted is None or after.counted.may_end:
+            return after
+        return None
 
     def _step(self, place: Place, byte: int) -> Place | None:
-        level, within = place.level, place.within
-        if within is Within.COUNTED:
-            return _counted_byte(place, byte)
+        level, within, _, counted, _ = place
+        if counted is not None:
+            if byte == _QUOTE and not counted.partial.pending:
+                return Place(level) if counted.left >= 0 else None
+            return _going_on(place, counted.read(byte))
         if within is not Within.STRUCTURE:
             return _string(place, byte)
         if byte not in _STRUCTURE:
@@ -168,7 +166,7 @@ class LengthFollower:
         found = self._ways[self._way_of(level)]
         if found.automaton is None:
             return Place(level, Within.OTHER)
-        return Place(level, Within.COUNTED, automaton=found.automaton, left=found.most)
+        return Place(level, counted=Counted(found.automaton, found.most))
 
     def _way_of(self, level: Level | None) -> int:
         """Return the way to the value that begins."""
@@ -181,7 +179,7 @@ class LengthFollower:
 
 def _string(place: Place, byte: int) -> Place:
     """Read a byte of a name, or of a string that is not counted."""
-    level, within, name, _, _, _, _, escaped = place
+    level, within, name, _, escaped = place
     if byte == _QUOTE and not escaped:
         if level is None or not level.awaits_name:
             return Place(level)
@@ -194,35 +192,8 @@ def _string(place: Place, byte: int) -> Place:
     return Place(level, within, name, escaped=byte == _BACKSLASH and not escaped)
 
 
-def _counted(place: Place, text: str) -> Place | None:
-    """Read characters of a string that is counted."""
-    automaton, state = place.automaton, place.state
-    for char in text:
-        state = -1 if automaton is None else automaton.step(state, char)
-        if state < 0:
-            return None
-    return place._replace(state=state, left=place.left - len(text))
-
-
-def _counted_byte(place: Place, byte: int) -> Place | None:
-    if byte == _QUOTE and not place.partial.pending:
-        return Place(place.level) if place.left >= 0 else None
-    found = place.partial.read(byte)
-    if found is None:
-        return None
-    partial, char = found
-    place = place._replace(partial=partial)
-    return place if char is None else _counted(place, char)
-
-
-def _may_end(place: Place) -> bool:
-    """Tell whether a string that is counted can still be completed."""
-    automaton, partial = place.automaton, place.partial
-    if automaton is None:
-        return True
-    if partial.pending:
-        return automaton.least_behind(place.state, partial.characters) < place.left
-    return automaton.least(place.state) <= place.left
+def _going_on(place: Place, counted: Counted | None) -> Place | None:
+    return None if counted is None else Place(place.level, counted=counted)
 
 
 def _run(data: bytes, at: int) -> int:

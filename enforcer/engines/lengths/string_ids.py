@@ -6,7 +6,7 @@ grammars, how a text is followed beyond one id.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from enforcer.engines.lengths.automaton import Automaton
+    from enforcer.engines.lengths.counted import Counted
     from enforcer.engines.lengths.written import Ids
     from enforcer.vocabulary import Vocabulary
 
@@ -28,23 +28,6 @@ if TYPE_CHECKING:
 _FEW = 500  # ids that take less than a mask
 _NONE = np.zeros(0, np.int64)
 _LONG_OPENING = 40  # characters behind a quote: more than most ids have, fewer than any bound
-
-
-class Counted(NamedTuple):
-    """Where in a string that is counted a text is.
-
-    Attributes:
-        automaton: the pattern of that string.
-        state: where it is in that.
-        left: characters that it may still have.
-        begun: the bytes of a character of it that has been begun.
-
-    """
-
-    automaton: Automaton
-    state: int
-    left: int
-    begun: bytes
 
 
 class StringIds:
@@ -87,17 +70,15 @@ class StringIds:
             fits: tells it of the bytes of one id, for the few that are not looked up.
 
         """
-        automaton, state, left, begun = place
-        furthest = automaton.furthest[state]
+        left, furthest = place.left, place.automaton.furthest[place.state]
         if left >= self.longest + furthest:
             return
-        if not begun:
+        if not place.partial.pending:
             row &= self._no_longer_than(left)
             if furthest:
-                self._forbid_without_end(state, left, automaton, row)
+                self._forbid_without_end(place, row)
             return
-        escapes = self._escapes
-        behind = None if escapes is None else escapes.behind(begun, automaton, state, left)
+        behind = None if self._escapes is None else self._escapes.behind(place)
         if behind is None:
             ids = members(row)
             # No id writes more characters than it has bytes.
@@ -127,13 +108,13 @@ class StringIds:
             found = self._no_longer[count] = self._all_but(wrong)
         return found
 
-    def _forbid_without_end(self, state: int, left: int, automaton: Automaton, row: Row) -> None:
+    def _forbid_without_end(self, place: Counted, row: Row) -> None:
         """Leave out the ids that are short enough, but after which the end is too far away."""
+        automaton, left, state, _ = place
         found = automaton.kept.get((state, left))
         if found is None:
-            lengths = range(max(left - automaton.furthest[state], 0), left + 1)
             alike = self._characters.alike
-            asked = [alike[length] for length in lengths if length in alike]
+            asked = [alike[length] for length in place.close if length in alike]
             wrong = [self._characters.too_long(each, automaton, state, left) for each in asked]
             count = sum(map(len, wrong))
             # A few by themselves, many as a mask of all others.

@@ -9,13 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from enforcer.engines.lengths.automaton import Automaton, built, joined
-from enforcer.engines.lengths.raw_strings import Place, RawStringKeeper
+from enforcer.engines.lengths.raw_strings import RawStringKeeper
 from enforcer.engines.lengths.string_ids import StringIds
 from enforcer.regex import fullmatch, parse
 from tests.vocabularies import bits, cut, split
 
 if TYPE_CHECKING:
     from random import Random
+
+    from enforcer.engines.lengths.counted import Counted
 
 V = cut(('<b>é 日本\\"</x>\n', "a b c"), (b"</", b"x>", b"aaa", "本\n".encode(), b"\xe6\x97"))
 IDS = StringIds(V, quoted=False)
@@ -39,7 +41,7 @@ def test_a_text_is_read_to_its_stop_if_one_of_the_patterns_has_it(
 ) -> None:
     whole = text + "</x>"
     kept = keeper(*patterns)
-    place: Place | None = kept.start
+    place: Counted | None = kept.start
     for token_id in split(random.choice, V, whole.encode()):
         place = None if place is None else kept.read(place, V.token_bytes(token_id))
     fits = any(fullmatch(parse(x), whole) and len(whole) <= PATTERNS[x] for x in patterns)
@@ -63,5 +65,5 @@ def test_the_mask_is_what_is_read(patterns: list[str], ids: list[int]) -> None:
         assert bits(row) == readable(kept, place)
 
 
-def readable(kept: RawStringKeeper, place: Place) -> set[int]:
+def readable(kept: RawStringKeeper, place: Counted) -> set[int]:
     return {i for i in V.sorted_text[1] if kept.read(place, V.token_bytes(i)) is not None}
