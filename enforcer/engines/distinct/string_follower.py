@@ -1,6 +1,6 @@
 """Follows a text whose unique arrays have strings as elements, or whose objects have unique names.
 
-Owns: where in a JSON text, byte by byte, a place is: the objects and arrays around it, the name or
+Owns: where in a JSON text, byte by byte, a place is: what its objects and arrays hold, the name or
 the element that is being written. The text is one that an engine takes; only what would repeat an
 element or a name, or could become nothing but a repetition, is refused here. Places are immutable,
 so that going back costs nothing. Must not know: engines, ids.
@@ -9,12 +9,22 @@ so that going back costs nothing. Must not know: engines, ids.
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from enforcer.engines.distinct.persistent_text import PersistentText
 from enforcer.engines.distinct.seen_strings import SeenStrings, prepare
+from enforcer.engines.json_levels import (
+    BACKSLASH,
+    COMMA,
+    OPEN_ARRAY,
+    OPENING,
+    QUOTE,
+    STRUCTURE,
+    Level,
+    begins,
+    behind,
+)
 from enforcer.partial import Partial
-from enforcer.schema.finishing.ways import NOWHERE, ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,10 +33,10 @@ if TYPE_CHECKING:
     from enforcer.schema.finishing.tracks import Track
     from enforcer.schema.grammar import ValueId
 
-_QUOTE, _BACKSLASH = 0x22, 0x5C
-_STRUCTURE = frozenset(b'{}[],:"')
 _FRESH = Partial()
 _EMPTY = PersistentText()
+
+Holding = Level["SeenStrings | None"]  # with what it holds, if its elements or names must differ
 
 
 class StringUse(Enum):
@@ -37,59 +47,7 @@ class StringUse(Enum):
     OTHER = "anything else"
 
 
-class Level:
-    """An object or array that has been opened.
-
-    Attributes:
-        memory: the elements of an array, or the names of an object, that must differ.
-        named: whether the name of a property stands, and its value is to come.
-        child: the track of that value.
-
-    """
-
-    __slots__ = ("child", "index", "is_array", "memory", "named", "outer", "track")
-
-    def __init__(
-        self,
-        outer: Level | None,
-        track: int,
-        *,
-        is_array: bool,
-        memory: SeenStrings | None,
-        index: int = 0,
-        named: bool = False,
-        child: int = NOWHERE,
-    ) -> None:
-        self.outer = outer
-        self.track = track
-        self.is_array = is_array
-        self.memory = memory
-        self.index = index
-        self.named = named
-        self.child = child
-
-    def after_comma(self) -> Level:
-        """Stand before the next element or property."""
-        return Level(
-            self.outer,
-            self.track,
-            is_array=self.is_array,
-            memory=self.memory,
-            index=self.index + 1,
-        )
-
-    def with_name(self, text: str, child: int) -> Level:
-        """Stand behind the name of a property whose value has a track."""
-        memory = None if self.memory is None else self.memory.with_element(text)
-        return Level(self.outer, self.track, is_array=False, memory=memory, named=True, child=child)
-
-    def with_element(self, text: str) -> Level:
-        """Stand behind an element."""
-        memory = None if self.memory is None else self.memory.with_element(text)
-        return Level(self.outer, self.track, is_array=True, memory=memory, index=self.index)
-
-
-class Place:
+class Place(NamedTuple):
     """A place in a text.
 
     Attributes:
@@ -97,30 +55,20 @@ class Place:
         kind: what the string is for that it is in; None outside strings.
         text: what has been written of a name or an element.
         partial: the character of it that has been begun.
+        escaped: whether a backslash was the last byte of another string.
 
     """
 
-    __slots__ = ("escaped", "kind", "level", "partial", "text")
-
-    def __init__(
-        self,
-        level: Level | None,
-        kind: StringUse | None = None,
-        text: PersistentText = _EMPTY,
-        partial: Partial = _FRESH,
-        *,
-        escaped: bool = False,
-    ) -> None:
-        self.level = level
-        self.kind = kind
-        self.text = text
-        self.partial = partial
-        self.escaped = escaped
+    level: Holding | None
+    kind: StringUse | None = None
+    text: PersistentText = _EMPTY
+    partial: Partial = _FRESH
+    escaped: bool = False
 
     @property
     def memory(self) -> SeenStrings | None:
         """What the innermost array or object holds, if its elements or names must differ."""
-        return None if self.level is None else self.level.memory
+        return None if self.level is None else self.level.own
 
     @property
     def remembers(self) -> bool:
@@ -162,71 +110,64 @@ class StringFollower:
         return after
 
     def _step(self, place: Place, byte: int) -> Place | None:
-        kind, level = place.kind, place.level
+        level, kind, _, _, escaped = place
         if kind is StringUse.OTHER:
-            if place.escaped:
+            if escaped:
                 return Place(level, kind)
-            if byte == _QUOTE:
-                return Place(level)
-            return Place(level, kind, escaped=True) if byte == _BACKSLASH else place
+            if byte == QUOTE:
+                return Place(None if level is None else level.behind_string())
+            return Place(level, kind, escaped=True) if byte == BACKSLASH else place
         if kind is not None:
-            return self._string(place, kind, byte)
-        if byte not in _STRUCTURE:
+            return _string(place, kind, byte)
+        if byte not in STRUCTURE:
             return place
-        if byte == _QUOTE:
-            return Place(level, self._kind(level))
-        if byte in b"{[":
-            return Place(self._opened(level, is_array=byte == ord("[")))
-        if level is None:
-            return place
-        if byte in b"}]":
-            return Place(level.outer)
-        if byte == ord(","):
-            full = level.memory is not None and level.memory.is_full
-            return None if full else Place(level.after_comma())
-        return place
+        if byte == QUOTE:
+            return Place(level, _use(level))
+        if byte == COMMA and place.memory is not None and place.memory.is_full:
+            return None
+        if byte in OPENING:
+            return Place(self._opened(level, is_array=byte == OPEN_ARRAY))
+        return Place(behind(level, byte))
 
-    def _kind(self, level: Level | None) -> StringUse:
-        if level is None:
-            return StringUse.OTHER
-        if level.is_array:
-            return StringUse.OTHER if level.memory is None else StringUse.ELEMENT
-        return StringUse.OTHER if level.named or level.track == NOWHERE else StringUse.NAME
-
-    def _opened(self, level: Level | None, *, is_array: bool) -> Level:
-        number = self._track_of(level)
-        track = self._tracks[number]
+    def _opened(self, level: Holding | None, *, is_array: bool) -> Holding:
+        track = self._tracks[begins(level)]
         language = track.unrepeated
         if is_array:
             language = None if track.element is None else self._languages.get(track.element)
-        memory = None if language is None else SeenStrings(language)
-        return Level(level, number, is_array=is_array, memory=memory)
+        return Level(
+            level, track.leads, is_array, None if language is None else SeenStrings(language)
+        )
 
-    def _track_of(self, level: Level | None) -> int:
-        """Return the track of the value that begins."""
-        if level is None:
-            return ROOT
-        return self._tracks[level.track].leads.at(level.index) if level.is_array else level.child
 
-    def _string(self, place: Place, kind: StringUse, byte: int) -> Place | None:
-        level, written = place.level, place.text
-        if level is None:
-            return None
-        if byte == _QUOTE and not place.partial.pending:
-            text = written.whole()
-            if level.memory is not None and text in level.memory:
+def _use(level: Holding | None) -> StringUse:
+    """Tell what a string is for that begins."""
+    if level is None:
+        return StringUse.OTHER
+    if level.is_array:
+        return StringUse.OTHER if level.own is None else StringUse.ELEMENT
+    counts = level.own is not None or bool(level.leads.names)
+    return StringUse.NAME if counts and level.awaits_name else StringUse.OTHER
+
+
+def _string(place: Place, kind: StringUse, byte: int) -> Place | None:
+    """Read a byte of a name or an element."""
+    level, _, written, partial, _ = place
+    if level is None:
+        return None
+    memory = level.own
+    if byte == QUOTE and not partial.pending:
+        text = written.whole()
+        if memory is not None:
+            if text in memory:
                 return None
-            if kind is StringUse.NAME:
-                child = self._tracks[level.track].leads.under(text)
-                return Place(level.with_name(text, child))
-            return Place(level.with_element(text))
-        found = place.partial.read(byte)
-        if found is None:
-            return None
-        partial, char = found
-        if char is None:
-            return Place(level, kind, written, partial)
+            level = level._replace(own=memory.with_element(text))
+        return Place(level.behind_string(text))
+    found = partial.read(byte)
+    if found is None:
+        return None
+    partial, char = found
+    if char is not None:
         written = written.add(char)
-        if level.memory is not None and level.memory.is_spent(written):
+        if memory is not None and memory.is_spent(written):
             return None
-        return Place(level, kind, written, partial)
+    return Place(level, kind, written, partial)

@@ -141,9 +141,9 @@ class StringTokens:
             found = self._doubtful_here(place, place.memory, row)
         level = None if place.level is None else place.level.outer
         while level is not None:
-            if level.memory is not None:
+            if level.own is not None:
                 found |= _members(row & self._reopening)
-                if level.memory.may_fill_up:
+                if level.own.may_fill_up:
                     found |= _members(row & self._endings & self._commas)
             level = level.outer
         return found

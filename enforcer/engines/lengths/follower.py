@@ -1,9 +1,9 @@
 """Follows a text in which some strings have a greatest length.
 
-Owns: where in a JSON text, byte by byte, a place is: the objects and arrays around it, the name
-that is being written, how many characters the string may still have. The text is one that an engine
-takes; only what is too long, or could only become too long, is refused here. Places are immutable,
-so that going back costs nothing. Must not know: engines, ids.
+Owns: where in a JSON text, byte by byte, a place is: the name that is being written, or the string
+that is counted. The text is one that an engine takes; only what is too long, or could only become
+too long, is refused here. Places are immutable, so that going back costs nothing. Must not know:
+engines, ids.
 """
 
 from __future__ import annotations
@@ -13,17 +13,25 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from enforcer.engines.json_levels import (
+    BACKSLASH,
+    OPEN_ARRAY,
+    OPENING,
+    QUOTE,
+    STRUCTURE,
+    Level,
+    begins,
+    behind,
+)
 from enforcer.engines.lengths.counted import Counted
 from enforcer.partial import whole
-from enforcer.schema.finishing.ways import NOWHERE, ROOT, Leads
+from enforcer.schema.finishing.ways import Leads
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from enforcer.engines.lengths.automaton import Automaton
 
-_QUOTE, _BACKSLASH, _COMMA = b'"\\,'
-_STRUCTURE = frozenset(b'{}[],"')
 _SPELLED = 12  # bytes that a character of a name takes at most: two escapes
 
 
@@ -64,35 +72,11 @@ def way(listed: Sequence[Any], automata: Sequence[Automaton]) -> Way:
     return Way(leads, automata[counted[0]], counted[1], longest)
 
 
-class Level(NamedTuple):
-    """An object or array that has been opened.
-
-    Attributes:
-        outer: what it is in.
-        way: that to it.
-        is_array: whether it is one.
-        number: of the element, or the property.
-        value: the way to the value of the property whose name stands; None before that.
-
-    """
-
-    outer: Level | None
-    way: Way
-    is_array: bool
-    number: int = 0
-    value: int | None = None
-
-    @property
-    def awaits_name(self) -> bool:
-        """Whether a string that begins here is the name of a property."""
-        return not self.is_array and self.value is None
-
-
 class Place(NamedTuple):
     """A place in a text.
 
     Attributes:
-        level: the innermost object or array around it.
+        level: the innermost object or array around it, which knows how long names may be.
         within: what it is in, unless that is a string that is counted.
         name: the bytes of a name so far.
         counted: that string.
@@ -100,7 +84,7 @@ class Place(NamedTuple):
 
     """
 
-    level: Level | None
+    level: Level[int] | None
     within: Within = Within.STRUCTURE
     name: bytes = b""
     counted: Counted | None = None
@@ -143,53 +127,39 @@ class LengthFollower:
     def _step(self, place: Place, byte: int) -> Place | None:
         level, within, _, counted, _ = place
         if counted is not None:
-            if byte == _QUOTE and not counted.partial.pending:
+            if byte == QUOTE and not counted.partial.pending:
                 return Place(level) if counted.left >= 0 else None
             return _going_on(place, counted.read(byte))
         if within is not Within.STRUCTURE:
             return _string(place, byte)
-        if byte not in _STRUCTURE:
+        if byte not in STRUCTURE:
             return place
-        if byte == _QUOTE:
+        if byte == QUOTE:
             return self._opened_string(level)
-        if byte in b"{[":
-            return Place(Level(level, self._ways[self._way_of(level)], byte == ord("[")))
-        if level is None:
-            return place
-        if byte == _COMMA:
-            return Place(level._replace(number=level.number + 1, value=None))
-        return Place(level.outer)
+        if byte in OPENING:
+            found = self._ways[begins(level)]
+            return Place(Level(level, found.leads, byte == OPEN_ARRAY, found.longest))
+        return Place(behind(level, byte))
 
-    def _opened_string(self, level: Level | None) -> Place:
+    def _opened_string(self, level: Level[int] | None) -> Place:
         if level is not None and level.awaits_name:
-            return Place(level, Within.NAME if level.way.longest else Within.OTHER)
-        found = self._ways[self._way_of(level)]
+            return Place(level, Within.NAME if level.own else Within.OTHER)
+        found = self._ways[begins(level)]
         if found.automaton is None:
             return Place(level, Within.OTHER)
         return Place(level, counted=Counted(found.automaton, found.most))
-
-    def _way_of(self, level: Level | None) -> int:
-        """Return the way to the value that begins."""
-        if level is None:
-            return ROOT
-        if not level.is_array:
-            return level.value or NOWHERE
-        return level.way.leads.at(level.number)
 
 
 def _string(place: Place, byte: int) -> Place:
     """Read a byte of a name, or of a string that is not counted."""
     level, within, name, _, escaped = place
-    if byte == _QUOTE and not escaped:
-        if level is None or not level.awaits_name:
-            return Place(level)
-        value = level.way.leads.others
-        if within is Within.NAME and len(name) <= level.way.longest:
-            value = level.way.leads.under(json.loads(b'"' + name + b'"'))
-        return Place(level._replace(value=value))
-    if within is Within.NAME and level is not None and len(name) <= level.way.longest:
+    if byte == QUOTE and not escaped:
+        is_known = level is not None and within is Within.NAME and len(name) <= level.own
+        text = json.loads(b'"' + name + b'"') if is_known else None
+        return Place(None if level is None else level.behind_string(text))
+    if within is Within.NAME and level is not None and len(name) <= level.own:
         name += bytes([byte])  # longer than any that is declared, it need not be known
-    return Place(level, within, name, escaped=byte == _BACKSLASH and not escaped)
+    return Place(level, within, name, escaped=byte == BACKSLASH and not escaped)
 
 
 def _going_on(place: Place, counted: Counted | None) -> Place | None:
