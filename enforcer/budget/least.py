@@ -13,7 +13,8 @@ from enforcer.errors import EnforcerError
 from enforcer.regex import NOTHING
 from enforcer.regex.caching import cached
 from enforcer.regex.charset import CharSet
-from enforcer.regex.derivative import successors
+from enforcer.regex.derivative import closure, successors
+from enforcer.regex.minimal_automaton import TooManyStates, shortest_ends
 from enforcer.regex.syntax import (
     Chars,
     Complement,
@@ -26,6 +27,8 @@ from enforcer.regex.syntax import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from enforcer.regex import Regex
 
 _MOST_STATES = 20_000
@@ -146,29 +149,27 @@ def _length(regex: Regex) -> int:
 
 
 def _explored(regex: Regex) -> int:
-    """Measure the distances of all states from an end, backwards from the ends."""
-    before: dict[Regex, set[Regex]] = {regex: set()}
-    queue = [regex]
+    """Measure the distances of all states from an end."""
     work = 0
-    for state in queue:
-        for _, after in successors(state):
+
+    def moves(state: Regex) -> Iterator[tuple[CharSet, Regex]]:
+        nonlocal work
+        for members, after in successors(state):
             work += after.size
             if work > _MOST_WORK:
                 raise Unbounded("a pattern or format takes too long to tell how far a text may go")
-            if after not in before:
-                before[after] = set()
-                queue.append(after)
-                if len(queue) > _MOST_EXPLORED:
-                    return _bounded(regex)
-            before[after].add(state)
-    level = {state for state in queue if state.nullable}
-    seen = set(level)
-    distance = 0
-    while following := {x for state in level for x in before[state]} - seen:
-        seen |= following
-        level = following
-        distance += 1
-    return distance
+            yield members, after
+
+    def admit(_: Regex, before: int) -> None:
+        if before >= _MOST_EXPLORED:
+            raise TooManyStates(_MOST_EXPLORED)
+
+    try:
+        states, rows = closure(regex, moves, admit)
+    except TooManyStates:
+        return _bounded(regex)
+    ends = shortest_ends([state.nullable for state in states], rows)
+    return max((end for end in ends if end is not None), default=0)
 
 
 def _bounded(regex: Regex) -> int:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from enforcer.regex.constructors import EPSILON, NOTHING, chars, concat, either, repeat
 from enforcer.regex.derivative import RegexBudget, closure, successors
 from enforcer.regex.elimination import TooLargeError, solve
+from enforcer.regex.minimal_automaton import shortest_ends
 from enforcer.regex.syntax import Concat, Repeat, Union
 
 if TYPE_CHECKING:
@@ -46,16 +47,8 @@ def automaton(regex: Regex, budget: int) -> tuple[State, ...]:
             raise RegexBudget(budget)
 
     states, rows = closure(regex, successors, admit)
-    before: list[list[int]] = [[] for _ in states]
-    for source, row in enumerate(rows):
-        for _, to in row:
-            before[to].append(source)
-    alive = {at for at, state in enumerate(states) if state.nullable}
-    queue = list(alive)
-    for to in queue:
-        fresh = set(before[to]) - alive
-        alive |= fresh
-        queue.extend(fresh)
+    ends = shortest_ends([state.nullable for state in states], rows)
+    alive = {at for at, end in enumerate(ends) if end is not None}
     numbers = {at: number for number, at in enumerate(sorted(alive | {0}))}
     found = []
     for at in numbers:

@@ -17,46 +17,42 @@ if TYPE_CHECKING:
 
 def starting(regex: Regex, members: CharSet) -> Regex:
     """Keep the members of a language whose first character is in the set."""
-    if isinstance(regex, Literal):
-        return regex if regex.text and regex.text[0] in members else NOTHING
-    if isinstance(regex, Chars):
-        return chars(regex.chars & members)
-    if isinstance(regex, Union):
-        return either(*(starting(p, members) for p in regex.parts))
-    if isinstance(regex, Repeat):
-        return concat(starting(regex.part, members), _one_less(regex))
-    if isinstance(regex, Intersection):
-        return both(starting(regex.parts[0], members), *regex.parts[1:])
-    if isinstance(regex, Concat):
-        choices = []
-        for at, part in enumerate(regex.parts):
-            choices.append(concat(starting(part, members), *regex.parts[at + 1 :]))
-            if not part.nullable:
-                break
-        return either(*choices)
-    return both(concat(chars(members), ANY), regex)
+    return _slice(regex, members, at_end=False)
 
 
 def ending(regex: Regex, members: CharSet) -> Regex:
     """Keep the members of a language whose last character is in the set."""
+    return _slice(regex, members, at_end=True)
+
+
+def _slice(regex: Regex, members: CharSet, *, at_end: bool) -> Regex:
     if isinstance(regex, Literal):
-        return regex if regex.text and regex.text[-1] in members else NOTHING
+        outermost = regex.text[-1:] if at_end else regex.text[:1]
+        return regex if outermost and outermost in members else NOTHING
     if isinstance(regex, Chars):
         return chars(regex.chars & members)
     if isinstance(regex, Union):
-        return either(*(ending(p, members) for p in regex.parts))
-    if isinstance(regex, Repeat):
-        return concat(_one_less(regex), ending(regex.part, members))
+        return either(*(_slice(part, members, at_end=at_end) for part in regex.parts))
     if isinstance(regex, Intersection):
-        return both(ending(regex.parts[0], members), *regex.parts[1:])
+        return both(_slice(regex.parts[0], members, at_end=at_end), *regex.parts[1:])
+    if isinstance(regex, Repeat):
+        return _ordered(_slice(regex.part, members, at_end=at_end), _one_less(regex), at_end=at_end)
     if isinstance(regex, Concat):
         choices = []
-        for at in range(len(regex.parts) - 1, -1, -1):
-            choices.append(concat(*regex.parts[:at], ending(regex.parts[at], members)))
-            if not regex.parts[at].nullable:
+        parts = regex.parts[::-1] if at_end else regex.parts
+        for at, part in enumerate(parts):
+            choices.append(
+                _ordered(_slice(part, members, at_end=at_end), *parts[at + 1 :], at_end=at_end)
+            )
+            if not part.nullable:
                 break
         return either(*choices)
-    return both(concat(ANY, chars(members)), regex)
+    return both(_ordered(chars(members), ANY, at_end=at_end), regex)
+
+
+def _ordered(*parts: Regex, at_end: bool) -> Regex:
+    """Build the sequence of parts that are listed from the first, or from the last on."""
+    return concat(*(parts[::-1] if at_end else parts))
 
 
 def _one_less(regex: Repeat) -> Regex:

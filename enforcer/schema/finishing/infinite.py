@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from enforcer.regex import ANY
 from enforcer.regex.caching import cached, canonical
-from enforcer.regex.derivative import is_empty, successors
+from enforcer.regex.derivative import closure, is_empty, successors
+from enforcer.regex.minimal_automaton import TooManyStates, shortest_ends
 from enforcer.regex.syntax import names_in
 
 if TYPE_CHECKING:
@@ -29,9 +30,9 @@ def is_infinite(language: Regex) -> bool:
     """Tell whether a language has infinitely many members; False if that is hard to say."""
     if not language.boolean:
         return language.longest is None
-    if not can_be_explored(language):
-        return False
     ahead = _ahead(language)
+    if ahead is None:
+        return False
     while ends := {state for state, after in ahead.items() if not after}:
         ahead = {s: after - ends for s, after in ahead.items() if s not in ends}
     return bool(ahead)  # what is left of them goes round
@@ -96,32 +97,28 @@ def stays_infinite(language: Regex) -> bool:
     """Tell whether infinitely many members begin with each prefix of one; False if hard to say."""
     if language == ANY:
         return True
-    return _is_small(language) and all(_ahead(language).values())
-
-
-def _ahead(language: Regex) -> dict[Regex, set[Regex]]:
-    """Give the states of a language that lead to a member, each with those that follow it."""
-    ahead: dict[Regex, set[Regex]] = {}
-    queue = [language]
-    for state in queue:
-        if state not in ahead:
-            ahead[state] = {after for _, after in successors(state) if not is_empty(after)}
-            queue.extend(ahead[state])
-    return ahead
+    ahead = _ahead(language)
+    return ahead is not None and all(ahead.values())
 
 
 def can_be_explored(strings: Regex) -> bool:
     """Tell whether it costs little to find out what is left of a language."""
-    return not strings.boolean or _is_small(strings)
+    return not strings.boolean or _ahead(strings) is not None
 
 
-def _is_small(strings: Regex) -> bool:
-    seen = {strings}
-    queue = [strings]
-    for state in queue:
-        if len(seen) > _MOST_STATES or any(names_in(state)):
-            return False
-        fresh = [after for _, after in successors(state) if after not in seen]
-        seen.update(fresh)
-        queue.extend(fresh)
-    return True
+@cached
+def _ahead(language: Regex) -> dict[int, set[int]] | None:
+    """Give the states that lead to a member, each with those that follow; None if it is large."""
+
+    def admit(state: Regex, before: int) -> None:
+        if before >= _MOST_STATES or any(names_in(state)):
+            raise TooManyStates(_MOST_STATES)
+
+    try:
+        admit(language, 0)
+        states, rows = closure(language, successors, admit)
+    except TooManyStates:
+        return None
+    ends = shortest_ends([state.nullable for state in states], rows)
+    live = {at for at, end in enumerate(ends) if end is not None}
+    return {at: {to for _, to in rows[at] if to in live} for at in live | {0}}
