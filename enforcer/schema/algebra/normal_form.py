@@ -16,6 +16,7 @@ from enforcer.errors import SchemaLimit, UnsupportedSchema
 from enforcer.numbers import sets as numbers
 from enforcer.regex import either, inverse
 from enforcer.schema.algebra.arrays import ArraySets
+from enforcer.schema.algebra.children import Children
 from enforcer.schema.algebra.formulas import And, Formulas, Not, OneOf, Or, Reference, Unknown
 from enforcer.schema.algebra.languages import Languages
 from enforcer.schema.algebra.objects import ObjectSets
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 
-_FEW = 20  # strings that a property may have and still be taken for a `kind`
 _DEEPEST_QUESTION = 12  # levels looked into for emptiness before it is left open
 
 
@@ -66,7 +66,7 @@ class _Aside(NamedTuple):
     own: tuple[Formula, Formula]
 
 
-class Algebra(Formulas, Languages):
+class Algebra(Children):
     """An arena of formulas, and the normal form of each.
 
     Args:
@@ -93,7 +93,7 @@ class Algebra(Formulas, Languages):
         self._asking: set[Formula] = set()
         self.arrays = ArraySets(self)
         self.objects = ObjectSets(self, limits)
-        self.three_valued = ThreeValued(self, self._target)
+        self.three_valued = ThreeValued(self, self.parts)
         self._rivals = Rivals(self)
 
     def narrowed(self, part: Formula, by: Formula) -> Formula:
@@ -396,16 +396,6 @@ class Algebra(Formulas, Languages):
             return None
         node = self._nodes[formula]
         return node if isinstance(node, Value) else self._normal.get(formula)
-
-    def is_listed(self, formula: Formula) -> bool:
-        """Tell whether a formula surely stands for a few constants (no array, no object)."""
-        value = self.plainly(formula)
-        return (
-            value is not None
-            and not (value.arrays or value.objects)
-            and all(each.low is not None and each.low == each.high for each in value.numbers)
-            and (value.strings is None or self.members(value.strings, _FEW) is not None)
-        )
 
     # Limits.
 

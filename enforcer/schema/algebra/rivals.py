@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from enforcer.schema.algebra.children import Children
-    from enforcer.schema.algebra.shapes import Formula, Value
+    from enforcer.schema.algebra.children import Children, Constants
+    from enforcer.schema.algebra.shapes import Formula
 
-_FEW = 20  # strings that a property may have and still be taken for a `kind`
+    _Signature = dict[str | None, Constants]
+
+_FEW = 20  # alternatives whose pairs are no work to speak of
 _WHOLE = None  # stands for a value that is itself one of a few constants
-
-_Atoms = frozenset[object]
-_Signature = dict[str | None, _Atoms]
 
 
 class Rivals:
@@ -88,7 +87,7 @@ class Rivals:
         if value is None:
             return {}
         if not value.arrays and not value.objects:
-            atoms = self._atoms(value)
+            atoms = self._children.constants(value)
             return {} if atoms is None else {_WHOLE: atoms}
         scalars = value.null or value.booleans or value.numbers or value.strings is not None
         if value.arrays or scalars or len(value.objects) > 1:
@@ -98,26 +97,7 @@ class Rivals:
         for name, child in shape.names:
             if name in shape.required:
                 held = self._children.plainly(child)
-                atoms = None if held is None else self._atoms(held)
+                atoms = None if held is None else self._children.constants(held)
                 if atoms is not None:
                     found[name] = atoms
         return found
-
-    def _atoms(self, value: Value) -> _Atoms | None:
-        """List the constants that a value stands for; None if it is more than a few."""
-        if value.arrays or value.objects:
-            return None
-        if not all(each.low is not None and each.low == each.high for each in value.numbers):
-            return None
-        texts = () if value.strings is None else self._children.members(value.strings, _FEW)
-        if texts is None:
-            return None
-        # A boolean equals a number in Python, so each constant goes with its type.
-        return frozenset(
-            [
-                *((type(None), None) for _ in range(value.null)),
-                *((bool, each) for each in value.booleans),
-                *((int, each.low) for each in value.numbers),
-                *((str, each) for each in texts),
-            ]
-        )

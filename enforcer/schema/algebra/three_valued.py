@@ -28,13 +28,13 @@ class ThreeValued:
 
     Args:
         formulas: the arena.
-        resolve: gives the formula that a reference leads to.
+        parts: gives what a formula combines, or refers to.
 
     """
 
-    def __init__(self, formulas: Formulas, resolve: Callable[[Reference], Formula]) -> None:
+    def __init__(self, formulas: Formulas, parts: Callable[[Formula], tuple[Formula, ...]]) -> None:
         self._formulas = formulas
-        self._resolve = resolve
+        self._parts = parts
         self._pairs: dict[Formula, Formula] = {}
         self._exact: dict[Formula, bool] = {}
         self._widened: dict[Formula, Formula] = {}
@@ -76,13 +76,7 @@ class ThreeValued:
 
     def _reached(self, formula: Formula) -> Iterable[Formula]:
         node = self._formulas.look(formula)
-        if isinstance(node, Value):
-            return node.children()
-        if isinstance(node, Reference):
-            return (self._resolve(node),)
-        if isinstance(node, Unknown):
-            return ()
-        return (node.part,) if isinstance(node, Not) else node.parts
+        return node.children() if isinstance(node, Value) else self._parts(formula)
 
     def widened(self, formula: Formula) -> Formula:
         """Return the formula that holds for all but what the negation surely holds for."""
