@@ -26,7 +26,8 @@ from enforcer.regex import (
 )
 from enforcer.schema.algebra.shapes import ALWAYS, NEVER, Formula
 from enforcer.schema.grammar import ValueId
-from enforcer.schema.reading.document import step
+from enforcer.schema.reading.closed_objects import parts_of
+from enforcer.schema.reading.document import members, step
 from enforcer.schema.reading.drafts import is_hidden
 
 if TYPE_CHECKING:
@@ -38,8 +39,6 @@ if TYPE_CHECKING:
     from enforcer.schema.reading.document import Place
     from enforcer.schema.reading.parse import SchemaParser
 
-_SINGLE = ("not", "if", "then", "else")
-_LISTS = ("allOf", "anyOf", "oneOf")
 _MOST_PLACES = 20_000  # looked at to find all sources of all values: some 50 milliseconds
 
 
@@ -166,20 +165,11 @@ class Provenance:
         schema = place.schema
         if not isinstance(schema, dict):
             return
-        yield from self._parser.targets(place)
-        if is_hidden(schema, place.draft):
-            return
-        for keyword in _LISTS:
-            if isinstance(schema.get(keyword), list):
-                yield from (place.child(keyword, i) for i in range(len(schema[keyword])))
-        for keyword in _SINGLE:
-            if keyword in schema:
-                yield place.child(keyword)
-        for keyword in ("dependentSchemas", "dependencies"):
-            if isinstance(schema.get(keyword), dict):
-                for name, needed in schema[keyword].items():
-                    if isinstance(needed, dict):
-                        yield place.child(keyword, name)
+        # In `dependencies` stand names as well.
+        parts = parts_of(self._parser, place)
+        yield from (part for part in parts if isinstance(part.schema, dict | bool))
+        if "not" in schema and not is_hidden(schema, place.draft):
+            yield place.child("not")
 
     def _steps(self, place: Place, key: str | int) -> Iterator[Place]:
         schema = place.schema
@@ -190,10 +180,10 @@ class Provenance:
     @staticmethod
     def _property(place: Place, name: str) -> Iterator[Place]:
         schema = place.schema
-        declared = _members(schema, "properties")
+        declared = members(schema, "properties")
         if name in declared:
             yield place.child("properties", name)
-        matching = [x for x in _members(schema, "patternProperties") if _matches(x, name)]
+        matching = [x for x in members(schema, "patternProperties") if _matches(x, name)]
         yield from (place.child("patternProperties", pattern) for pattern in matching)
         if name not in declared and not matching and "additionalProperties" in schema:
             yield place.child("additionalProperties")
@@ -253,11 +243,6 @@ class Provenance:
                     found.setdefault(child, []).append(below)
                     queue.append((child, below))
         return found
-
-
-def _members(schema: dict[str, Any], keyword: str) -> dict[str, Any]:
-    found = schema.get(keyword)
-    return found if isinstance(found, dict) else {}
 
 
 def _matches(pattern: str, name: str) -> bool:

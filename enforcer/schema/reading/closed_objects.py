@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from enforcer.schema.reading.document import Closing, Place
+from enforcer.schema.reading.document import Closing, Place, members
 from enforcer.schema.reading.drafts import is_hidden
 
 if TYPE_CHECKING:
@@ -84,6 +84,5 @@ def _conditional(reader: SchemaReader, place: Place) -> Iterator[Place]:
     if reader.has(schema, "if", draft):
         yield from (place.child(word) for word in ("if", "then", "else") if word in schema)
     for keyword in ("dependentSchemas", "dependencies"):
-        named = schema.get(keyword)
-        if reader.has(schema, keyword, draft) and isinstance(named, dict):
-            yield from (place.child(keyword, name) for name in named)
+        if reader.has(schema, keyword, draft):
+            yield from (place.child(keyword, name) for name in members(schema, keyword))

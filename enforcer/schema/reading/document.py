@@ -61,6 +61,12 @@ def step(path: str, key: str | int) -> str:
     return f'{path}["{escaped}"]'
 
 
+def members(schema: dict[str, Any], keyword: str) -> dict[str, Any]:
+    """Give a keyword's members; none where it is malformed, which its own reader notes."""
+    found = schema.get(keyword)
+    return found if isinstance(found, dict) else {}
+
+
 def _no_identifier(path: str, error: Exception) -> InvalidSchema:
     reason = f"`$id`, `$anchor` and the like must be texts that name a place ({error!s:.200})"
     return InvalidSchema.of(path, "$id", reason)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from enforcer.regex import ANY, RegexError, either, inverse, not_matching, parse
 from enforcer.schema.algebra.shapes import (
@@ -22,7 +22,7 @@ from enforcer.schema.algebra.shapes import (
     ObjectShape,
 )
 from enforcer.schema.reading.closed_objects import parts_of
-from enforcer.schema.reading.document import Closing
+from enforcer.schema.reading.document import Closing, members
 from enforcer.schema.reading.drafts import Draft
 from enforcer.schema.reading.object_keywords import absent, by_two_readings
 
@@ -198,7 +198,7 @@ class Unevaluated:
         if reader.has(schema, "if", place.draft):
             cases = self._cross(cases, self._conditional(place, depth))
         keyword = "dependentSchemas" if place.draft > Draft.DRAFT7 else "dependencies"
-        for name in _mapping(schema, keyword):
+        for name in members(schema, keyword):
             within = self._cases(place.child(keyword, name), depth + 1)
             if any(done != NOTHING_EVALUATED for _, done in within):
                 missing = absent(reader.algebra, name)
@@ -243,13 +243,13 @@ class Unevaluated:
             return Evaluated(everything=True)
         surely: list[Regex] = []
         perhaps: list[Regex] = []
-        for pattern in _mapping(schema, "patternProperties"):
+        for pattern in members(schema, "patternProperties"):
             try:
                 surely.append(parse(pattern))
                 perhaps.append(inverse(not_matching(pattern)))
             except RegexError as error:
                 self._reader.refuse(place, "patternProperties", str(error))
-        names = frozenset(_mapping(schema, "properties"))
+        names = frozenset(members(schema, "properties"))
         return Evaluated(names=names, patterns=tuple(surely), perhaps=tuple(perhaps))
 
     def _own_items(self, place: Place) -> Evaluated:
@@ -265,9 +265,3 @@ class Unevaluated:
         if not reader.has(schema, "contains", place.draft) or place.draft < 2020:  # noqa: PLR2004 - from 2020-12 on, `contains` evaluates what it finds
             return Evaluated(prefix=prefix)
         return Evaluated(prefix=prefix, contained=(reader.parse(place.question("contains")),))
-
-
-def _mapping(schema: dict[str, Any], keyword: str) -> dict[str, Any]:
-    """Return a keyword's members; none where it is malformed, which its own reader notes."""
-    value = schema.get(keyword)
-    return value if isinstance(value, dict) else {}
