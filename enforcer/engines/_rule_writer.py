@@ -26,12 +26,11 @@ from enforcer.errors import Problem, UnsatisfiableSchema, UnsupportedSchema
 from enforcer.numbers.languages import spelled_sets
 from enforcer.regex import (
     Regex,
-    RegexBudget,
     RegexError,
     both,
     either,
     inverse,
-    is_empty,
+    is_surely_empty,
     literal,
     parse,
 )
@@ -91,7 +90,7 @@ def rules_of_text(wanted: ResponseFormat, capacity: Capacity) -> Rules:
         regex = parse(f"^(?:{wanted.source})$")
     except RegexError as error:
         raise UnsupportedSchema.of(path, keyword, str(error)) from error
-    if _surely_empty(regex):
+    if is_surely_empty(regex):  # what is too large to tell, an engine refuses by itself
         reason = "no text matches this regular expression"
         raise UnsatisfiableSchema.of(path, keyword, reason)
     return Rules(Text(regex), {})
@@ -249,7 +248,7 @@ class _Writer:
         found = []
         for names, value in shape.classes:
             left = both(names, undeclared)
-            if not self._is_never(value) and not _surely_empty(left):
+            if not self._is_never(value) and not is_surely_empty(left):
                 found.append((left, value))
         return found
 
@@ -314,14 +313,6 @@ class _Walk:
             and all(place.read & clause for clause in self._some)
             and count >= self.shape.minimum
         )
-
-
-def _surely_empty(regex: Regex) -> bool:
-    try:
-        return is_empty(regex)
-    except RegexBudget:
-        # Too large to tell, and so too large for an engine, which refuses it by itself.
-        return False
 
 
 def _value(number: ValueId) -> Name:

@@ -27,11 +27,10 @@ from enforcer.layouts.texts import (
     unstopped,
 )
 from enforcer.numbers.languages import AS_DOUBLES, spelled_sets, tells_doubles_apart
-from enforcer.regex import ANY, both, either, fullmatch, inverse, is_empty, length
+from enforcer.regex import ANY, both, either, fullmatch, inverse, is_empty, is_surely_empty, length
 from enforcer.regex.caching import cached
 from enforcer.regex.charset import ALL
 from enforcer.regex.constructors import concat
-from enforcer.regex.derivative import RegexBudget
 from enforcer.schema.finishing.pruning import prune
 from enforcer.schema.grammar import NEVER, Value, fresh
 from enforcer.schema.reading.document import step
@@ -154,8 +153,8 @@ class Spellable:
     def _written(self, value: Value) -> Iterator[Option]:
         readable = Readable(None)
         if value.strings is not None:
-            texts = self._kept(self._unstopped(value.strings))
-            if texts is not None:
+            texts = self._unstopped(value.strings)
+            if not is_surely_empty(texts):
                 yield Option("string", texts, self._quick(value.strings, readable))
         numbers, hard = spelled_sets(value.numbers)
         if numbers is not None or hard:
@@ -173,7 +172,8 @@ class Spellable:
         readable = Readable(types)
         every, hard = _scalars(value, readable, types)
         trim = self.layout.layout.trim
-        scalar = self._kept(self._unstopped(trimming(every, trim)))
+        texts = self._unstopped(trimming(every, trim))
+        scalar = None if is_surely_empty(texts) else texts
         nested = None
         if readable.as_json and (value.arrays or value.objects):
             nested = Value(arrays=value.arrays, objects=value.objects, cells=value.cells)
@@ -189,13 +189,6 @@ class Spellable:
     def _unstopped(self, texts: Regex) -> Regex:
         """Leave out the texts that hold what no value may hold."""
         return unstopped(texts, self.layout.avoided)
-
-    @staticmethod
-    def _kept(texts: Regex) -> Regex | None:
-        try:
-            return None if is_empty(texts) else texts
-        except RegexBudget:
-            return texts
 
     def _is_possible(self, name: str | None, value: ValueId) -> bool:
         if value == NEVER:
@@ -289,10 +282,7 @@ def _holds_all(texts: Regex, least: int) -> bool:
     """Tell whether all texts of so many characters are among some."""
     if texts == ANY:
         return True
-    try:
-        return is_empty(both(length(least, None), inverse(texts)), budget=_EFFORT)
-    except RegexBudget:
-        return False
+    return is_surely_empty(both(length(least, None), inverse(texts)), budget=_EFFORT)
 
 
 def _spaced(texts: Regex | None) -> Regex | None:

@@ -26,6 +26,7 @@ from enforcer.regex.derivative import (
     fullmatch,
     growth,
     is_empty,
+    is_surely_empty,
 )
 from enforcer.regex.derivative import intersection as both
 from enforcer.regex.edges import Reading
@@ -91,6 +92,7 @@ __all__ = [
     "growth",
     "inverse",
     "is_empty",
+    "is_surely_empty",
     "leading",
     "length",
     "literal",

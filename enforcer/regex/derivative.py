@@ -245,6 +245,16 @@ def is_empty(
     return True
 
 
+def is_surely_empty(
+    regex: Regex, *, budget: int = BUDGET, pay: Callable[[int], None] | None = None
+) -> bool:
+    """Tell whether the language has no member; False if that takes too many states to tell."""
+    try:
+        return is_empty(regex, budget=budget, pay=pay)
+    except RegexBudget:
+        return False
+
+
 def example(regex: Regex, *, budget: int = BUDGET) -> str | None:
     """Find a shortest member, preferring printable characters; None if there is none.
 

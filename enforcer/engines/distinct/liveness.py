@@ -17,7 +17,6 @@ from enforcer.engines.distinct.number_completions import (
     is_roomy,
     numbers,
     only,
-    stays_roomy,
 )
 from enforcer.engines.distinct.number_index import NumberIndex
 from enforcer.engines.distinct.values import Object
@@ -171,7 +170,7 @@ class Liveness:
         self._fuel.burn(5)
         sure = len(text) + more < _SURE_DIGITS
         count = sum(map(len, rivals) if "." in text else (x.count(text) for x in rivals))
-        if stays_roomy(regex, count, more, sure=sure):
+        if is_roomy(regex, count, more, sure=sure):
             return True
         if not more or "." in text or not is_roomy(regex, count, sure=sure):
             return False

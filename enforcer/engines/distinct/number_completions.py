@@ -214,21 +214,17 @@ def _digits_that_count(state: State, text: str) -> Iterator[tuple[str, State]]:
         one = one or char.isdigit()
 
 
-def is_roomy(regex: Regex, count: int, *, sure: bool) -> bool:
+def is_roomy(regex: Regex, count: int, more: int = 0, *, sure: bool) -> bool:
     """Tell whether there is plainly room for more than some numbers behind a text.
 
     Args:
         regex: what may follow; the text so far is no zero and has no exponent.
         count: that of the numbers.
+        more: digits that may have been added, any of them.
         sure: whether it is short enough for doubles to differ if their digits do.
 
     """
-    return stays_roomy(regex, count, 0, sure=sure)
-
-
-def stays_roomy(regex: Regex, count: int, digits: int, *, sure: bool) -> bool:
-    """Tell whether there is room for more than some numbers after any more digits."""
-    return isinstance(regex, State) and _least_room(regex, digits, sure=sure) > count
+    return isinstance(regex, State) and _least_room(regex, more, sure=sure) > count
 
 
 def _least_room(state: State, digits: int, *, sure: bool) -> int:

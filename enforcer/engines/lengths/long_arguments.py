@@ -18,10 +18,9 @@ from enforcer.engines.spellable import Spellable
 from enforcer.layouts import Trim, Types
 from enforcer.layouts.declared import STRING, types_of_properties
 from enforcer.layouts.pattern import ID
-from enforcer.regex import ANY, both, either, inverse, is_empty, literal
+from enforcer.regex import ANY, both, either, inverse, is_surely_empty, literal
 from enforcer.regex.caching import cached
 from enforcer.regex.constructors import concat
-from enforcer.regex.derivative import RegexBudget
 from enforcer.regex.minimal_automaton import TooManyStates
 from enforcer.schema.finishing.ways import ROOT, TooManyWays, ways
 
@@ -144,7 +143,9 @@ def _pattern(texts: Regex, stop: str, trims: bool) -> tuple[Sequence[Any], int] 
     ]
     furthest = long_strings.FURTHEST + len(stop)
     found = [
-        (long_strings.table(part, furthest), more) for part, more in parts if _has_members(part)
+        (long_strings.table(part, furthest), more)
+        for part, more in parts
+        if not is_surely_empty(part)
     ]
     tables = [(table, more) for table, more in found if table is not None]
     if len(tables) < len(found) or not tables:
@@ -156,10 +157,3 @@ def _pattern(texts: Regex, stop: str, trims: bool) -> tuple[Sequence[Any], int] 
         return tuple(joined(tables, _STATES)), more
     except TooManyStates:
         return None
-
-
-def _has_members(texts: Regex) -> bool:
-    try:
-        return not is_empty(texts)
-    except RegexBudget:
-        return True

@@ -80,7 +80,8 @@ def _is_long(part: Repeat) -> bool:
     )
 
 
-def table(language: Regex, furthest: int = FURTHEST) -> tuple[Any, ...] | None:
+@cached
+def table(language: Regex, furthest: int) -> tuple[Any, ...] | None:
     """Build the automaton of a language.
 
     Args:
@@ -91,11 +92,6 @@ def table(language: Regex, furthest: int = FURTHEST) -> tuple[Any, ...] | None:
         Its rows; None if it is too large, or some end further away.
 
     """
-    return _table(language, furthest)
-
-
-@cached
-def _table(language: Regex, furthest: int) -> tuple[Any, ...] | None:
     try:
         rows = built(language, _STATES)
     except TooManyStates:
@@ -148,7 +144,7 @@ def divide(grammar: ArgumentGrammar) -> tuple[ArgumentGrammar, list[Any]]:
 def drop_untold(long: Long, found: Iterable[Way]) -> None:
     """Leave out those on some ways that are too large to be followed as JSON."""
     for way in found:
-        if any(x in long and table(long[x].language) is None for x in way.ids):
+        if any(x in long and table(long[x].language, FURTHEST) is None for x in way.ids):
             drop(long, way)
 
 
@@ -178,4 +174,4 @@ def listed(found: Sequence[Way], long: Long, where: Container[int]) -> list[Any]
         [way.leads.among(relevant).to_json(), counted(at)] if at in relevant else []
         for at, way in enumerate(found)
     ]
-    return [ways_, [table(x) for x in languages]]
+    return [ways_, [table(x, FURTHEST) for x in languages]]

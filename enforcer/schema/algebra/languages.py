@@ -11,8 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from enforcer.errors import SchemaLimit
-from enforcer.regex import ANY, NOTHING, RegexBudget, both, finite_members
-from enforcer.regex import is_empty as regex_is_empty
+from enforcer.regex import ANY, RegexBudget, both, finite_members, is_surely_empty
 from enforcer.schema.limits import named
 
 if TYPE_CHECKING:
@@ -53,17 +52,11 @@ class Languages:
         known = self._empty_regexes.get(regex)
         if known is None:
             self.spend(_STEPS_OF_EMPTINESS if regex.boolean else 0)
-            known = self._empty_regexes[regex] = self._probably_empty(regex)
-        return known
-
-    def _probably_empty(self, regex: Regex) -> bool:
-        if regex == NOTHING:
-            return True
-        try:
-            return regex_is_empty(regex, budget=self._limits.regex_states, pay=self._explored)
-        except RegexBudget:
             # Undecided is treated as inhabited: that keeps every string that fits.
-            return False
+            known = self._empty_regexes[regex] = is_surely_empty(
+                regex, budget=self._limits.regex_states, pay=self._explored
+            )
+        return known
 
     def _explored(self, size: int) -> None:
         self.spend(size // _SIZE_PER_STEP)

@@ -17,7 +17,6 @@ from enforcer.engines.distinct.number_completions import (
     is_roomy,
     numbers,
     only,
-    stays_roomy,
 )
 from enforcer.errors import EngineFailure
 from enforcer.regex import NOTHING
@@ -73,7 +72,7 @@ def test_what_is_said_of_a_beginning_is_true_of_the_list(name: str, text: Any) -
     if text.strip("-0.") and "e" not in text.lower():
         for sure in {False, len(text) < 11}:
             assert not is_roomy(regex, 50, sure=sure) or len(listed) > 50
-            assert not stays_roomy(regex, 50, 2, sure=sure) or is_roomy(regex, 50, sure=sure)
+            assert not is_roomy(regex, 50, 2, sure=sure) or is_roomy(regex, 50, sure=sure)
 
 
 def test_few_numbers_are_listed_however_many_spellings_they_have() -> None:
