@@ -15,10 +15,10 @@ import pytest
 import enforcer
 from enforcer import engines
 from enforcer.budget import objects
+from enforcer.budget.frames import endings
 from enforcer.budget.least import furthest, least
 from enforcer.budget.reading import Reading
 from enforcer.budget.shortest import NoShortestEnd, Shortest
-from enforcer.budget.spelled import endings
 from enforcer.errors import UnsupportedSchema
 from enforcer.partial import Partial
 from enforcer.regex import ANY, both, inverse, literal, parse

@@ -1,7 +1,7 @@
 """Where a text that is being written stands: a frame for each value around it.
 
-Owns: the kinds of frames, and what a name that is being written may become. Must not know: which
-end is the shortest.
+Owns: the kinds of frames, and the ends of the texts and names that are being written. Must not
+know: which end is the shortest.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from enforcer.budget.least import least
 from enforcer.budget.objects import Objects, Pair
-from enforcer.budget.spelled import endings
 from enforcer.partial import Partial, spell
 from enforcer.regex import both, either, inverse, literal
 
@@ -128,9 +128,21 @@ def done(thread: Thread) -> Thread:
     return thread.outer if thread.outer is not None else Thread(None, None)
 
 
-def ends(frame: Text) -> Iterator[bytes]:
-    """Give short ends of a string or a number."""
-    return endings(frame.partial, frame.regex)
+def endings(partial: Partial, regex: Regex) -> Iterator[bytes]:
+    """Give the bytes that complete a text, its closing quote included; one way or several.
+
+    The shortest of what may follow the character that has been begun comes after it.
+    """
+    quote = b'"' if partial.quoted else b""
+    if not partial.pending:
+        text = least(regex)
+        if text is not None:
+            yield spell(text, quoted=partial.quoted) + quote
+        return
+    for rest, after in partial.ways(regex):
+        text = least(after)
+        if text is not None:
+            yield rest + spell(text, quoted=partial.quoted) + quote
 
 
 def with_pair(frame: InObject) -> InObject:

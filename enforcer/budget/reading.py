@@ -21,7 +21,7 @@ from enforcer.budget.frames import (
     Phase,
     Text,
     Thread,
-    ends,
+    endings,
     fresh_ends,
     name_of,
     rest_of,
@@ -168,7 +168,9 @@ class Reading:
         if isinstance(frame, Begin):
             return plan.cost(frame.value)
         if isinstance(frame, Text):
-            return min((plan.pieces.count(x) for x in ends(frame)), default=inf)
+            return min(
+                (plan.pieces.count(x) for x in endings(frame.partial, frame.regex)), default=inf
+            )
         if isinstance(frame, InName):
             return min((cost for cost, _ in self._names(frame)), default=inf)
         if isinstance(frame, InArray):
@@ -200,7 +202,7 @@ class Reading:
         if isinstance(frame, Begin):
             return plan.first(frame.value)
         if isinstance(frame, Text):
-            return min(ends(frame), key=plan.pieces.count)
+            return min(endings(frame.partial, frame.regex), key=plan.pieces.count)
         if isinstance(frame, InName):
             return min(self._names(frame))[1]
         if isinstance(frame, InArray):

@@ -10,8 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from enforcer.budget.frames import Begin, InArray, InName, InObject, Phase, Text, rest_of
-from enforcer.budget.spelled import endings
+from enforcer.budget.frames import Begin, InArray, InName, InObject, Phase, Text, endings, rest_of
 from enforcer.explain.cursor import locate
 from enforcer.explain.outline import containers
 from enforcer.explain.words import (
