@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+_BEYOND = b"\xff"  # above every byte of UTF-8
 _WORD = 32  # bits a mask word
 # What text may need: printable ASCII, and whatever UTF-8 makes of the rest.
 _NEEDED = frozenset(
@@ -234,6 +235,12 @@ class Vocabulary:
         keys, ids = self.sorted_text
         at = bisect_left(keys, data)
         return ids[at] if at < len(keys) and keys[at] == data else None
+
+    def beginning_with(self, data: bytes) -> tuple[int, ...]:
+        """List the ids of text that stand for these bytes, and maybe more behind them."""
+        keys, ids = self.sorted_text
+        first = bisect_left(keys, data)
+        return ids[first : bisect_left(keys, data + _BEYOND, first)]
 
     @cached_property
     def longest(self) -> int:

@@ -6,7 +6,6 @@ vocabulary that cross the borders of values. Must not know: what is kept, engine
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +28,6 @@ _STRUCTURE = frozenset(b'{}[],:"\\')
 _SPELLED = len(b"&quot;")  # bytes for one of a name, at most
 _BRACKETS = (b"[", b"{")
 _LONG_OPENING = 40  # bytes behind what opens a value: fewer than any that are counted may have
-_BEYOND = b"\xff"  # above every byte of UTF-8
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,25 +127,20 @@ class Crossing:
     """
 
     def __init__(self, vocabulary: Vocabulary, stop: bytes, opens: bytes) -> None:
-        self._keys, self._ids = vocabulary.sorted_text
-        self._row_of = vocabulary.row
-        self.whole = np.array([i for data, i in self._holding(stop)], np.int64)
-        opening = [i for data, i in self._holding(opens) if _opens(data, opens)]
+        self._vocabulary = vocabulary
+        every = list(zip(*vocabulary.sorted_text, strict=True))
+        whole = [i for data, i in every if stop and stop in data]
+        self.whole = np.array(whole, np.int64)
+        opening = [i for data, i in every if opens and opens in data and _opens(data, opens)]
         self.opening = vocabulary.row(opening) if opening else None
-
-    def _holding(self, mark: bytes) -> list[tuple[bytes, int]]:
-        if not mark:
-            return []
-        return [each for each in zip(self._keys, self._ids, strict=True) if mark in each[0]]
 
     def beginning(self, data: bytes) -> Ids:
         """List the ids that begin with some bytes."""
-        first = bisect_left(self._keys, data)
-        return np.array(self._ids[first : bisect_left(self._keys, data + _BEYOND)], np.int64)
+        return np.array(self._vocabulary.beginning_with(data), np.int64)
 
     def opening_among(self, ids: Ids) -> Row | None:
         """Give those of some ids that may open a value and have to be looked at."""
-        return None if self.opening is None else self.opening & self._row_of(ids.tolist())
+        return None if self.opening is None else self.opening & self._vocabulary.row(ids.tolist())
 
 
 def _opens(data: bytes, mark: bytes) -> bool:

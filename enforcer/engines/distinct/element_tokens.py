@@ -83,6 +83,7 @@ class ElementTokens:
     """A vocabulary, sorted by what its ids do to elements; one is enough for all texts.
 
     Attributes:
+        token: gives the bytes of an id.
         all: all ids of text.
         quoted: those with a quote.
         quoted_or_long: these, and others of more than a few bytes.
@@ -95,7 +96,8 @@ class ElementTokens:
     """
 
     def __init__(self, vocabulary: Vocabulary) -> None:
-        self._vocabulary = vocabulary
+        self.token = vocabulary.token_bytes
+        self._row = vocabulary.row
         keys, ids = vocabulary.sorted_text
         pairs = list(zip(keys, ids, strict=True))
         self.all = Branches(pairs)
@@ -130,11 +132,7 @@ class ElementTokens:
             if elements.may_end(element, text)
             for token_id in each
         }
-        return self._vocabulary.row(list(ids))
-
-    def token(self, token_id: int) -> bytes:
-        """Give the bytes of an id."""
-        return self._vocabulary.token_bytes(token_id)
+        return self._row(list(ids))
 
 
 class ElementMask:
@@ -221,7 +219,7 @@ class ElementMask:
         """List the bytes behind which there may still be rivals."""
         if spot.kind in (None, TextKind.BARE):
             return (*self._elements.liveness.bytes_after(spot), *(_BLANKS if start else b""))
-        at = spot.length
+        at = spot.written.length
         following = {x[at : at + 1] for each in spot.rivals for x in each if isinstance(x, str)}
         if spot.partial.pending:
             rests = (rest for char in following if char for rest in spot.partial.rests_of(char))

@@ -22,7 +22,7 @@ from enforcer.engines.distinct.string_follower import START, StringFollower
 from enforcer.engines.mask_rows import among, clear
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     import numpy.typing as npt
 
@@ -32,27 +32,28 @@ if TYPE_CHECKING:
     from enforcer.engines.distinct.string_tokens import StringTokens
     from enforcer.engines.distinct.uniqueness import Uniqueness
     from enforcer.engines.keeper import Keeper
+    from enforcer.regex import Regex
+    from enforcer.schema.finishing.tracks import Track
     from enforcer.schema.grammar import ValueId
 
     Row = npt.NDArray[np.int32]
 
 
-class StringKeeper:
+class StringKeeper(StringFollower):
     """Keeps elements distinct that all are strings."""
 
-    def __init__(self, follower: StringFollower, tokens: StringTokens) -> None:
-        self.start = START
-        self._follower = follower
-        self._tokens = tokens
+    start = START
 
-    def read(self, place: Place, data: bytes) -> Place | None:
-        """Go on with the bytes of an id; None if an element is, or can only be, repeated."""
-        return self._follower.read(place, data)
+    def __init__(
+        self, tracks: Sequence[Track], languages: Mapping[ValueId, Regex], tokens: StringTokens
+    ) -> None:
+        super().__init__(tracks, languages)
+        self._tokens = tokens
 
     def forbid(self, place: Place, row: Row) -> None:
         """Leave out of a mask row the ids for which it is None."""
         doubtful = among(row, np.array([*self._tokens.doubtful(place, row)], np.int64)).tolist()
-        read = ((i, self._follower.read(place, self._tokens.token(i))) for i in doubtful)
+        read = ((i, self.read(place, self._tokens.token(i))) for i in doubtful)
         clear(row, [token_id for token_id, after in read if after is None])
 
 
@@ -126,12 +127,12 @@ def keepers(
     languages = uniqueness.languages
     if languages is not None:
         # What it looks at hardly grows with a text.
-        strings = StringKeeper(StringFollower(uniqueness.tracks, languages), string_tokens())
+        strings = StringKeeper(uniqueness.tracks, languages, string_tokens())
         return lambda: strings
     elements = _element_keepers(uniqueness, element_tokens())
     if not uniqueness.has_names:
         return elements
-    names = StringKeeper(StringFollower(uniqueness.tracks, {}), string_tokens())
+    names = StringKeeper(uniqueness.tracks, {}, string_tokens())
     return lambda: BothKeepers(names, elements())
 
 

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     Row = npt.NDArray[np.int32]
 
 _QUOTE = 0x22
-_BEYOND = b"\xff"  # above every byte of UTF-8
 _FRESH = Partial()
 _MOST = 4  # quotes around two elements
 _FEW = 200  # beginnings, of which each is looked up
@@ -90,10 +89,15 @@ class StringTokens:
     """A vocabulary, sorted by what its ids do to a string.
 
     It takes a fifth of a second to build for 160,000 ids; one is enough for all texts.
+
+    Attributes:
+        token: gives the bytes of an id.
+
     """
 
     def __init__(self, vocabulary: Vocabulary) -> None:
-        self._vocabulary = vocabulary
+        self.token = vocabulary.token_bytes
+        self._beginning_with = vocabulary.beginning_with
         self._keys, self._ids = vocabulary.sorted_text
         quoted: list[list[int]] = [[] for _ in range(_MOST + 1)]
         reopening: list[int] = []
@@ -120,10 +124,6 @@ class StringTokens:
         self._commas, self._openings, self._endings = map(vocabulary.row, structure.values())
         self._reopening = vocabulary.row(reopening)
         self._quoted = [vocabulary.row(ids) for ids in quoted]
-
-    def token(self, token_id: int) -> bytes:
-        """Give the bytes of an id."""
-        return self._vocabulary.token_bytes(token_id)
 
     def doubtful(self, place: Place, row: Row) -> set[int]:
         """List ids that may repeat an element, all legal ones that do among them.
@@ -199,10 +199,6 @@ class StringTokens:
                 part = rest[:length]
                 # Several ids may spell the same.
                 yield from self._ids[bisect_left(self._keys, part) : bisect_right(self._keys, part)]
-
-    def _beginning_with(self, data: bytes) -> tuple[int, ...]:
-        first = bisect_left(self._keys, data)
-        return self._ids[first : bisect_left(self._keys, data + _BEYOND, first)]
 
 
 def _closing(meanings: _Meanings, memory: SeenStrings, start: str = "") -> Iterator[int]:

@@ -6,7 +6,7 @@ is around.
 
 from __future__ import annotations
 
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from enforcer.engines.beside import KeeperEngine
@@ -19,13 +19,13 @@ from enforcer.engines.pairs_follower import by_name
 from enforcer.layouts import LayoutKind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     import numpy as np
     import numpy.typing as npt
 
     from enforcer.engines.keeper import Keeper
-    from enforcer.engines.lengths.follower import Place
+    from enforcer.engines.lengths.follower import Place, Way
     from enforcer.engines.pairs_follower import Raw
     from enforcer.layouts import BoundLayout
     from enforcer.schema import ArgumentGrammar
@@ -33,27 +33,22 @@ if TYPE_CHECKING:
 _EACH = 1_000  # bytes of a way
 
 
-class LengthKeeper:
+class LengthKeeper(LengthFollower):
     """Keeps strings from becoming too long; one for all texts of a grammar."""
 
-    def __init__(self, follower: LengthFollower, ids: StringIds) -> None:
-        self.start = follower.start
-        self._follower = follower
+    def __init__(self, ways: Sequence[Way], ids: StringIds) -> None:
+        super().__init__(ways)
         self._ids = ids
-
-    def read(self, place: Place, data: bytes) -> Place | None:
-        """Go on with the bytes of an id; None if a string is, or can only become, too long."""
-        return self._follower.read(place, data)
 
     def forbid(self, place: Place, row: npt.NDArray[np.int32]) -> None:
         """Leave out of a mask row the ids for which it is None."""
-        fits = partial(self._fits, place)
+
+        def fits(data: bytes) -> bool:
+            return self.read(place, data) is not None
+
         if place.counted is not None:
             self._ids.forbid(place.counted, row, fits)
         self._ids.forbid_openings(row, fits)
-
-    def _fits(self, place: Place, data: bytes) -> bool:
-        return self._follower.read(place, data) is not None
 
 
 class LengthEngine(KeeperEngine):
@@ -90,8 +85,7 @@ class LengthEngine(KeeperEngine):
         """Give what makes a keeper for each text, and the bytes that they share."""
         listed, tables, *_ = kept
         automata = [Automaton(table) for table in tables]
-        follower = LengthFollower([way(each, automata) for each in listed])
-        keeper = LengthKeeper(follower, self._ids)
+        keeper = LengthKeeper([way(each, automata) for each in listed], self._ids)
         weight = _EACH * len(listed) + sum(automaton.weight for automaton in automata)
         return lambda: keeper, weight
 
