@@ -1,13 +1,14 @@
 """The objects and arrays around a place in a JSON text, by the ways that lead to them.
 
 Owns: going on from one to the next, and the way to what begins there. The text is one that an
-engine takes. Levels are immutable, so that going back costs nothing. Must not know: strings, what
+engine takes. Levels are not changed, so that going back costs nothing. Must not know: strings, what
 is kept of a text.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from enforcer.schema.finishing.ways import NOWHERE, ROOT
 
@@ -21,8 +22,9 @@ OPENING = b"{["
 STRUCTURE = frozenset(b'{}[],"')  # what changes the place outside strings, but for colons
 
 
-class Level(NamedTuple, Generic[_T]):
-    """An object or array that has been opened.
+@dataclass(slots=True, eq=False)  # made all the time: to freeze it takes as long again
+class Level(Generic[_T]):
+    """An object or array that has been opened; it is not changed.
 
     Attributes:
         outer: what it is in.
@@ -46,18 +48,18 @@ class Level(NamedTuple, Generic[_T]):
         """Whether a string that begins here is the name of a property."""
         return not self.is_array and self.value is None
 
-    def behind_string(self, name: str | None = None) -> Level[_T]:
+    def behind_string(self, name: str | None, own: _T) -> Level[_T]:
         """Stand behind a string that began here.
 
         Args:
             name: it, if it is the name of a declared property.
+            own: what its follower knows now.
 
         """
-        if not self.awaits_name:
-            return self
-        outer, leads, is_array, own, number, _ = self
-        value = leads.others if name is None else leads.under(name)
-        return Level(outer, leads, is_array, own, number, value)
+        value = self.value
+        if self.awaits_name:
+            value = self.leads.others if name is None else self.leads.under(name)
+        return Level(self.outer, self.leads, self.is_array, own, self.number, value)
 
 
 def begins(level: Level[_T] | None) -> int:
@@ -71,5 +73,4 @@ def behind(level: Level[_T] | None, byte: int) -> Level[_T] | None:
     """Stand behind a comma or a closing bracket."""
     if level is None or byte != COMMA:
         return None if level is None else level.outer
-    outer, leads, is_array, own, number, _ = level
-    return Level(outer, leads, is_array, own, number + 1)
+    return Level(level.outer, level.leads, level.is_array, level.own, level.number + 1)

@@ -319,7 +319,7 @@ class ElementFollower:
         if char is None:
             return spot.add("", partial, spot.rivals)
         self._scan(spot.rivals)
-        rivals = going_on(spot.rivals, spot.length, char) if spot.contested else spot.rivals
+        rivals = going_on(spot.rivals, spot.written.length, char) if spot.contested else spot.rivals
         return spot.add(char, partial, rivals)
 
 

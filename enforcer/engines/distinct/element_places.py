@@ -14,6 +14,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from enforcer.engines.distinct.number_index import NumberIndex
+from enforcer.engines.distinct.persistent_text import EMPTY
 from enforcer.engines.distinct.values import Object
 from enforcer.partial import Partial
 from enforcer.schema.finishing.ways import NOWHERE
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     # For each unique array around, the outermost first.
     Rivals = tuple[Sequence[Json] | NumberIndex | SeenElements, ...]
     Items = tuple["Items", str | int, Json] | None  # the last one first
-    Chunks = tuple["Chunks", str] | None
 
 FRESH = Partial()
 
@@ -187,8 +187,7 @@ class Spot:
         level: the innermost object or array around it.
         kind: the text that it is in; None where it is in none.
         rivals: what that text, or else what comes next, may turn out to be.
-        chunks: what has been written of the text, in pieces; behind a bracket, white space.
-        length: characters of that.
+        written: what has been written of the text; behind a bracket, white space.
         partial: the character of it that has been begun.
         escaped: whether a backslash stands before it, in a text that is not wanted.
         threads: the readings of the element; None where it has no rivals.
@@ -196,9 +195,7 @@ class Spot:
 
     """
 
-    __slots__ = (
-        *("base", "chunks", "escaped", "kind", "length", "level", "partial", "rivals", "threads"),
-    )
+    __slots__ = (*("base", "escaped", "kind", "level", "partial", "rivals", "threads", "written"),)
 
     def __init__(
         self,
@@ -211,8 +208,7 @@ class Spot:
         self.level = level
         self.kind = kind
         self.rivals = rivals
-        self.chunks: Chunks = None
-        self.length = 0
+        self.written = EMPTY
         self.partial = FRESH
         self.escaped = escaped
         self.threads: tuple[Thread, ...] | None = None
@@ -226,19 +222,14 @@ class Spot:
     def add(self, chunk: str, partial: Partial, rivals: Rivals) -> Spot:
         """Go on within the text."""
         after = Spot(self.level, rivals, self.kind)
-        after.chunks = (self.chunks, chunk) if chunk else self.chunks
-        after.length = self.length + len(chunk)
+        after.written = self.written.add(chunk) if chunk else self.written
         after.partial = partial
         after.threads, after.base = self.threads, self.base
         return after
 
     def text(self) -> str:
         """Give the characters so far; takes as long as they are."""
-        pieces, chunks = [], self.chunks
-        while chunks is not None:
-            chunks, piece = chunks
-            pieces.append(piece)
-        return "".join(reversed(pieces))
+        return self.written.whole()
 
 
 def strings_among(rivals: Rivals) -> Rivals:

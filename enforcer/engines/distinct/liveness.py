@@ -86,7 +86,7 @@ class Liveness:
             )
         if spot.kind is not TextKind.BARE or not _has_digits(spot.text()):
             return False
-        count, sure = sum(map(len, spot.rivals)), spot.length < _SURE_DIGITS
+        count, sure = sum(map(len, spot.rivals)), spot.written.length < _SURE_DIGITS
         return any(
             isinstance(x.frame, Text) and is_roomy(x.frame.regex, count, sure=sure) for x in threads
         )

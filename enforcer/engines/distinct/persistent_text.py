@@ -19,14 +19,17 @@ class PersistentText:
         self._pieces = pieces
         self.length = length
 
-    def add(self, char: str) -> PersistentText:
-        """Return the text with one character more."""
-        pieces = [*self._pieces, char]
+    def add(self, text: str) -> PersistentText:
+        """Return the text with one character more, or a few."""
+        pieces = [*self._pieces, text]
         while len(pieces) > 1 and len(pieces[-2]) <= len(pieces[-1]):
             last = pieces.pop()
             pieces[-1] += last
-        return PersistentText(tuple(pieces), self.length + 1)
+        return PersistentText(tuple(pieces), self.length + len(text))
 
     def whole(self) -> str:
         """Return the text; takes as long as it is."""
         return "".join(self._pieces)
+
+
+EMPTY = PersistentText()

@@ -8,10 +8,11 @@ so that going back costs nothing. Must not know: engines, ids.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from enforcer.engines.distinct.persistent_text import PersistentText
+from enforcer.engines.distinct.persistent_text import EMPTY, PersistentText
 from enforcer.engines.distinct.seen_strings import SeenStrings, prepare
 from enforcer.engines.json_levels import (
     BACKSLASH,
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from enforcer.schema.grammar import ValueId
 
 _FRESH = Partial()
-_EMPTY = PersistentText()
 
 Holding = Level["SeenStrings | None"]  # with what it holds, if its elements or names must differ
 
@@ -47,8 +47,9 @@ class StringUse(Enum):
     OTHER = "anything else"
 
 
-class Place(NamedTuple):
-    """A place in a text.
+@dataclass(slots=True, eq=False)  # made for each byte: to freeze it takes as long again
+class Place:
+    """A place in a text; it is not changed.
 
     Attributes:
         level: the innermost object or array around it.
@@ -61,7 +62,7 @@ class Place(NamedTuple):
 
     level: Holding | None
     kind: StringUse | None = None
-    text: PersistentText = _EMPTY
+    text: PersistentText = EMPTY
     partial: Partial = _FRESH
     escaped: bool = False
 
@@ -110,12 +111,12 @@ class StringFollower:
         return after
 
     def _step(self, place: Place, byte: int) -> Place | None:
-        level, kind, _, _, escaped = place
+        level, kind = place.level, place.kind
         if kind is StringUse.OTHER:
-            if escaped:
+            if place.escaped:
                 return Place(level, kind)
             if byte == QUOTE:
-                return Place(None if level is None else level.behind_string())
+                return Place(None if level is None else level.behind_string(None, level.own))
             return Place(level, kind, escaped=True) if byte == BACKSLASH else place
         if kind is not None:
             return _string(place, kind, byte)
@@ -151,7 +152,7 @@ def _use(level: Holding | None) -> StringUse:
 
 def _string(place: Place, kind: StringUse, byte: int) -> Place | None:
     """Read a byte of a name or an element."""
-    level, _, written, partial, _ = place
+    level, written, partial = place.level, place.text, place.partial
     if level is None:
         return None
     memory = level.own
@@ -160,8 +161,8 @@ def _string(place: Place, kind: StringUse, byte: int) -> Place | None:
         if memory is not None:
             if text in memory:
                 return None
-            level = level._replace(own=memory.with_element(text))
-        return Place(level.behind_string(text))
+            memory = memory.with_element(text)
+        return Place(level.behind_string(text, memory))
     found = partial.read(byte)
     if found is None:
         return None

@@ -156,7 +156,7 @@ def _string(place: Place, byte: int) -> Place:
     if byte == QUOTE and not escaped:
         is_known = level is not None and within is Within.NAME and len(name) <= level.own
         text = json.loads(b'"' + name + b'"') if is_known else None
-        return Place(None if level is None else level.behind_string(text))
+        return Place(None if level is None else level.behind_string(text, level.own))
     if within is Within.NAME and level is not None and len(name) <= level.own:
         name += bytes([byte])  # longer than any that is declared, it need not be known
     return Place(level, within, name, escaped=byte == BACKSLASH and not escaped)
