@@ -6,26 +6,27 @@ quotes. Must not know: what is asked of them (`shapes`), texts, ids, engines.
 
 from __future__ import annotations
 
+from dataclasses import fields
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from enforcer.numbers.sets import NumberSet
-from enforcer.regex import minimal_automaton
+from enforcer.regex import Regex, minimal_automaton
 from enforcer.regex.serialization import from_json, to_json
 from enforcer.schema.finishing.distinct import bare_states
-from enforcer.schema.grammar import (
-    NEVER,
-    ArrayShape,
-    ElementChoice,
-    ObjectShape,
-    Value,
-    ValueId,
-)
+from enforcer.schema.grammar import ArrayShape, ElementChoice, ObjectShape, Value, ValueId
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from enforcer.regex import Regex
+# What values of elements are made of, beside what JSON has, languages, numbers, sets and tuples;
+# and what two of a kind are equal by.
+_KINDS = (NumberSet, ArrayShape, ObjectShape, ElementChoice)
+_FIELDS: dict[type, tuple[str, ...]] = {
+    Value: Value._fields,
+    **{kind: tuple(each.name for each in fields(kind) if each.compare) for kind in _KINDS},
+}
+_BY_NAME = {kind.__name__: kind for kind in _FIELDS}
 
 
 def written(definitions: Mapping[ValueId, Value], numbers: Iterable[ValueId]) -> list[Any]:
@@ -37,7 +38,7 @@ def written(definitions: Mapping[ValueId, Value], numbers: Iterable[ValueId]) ->
         table = bare_states(value)
         if table not in tables:
             tables.append(table)
-        values.append([number, tables.index(table), _written(value)])
+        values.append([number, tables.index(table), _written(value._replace(cells=()))])
     return [values, tables]
 
 
@@ -51,97 +52,31 @@ def read(found: list[Any]) -> tuple[dict[ValueId, Value], dict[ValueId, Regex]]:
     )
 
 
-def _written(value: Value) -> list[Any]:
-    return [
-        value.null,
-        sorted(value.booleans),
-        [
-            [
-                _text(x.low),
-                x.low_open,
-                _text(x.high),
-                x.high_open,
-                _text(x.multiple),
-                sorted(map(str, x.not_multiples)),
-                x.plain,
-            ]
-            for x in value.numbers
-        ],
-        None if value.strings is None else to_json(value.strings),
-        [
-            [
-                x.prefix,
-                x.rest,
-                x.minimum,
-                x.maximum,
-                x.unique,
-                [[[choice.value, choice.distinct] for choice in slot] for slot in x.choices],
-            ]
-            for x in value.arrays
-        ],
-        [
-            [
-                x.names,
-                [[to_json(names), child] for names, child in x.classes if child != NEVER],
-                sorted(x.required),
-                sorted(map(sorted, x.some)),
-                x.minimum,
-                x.maximum,
-            ]
-            for x in value.objects
-        ],
-    ]
+def _written(part: Any) -> Any:
+    """Write a value, or what it is made of; lists begin with what they are, tuples with nothing."""
+    if part is None or isinstance(part, str | int):
+        return part
+    names = _FIELDS.get(type(part))
+    if names is not None:
+        return [type(part).__name__, *(_written(getattr(part, name)) for name in names)]
+    if isinstance(part, Regex):
+        return ["regex", to_json(part)]
+    if isinstance(part, Fraction):
+        return ["number", str(part)]
+    if isinstance(part, frozenset):
+        return ["set", *sorted(map(_written, part), key=str)]
+    return ["", *map(_written, part)]
 
 
-def _read(found: list[Any]) -> Value:
-    null, booleans, numbers, strings, arrays, objects = found
-    return Value(
-        null=null,
-        booleans=frozenset(booleans),
-        numbers=tuple(
-            NumberSet(
-                _fraction(low),
-                low_open,
-                _fraction(high),
-                high_open,
-                _fraction(multiple),
-                frozenset(map(Fraction, not_multiples)),
-                plain,
-            )
-            for low, low_open, high, high_open, multiple, not_multiples, plain in numbers
-        ),
-        strings=None if strings is None else from_json(strings),
-        arrays=tuple(
-            ArrayShape(
-                prefix=tuple(prefix),
-                rest=rest,
-                minimum=minimum,
-                maximum=maximum,
-                unique=unique,
-                choices=tuple(
-                    tuple(ElementChoice(value, distinct=bit) for value, bit in slot)
-                    for slot in choices
-                ),
-            )
-            for prefix, rest, minimum, maximum, unique, choices in arrays
-        ),
-        objects=tuple(
-            ObjectShape(
-                names=tuple((name, child) for name, child in names),
-                classes=tuple((from_json(regex), child) for regex, child in classes),
-                required=frozenset(required),
-                some=frozenset(map(frozenset, some)),
-                minimum=minimum,
-                maximum=maximum,
-            )
-            for names, classes, required, some, minimum, maximum in objects
-        ),
-    )
-
-
-def _text(number: Fraction | None) -> str | None:
-    return None if number is None else str(number)
-
-
-def _fraction(text: str | None) -> Fraction | None:
-    return None if text is None else Fraction(text)
+def _read(found: Any) -> Any:
+    if not isinstance(found, list):
+        return found
+    kind, *parts = found
+    if kind == "regex":
+        return from_json(parts[0])
+    if kind == "number":
+        return Fraction(parts[0])
+    inner = map(_read, parts)
+    if kind == "set":
+        return frozenset(inner)
+    return _BY_NAME[kind](*inner) if kind else tuple(inner)
