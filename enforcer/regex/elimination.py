@@ -14,6 +14,8 @@ from enforcer.regex.charset import union
 from enforcer.regex.constructors import EPSILON, NOTHING, chars, concat, either, repeat
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Sequence
+
     from enforcer.regex.charset import CharSet
     from enforcer.regex.syntax import Regex
 
@@ -135,23 +137,38 @@ def _substitute(equations: list[dict[int, Regex]], ends: list[Regex], user: int,
 
 def _minimal(automaton: Automaton) -> Automaton:
     """Merge the states that accept the same texts."""
-    block = [int(accepts) for accepts in automaton.accepting]
-    count = 0
-    while True:
-        signatures: dict[tuple[int, ...], int] = {}
-        block = [
-            signatures.setdefault((block[state], *(block[t] for t in row)), len(signatures))
-            for state, row in enumerate(automaton.edges)
-        ]
-        if len(signatures) == count:
-            break
-        count = len(signatures)
+    edges = automaton.edges
+    block = told_apart(automaton.accepting, lambda at, now: tuple(now[to] for to in edges[at]))
+    count = len(set(block))
     one_of = {number: state for state, number in enumerate(block)}
     return Automaton(
         automaton.letters,
         tuple(tuple(block[t] for t in automaton.edges[one_of[b]]) for b in range(count)),
         tuple(automaton.accepting[one_of[b]] for b in range(count)),
     )
+
+
+def told_apart(
+    accepting: Sequence[bool], ahead: Callable[[int, Sequence[int]], Hashable]
+) -> list[int]:
+    """Give states numbers, the same to those that no text tells apart.
+
+    Args:
+        accepting: for each state, whether a text may end there.
+        ahead: gives where a state leads, by the numbers that states have so far.
+
+    """
+    found = [int(each) for each in accepting]
+    count = 0
+    while True:
+        numbers: dict[Hashable, int] = {}
+        found = [
+            numbers.setdefault((found[at], ahead(at, found)), len(numbers))
+            for at in range(len(found))
+        ]
+        if len(numbers) == count:
+            return found
+        count = len(numbers)
 
 
 def _live(automaton: Automaton) -> set[int]:

@@ -5,9 +5,6 @@ the whole automaton is built first, minimal and without dead ends, and travels a
 follows the text.
 
 Owns: building it, and its states as languages. Must not know: what the languages are for.
-
-Source: minimal automata by refining partitions, E. F. Moore, "Gedanken-experiments on sequential
-machines", 1956.
 """
 
 from __future__ import annotations
@@ -16,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from enforcer.regex.constructors import NOTHING
 from enforcer.regex.derivative import closure, successors
+from enforcer.regex.elimination import told_apart
 from enforcer.regex.syntax import Regex
 
 if TYPE_CHECKING:
@@ -109,7 +107,10 @@ def minimal(regex: Regex, limit: int) -> list[Any]:
     if shortest[0] is None:
         return []
     live = [[(m, to) for m, to in row if shortest[to] is not None] for row in moves]
-    classes = _classes([state.nullable for state in states], live)
+    classes = told_apart(
+        [state.nullable for state in states],
+        lambda at, now: frozenset((char, now[to]) for chars, to in live[at] for char in chars),
+    )
     order: dict[int, int] = {}  # the state that stands for each class, the first one's first
     pending = [0]
     for state in pending:
@@ -154,22 +155,6 @@ def shortest_ends(nullable: Sequence[bool], moves: Moves) -> list[int | None]:
                 found[each] = (found[state] or 0) + 1
                 queue.append(each)
     return found
-
-
-def _classes(nullable: Sequence[bool], moves: Moves) -> list[int]:
-    """Give equal states the same number."""
-    found = [int(each) for each in nullable]
-    count = 0
-    while True:
-        numbers: dict[object, int] = {}
-        keys = (
-            (found[state], frozenset((char, found[to]) for members, to in row for char in members))
-            for state, row in enumerate(moves)
-        )
-        found = [numbers.setdefault(key, len(numbers)) for key in keys]
-        if len(numbers) == count:
-            return found
-        count = len(numbers)
 
 
 def _alphabets(rows: Sequence[Any]) -> list[str]:

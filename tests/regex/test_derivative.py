@@ -18,6 +18,7 @@ from enforcer.regex import (
     growth,
     inverse,
     is_empty,
+    is_surely_empty,
     length,
     literal,
     parse,
@@ -108,6 +109,8 @@ def test_a_question_beyond_its_budget_is_refused() -> None:
         is_empty(hard, budget=100)
     with pytest.raises(RegexBudget):
         example(hard, budget=100)
+    assert not is_surely_empty(hard, budget=100)
+    assert is_surely_empty(both(parse("^a*$"), literal("b")))
 
 
 def test_a_state_that_many_texts_lead_to_is_one() -> None:
