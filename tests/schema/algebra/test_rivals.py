@@ -69,6 +69,26 @@ _branches = st.fixed_dictionaries(
 )  # fmt: skip
 
 
+_scalars = st.sampled_from(["null", "boolean", "number", "integer", "string", "array"])
+
+
+@given(st.lists(_scalars, min_size=1, max_size=2), st.sampled_from(["a", "b"]))
+def test_a_kind_tells_nothing_apart_where_a_value_need_be_no_object(
+    types: list[str], other: str
+) -> None:
+    """Two that both allow a number hold together, whatever their objects' kinds are."""
+    kinds = [
+        {
+            "type": [*types, "object"],
+            "properties": {"kind": {"const": word}},
+            "required": ["kind"],
+        }
+        for word in ("a", other)
+    ]
+    values = [None, True, 1, 1.5, "x", [], {}, {"kind": "a"}, {"kind": "b"}]
+    agrees({"oneOf": kinds}, values)
+
+
 @given(st.lists(_branches, min_size=2, max_size=4))
 def test_one_of_by_a_kind(branches: list[dict[str, Any]]) -> None:
     instances = [{}, *({"kind": word} for word in ("a", "b", "c", "d", 1, 2))]
