@@ -27,6 +27,7 @@ from enforcer.vllm import (
     checks,
     logits_processor,
     pacing,
+    prefills,
     request_context,
     runtime,
     stops,
@@ -66,6 +67,7 @@ class RefuseEarly:
 
         async def refuse(raw: bytes) -> Exception | None:
             await pacing.turn(len(raw))
+            _meet_engine(scope)
             return await _refused(raw, path)
 
         async def answer(send: Any, error: Exception) -> None:
@@ -75,6 +77,13 @@ class RefuseEarly:
             await self._app(scope, pacing.paced(receive), send)
 
         await bodies.serve(paced, scope, receive, send, refuse=refuse, answer=answer)
+
+
+def _meet_engine(scope: Any) -> None:
+    """Learn from vLLM's application what the plugin would have seen when it was made."""
+    config = getattr(getattr(scope.get("app"), "state", None), "vllm_config", None)
+    if config is not None:
+        prefills.meet(config)
 
 
 async def _refused(raw: bytes, path: str) -> Exception | None:

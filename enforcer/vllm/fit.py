@@ -210,6 +210,8 @@ ATTRIBUTES: dict[str, tuple[str, ...]] = {
         *("json", "json_object", "regex", "choice", "grammar", "structural_tag", "_backend"),
     ),
     "vllm.config.structured_outputs.StructuredOutputsConfig": ("backend",),
+    "vllm.config.kv_transfer.KVTransferConfig": ("is_kv_producer",),
+    "vllm.config.vllm.VllmConfig": ("kv_transfer_config",),
     "vllm.config.speculative.SpeculativeConfig": ("rejection_sample_method",),
     "vllm.entrypoints.openai.chat_completion.protocol.ChatCompletionRequest": _REQUEST,
     "vllm.entrypoints.openai.responses.protocol.ResponsesRequest": _RESPONSES,

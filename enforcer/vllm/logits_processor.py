@@ -96,6 +96,7 @@ class EnforcerLogitsProcessor(V1LogitsProcessor, V2LogitsProcessor):  # type: ig
     ) -> None:
         v2 = isinstance(where, LogitsProcRequestState)
         _refuse_drafts(vllm_config.speculative_config, v2=v2)
+        prefills.meet(vllm_config)
         tokenizer: Any = cached_tokenizer_from_config(vllm_config.model_config)
         enforcer = runtime.enforcer_for(tokenizer)
         vocabulary = enforcer.vocabulary

@@ -14,7 +14,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from enforcer.errors import EnforcerError, InvalidVocabulary
-from enforcer.vllm import names, runtime, served_model
+from enforcer.vllm import names, prefills, runtime, served_model
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,6 +26,7 @@ def input_processor(original: Callable[..., None]) -> Callable[..., None]:
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807 - its name
         runtime.documents()
         original(self, *args, **kwargs)
+        prefills.meet(self.vllm_config)
         demand(self.tokenizer)
 
     return __init__

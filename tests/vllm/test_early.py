@@ -7,6 +7,7 @@ import json
 import re
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -22,7 +23,7 @@ import enforcer
 from bench.demo.servers import MODEL_NAME
 from enforcer.request import carrier
 from enforcer.request import tools as tools_
-from enforcer.vllm import checks, metrics, names
+from enforcer.vllm import checks, metrics, names, prefills
 from enforcer.vllm.early import _ROUTES, RefuseEarly
 
 if TYPE_CHECKING:
@@ -57,6 +58,8 @@ def sent(
     pieces: int = 1,
     method: str = "POST",
     headers: tuple[tuple[bytes, bytes], ...] = (),
+    *,
+    app: object = None,
 ) -> tuple[bytes | None, int, Any]:
     """Give what reaches vLLM, and what is answered in its place."""
     size = -(-len(raw) // pieces) or 1
@@ -84,7 +87,7 @@ def sent(
             raise ConnectionError("as Starlette has it, whose client has gone")
         reached.append(b"".join(came))
 
-    scope = {"type": "http", "method": method, "path": path, "headers": headers}
+    scope = {"type": "http", "method": method, "path": path, "headers": headers, "app": app}
     asyncio.run(RefuseEarly(vllm)(scope, receive, send))
     if reached:
         return reached[0], 0, None
@@ -118,6 +121,18 @@ def test_what_is_not_refused_reaches_vllm_as_it_is(
     raw: bytes, path: str, method: str, pieces: int
 ) -> None:
     assert sent(raw, path, pieces, method) == (raw, 0, None)
+
+
+@pytest.mark.parametrize(("hands_on", "expected"), [(True, 0), (False, 400)])
+def test_whether_prompts_are_handed_on_is_asked_of_vllms_application(
+    monkeypatch: pytest.MonkeyPatch, hands_on: bool, expected: int
+) -> None:
+    monkeypatch.setattr(prefills, "_met", set())
+    connector = SimpleNamespace(is_kv_producer=True) if hands_on else None
+    config = SimpleNamespace(kv_transfer_config=connector)
+    app = SimpleNamespace(state=SimpleNamespace(vllm_config=config))
+    first = {"kv_transfer_params": {"do_remote_decode": True}, "max_tokens": 1, "min_tokens": 1}
+    assert sent(json.dumps(body([GOOD], **first)).encode(), app=app)[1] == expected
 
 
 def _escaped(text: str, at: int, form: str) -> bytes:

@@ -6,6 +6,7 @@ import json
 import re
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -350,28 +351,48 @@ def test_min_tokens_without_tools_is_served(tiny_server: Server) -> None:
     assert answer["usage"]["completion_tokens"] >= 30
 
 
-@pytest.mark.parametrize("choice", ["required", "auto"])
-@pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/completions"])
-def test_where_only_the_prompt_is_wanted_one_id_is_enough(
-    tiny_server: Server, choice: str, path: str
-) -> None:
-    # As a proxy asks the server that reads prompts for another that replies.
+def _prompt_only(path: str, choice: str) -> dict[str, Any]:
+    """Ask as a proxy asks the server that reads prompts for another that replies."""
     body = {"max_tokens": 1, "min_tokens": 1, "kv_transfer_params": {"do_remote_decode": True}}
     if path.endswith("/chat/completions"):
-        body |= {"messages": ASK, "tools": TOOLS, "tool_choice": choice}
-        body["vllm_xargs"] = {"enforcer": "finish"}
-    else:
-        body |= {"prompt": "Hi", **enforcer.extra_body(TOOLS, choice, finish_within_budget=True)}
+        own = {"messages": ASK, "tools": TOOLS, "tool_choice": choice}
+        return body | own | {"vllm_xargs": {"enforcer": "finish"}}
+    return body | {"prompt": "Hi", **enforcer.extra_body(TOOLS, choice, finish_within_budget=True)}
+
+
+_PATHS = ("/v1/chat/completions", "/v1/completions")
+
+
+def test_where_only_the_prompt_is_wanted_one_id_is_enough(tmp_path: Path) -> None:
+    own: dict[str, Any] = {"kv_connector": "ExampleConnector", "kv_role": "kv_both"}
+    own |= {"kv_connector_extra_config": {"shared_storage_path": str(tmp_path / "keys")}}
+    flags = (*ENFORCED.flags, "--kv-transfer-config", json.dumps(own))
+    setting = replace(ENFORCED, flags=flags)
     name = "enforcer_calls_total"
-    before = sample(tiny_server.url, name, outcome="not_begun")
-    answer = _post(tiny_server, body, path)
-    assert answer.status_code == 200, answer.text
-    assert answer.json()["usage"]["completion_tokens"] == 1
-    assert sample(tiny_server.url, name, outcome="not_begun") == before
-    # Nothing changes for whoever reads the reply.
-    own = {"kv_transfer_params": {"do_remote_prefill": True}}
-    assert _post(tiny_server, body | own, path).status_code == 400
-    assert _post(tiny_server, body | {"max_tokens": 5}, path).status_code == 400
+    with serving(TINY, setting, tmp_path / "log", ENFORCER_ALLOW_CLIENT="finish") as server:
+        for path, choice in product(_PATHS, ("required", "auto")):
+            body = _prompt_only(path, choice)
+            answer = _post(server, body, path)
+            assert answer.status_code == 200, answer.text
+            assert answer.json()["usage"]["completion_tokens"] == 1
+            assert sample(server.url, name, outcome="not_begun") == 0
+            # Nothing changes for whoever reads the reply.
+            second = {"kv_transfer_params": {"do_remote_prefill": True}}
+            assert _post(server, body | second, path).status_code == 400
+            assert _post(server, body | {"max_tokens": 5}, path).status_code == 400
+
+
+@pytest.mark.parametrize("path", _PATHS)
+def test_a_server_that_hands_no_prompts_on_has_a_reader_of_each_reply(
+    tiny_server: Server, path: str
+) -> None:
+    answer = _post(tiny_server, _prompt_only(path, "auto"), path)
+    assert answer.status_code == 400, answer.text
+    assert "min_tokens" in answer.text
+    demanded = _prompt_only(path, "required") | {"min_tokens": 0}
+    answer = _post(tiny_server, demanded, path)
+    assert answer.status_code == 400, answer.text
+    assert "BudgetTooSmall" in answer.text
 
 
 def test_history_ids_are_renamed_for_the_model_and_kept_for_the_client(tiny_server: Server) -> None:

@@ -35,7 +35,7 @@ def _processor(tokenizer: object) -> Any:
     """Make an input processor as the plugin has it."""
 
     def original(self: SimpleNamespace, config: str) -> None:
-        self.config, self.tokenizer = config, tokenizer
+        self.vllm_config, self.tokenizer = config, tokenizer
 
     made = SimpleNamespace()
     model_format.input_processor(original)(made, "the server's")
@@ -59,7 +59,7 @@ def test_a_model_is_served_as_ever_without_a_parser_of_ours(
     monkeypatch: pytest.MonkeyPatch, tokenizer: object, parser: str
 ) -> None:
     monkeypatch.setenv(names.PARSER_VARIABLE, parser)
-    assert _processor(tokenizer).config == "the server's"
+    assert _processor(tokenizer).vllm_config == "the server's"
 
 
 def test_a_server_without_a_tokenizer_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
