@@ -27,7 +27,7 @@ class Reach:
     """The test files that reach a line, and how long each takes.
 
     Attributes:
-        seconds: of processor-bound tests in one process under a tracer, for each test file.
+        seconds: that each test file takes in one process, under the tracer.
 
     """
 

@@ -10,8 +10,10 @@ import pytest
 
 from enforcer.engines.distinct.grammar_as_json import read, written
 from enforcer.engines.distinct.shapes import ElementShapes
+from enforcer.errors import UnsupportedSchema
 from enforcer.schema import compile_schema
 from enforcer.schema.finishing.distinct import reached
+from tests.schema_judge import compiled
 
 CLOSED = {"type": "object", "additionalProperties": False}
 
@@ -57,3 +59,18 @@ def test_an_automaton_that_several_values_share_travels_once() -> None:
     grammar = compile_schema(schema)
     values, tables = written(grammar.definitions, reached(grammar.definitions, grammar.root))
     assert len(values) > len(tables) == len({str(table) for table in tables})
+
+
+@pytest.mark.parametrize(
+    "element",
+    [
+        {"type": "array", "contains": {"type": "string"}, "minContains": 2},
+        {"type": "object", "not": {"propertyNames": {"pattern": "^a"}}},
+        {"type": "object", "not": {"additionalProperties": {"type": "string"}}},
+    ],
+)
+def test_what_has_no_form_here_is_refused_before(element: dict[str, Any]) -> None:
+    """Counts and witnesses within elements, which are not kept distinct."""
+    unique = {"type": "array", "uniqueItems": True, "items": element}
+    with pytest.raises(UnsupportedSchema):
+        compiled({"type": "object", "properties": {"x": unique}, "required": ["x"]})
