@@ -1,7 +1,8 @@
 """Tools that messages declare (`messages[].tools`), as Kimi's API lets system messages.
 
-Owns: which messages may, where such a tool stands in the client's body, and making it one of the
-request's own tools. Must not know: schemas, how a spec is written, masks.
+Owns: which messages may, where such a tool stands in the client's body, making it one of the
+request's own tools, and what of a tool no template is given. Must not know: schemas, how a spec is
+written, masks.
 """
 
 from __future__ import annotations
@@ -50,6 +51,25 @@ def _may_declare(message: Any) -> bool:
 
 def _declares(message: Any) -> bool:
     return _may_declare(message) and message.get("tools") is not None
+
+
+def without_strict(tools: Any) -> Any:
+    """Copy a list of tools without `strict`; None stays None.
+
+    Every tool is enforced, so that the field would only cost tokens of the prompt (vllm#52741).
+    """
+    return tools and [
+        {**tool, "function": {k: v for k, v in tool["function"].items() if k != "strict"}}
+        for tool in tools
+    ]
+
+
+def without_strict_within(dialog: Sequence[Any]) -> list[Any]:
+    """Copy a dialog without the `strict` of the tools that its messages declare."""
+    return [
+        {**message, "tools": without_strict(message["tools"])} if _declares(message) else message
+        for message in dialog
+    ]
 
 
 def declared(request: Any, dialog: Sequence[Any]) -> tuple[Shown, ...]:

@@ -167,12 +167,14 @@ _REQUEST = (
         "max_tokens",
         "max_completion_tokens",
         "kv_transfer_params",
+        "build_chat_params",
     ),
 )
 _RESPONSES = (
     *("tools", "tool_choice", "parallel_tool_calls", "text", "structured_outputs"),
     *("skip_special_tokens", "vllm_xargs", "stop", "stop_token_ids", "include_reasoning"),
     *("extract_structured_outputs", "max_output_tokens", "input", "kv_transfer_params"),
+    "build_chat_params",
 )
 ATTRIBUTES: dict[str, tuple[str, ...]] = {
     "vllm.v1.structured_output.StructuredOutputManager": (
@@ -214,6 +216,9 @@ ATTRIBUTES: dict[str, tuple[str, ...]] = {
     "vllm.config.vllm.VllmConfig": ("kv_transfer_config",),
     "vllm.config.speculative.SpeculativeConfig": ("rejection_sample_method",),
     "vllm.entrypoints.openai.chat_completion.protocol.ChatCompletionRequest": _REQUEST,
+    "vllm.entrypoints.serve.tokenize.protocol.TokenizeChatRequest": ("build_chat_params",),
+    "vllm.renderers.online_renderer.OnlineRenderer": ("parser", "renderer", "model_config"),
+    "vllm.renderers.params.ChatParams": ("chat_template_kwargs",),
     "vllm.entrypoints.openai.responses.protocol.ResponsesRequest": _RESPONSES,
     "vllm.v1.sample.logits_processor.interface.BatchUpdate": ("added", "removed", "moved"),
     "vllm.v1.worker.gpu.sample.logits_processor.interface.LogitsProcRequestState": (

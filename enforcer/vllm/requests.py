@@ -108,20 +108,33 @@ def preprocess_chat(original: Callable[..., Any], ours: Callable[[Any, Any], Any
     async def _preprocess_chat(
         self: Any, request: Any, messages: list[Any], *args: Any, **kwargs: Any
     ) -> Any:
-        parser = ours(kwargs.get("parser"), request)
+        # `/tokenize` hands no parser on: it shows the prompt alone.
+        parser = ours(kwargs.get("parser", self.parser), request)
         if parser is not None:
-            kwargs["parser"] = parser
+            if "parser" in kwargs:
+                kwargs["parser"] = parser
             try:
                 dialog = [dialog_tools.materialised(message) for message in messages]
                 within = dialog_tools.declared(request, dialog)
-                _dialog.set(_Dialog(history.count_calls(dialog), within))
+                _dialog.set(_Dialog(history.count_calls(_rendered(request, dialog)), within))
                 dialect = runtime.dialect_for(self.renderer.tokenizer)
                 messages = kimi_k3.kept(self.renderer, call_ids.normalise(dialog, dialect))
             except RequestError as error:
                 raise refusal(error) from error
+            messages = dialog_tools.without_strict_within(messages)
+            kwargs["tool_dicts"] = dialog_tools.without_strict(kwargs.get("tool_dicts"))
         return await original(self, request, messages, *args, **kwargs)
 
     return _preprocess_chat
+
+
+def _rendered(request: Any, dialog: list[Any]) -> list[Any]:
+    """Return the messages whose calls the prompt has.
+
+    A final message that is continued ends with its content: calls behind it are cut.
+    """
+    continued = request.build_chat_params(None, "auto").chat_template_kwargs
+    return dialog[:-1] if continued.get("continue_final_message") else dialog
 
 
 def adopt_dialog_tools(request: Any) -> None:
