@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Self
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+_MOST_SHOWN = 20  # problems of one schema in a message
+
 
 def brief(value: object) -> str:
     """Show any value in a message: short however large, deep or circular it is."""
@@ -183,7 +185,10 @@ class SchemaError(RequestError):
         return type(self)(tuple(replace(p, path=place(p.path)) for p in self.problems))
 
     def __str__(self) -> str:
-        return "; ".join(str(problem) for problem in self.problems)
+        shown = [str(problem) for problem in self.problems[:_MOST_SHOWN]]
+        if len(self.problems) > _MOST_SHOWN:
+            shown.append("and there are more; mend these first")
+        return "; ".join(shown)
 
 
 class InvalidSchema(SchemaError):  # noqa: N818

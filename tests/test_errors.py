@@ -53,6 +53,14 @@ def test_all_have_one_root_and_one_of_two_at_fault() -> None:
         ), leaf
 
 
+def test_a_message_has_twenty_problems_at_most() -> None:
+    problems = tuple(Problem(f"$.p{i}", "type", "is wrong") for i in range(21))
+    assert str(InvalidSchema(problems[:20])).count("is wrong") == 20
+    message = str(InvalidSchema(problems))
+    assert message.count("is wrong") == 20
+    assert message.endswith("; and there are more; mend these first")
+
+
 def test_a_request_error_says_where() -> None:
     error = InvalidTools("$.tools[2].function.name", "use another name")
     assert (error.path, error.reason) == ("$.tools[2].function.name", "use another name")

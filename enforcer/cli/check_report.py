@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from enforcer.errors import Problem
 
 _SHOWN = 20  # records that cannot be read
+_MOST_PROBLEMS = 20  # of one schema
 # Nearly every tool has such objects, so that what they mean is said once, below the rows.
 _OPEN = "additionalProperties"
 _MILLI = 1000
@@ -151,8 +152,11 @@ def row(one: Checked) -> Iterator[str]:
     """Give the lines about one schema. The columns are as wide for any other."""
     rules = f"{one.rules:5} rules" if one.rules else " " * 11
     yield f"{one.status.value:<8}{one.milliseconds:8.1f} ms  {rules}  {_title(one)}"
-    for problem in one.problems:
+    for problem in one.problems[:_MOST_PROBLEMS]:
         yield f"         {problem}"
+    if len(one.problems) > _MOST_PROBLEMS:
+        more = len(one.problems) - _MOST_PROBLEMS
+        yield f"         and {_number(more, 'more problem')}; --json has them all"
     for problem in one.untimed if one.status is not Status.REFUSED else ():
         yield f"         calls may be cut off by `max_tokens`: {problem}"
     for line in _notes(one.surprises):

@@ -140,8 +140,7 @@ def _compile(
     closing = Closing.WHOLE if conventions.closed_objects else Closing.OPEN
     document = SchemaDocument(schema, scoped=check_json(schema, limits), closing=closing)
     parser = SchemaParser(document, limits, on_unsupported, conventions)
-    formula = parser.parse(document.root)
-    parser.raise_malformed()
+    formula = parser.whole()
 
     # Algebra: asked for the normal form of each formula when the next stage comes to it.
     algebra = parser.algebra

@@ -50,6 +50,34 @@ def test_requests_without_tools_are_counted(run: Run) -> None:
     assert "no tool was found" in err[0]
 
 
+def test_every_offender_is_told_and_of_many_the_first(run: Run) -> None:
+    bad = {"type": "object", "required": 5, "properties": {"a": {"$id": 5, "pattern": r"(a)\1"}}}
+    status, out, _ = run(tool("f", bad))
+    assert status == 1
+    assert [line.rsplit("(at ", 1)[1] for line in out if "(at " in line and "note" not in line] == [
+        "`$.inputSchema.required`, keyword `required`)",
+        "`$.inputSchema.properties.a.$id`, keyword `$id`)",
+        "`$.inputSchema.properties.a.pattern`, keyword `pattern`)",
+    ]
+    _, out, _ = run(tool("f", {"properties": {f"p{i}": {"type": "strng"} for i in range(22)}}))
+    assert sum("is no type" in line for line in out) == 20
+    assert "         and 2 more problems; --json has them all" in out
+
+
+def test_required_names_that_are_not_declared_are_noted(run: Run) -> None:
+    status, out, _ = run(tool("f", {**OPEN, "required": ["a", "b"]}))
+    assert status == 0
+    (line,) = [line for line in out if "`required` names" in line]
+    assert line.strip() == (
+        "note: `required` names `b`, which `properties` does not declare, so that any value is "
+        "allowed there; declare it, or correct the name (at `$.inputSchema.required`, keyword "
+        "`required`)"
+    )
+    status, out, _ = run(tool("f", {**GOOD, "required": ["a", "b"]}))
+    assert status == 1
+    assert not any("`required` names" in line for line in out)
+
+
 def test_functions_which_vllm_does_not_read_are_told(run: Run) -> None:
     old = {"model": "m", "messages": [], "functions": [{"name": "f", "parameters": BAD}]}
     status, out, _ = run(old, old | {"tools": [tool("g")]}, {"messages": [], "functions": []})

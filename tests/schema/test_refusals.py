@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from enforcer.errors import InvalidSchema, UnsatisfiableSchema, UnsupportedSchema
-from enforcer.schema import OnUnsupported, Root, compile_schema
+from enforcer.errors import InvalidSchema, SchemaLimit, UnsatisfiableSchema, UnsupportedSchema
+from enforcer.schema import Limits, OnUnsupported, Root, compile_schema
 from tests.schema_judge import accepts, compiled
 
 RELAX = OnUnsupported.RELAX
@@ -46,6 +46,48 @@ def test_every_malformed_keyword_is_listed() -> None:
         "$.properties.a.type",
         "$.properties.b.required",
     }
+
+
+def test_what_is_malformed_hides_nothing_else() -> None:
+    schema = {
+        "type": ["object", "strng"],
+        "required": 5,
+        "properties": {
+            "a": {"$id": 5, "pattern": "(x)\\1", "minLength": None},
+            "b": {"$ref": "#/$defs/b"},
+            "c": NUMBERS,
+            "d": {"enum": 5, "anyOf": {}, "minItems": -1},
+        },
+        "$defs": {"b": {"multipleOf": "0", "exclusiveMinimum": None}},
+    }
+    with pytest.raises(InvalidSchema) as caught:
+        compile_schema(schema)
+    assert [(each.path, each.keyword) for each in caught.value.problems] == [
+        ("$.type", "type"),
+        ("$.required", "required"),
+        ("$.properties.a.$id", "$id"),
+        ("$.properties.a.minLength", "minLength"),
+        ("$.properties.d.minItems", "minItems"),
+        ("$.properties.d.enum", "enum"),
+        ("$.properties.d.anyOf", "anyOf"),
+        ("$.$defs.b.exclusiveMinimum", "exclusiveMinimum"),
+        ("$.$defs.b.multipleOf", "multipleOf"),
+        ("$.properties.a.pattern", "pattern"),
+        ("$.properties.c.uniqueItems", "uniqueItems"),
+    ]
+    with pytest.raises(InvalidSchema) as relaxed:
+        compile_schema(schema, on_unsupported=RELAX)  # which is about what is valid
+    assert len(relaxed.value.problems) == 9
+
+
+def test_a_limit_hides_nothing_else() -> None:
+    long = {"enum": [*range(5)]}
+    schema = {"minLength": "1", "properties": {"a": long}}
+    with pytest.raises(InvalidSchema) as caught:
+        compile_schema(schema, limits=Limits(enum=4))
+    assert [each.path for each in caught.value.problems] == ["$.minLength", "$.properties.a.enum"]
+    with pytest.raises(SchemaLimit):
+        compile_schema(long, limits=Limits(enum=4))
 
 
 @pytest.mark.parametrize(

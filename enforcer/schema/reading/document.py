@@ -30,6 +30,7 @@ _SHOWN = 64  # characters of a key in a path
 _BASE = "urn:enforcer:schema"
 _IDENTIFIERS = frozenset({"$id", "id"})
 _TO_NOTHING = (
+    TypeError,  # a pointer through what has no parts
     referencing.exceptions.PointerToNowhere,
     referencing.exceptions.NoSuchAnchor,
     referencing.exceptions.InvalidAnchor,
@@ -44,9 +45,7 @@ _BASES: dict[Draft, Specification[Any]] = {
     Draft.DRAFT2019: dialects.DRAFT201909,
     Draft.DRAFT2020: dialects.DRAFT202012,
 }
-_SPECIFICATIONS = {
-    draft: tolerant(base, has_defs=draft >= Draft.DRAFT2019) for draft, base in _BASES.items()
-}
+_SPECIFICATIONS = {draft: tolerant(base, draft) for draft, base in _BASES.items()}
 _BY_NAME = {base.name: draft for draft, base in _BASES.items()}
 
 
@@ -65,11 +64,6 @@ def members(schema: dict[str, Any], keyword: str) -> dict[str, Any]:
     """Give a keyword's members; none where it is malformed, which its own reader notes."""
     found = schema.get(keyword)
     return found if isinstance(found, dict) else {}
-
-
-def _no_identifier(path: str, error: Exception) -> InvalidSchema:
-    reason = f"`$id`, `$anchor` and the like must be texts that name a place ({error!s:.200})"
-    return InvalidSchema.of(path, "$id", reason)
 
 
 class Closing(Enum):
@@ -143,12 +137,8 @@ class Place:
         resolver, origin, draft = self.resolver, self.origin, self.draft
         own = draft_of(schema, draft, path) if _IDENTIFIERS & schema.keys() else draft
         resource = _SPECIFICATIONS[own].create_resource(schema)
-        try:
-            if resource.id() is not None:  # else `$schema` says nothing there
-                resolver, origin, draft = resolver.in_subresource(resource), path, own
-        except (AttributeError, TypeError, ValueError) as error:
-            # `referencing` takes an identifier for a text, whatever the author wrote.
-            raise _no_identifier(path, error) from error
+        if resource.id() is not None:  # else `$schema` says nothing there
+            resolver, origin, draft = resolver.in_subresource(resource), path, own
         return Place(schema, path, draft, resolver, closing, origin)
 
 
@@ -171,14 +161,10 @@ class SchemaDocument:
     @staticmethod
     def _resolver(schema: dict[str, Any], draft: Draft) -> Any:
         resource = _SPECIFICATIONS[draft].create_resource(schema)
-        try:
-            base = resource.id() or _BASE
-            # The standard's own metaschemas are at hand; nothing else outside is.
-            registry = jsonschema_specifications.REGISTRY.with_resource(base, resource)
-            return registry.crawl().resolver(base)
-        except Exception as error:
-            # Identifiers are the author's text; `referencing` raises what it meets there.
-            raise _no_identifier("$", error) from error
+        base = resource.id() or _BASE
+        # The standard's own metaschemas are at hand; nothing else outside is.
+        registry = jsonschema_specifications.REGISTRY.with_resource(base, resource)
+        return registry.crawl().resolver(base)
 
     def follow(self, place: Place, keyword: str) -> Place:
         """Return the subschema that a reference keyword leads to, about the same value.
@@ -203,12 +189,7 @@ class SchemaDocument:
                 contents, there = _looked_up(resolver, ref, dynamic=keyword == "$dynamicRef")
         except _TO_NOTHING:
             raise self._nowhere(place, ref, keyword, is_known=True) from None
-        except (
-            referencing.exceptions.Unresolvable,
-            ValueError,
-            TypeError,
-            AttributeError,  # for an identifier that is no text
-        ) as error:
+        except (referencing.exceptions.Unresolvable, ValueError) as error:
             raise self._nowhere(place, ref, keyword) from error
         draft = draft_of(contents, _draft_there(there, place.draft))
         origin = self._origin(place, there)

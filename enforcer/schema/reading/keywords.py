@@ -13,7 +13,6 @@ from enforcer.numbers.doubles import exact
 from enforcer.regex import RegexError, growth, not_matching, parse
 from enforcer.schema.limits import named
 from enforcer.schema.reading.document import step
-from enforcer.schema.reading.reader import Malformed
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -40,6 +39,10 @@ class Keywords:
         """Whether the subschema has a keyword that its draft knows."""
         return self.reader.has(self.schema, keyword, self.place.draft)
 
+    def malformed(self, keyword: str, reason: str) -> None:
+        """Note that a keyword's value is not what the standard asks for."""
+        self.extra.append(self.reader.malformed(self.place, keyword, reason))
+
     def count(self, keyword: str) -> int | None:
         """Read a keyword whose value is a whole number, 2.0 included."""
         if not self.has(keyword):
@@ -48,7 +51,8 @@ class Keywords:
         if isinstance(value, float) and value.is_integer():
             value = int(value)
         if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-            raise Malformed(keyword, "must be a whole number, zero or more")
+            self.malformed(keyword, "must be a whole number, zero or more")
+            return None
         return value
 
     def number(self, keyword: str) -> Fraction | None:
@@ -57,7 +61,8 @@ class Keywords:
         if value is None and keyword not in self.schema:
             return None
         if isinstance(value, bool) or not isinstance(value, (int, float)):
-            raise Malformed(keyword, "must be a number")
+            self.malformed(keyword, "must be a number")
+            return None
         return exact(value)
 
     def languages(self, keyword: str, pattern: str) -> tuple[Regex, Regex] | None:

@@ -15,7 +15,6 @@ from enforcer.regex import ANY, both, either, inverse
 from enforcer.schema.algebra.shapes import ALWAYS, ANYTHING, NEVER, ObjectShape, Value
 from enforcer.schema.limits import named
 from enforcer.schema.reading.document import step
-from enforcer.schema.reading.reader import Malformed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -69,10 +68,12 @@ class ObjectKeywords:
         place, schema, reader = self._place, self._schema, self._reader
         declared = schema.get("properties", {})
         if not isinstance(declared, dict):
-            raise Malformed("properties", "must be an object")
+            self._keywords.malformed("properties", "must be an object")
+            declared = {}
         required = schema.get("required", [])
         if not isinstance(required, list) or not all(isinstance(x, str) for x in required):
-            raise Malformed("required", "must be a list of property names")
+            self._keywords.malformed("required", "must be a list of property names")
+            required = []
         if len(declared) > reader.limits.properties or len(required) > reader.limits.properties:
             raise SchemaLimit.of(
                 step(place.path, "properties"),
@@ -122,7 +123,8 @@ class ObjectKeywords:
             return [], []
         patterns = schema["patternProperties"]
         if not isinstance(patterns, dict):
-            raise Malformed("patternProperties", "must be an object")
+            self._keywords.malformed("patternProperties", "must be an object")
+            patterns = {}
         matching: dict[Formula, list[Regex]] = {}
         either_way: dict[Formula, list[Regex]] = {}
         for pattern in patterns:

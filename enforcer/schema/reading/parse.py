@@ -17,11 +17,12 @@ from enforcer.schema.algebra.normal_form import Algebra
 from enforcer.schema.algebra.shapes import ALWAYS, ANYTHING, NEVER, Value
 from enforcer.schema.limits import named
 from enforcer.schema.reading.closed_objects import closable, declares
-from enforcer.schema.reading.document import Closing, Place, SchemaDocument, step
+from enforcer.schema.reading.document import Closing, Place, SchemaDocument, members, step
 from enforcer.schema.reading.drafts import REFERENCES, is_hidden
+from enforcer.schema.reading.identifiers import wrong_identifiers
 from enforcer.schema.reading.keywords import Keywords
 from enforcer.schema.reading.object_keywords import absent, present
-from enforcer.schema.reading.reader import Malformed, SchemaReader
+from enforcer.schema.reading.reader import SchemaReader, shown
 from enforcer.schema.reading.type_keywords import TypeKeywords, constant
 from enforcer.schema.reading.unevaluated import Unevaluated
 
@@ -109,7 +110,7 @@ class SchemaParser(SchemaReader):
             return ALWAYS if schema else NEVER
         if not isinstance(schema, dict):
             return self.malformed(
-                place, "", f"a schema is an object or a boolean, not {_shown(schema)}"
+                place, "", f"a schema is an object or a boolean, not {shown(schema)}"
             )
         key = place.key
         if key not in self._parsed:
@@ -130,16 +131,16 @@ class SchemaParser(SchemaReader):
         if is_hidden(schema, draft):
             return self.reference(place, "$ref")
         parts: list[Formula] = []
+        if place.resolver is not None:  # there are identifiers somewhere
+            for keyword, reason in wrong_identifiers(schema, draft):
+                parts.append(self.malformed(place, keyword, reason))
         if not _REFERRING.isdisjoint(schema):
             parts += [self.reference(place, x) for x in REFERENCES if self.has(schema, x, draft)]
         for read in (
             TypeKeywords(Keywords(self, place, schema)).value,
             *self._readers(place, schema),
         ):
-            try:
-                parts.extend(read())
-            except Malformed as error:
-                parts.append(self.malformed(place, error.keyword, error.reason))
+            parts.extend(read())
         formula = parts[0] if len(parts) == 1 else self.algebra.conj(parts)
         for keyword in ("unevaluatedProperties", "unevaluatedItems"):
             if self.has(schema, keyword, draft):
@@ -182,14 +183,15 @@ class SchemaParser(SchemaReader):
         if "enum" in schema:
             values = schema["enum"]
             if not isinstance(values, list):
-                raise Malformed("enum", "must be a list of values")
-            if len(values) > self.limits.enum:
+                parts.append(self.malformed(place, "enum", "must be a list of values"))
+            elif len(values) > self.limits.enum:
                 raise SchemaLimit.of(
                     step(place.path, "enum"),
                     "enum",
                     f"{len(values)} values, more than {self.limits.enum} {named('enum')}",
                 )
-            parts.append(constant(self.algebra, values))
+            else:
+                parts.append(constant(self.algebra, values))
         if self.has(schema, "const", place.draft):
             parts.append(constant(self.algebra, [schema["const"]]))
         return parts
@@ -200,7 +202,8 @@ class SchemaParser(SchemaReader):
         if "allOf" in schema:
             parts.extend(self.parse(each) for each in self.branches(place, "allOf"))
         if "anyOf" in schema:
-            parts.append(algebra.disj(self.parse(x) for x in self.branches(place, "anyOf")))
+            branches = self.branches(place, "anyOf")
+            parts.append(algebra.disj(map(self.parse, branches)) if branches else ALWAYS)
         if "oneOf" in schema:
             parts.append(self._one_of(place))
         if "not" in schema:
@@ -211,6 +214,8 @@ class SchemaParser(SchemaReader):
 
     def _one_of(self, place: Place) -> Formula:
         branches = self.branches(place, "oneOf")
+        if not branches:
+            return ALWAYS  # malformed, as noted
         parsed = [self.parse(each) for each in branches]
         asked = [self.parse(replace(each, closing=Closing.OPEN)) for each in branches]
         one = self.algebra.one_of(asked)
@@ -238,21 +243,19 @@ class SchemaParser(SchemaReader):
             if not self.has(schema, keyword, place.draft):
                 continue
             if not isinstance(schema[keyword], dict):
-                raise Malformed(keyword, "must be an object")
-            for name, needed in schema[keyword].items():
-                if isinstance(needed, list) and keyword != "dependentSchemas":
-                    if not all(isinstance(each, str) for each in needed):
-                        raise Malformed(keyword, "must list property names")
-                    consequence = present(self.algebra, *needed)
-                elif isinstance(needed, str) and keyword == "dependencies":
-                    consequence = present(self.algebra, needed)
+                parts.append(self.malformed(place, keyword, "must be an object"))
+            for name, needed in members(schema, keyword).items():
+                listed = [needed] if isinstance(needed, str) else needed
+                is_listed = isinstance(needed, list) and keyword != "dependentSchemas"
+                if is_listed or (isinstance(needed, str) and keyword == "dependencies"):
+                    if all(isinstance(each, str) for each in listed):
+                        consequence = present(self.algebra, *listed)
+                    else:
+                        consequence = self.malformed(place, keyword, "must list property names")
                 elif keyword == "dependentRequired":
-                    raise Malformed(keyword, "must map names to lists of names")
+                    reason = "must map names to lists of names"
+                    consequence = self.malformed(place, keyword, reason)
                 else:
                     consequence = self.parse(place.child(keyword, name))
                 parts.append(self.algebra.disj((absent(self.algebra, name), consequence)))
         return parts
-
-
-def _shown(value: Any) -> str:
-    return f"{value!r:.60}"

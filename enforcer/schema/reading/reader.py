@@ -8,11 +8,11 @@ not know: what a keyword means, engines.
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
 from enforcer.errors import InvalidSchema, Problem, UnsupportedSchema
-from enforcer.schema.algebra.shapes import ALWAYS
 from enforcer.schema.limits import Conventions, Integers, Limits, OnUnsupported
 from enforcer.schema.reading.document import Place, SchemaDocument, step
 from enforcer.schema.reading.drafts import REFERENCES, Draft, knows
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from enforcer.schema.algebra.shapes import Formula
 
 
-class Malformed(Exception):  # noqa: N818 - carries one problem to the parser, never leaves it
-    """A keyword's value is not what the standard asks for."""
+_SHOWN = 60  # characters of a wrong value in a message
 
-    def __init__(self, keyword: str, reason: str) -> None:
-        super().__init__(keyword, reason)
-        self.keyword = keyword
-        self.reason = reason
+
+def shown(value: object) -> str:
+    """Return a value as JSON text for a message; of a long one the beginning."""
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
 
 
 class SchemaReader(ABC):
@@ -73,6 +73,22 @@ class SchemaReader(ABC):
     def child(self, place: Place, *keys: str | int) -> Formula:
         """Return the formula of a subschema below a place; the usual leaf needs no more."""
 
+    def whole(self) -> Formula:
+        """Return the formula of the document.
+
+        Raises:
+            UnsupportedSchema: it cannot be read to its end; lists all that was noted until then.
+
+        """
+        try:
+            return self.parse(self.document.root)
+        except UnsupportedSchema as error:
+            noted = bool(self.invalid or self.unsupported)
+            self.unsupported.update(dict.fromkeys(error.problems))
+            if noted:
+                self.raise_problems()
+            raise
+
     def has(self, schema: dict[str, Any], keyword: str, draft: Draft) -> bool:
         """Tell whether a keyword stands in a schema and means something in its draft."""
         return keyword in schema and knows(draft, keyword)
@@ -91,8 +107,9 @@ class SchemaReader(ABC):
     def malformed(self, place: Place, keyword: str, reason: str) -> Formula:
         """Note what is no JSON Schema; returns a formula that stands in for it."""
         path = step(place.path, keyword) if keyword else place.path
-        self.invalid[Problem(path, keyword, reason)] = None
-        return ALWAYS
+        problem = Problem(path, keyword, reason)
+        self.invalid[problem] = None
+        return self.algebra.unknown(problem)
 
     def target(self, place: Place, keyword: str) -> Place | None:
         """Follow a reference; None, with the problem noted, where that is impossible."""
@@ -118,19 +135,20 @@ class SchemaReader(ABC):
     def branches(
         self, place: Place, keyword: str, at: Callable[..., Place] = Place.child
     ) -> list[Place]:
-        """List the subschemas of a keyword that holds an array of them; `at` descends."""
+        """List the subschemas of a keyword that holds an array of them; `at` descends.
+
+        None, the problem noted, where it is malformed.
+        """
         listed = place.schema[keyword]
         if not isinstance(listed, list) or not listed:
-            raise Malformed(keyword, "must be a non-empty list of schemas")
+            self.malformed(place, keyword, "must be a non-empty list of schemas")
+            return []
         return [at(place, keyword, i) for i in range(len(listed))]
 
-    def raise_malformed(self) -> None:
-        """Raise what was noted that makes the schema no schema."""
-        if self.invalid:
-            raise InvalidSchema(tuple(self.invalid))
-
     def raise_problems(self) -> None:
-        """Raise whatever was noted; in relax mode only what makes the schema no schema."""
-        self.raise_malformed()
-        if self.unsupported and not self.relaxing:
-            raise UnsupportedSchema(tuple(self.unsupported))
+        """Raise all that was noted; in relax mode only what makes the schema no schema."""
+        unsupported = () if self.relaxing else tuple(self.unsupported)
+        if self.invalid:
+            raise InvalidSchema((*self.invalid, *unsupported))
+        if unsupported:
+            raise UnsupportedSchema(unsupported)

@@ -41,6 +41,22 @@ _KEYWORDS = frozenset(
         *("$vocabulary", "$ref"),
     }
 )
+# Those whose subschemas are about the same value, and those that ask only whether one holds.
+_IN_PLACE = frozenset(
+    {
+        *("allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas"),
+        "dependencies",
+    }
+)
+_ASKED = frozenset({"not", "if"})
+# Those that may say what values properties have, besides `properties`.
+_NAMING = frozenset(
+    {
+        *("$ref", "$dynamicRef", "$recursiveRef", "patternProperties"),
+        *("propertyNames", "unevaluatedProperties", "enum", "const"),
+    }
+)
+_MOST_NAMES = 5
 _LONG = 40
 _ANCHORS = re.compile(r"\^|\$|\\[bB]|\(\?<?[=!]")
 _SHORT = 3  # as `\S+` or `.+`: no empty string
@@ -48,6 +64,10 @@ _ALIKE = 0.84  # of 1, by `difflib`: one letter of six is another one
 _OPEN = (
     "other properties than the declared are allowed, as `additionalProperties` is left out; set it "
     "to false, or let the server close such objects (ENFORCER_CLOSED_OBJECTS)"
+)
+_UNDECLARED = (
+    "`required` names {names}, which `properties` does not declare, so that any value is allowed "
+    "there; declare it, or correct the name"
 )
 _NULLABLE = (
     "`nullable` is no keyword of JSON Schema, so that null is not allowed here; write "
@@ -71,6 +91,7 @@ _BOOLEAN = (
     "`{name}` is a number since draft-06; this boolean is read as draft-04 has it, so that {read}; "
     "write the bound as a number, by `{name}` or by `{bound}`"
 )
+_Pending = tuple[Any, str, "frozenset[str] | None"]  # a subschema, its path, names around it
 _BOUNDS = (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum"))
 _SILENT = "no keyword of it says anything about values, so that any value fits: is this a schema?"
 
@@ -90,12 +111,50 @@ def surprises(schema: object, *, closed: bool = False) -> list[Problem]:
     found: list[Problem] = []
     if isinstance(schema, Mapping) and _says_nothing(schema):
         found.append(Problem("$", "", _SILENT))
-    pending = [(schema, "$", draft)]
-    for part, path, outer in pending:
-        if isinstance(part, Mapping):
-            found += _of(part, path, outer, closed=closed)
-            pending += [(inner, at, outer) for inner, at in _within(part, path)]
+    pending: list[_Pending] = [(schema, "$", frozenset())]
+    for part, path, around in pending:
+        if not isinstance(part, Mapping):
+            continue
+        found += _of(part, path, draft, closed=closed)
+        declared = _declared(part, around)
+        if declared is not None:
+            found += _undeclared(part, path, declared, closed=closed)
+        for inner, at, keyword in _within(part, path):
+            known = declared if keyword in _IN_PLACE else frozenset()
+            pending.append((inner, at, None if keyword in _ASKED else known))
     return found
+
+
+def _declared(schema: Mapping[str, Any], around: frozenset[str] | None) -> frozenset[str] | None:
+    """Gather the names that a schema and its parts declare, and those around it.
+
+    None where another keyword may say which names there are.
+    """
+    if around is None:
+        return None
+    names, parts = set(around), [schema]
+    for part in parts:
+        if not _NAMING.isdisjoint(part) or part.get("additionalProperties", True) is not True:
+            return None
+        declared = part.get("properties")
+        names.update(declared if isinstance(declared, Mapping) else ())
+        within = _within(part, "")
+        parts += [x for x, _, keyword in within if keyword in _IN_PLACE and isinstance(x, Mapping)]
+    return frozenset(names)
+
+
+def _undeclared(
+    schema: Mapping[str, Any], path: str, declared: frozenset[str], *, closed: bool
+) -> Iterator[Problem]:
+    required = schema.get("required")
+    if not isinstance(required, list) or (closed and declared):
+        return  # closed, and thus refused
+    missing = [name for name in required if isinstance(name, str) and name not in declared]
+    if missing:
+        more = f" and {len(missing) - _MOST_NAMES} more" if len(missing) > _MOST_NAMES else ""
+        names = ", ".join(f"`{name:.60}`" for name in missing[:_MOST_NAMES]) + more
+        reason = _UNDECLARED.format(names=names)
+        yield Problem(step(path, "required"), "required", reason)
 
 
 def _says_nothing(schema: Mapping[str, Any]) -> bool:
@@ -171,13 +230,14 @@ def _is_of_strings(schema: Mapping[str, Any]) -> bool:
     return named == "string" or (isinstance(named, list) and "string" in named)
 
 
-def _within(schema: Mapping[str, Any], path: str) -> Iterator[tuple[Any, str]]:
+def _within(schema: Mapping[str, Any], path: str) -> Iterator[tuple[Any, str, str]]:
+    """List the subschemas that a schema holds, their paths and keywords."""
     for keyword, value in schema.items():
         at = step(path, keyword)
         if isinstance(value, Mapping):
             if keyword in _NAMED:
-                yield from ((inner, step(at, name)) for name, inner in value.items())
+                yield from ((inner, step(at, name), keyword) for name, inner in value.items())
             elif keyword in _ONE:
-                yield value, at
+                yield value, at, keyword
         elif isinstance(value, list) and keyword in LISTED:
-            yield from ((inner, step(at, i)) for i, inner in enumerate(value))
+            yield from ((inner, step(at, i), keyword) for i, inner in enumerate(value))

@@ -7,7 +7,7 @@ those for objects. Must not know: combinations, references, engines.
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from enforcer.numbers.doubles import exact
 from enforcer.numbers.sets import INTEGERS, REALS, NumberSet, meet, single
@@ -27,19 +27,16 @@ from enforcer.schema.reading.document import Place, step
 from enforcer.schema.reading.drafts import Draft
 from enforcer.schema.reading.excluded_types import malformed
 from enforcer.schema.reading.object_keywords import ObjectKeywords
-from enforcer.schema.reading.reader import Malformed
+from enforcer.schema.reading.reader import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from enforcer.regex import Regex
     from enforcer.schema.algebra.normal_form import Algebra
     from enforcer.schema.algebra.shapes import Formula
     from enforcer.schema.reading.keywords import Keywords
 
-_T = TypeVar("_T")
-
 _TYPES = ("null", "boolean", "integer", "number", "string", "array", "object")
+_USE = ", ".join(f'"{each}"' for each in _TYPES)
 _ONE_TYPE = {each: frozenset({each}) for each in _TYPES}
 
 
@@ -86,7 +83,7 @@ class TypeKeywords:
         self._schema = keywords.schema
 
     def value(self) -> list[Formula]:
-        """Return the formulas of all these keywords; raises `Malformed` for `type` alone."""
+        """Return the formulas of all these keywords."""
         types = self._types()
         null, booleans = "null" in types, frozenset[bool]()
         numbers: tuple[NumberSet, ...] = ()
@@ -95,31 +92,22 @@ class TypeKeywords:
         objects: tuple[ObjectShape, ...] = ()
         if "boolean" in types:
             booleans = ANYTHING.booleans
-        # What is wrong about one type must not hide what is wrong about the next.
         if "number" in types or "integer" in types:
-            numbers = self._noted(lambda: self._numbers(types)) or ()
+            numbers = self._numbers(types)
         if "string" in types:
-            strings = self._noted(self._strings)
+            strings = self._strings()
         if "array" in types:
-            arrays = self._noted(self._arrays) or ()
+            arrays = self._arrays()
         if "object" in types:
-            objects = self._noted(ObjectKeywords(self._keywords).shapes) or ()
+            objects = ObjectKeywords(self._keywords).shapes()
         if len(types) < len(_TYPES):
             for keyword, reason in malformed(self._schema, types):
                 if self._keywords.has(keyword):
-                    self._reader.malformed(self._place, keyword, reason)
+                    self._keywords.malformed(keyword, reason)
         return [
             self._reader.algebra.value(Value(null, booleans, numbers, strings, arrays, objects)),
             *self._keywords.extra,
         ]
-
-    def _noted(self, read: Callable[[], _T]) -> _T | None:
-        """Read something; None, the problem noted, where it is malformed."""
-        try:
-            return read()
-        except Malformed as error:
-            self._reader.malformed(self._place, error.keyword, error.reason)
-            return None
 
     def _types(self) -> frozenset[str]:
         named = self._schema.get("type", list(_TYPES))
@@ -127,11 +115,11 @@ class TypeKeywords:
             return _ONE_TYPE[named]
         listed = named if isinstance(named, list) else [named]
         if not listed:
-            raise Malformed("type", f"must name a type; use {', '.join(_TYPES)}")
-        for each in listed:
-            if each not in _TYPES:
-                raise Malformed("type", f"{each!r:.40} is no type; use {', '.join(_TYPES)}")
-        return frozenset(listed)
+            self._keywords.malformed("type", f"must name a type; use {_USE}")
+        wrong = [each for each in listed if each not in _TYPES]
+        for each in wrong:
+            self._keywords.malformed("type", f"{shown(each)} is no type; use {_USE}")
+        return frozenset(listed if listed and not wrong else _TYPES)
 
     # Numbers.
 
@@ -155,9 +143,9 @@ class TypeKeywords:
             ("maximum", "exclusiveMaximum"),
         ):
             # Draft 4 writes a boolean beside the bound; schemas without `$schema` may too.
-            flag = schema.get(exclusive)
+            flag = schema.get(exclusive, False)
             bounds = [(self._keywords.number(keyword), flag is True)]
-            if flag is not None and not isinstance(flag, bool):
+            if not isinstance(flag, bool):
                 bounds.append((self._keywords.number(exclusive), True))
             found += [
                 NumberSet(low=bound, low_open=is_open)
@@ -167,9 +155,9 @@ class TypeKeywords:
                 if bound is not None
             ]
         divisor = self._keywords.number("multipleOf")
-        if divisor is not None:
-            if divisor <= 0:
-                raise Malformed("multipleOf", "must be above zero")
+        if divisor is not None and divisor <= 0:
+            self._keywords.malformed("multipleOf", "must be above zero")
+        elif divisor is not None:
             path = step(self._place.path, "multipleOf")
             self._reader.divisors.setdefault(divisor, path)
             found.append(NumberSet(multiple=divisor))
@@ -207,7 +195,8 @@ class TypeKeywords:
     def _pattern(self, pattern: Any) -> None:
         """Add a pattern as a formula with its own negation: readings of patterns differ."""
         if not isinstance(pattern, str):
-            raise Malformed("pattern", "must be a string")
+            self._keywords.malformed("pattern", "must be a string")
+            return
         languages = self._keywords.languages("pattern", pattern)
         if languages is not None:
             self._holds(*languages)
@@ -243,7 +232,8 @@ class TypeKeywords:
         if isinstance(items, list):
             # The form before 2020-12, which schemas without `$schema` still use.
             if self._keywords.has("prefixItems"):
-                raise Malformed("items", "must be one schema, of the elements after `prefixItems`")
+                reason = "must be one schema, of the elements after `prefixItems`"
+                self._keywords.malformed("items", reason)
             prefix = tuple(reader.parse(place.below("items", i)) for i in range(len(items)))
             if "additionalItems" in schema:
                 rest = reader.parse(place.below("additionalItems"))
@@ -263,7 +253,8 @@ class TypeKeywords:
             )
         unique = schema.get("uniqueItems", False)
         if not isinstance(unique, bool):
-            raise Malformed("uniqueItems", "must be a boolean")
+            self._keywords.malformed("uniqueItems", "must be a boolean")
+            unique = False
         shape = reader.algebra.arrays.tidy(
             ArrayShape(
                 prefix,

@@ -141,6 +141,13 @@ def test_a_pointer_past_the_end_leads_to_nothing(ref: str) -> None:
     assert refusal.value.path == "$.items.$ref"
 
 
+@pytest.mark.parametrize("ref", ["#/$defs/a", "https://example.com/a#/$defs/a"])
+@pytest.mark.parametrize("value", [None, 5, True])
+def test_a_pointer_through_what_has_no_parts_leads_to_nothing(ref: str, value: Any) -> None:
+    with pytest.raises(InvalidSchema, match="leads to nothing in"):
+        compile_schema({"$id": "https://example.com/a", "$defs": value, "$ref": ref})
+
+
 @pytest.mark.parametrize(
     "schema",
     [
@@ -150,9 +157,11 @@ def test_a_pointer_past_the_end_leads_to_nothing(ref: str) -> None:
     ],
 )
 def test_an_identifier_that_is_no_text_is_named(schema: dict[str, Any]) -> None:
-    with pytest.raises(InvalidSchema, match="must be texts") as refusal:
+    with pytest.raises(InvalidSchema, match="must be a string") as refusal:
         compile_schema(schema)
-    assert (refusal.value.path, refusal.value.problems[0].keyword) == ("$", "$id")
+    (problem,) = refusal.value.problems
+    path = "$.items.$id" if schema["$id"] == "https://example.com/a" else "$.$id"
+    assert (problem.path, problem.keyword) == (path, "$id")
 
 
 @pytest.mark.parametrize("keyword", ["$anchor", "$dynamicAnchor"])

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from enforcer.errors import InvalidSchema
+from enforcer.errors import InvalidSchema, Problem
 from tests.schema_judge import accepts, compiled
 
 DRAFTS = [
@@ -80,7 +80,33 @@ def test_references_by_identifier_lead_into_the_older_forms() -> None:
     assert not accepts(compiled(schema), '[1, "b"]')
 
 
-@pytest.mark.parametrize("value", [5, {"type": "string"}, "http://["])
-def test_an_identifier_that_is_none_is_refused(value: Any) -> None:
-    with pytest.raises(InvalidSchema, match="name a place"):
-        compiled({"properties": {"a": {"$id": value}}})
+@pytest.mark.parametrize(
+    ("draft", "keyword", "value", "reason"),
+    [
+        (None, "$id", 5, "must be a string that identifies this schema"),
+        (None, "$id", {"type": "string"}, "must be a string that identifies this schema"),
+        (None, "$id", "http://[", "must be a URI reference"),
+        (None, "$anchor", ["a"], "must be a string that identifies this schema"),
+        (None, "$dynamicAnchor", {}, "must be a string that identifies this schema"),
+        (None, "id", 5, None),
+        (DRAFTS[1], "id", 5, "must be a string that identifies this schema"),
+        (DRAFTS[1], "id", "http://[", "must be a URI reference"),
+        (DRAFTS[1], "$id", 5, None),
+        (DRAFTS[2], "$id", True, "must be a string that identifies this schema"),
+        (DRAFTS[2], "$anchor", 5, None),
+        (DRAFTS[3], "$anchor", 5, "must be a string that identifies this schema"),
+        (DRAFTS[3], "$dynamicAnchor", 5, None),
+        *((draft, keyword, None, None) for draft in DRAFTS for keyword in ("$id", "id", "$anchor")),
+    ],
+)
+def test_an_identifier_of_the_draft_that_is_none_is_refused_where_it_stands(
+    draft: str | None, keyword: str, value: Any, reason: str | None
+) -> None:
+    schema = of(draft, {"properties": {**REFERRING, "b": {keyword: value}}})
+    if reason is None:
+        takes_integers(schema)
+        return
+    with pytest.raises(InvalidSchema) as refusal:
+        compiled(schema)
+    (problem,) = refusal.value.problems
+    assert problem == Problem(f"$.properties.b.{keyword}", keyword, reason)

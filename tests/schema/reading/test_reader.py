@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from enforcer.errors import InvalidSchema, UnsupportedSchema
-from enforcer.schema.algebra.shapes import ALWAYS
 from enforcer.schema.limits import OnUnsupported
 from enforcer.schema.reading.drafts import Draft
-from enforcer.schema.reading.reader import Malformed
+from enforcer.schema.reading.reader import shown
 from tests.schema_reading import parser_of
 
 if TYPE_CHECKING:
@@ -44,8 +43,9 @@ def test_keywords_have_a_first_draft_and_some_a_last(
 @pytest.mark.parametrize("value", [{}, [], "a", 3, None])
 def test_branches_are_a_list_that_is_not_empty(value: Any) -> None:
     found = reader({"anyOf": value})
-    with pytest.raises(Malformed, match="non-empty list"):
-        found.branches(found.document.root, "anyOf")
+    assert found.branches(found.document.root, "anyOf") == []
+    (noted,) = found.invalid
+    assert (noted.path, noted.reason) == ("$.anyOf", "must be a non-empty list of schemas")
 
 
 def test_branches_have_places_of_their_own() -> None:
@@ -67,12 +67,27 @@ def test_what_is_refused_is_raised_unless_relaxed_and_what_is_malformed_always(
         assert caught.value.path == "$.not"
     else:
         found.raise_problems()
-    found.raise_malformed()  # nothing is
-    assert found.malformed(found.document.root, "", "no schema") == ALWAYS
-    for check in (found.raise_malformed, found.raise_problems):
-        with pytest.raises(InvalidSchema, match="no schema") as raised:
-            check()
-        assert raised.value.path == "$"
+    stand_in = found.malformed(found.document.root, "", "no schema")
+    assert found.algebra.neg(stand_in) == stand_in
+    with pytest.raises(InvalidSchema, match="no schema") as raised:
+        found.raise_problems()
+    assert raised.value.path == "$"
+    paths = [each.path for each in raised.value.problems]
+    assert paths == (["$", "$.not"] if option is OnUnsupported.REFUSE else ["$"])
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, "null"),
+        (True, "true"),
+        ({"é": [1.5]}, '{"é": [1.5]}'),
+        ("a" * 58, f'"{"a" * 58}"'),
+        ("a" * 59, f'"{"a" * 59}…'),
+    ],
+)
+def test_values_are_shown_as_json(value: Any, text: str) -> None:
+    assert shown(value) == text
 
 
 @pytest.mark.parametrize(

@@ -110,6 +110,52 @@ SILENT = ("$", "")  # any value fits, as it says nothing
         ({"title": "anything", "description": "is meant", "$schema": DRAFT7}, []),
         ({"panels": [], "$ref": "#"}, []),
         ({"panels": [], "required": []}, []),
+        ({"type": "object", "required": ["a", "b"]}, [("$.required", "required")]),
+        (
+            {"items": {**OBJECT, "required": ["a", "b"]}},
+            [("$.items", "additionalProperties"), ("$.items.required", "required")],
+        ),
+        ({"required": "a"}, []),
+        ({"required": [["a"]]}, []),
+        ({"additionalProperties": False, "properties": {"a": {}}, "required": ["b"]}, []),
+        ({"additionalProperties": {"type": "string"}, "required": ["b"]}, []),
+        ({"patternProperties": {"^b": {}}, "required": ["b"]}, []),
+        ({"$ref": "#/$defs/b", "required": ["b"]}, []),
+        ({"allOf": [{"$ref": "#/$defs/b"}], "required": ["b"]}, []),
+        (
+            {"properties": {"a": {}}, "anyOf": [{"required": ["a"]}, {"required": ["b"]}]},
+            [("$", "additionalProperties"), ("$.anyOf[1].required", "required")],
+        ),
+        (
+            {"allOf": [{"required": ["a"]}, {"oneOf": [{**OBJECT}]}]},
+            [("$.allOf[1].oneOf[0]", "additionalProperties")],
+        ),
+        (
+            {"required": ["a"], "allOf": [{"anyOf": [{**OBJECT}]}]},
+            [("$.allOf[0].anyOf[0]", "additionalProperties")],
+        ),
+        (
+            {"not": {"required": ["b"]}, "if": {"required": ["b"]}, "then": {"required": ["b"]}},
+            [("$.then.required", "required")],
+        ),
+        ({"not": {"anyOf": [{"required": ["b"]}]}}, []),
+        (
+            {
+                "dependentSchemas": {"a": {"required": ["b"]}},
+                "properties": {"b": {}, "a": {}},
+                "unevaluatedProperties": False,
+            },
+            [],
+        ),
+        ({"enum": [{"b": 1}], "required": ["b"]}, []),
+        (
+            {"properties": {"b": {"properties": {"a": {}}, "required": ["b"]}}},
+            [
+                ("$", "additionalProperties"),
+                ("$.properties.b", "additionalProperties"),
+                ("$.properties.b.required", "required"),
+            ],
+        ),
         ({"panels": [], "$defs": {}}, []),
         ({"items": {"panels": []}}, []),
         ({}, []),
@@ -124,6 +170,17 @@ def test_what_may_not_be_meant_is_found_where_it_stands(
 
 def test_objects_that_are_closed_are_no_surprise() -> None:
     assert surprises(OBJECT, closed=True) == []
+
+
+def test_what_closed_objects_require_undeclared_is_refused_and_not_noted() -> None:
+    assert surprises({**OBJECT, "required": ["b"]}, closed=True) == []
+    (found,) = surprises({"type": "object", "required": ["b"]}, closed=True)  # which declares none
+    assert found.reason.startswith("`required` names `b`, which `properties` does not declare")
+
+
+def test_of_many_undeclared_names_five_are_named() -> None:
+    (found,) = surprises({"required": ["a", "b", "c", "d", "e", "f", "g"]})
+    assert found.reason.startswith("`required` names `a`, `b`, `c`, `d`, `e` and 2 more, which")
 
 
 def test_of_many_keywords_beside_a_reference_five_are_named() -> None:
