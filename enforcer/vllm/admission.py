@@ -299,6 +299,12 @@ def refuse_sampling(params: Any, spec: Spec, request: Any = None) -> None:
             "`thinking_token_budget` makes vLLM write the end of the think after our mask, even "
             "into a call that began inside the think: leave it out",
         )
+    if getattr(params, "trace_decode_token_ids", None) is not None:
+        raise option_refusal(
+            "trace_decode_token_ids",
+            "`trace_decode_token_ids` dictates the reply's token ids, whatever the mask forbids: "
+            "leave it out",
+        )
     # vLLM's Rust front end sends the ids of words alone.
     for name, sent in (
         ("allowed_token_ids", "allowed_token_ids"),

@@ -1,10 +1,11 @@
-"""Calls that end with a streamed reply of /v1/responses, of which nothing is complete.
+"""Replies of /v1/responses that were cut off inside their calls, which are not complete.
 
-Owns: how such a call is closed there, and that the reply's last event has none (decision 0006).
-Must not know: when a reply was cut off, parsers.
+Owns: how such a call is closed in a stream, that the reply's last event has none (decision 0006),
+and the reply's status. Must not know: when a reply was cut off, parsers.
 
 vLLM closes what is open when the ids end without asking the parser, and reports half a call as
-`completed` (0.32) or in the reply's output (0.33).
+`completed` (0.32) or in the reply's output (0.33). A reply is `completed` there unless `max_tokens`
+has ended it, also where an operator has aborted it.
 """
 
 from __future__ import annotations
@@ -32,6 +33,19 @@ _is_cut: ContextVar[bool] = ContextVar("_is_cut", default=False)
 def tell(*, is_cut: bool) -> None:
     """Say whether the reply that is read in this task was cut off inside, or behind, its calls."""
     _is_cut.set(is_cut)
+
+
+def from_request(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap `ResponsesResponse.from_request`, which is told the status of a reply."""
+
+    def _from_request(cls: Any, *args: Any, **kwargs: Any) -> Any:
+        is_cut = _is_cut.get() and kwargs.get("status") == "completed"
+        made = original(cls, *args, **kwargs | ({"status": "incomplete"} if is_cut else {}))
+        if is_cut:
+            made.incomplete_details = None  # vLLM gives `max_output_tokens` as the reason
+        return made
+
+    return _from_request
 
 
 def initialised(original: Callable[..., None]) -> Callable[..., None]:

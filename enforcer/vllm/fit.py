@@ -106,6 +106,11 @@ SIGNATURES: dict[str, tuple[str, ...]] = {
     "vllm.entrypoints.openai.responses.streaming_events.SimpleStreamingEventProcessor.__init__": (
         *("self", "state", "tools"),
     ),
+    "vllm.entrypoints.openai.responses.protocol.ResponsesResponse.from_request": (
+        *("request", "sampling_params", "model_name", "created_time", "output", "status"),
+        *("usage", "metrics", "input_messages", "output_messages"),
+        *("kv_transfer_params", "ec_transfer_params"),
+    ),
     "vllm.entrypoints.serve.utils.api_utils.get_max_tokens": (
         *("max_model_len", "max_tokens", "input_length", "default_sampling_params"),
         *("override_max_tokens", "truncate_prompt_tokens"),
@@ -204,6 +209,7 @@ ATTRIBUTES: dict[str, tuple[str, ...]] = {
     "vllm.entrypoints.openai.responses.streaming_events.SimpleStreamingEventProcessor": (
         *("close_current", "output_items"),
     ),
+    "vllm.entrypoints.openai.responses.protocol.ResponsesResponse": ("incomplete_details",),
     "vllm.v1.engine.async_llm.AsyncLLM": ("model_config", "tokenizer"),
     "vllm.entrypoints.scale_out.token_in_token_out.protocol.GenerateRequest": (
         *("sampling_params", "request_id"),

@@ -113,15 +113,14 @@ def _patch() -> None:
     from vllm.entrypoints.anthropic.serving import AnthropicServingMessages
     from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
     from vllm.entrypoints.openai.completion.protocol import CompletionRequest
-    from vllm.entrypoints.openai.responses.streaming_events import SimpleStreamingEventProcessor
+    from vllm.entrypoints.openai.responses import protocol, streaming_events
     from vllm.parser.abstract_parser import DelegatingParser
     from vllm.parser.parser_manager import ParserManager
     from vllm.renderers.kimi_k3 import KimiK3Renderer
     from vllm.renderers.online_renderer import OnlineRenderer
     from vllm.tool_parsers import ToolParserManager
     from vllm.v1 import structured_output
-    from vllm.v1.engine.async_llm import AsyncLLM
-    from vllm.v1.engine.core import EngineCore
+    from vllm.v1.engine import async_llm, core
     from vllm.v1.engine.detokenizer import IncrementalDetokenizer
     from vllm.v1.engine.input_processor import InputProcessor
 
@@ -154,13 +153,13 @@ def _patch() -> None:
     )
     _wrap(EngineArgs, "from_cli_args", served_model.from_cli_args)
     _wrap(
-        EngineCore,
+        core.EngineCore,
         "preprocess_add_request",
         lambda original: required.preprocess_add_request(
             worker_limits.preprocess_add_request(original)
         ),
     )
-    _wrap(AsyncLLM, "add_request", frontend.add_request)
+    _wrap(async_llm.AsyncLLM, "add_request", frontend.add_request)
     _wrap(InputProcessor, "__init__", model_format.input_processor)
     _wrap(InputProcessor, "process_inputs", frontend.process_inputs)
     for request in (ChatCompletionRequest, CompletionRequest):
@@ -186,7 +185,8 @@ def _patch() -> None:
         lambda original: frontend.rendered(requests.preprocess_chat(original, tool_parser.ours)),
     )
     _wrap(OnlineRenderer, "preprocess_completion", frontend.rendered)
-    _wrap(SimpleStreamingEventProcessor, "__init__", cut_calls.initialised)
+    _wrap(streaming_events.SimpleStreamingEventProcessor, "__init__", cut_calls.initialised)
+    _wrap(protocol.ResponsesResponse, "from_request", cut_calls.from_request)
     _wrap(KimiK3Renderer, "_apply_chat_template", kimi_k3.apply_chat_template)
     _wrap(multiprocess.MultiProcessCollector, "__init__", recording.collecting)
     if settings.current().scores_raw():

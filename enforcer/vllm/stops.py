@@ -74,10 +74,11 @@ def _forget(detokenizer: Any) -> None:
 
 
 def refuse_ids(request: Any, table: Table) -> None:
-    """Refuse stop ids that can stand inside a call, in a request that may call.
+    """Refuse stop ids that begin a call or can stand inside one, in a request that may call.
 
     The engine ends a reply at such an id, and vLLM would report `tool_calls` beside the half
-    of a call. Ids that end the turn, the section or a think cut no call.
+    of a call; behind the marker that begins calls there would be none, even where one is demanded.
+    Ids that end the turn, the section or a think cut no call.
 
     Raises:
         VLLMValidationError: there is such an id.
@@ -102,8 +103,9 @@ def refuse_ids_beside(params: Any, spec: Spec, tokenizer: Any) -> None:
 def _refuse_inside(token_ids: Sequence[int] | None, table: Table) -> None:
     if not token_ids:
         return
-    # What stands in no call, nor a section of calls, before its end.
-    cuts = marker_roles.tokens(table, marker_roles.inside_calls(table)).union(table.layout.ids)
+    # Harmless is what neither begins calls nor stands in them before their end.
+    cutting = (*marker_roles.beginnings(table), *marker_roles.inside_calls(table))
+    cuts = marker_roles.tokens(table, cutting).union(table.layout.ids)
     harmless = table.vocabulary.control_ids - cuts
     # What is no id of the model's stands nowhere, and is vLLM's to judge.
     size = table.vocabulary.size
@@ -111,9 +113,9 @@ def _refuse_inside(token_ids: Sequence[int] | None, table: Table) -> None:
     if inside:
         raise option_refusal(
             "stop_token_ids",
-            f"`stop_token_ids` has {', '.join(map(str, inside[:5]))}, which can stand inside a "
-            "tool call, where the reply would end with half a call: use `stop`, which ends text "
-            "only, or an id that ends the turn",
+            f"`stop_token_ids` has {', '.join(map(str, inside[:5]))}, which can begin a tool "
+            "call or stand inside one, where the reply would end with half a call: use `stop`, "
+            "which ends text only, or an id that ends the turn",
         )
 
 

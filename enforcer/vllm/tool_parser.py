@@ -137,6 +137,7 @@ class EnforcedParser(VllmParser):  # type: ignore[misc]
         events = self._read(parser, model_output_token_ids, request, model_output, last=True)
         self._thinking.is_read(parser, model_output_token_ids)
         cut_off = _is_cut_off(parser, len(model_output_token_ids), request)
+        cut_calls.tell(is_cut=cut_off)
         calls = [] if cut_off else _completed(events, self._table.dialect.ids)
         if not calls:
             requests.own_up(request)

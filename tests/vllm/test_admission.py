@@ -47,6 +47,7 @@ def test_a_penalty_that_makes_logits_no_numbers_is_refused_and_others_pass(penal
     ("option", "value", "without_tools"),
     [
         ("thinking_token_budget", 5, True),
+        ("trace_decode_token_ids", [], True),
         ("allowed_token_ids", [1], True),
         ("bad_words", ["x"], False),
         ("min_tokens", 3, False),

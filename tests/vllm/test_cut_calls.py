@@ -1,4 +1,4 @@
-"""What a stream of /v1/responses says of a call that the end of its reply has cut."""
+"""What /v1/responses says of a call that the end of its reply has cut."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ import pytest
 
 pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
 
-from vllm.entrypoints.openai.responses.protocol import ResponsesRequest
+from vllm.entrypoints.openai.responses.protocol import ResponsesRequest, ResponsesResponse
 from vllm.entrypoints.openai.responses.streaming_events import (
     SimpleStreamingEventProcessor,
     split_delta,
 )
+from vllm.sampling_params import SamplingParams
 
 import enforcer
 from enforcer.vllm import cut_calls, names, reply_lengths, runtime
@@ -135,3 +136,30 @@ def test_the_next_reply_of_a_task_is_its_own(processor: type[Any]) -> None:
     events, output = streamed(processor, SECTION + FIRST + END + "<|im_end|>")
     assert told(events) == [('{"a": 1}', "completed")]
     assert len(output) == 1
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_a_reply_that_is_aborted_inside_a_call_is_incomplete(
+    processor: type[Any], monkeypatch: pytest.MonkeyPatch, stream: bool
+) -> None:
+    own = ResponsesResponse.from_request.__func__
+    patched = cut_calls.from_request(getattr(own, names.PATCHED, own))
+    monkeypatch.setattr(ResponsesResponse, "from_request", classmethod(patched))
+    request = ResponsesRequest(input="Hi", tools=[GET], tool_choice="required")
+
+    def status(text: str, said: str) -> tuple[str, Any]:
+        if stream:
+            streamed(processor, text, 1_000)
+        else:
+            ids = vocabularies.write(VOCABULARY, text)
+            reply_lengths.remember(request, 1_000)
+            EnforcedParser(None, request.tools).parse("", request, model_output_token_ids=ids)
+        made = ResponsesResponse.from_request(
+            request, SamplingParams(), model_name="m", created_time=0, output=[], status=said
+        )
+        return made.status, made.incomplete_details
+
+    begun = SECTION + FIRST[: -len("<|tool_call_end|>")]
+    assert status(begun, "completed") == ("incomplete", None)
+    assert status(begun, "in_progress")[0] == "in_progress"
+    assert status(SECTION + FIRST + END + "<|im_end|>", "completed")[0] == "completed"

@@ -235,6 +235,58 @@ def test_a_call_that_the_end_of_a_stream_cuts_is_incomplete(tiny_server: Server)
     assert [e["sequence_number"] for e in events] == list(range(len(events)))
 
 
+LONG = {"type": "string", "minLength": 6000}
+ENDLESS = {
+    "name": "write",
+    "parameters": {"type": "object", "properties": {"s": LONG}, "required": ["s"]},
+}
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_reply_that_an_operator_aborts_inside_a_call_is_incomplete(
+    tiny_server: Server, stream: bool
+) -> None:
+    name = f"resp_aborted_{stream}"
+    body = {
+        "input": ASK,
+        "tools": [{"type": "function", **ENDLESS}],
+        "tool_choice": "required",
+        "max_output_tokens": 12_000,
+        "request_id": name,
+        "stream": stream,
+    }
+    before = _metric(tiny_server, "vllm:generation_tokens_total")
+    with ThreadPoolExecutor(1) as pool:
+        asked = pool.submit(_post, tiny_server, body, "/v1/responses")
+        while _metric(tiny_server, "vllm:generation_tokens_total") < before + 100:
+            assert not asked.done()
+        route = f"{tiny_server.url}/inference/v1/abort_requests"
+        httpx.post(route, json={"request_ids": [f"{name}_0"]}, timeout=60).raise_for_status()
+        answer = asked.result()
+    reply = answer.json() if not stream else None
+    for line in answer.text.splitlines() if stream else ():
+        if line.startswith("data: {"):
+            reply = json.loads(line[6:])["response"] if '"response":' in line else reply
+    assert (reply["status"], reply["incomplete_details"]) == ("incomplete", None)
+    assert [item for item in reply["output"] if item["type"] == "function_call"] == []
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_call_that_a_repetition_cuts_off_is_none(random_server: Server, stream: bool) -> None:
+    """Random weights say the same again and again where they are asked greedily."""
+    body = {
+        "messages": ASK,
+        "tools": [{"type": "function", "function": ENDLESS}],
+        "tool_choice": "required",
+        "repetition_detection": {"max_pattern_size": 20, "min_count": 8},
+        "max_tokens": 600,
+        "stream": stream,
+    }
+    reply = _reply(random_server, body)
+    assert reply.finish_reason == "repetition"
+    assert bool(reply.calls) is stream  # its deltas have been sent
+
+
 def test_a_schema_that_the_engine_would_give_up_on_is_refused_and_costs_only_itself(
     random_server: Server,
 ) -> None:

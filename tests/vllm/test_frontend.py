@@ -521,6 +521,7 @@ def of_tokens(tag: str, **more: Any) -> GenerateRequest:
         (carried(()), {}, BEGUN, "IllegalPrefix"),
         (carried(), {"stop_token_ids": [5]}, OPENING, "half a call"),
         (carried(), {"min_tokens": 2, "max_tokens": 9}, OPENING, "min_tokens"),
+        (carried(), {"trace_decode_token_ids": [5]}, OPENING, "trace_decode_token_ids"),
         (carried([WRONG]), {}, OPENING, r"InvalidSchema.*parameters\.type"),
     ],
 )

@@ -140,6 +140,7 @@ def test_a_body_of_token_ids_over_http(tiny_server: Server, stream: bool) -> Non
     for answer, said in (
         (ask(max_tokens=5), "BudgetTooSmall"),
         (ask(max_tokens=60, stop_token_ids=[5]), "half a call"),
+        (ask(max_tokens=60, trace_decode_token_ids=[5]), "trace_decode_token_ids"),
     ):
         assert answer.status_code == 400, answer.text
         assert said in answer.text

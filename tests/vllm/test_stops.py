@@ -149,7 +149,9 @@ def _request(tokenizer: TokenizersBackend, *names: str, choice: str = "auto") ->
     return SimpleNamespace(stop_token_ids=ids, tools=[object()], tool_choice=choice)
 
 
-@pytest.mark.parametrize("name", ["a", "<|tool_call_begin|>", "<|tool_call_end|>"])
+@pytest.mark.parametrize(
+    "name", ["a", "<|tool_calls_section_begin|>", "<|tool_call_begin|>", "<|tool_call_end|>"]
+)
 def test_a_stop_id_that_can_stand_inside_a_call_is_refused(
     tokenizer: TokenizersBackend, name: str
 ) -> None:
@@ -175,7 +177,7 @@ def test_so_it_is_beside_a_spec_that_the_request_brings(
 
 @pytest.mark.parametrize(
     "name",
-    ["<|im_end|>", "<|tool_calls_section_begin|>", "<|tool_calls_section_end|>", "</think>"],
+    ["<|im_end|>", "<|tool_calls_section_end|>", "</think>"],
 )
 def test_stop_ids_that_cut_no_call_are_taken(tokenizer: TokenizersBackend, name: str) -> None:
     stops.refuse_ids(_request(tokenizer, name), runtime.table_for(tokenizer))
