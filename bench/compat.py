@@ -306,16 +306,27 @@ def _asked_of_parsers(sources: Sources) -> set[str]:
 _HARMONY = frozenset({"process_chunk", "flush"})
 
 
+class NoWheelError(OSError):
+    """pip could not download a version's wheel."""
+
+
 def download(version: str, folder: Path) -> Path:
-    """Download the wheel of a version for GPUs into a folder, and give its file.
+    """Download the wheel of a version for GPUs into a folder, and return its file.
 
     Raises:
-        subprocess.CalledProcessError: pip could not download it.
+        NoWheelError: pip could not, for the reason in the message.
 
     """
-    command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary", ":all:"]
-    command += ["--quiet", "--dest", str(folder), f"vllm=={version}"]
-    subprocess.run(command, check=True)
+    command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "download", "--no-deps"]
+    command += ["--only-binary", ":all:", "--quiet", "--dest", str(folder), f"vllm=={version}"]
+    done = subprocess.run(command, check=False, stderr=subprocess.PIPE, text=True)
+    if done.returncode:
+        said = [line for line in done.stderr.splitlines() if line.startswith("ERROR: ")]
+        reason = (said or done.stderr.splitlines() or ["it says nothing"])[-1]
+        raise NoWheelError(
+            f"pip cannot download vLLM {version}: {reason.removeprefix('ERROR: ')}; "
+            "https://pypi.org/project/vllm/#history lists the versions"
+        )
     (wheel,) = folder.glob("*.whl")
     return wheel
 
@@ -324,7 +335,7 @@ def fetch(version: str, folder: Path) -> Path:
     """Get the Python files of a version's wheel, once.
 
     Raises:
-        subprocess.CalledProcessError: pip could not download it.
+        NoWheelError: pip could not download it.
 
     """
     target = folder / f"vllm-{version}-sources"
@@ -346,7 +357,7 @@ def unpacked(
         finish: completes the folder before it gets its name.
 
     Raises:
-        subprocess.CalledProcessError: pip could not download it.
+        NoWheelError: pip could not download it.
 
     """
     if target.is_dir():
@@ -362,12 +373,18 @@ def unpacked(
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, epilog="Exit status: 0 if all holds, 1 if not, 2 without the wheel."
+    )
     parser.add_argument("version", help="for example 0.33.0; any if --sources is given")
     parser.add_argument("--sources", type=Path, help="a folder that has vllm/, not a download")
     parser.add_argument("--verbose", action="store_true", help="print what fits as well")
     options = parser.parse_args()
-    root = options.sources or fetch(options.version, CACHE)
+    try:
+        root = options.sources or fetch(options.version, CACHE)
+    except NoWheelError as error:
+        print(error, file=sys.stderr)
+        return 2
     findings = list(check(Sources(root)))
     wrong = [finding for finding in findings if finding.trouble]
     for finding in findings if options.verbose else wrong:

@@ -21,7 +21,7 @@ import sys
 from importlib.metadata import distribution
 from pathlib import Path
 
-from bench.compat import CACHE, unpacked
+from bench.compat import CACHE, NoWheelError, unpacked
 
 # Kernels that no CPU runs, and their sources: most of the wheel.
 _COMPILED = (".so", ".hpp", ".h", ".cuh", ".cu", "vllm-rs")
@@ -44,7 +44,8 @@ def overlay(version: str, folder: Path = CACHE) -> Path:
         folder: where it is kept.
 
     Raises:
-        subprocess.CalledProcessError: pip could not download the wheel, or a package that it needs.
+        NoWheelError: pip could not download the wheel.
+        subprocess.CalledProcessError: pip could not install a package that it needs.
         ImportError: it cannot be imported over the installed build.
 
     """
@@ -115,7 +116,11 @@ def main() -> int:
     parser.add_argument("version", help="for example 0.33.0")
     parser.add_argument("command", nargs=argparse.REMAINDER, help="what is run with it")
     options = parser.parse_args()
-    root = overlay(options.version)
+    try:
+        root = overlay(options.version)
+    except NoWheelError as error:
+        print(error, file=sys.stderr)
+        return 2
     if not options.command:
         print(root)
         return 0

