@@ -6,9 +6,7 @@ checked (that is `enforcer.doctor`).
 
 from __future__ import annotations
 
-import asyncio
 import os
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from enforcer.cli.options import add_command, add_model, missing, path, positive
@@ -18,7 +16,7 @@ from enforcer.doctor import installation
 from enforcer.errors import ConfigurationError
 from enforcer.turn import dialects
 from enforcer.verify import KEY_VARIABLE
-from enforcer.vllm import names, settings
+from enforcer.vllm import names
 
 if TYPE_CHECKING:
     import argparse
@@ -27,12 +25,13 @@ if TYPE_CHECKING:
     from enforcer.verify.client import Endpoint
 
 _DESCRIPTION = """\
-Checks this installation and, where they are named, a model's folder and a running
-server, and says what to mend.
+Checks this installation, with --model a model's folder too; with --url a running server
+in its place. Each line says what was checked and what was found; the line below it, what
+to do.
 
-A server that enforces only requests that ask for it, or that does not refuse what it
-cannot enforce exactly, may be meant so: the last line says it. With --require-all the
-former must be mended.
+An operator may want a server that enforces only requests that ask for it, or that serves
+schemas which cannot be enforced exactly: both are notes, and the last line says so. With
+--require-all the former is a fault.
 
 Exit status: 0 if nothing must be mended, 1 if something must, 2 on wrong usage."""
 _SIGNS = {Status.OK: "ok  ", Status.NOTE: "note", Status.BAD: "BAD "}
@@ -51,10 +50,12 @@ def add_parser(commands: Any) -> None:
     parser.add_argument(
         "--dialect", metavar="NAME",
         help="the model's format: a dialect, or the name of vLLM's parser for it "
-        "(by default what the server at --url tells, else $ENFORCER_DIALECT)",
+        "(default: the one that the server at --url names, else $ENFORCER_DIALECT)",
     )  # fmt: skip
-    parser.add_argument("--url", help="base URL of a running server")
-    parser.add_argument("--served-model", metavar="NAME", help="its model, if it has several")
+    parser.add_argument(
+        "--url", help="base URL of a running server, checked in place of this installation"
+    )
+    parser.add_argument("--served-model", metavar="NAME", help="its model, if it serves several")
     parser.add_argument("--key", help="API key ($OPENAI_API_KEY by default)")
     parser.add_argument(
         "--timeout", type=positive(float), default=60, metavar="S",
@@ -80,17 +81,18 @@ def run(options: argparse.Namespace) -> int:
     if options.dialect is not None:
         dialects.named(names.stock(options.dialect))  # whatever else is checked
     if options.url is not None:
-        _endpoint(options)  # before ten lines of other checks
+        _endpoint(options)  # before other checks
     checks: list[Check] = []
     before = ""
     for of, check in _checks(options):
         checks.append(check)
         if options.json:
             continue
-        if options.url is not None and of != before:  # else all of it is of this machine
+        if options.url and options.model and of != before:
             say(f"{of}:")
         before = of
         _print(check)
+    number = "1 check" if len(checks) == 1 else f"{len(checks)} checks"
     bad = sum(check.status is Status.BAD for check in checks)
     caveats = [check.caveat for check in checks if check.caveat]
     if options.json:
@@ -101,19 +103,22 @@ def run(options: argparse.Namespace) -> int:
         told = {"checks": values, "bad": bad, "caveats": caveats}
         say_json(told)
     elif bad:
-        say(f"{len(checks)} checks, {bad} to mend")
+        say(f"{number}, {bad} to mend")
     elif caveats:
-        say(f"{len(checks)} checks, none to mend, but {', and '.join(caveats)}")
+        say(f"{number}, none to mend, but {', and '.join(caveats)}")
     else:
-        say(f"{len(checks)} checks, all well")
+        say(f"{number}, all well")
     return int(bad > 0)
 
 
 def _checks(options: argparse.Namespace) -> Iterator[tuple[str, Check]]:
-    """Give each check behind what it is of."""
-    for check in installation.checks():
-        # What is not installed here says nothing of a server that is elsewhere.
-        yield "this environment", check if options.url is None else replace(check, caveat="")
+    """Run the checks that the options ask for, each with the name of its group.
+
+    This environment says nothing of a server: its settings are those of another shell, and its
+    packages may be on another machine.
+    """
+    if options.url is None:
+        yield from (("this environment", check) for check in installation.checks())
     if options.model:
         from enforcer.doctor.model import checks as model_checks
 
@@ -125,18 +130,13 @@ def _checks(options: argparse.Namespace) -> Iterator[tuple[str, Check]]:
         )
         yield from (("the model's folder", check) for check in of_model)
     if options.url is not None:
-        endpoint = _endpoint(options)
         from enforcer.doctor import server
-        from enforcer.verify import client, expected
 
-        told = None if options.dialect else expected.told(asyncio.run(client.metrics(endpoint)))
-        name = options.dialect or told or settings.read(os.environ).dialect
-        format_ = expected.of(dialects.named(names.stock(name)))
         of_server = server.checks(
             options.url,
-            key=endpoint.key,
+            key=_endpoint(options).key,
             model=options.served_model,
-            expected=format_,
+            dialect=options.dialect,
             timeout=options.timeout,
             require_all=options.require_all,
         )

@@ -6,6 +6,7 @@ models, servers. vLLM is imported only by the last check.
 
 from __future__ import annotations
 
+import logging
 import os
 import platform
 import sys
@@ -48,8 +49,8 @@ def checks() -> Iterator[Check]:
     for name in TESTED_ENGINES:
         yield engine(name, chosen=name == wanted)
     if find_spec("vllm") is None:
-        mend = "pip install '.[vllm]' in a checkout to serve"
-        yield note("vLLM", "not installed here", mend, "vLLM is not installed here")
+        mend = "to serve, run in a checkout: pip install '.[vllm]' 'vllm==0.32.*'"
+        yield note("vLLM", "it is not installed here", mend, "vLLM is not installed here")
         return
     yield entry_point()
     yield plugin_filter(os.environ)
@@ -80,8 +81,8 @@ def distribution() -> Check:
     except metadata.PackageNotFoundError:
         return bad(
             _DISTRIBUTION,
-            "imported from a folder, not installed",
-            f"pip install {_DISTRIBUTION}: vLLM finds plugins by what is installed",
+            "imported from a folder, not installed: vLLM does not find the plugin",
+            "pip install . in the checkout",
         )
 
 
@@ -135,9 +136,10 @@ def settings(environment: Mapping[str, str]) -> Check:
     except EnforcerError as error:
         return bad("settings", str(error), "mend that file, or leave it out of ENFORCER_DOCUMENTS")
     ends = found.options().finish_within_budget
-    calls = "calls end in time" if ends else "`max_tokens` may cut calls off"
-    said = f"dialect {found.dialect}, engine {found.engine}, {calls}"
-    return ok("settings", f"{said}, documents: {len(provided)}" if provided else said)
+    ends_how = "ends before `max_tokens` does" if ends else "may be cut off by `max_tokens`"
+    said = f"a server started from this shell has dialect {found.dialect} and engine {found.engine}"
+    more = f"; documents: {len(provided)}" if provided else ""
+    return ok("settings", f"{said}; a call {ends_how}{more}")
 
 
 def entry_point() -> Check:
@@ -145,31 +147,34 @@ def entry_point() -> Check:
     title = "plugin entry point"
     found = [e.value for e in metadata.entry_points(group=_GROUP) if e.name == _PLUGIN]
     if found == [_ENTRY]:
-        return ok(title, f"{_GROUP}: {_PLUGIN} = {_ENTRY}")
+        return ok(title, f"vLLM finds {_PLUGIN} = {_ENTRY} in {_GROUP}")
     if found:
-        mend = f"pip uninstall what claims the name besides {_DISTRIBUTION}"
-        return bad(title, f"registered as {', '.join(found)}", mend)
-    mend = f"pip install {_DISTRIBUTION} into the environment that vLLM runs in"
-    return bad(title, f"{_GROUP} has no {_PLUGIN!r}", mend)
+        mend = f"uninstall the package that has the name {_PLUGIN!r} besides {_DISTRIBUTION}"
+        return bad(title, f"vLLM would load {', '.join(found)}", mend)
+    mend = f"install {_DISTRIBUTION} into the environment that vLLM runs in"
+    return bad(title, f"vLLM finds no plugin {_PLUGIN!r} in {_GROUP}", mend)
 
 
 def plugin_filter(environment: Mapping[str, str]) -> Check:
     """Check that VLLM_PLUGINS lets the plugin load."""
     wanted = environment.get("VLLM_PLUGINS")
     if wanted is None:
-        return ok("VLLM_PLUGINS", "not set: every plugin is loaded")
+        return ok("VLLM_PLUGINS", "not set: vLLM loads every plugin")
     if _PLUGIN in wanted.split(","):
-        return ok("VLLM_PLUGINS", wanted)
+        return ok("VLLM_PLUGINS", f"{wanted!r} has the plugin")
     mend = f"unset it, or add {_PLUGIN!r}: without it only the logits processor enforces"
     return bad("VLLM_PLUGINS", f"{wanted!r} leaves the plugin out", mend)
 
 
 def vllm_version() -> Check:
     """Check that vLLM can be imported, and was tested."""
+    logging.disable(logging.WARNING)  # what vLLM logs as it is imported would stand among the lines
     try:
         import vllm
     except Exception as error:  # noqa: BLE001 - whatever a broken installation raises
         return bad("vLLM", f"it cannot be imported: {error!r}", "reinstall vLLM and torch")
+    finally:
+        logging.disable(logging.NOTSET)
     from enforcer.vllm.fit import check_version
 
     mend = f"install vLLM {' or '.join(TESTED_VERSIONS)}, or a newer {_DISTRIBUTION}"
@@ -178,7 +183,9 @@ def vllm_version() -> Check:
     except EnforcerError:
         return bad("vLLM", f"{vllm.__version__} is untested: nothing is enforced on it", mend)
     if not exactly:
-        return note("vLLM", f"{vllm.__version__}: tried at start, not tested", mend)
+        return note(
+            "vLLM", f"{vllm.__version__} was not tested: the plugin tries it at start", mend
+        )
     return ok("vLLM", vllm.__version__)
 
 
@@ -186,11 +193,11 @@ def vllm_signatures() -> Check:
     """Check that everything in vLLM that the plugin replaces is what it was."""
     from enforcer.vllm.fit import SIGNATURES, check_signatures
 
-    title = "patched names of vLLM"
+    title = "functions that the plugin replaces"
     try:
         check_signatures()
     except EnforcerError as error:
         return bad(title, str(error), f"install vLLM {' or '.join(TESTED_VERSIONS)}, unmodified")
     except ImportError as error:
         return bad(title, f"vLLM cannot be imported: {error!r}", "reinstall vLLM and torch")
-    return ok(title, f"{len(SIGNATURES)} names with the signatures that were tested")
+    return ok(title, f"all {len(SIGNATURES)} have the tested signatures")

@@ -76,7 +76,9 @@ def checks(
         yield bad("tokenizer", str(error), "serve the model with its own tokenizer")
         yield from checks_of(tokenizer, template, dialects.named(name))
         return
-    yield ok("tokenizer", f"{vocabulary.size} ids, of which {len(vocabulary.controls)} control")
+    yield ok(
+        "tokenizer", f"{vocabulary.size} token ids, {len(vocabulary.controls)} of special tokens"
+    )
     found = dialects.named(name, vocabulary.controls)
     yield from vocabulary_checks(vocabulary, folder, found)
     yield from checks_of(tokenizer, template, found)
@@ -88,9 +90,9 @@ def vocabulary_checks(vocabulary: Vocabulary, folder: Path, dialect: Dialect) ->
         Table(dialect, vocabulary)
     except EnforcerError as error:
         mend = "each must be one added token; name another format with --dialect"
-        yield bad("control tokens", str(error), mend)
+        yield bad("special tokens", str(error), mend)
     else:
-        yield ok("control tokens", f"all that {dialect.name} needs are added tokens")
+        yield ok("special tokens", f"each that dialect {dialect.name} needs is one added token")
     yield _size(folder, vocabulary)
 
 
@@ -106,7 +108,7 @@ def _size(folder: Path, vocabulary: Vocabulary) -> Check:
     if size < vocabulary.size:
         return bad(
             title,
-            f"the model has {size} ids, its tokenizer {vocabulary.size}",
+            f"the model has {size} token ids, its tokenizer {vocabulary.size}",
             "the tokenizer is of another model: take the one that belongs to the weights",
         )
-    return ok(title, f"{size} ids")
+    return ok(title, f"{size} token ids, enough for the tokenizer")

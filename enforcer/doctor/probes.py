@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from enforcer.request.carrier import KEY, Route, extra_body
+from enforcer.vllm.names import PROBE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -90,7 +91,7 @@ def without_tools(model: str) -> dict[str, Any]:
             {"role": "tool", "tool_call_id": call_id, "content": "done"},
             {"role": "user", "content": "Draw another cat."},
         ]
-    return {"model": model, "messages": messages, "max_tokens": 64}
+    return {"model": model, "messages": messages, "request_id": _own_id(), "max_tokens": 16}
 
 
 def asking(
@@ -117,14 +118,17 @@ def asking(
 
 
 def _body(model: str, text: str, **more: Any) -> dict[str, Any]:
-    # By its id, whoever reads the server's log tells a probe from a client.
-    own = f"enforcer-doctor-{uuid4().hex}"
     return {
         "model": model,
         "messages": [{"role": "user", "content": text}],
-        "request_id": own,
+        "request_id": _own_id(),
         **more,
     }
+
+
+def _own_id() -> str:
+    """Return an id by which logs and metrics tell a probe from a client's request."""
+    return f"{PROBE}{uuid4().hex}"
 
 
 def _tool(name: str, properties: Mapping[str, Any]) -> dict[str, Any]:

@@ -26,11 +26,11 @@ def versions(shown: str | None) -> Check | None:
         return None
     said = ["kimi-enforcer {version}, llguidance {llguidance}".format(**dict(one)) for one in found]
     if len(found) > 1:
-        return note(_TITLE, f"API servers of {'; '.join(said)}", "finish the upgrade")
+        return note(_TITLE, f"the API servers run {'; '.join(said)}", "finish the upgrade")
     theirs = dict(found[0])
     own = {label: value for label, (value,) in families.VERSION.labels}
     if theirs == own:
-        return ok(_TITLE, said[0])
+        return ok(_TITLE, f"the server runs {said[0]}, as installed here")
     here = "kimi-enforcer {version}, llguidance {llguidance}".format(**own)
-    mend = "for `enforcer check`, install here what the server has"
-    return note(_TITLE, f"the server has {said[0]}; here is {here}", mend)
+    mend = "before you rely on `enforcer check` here, install what the server runs"
+    return note(_TITLE, f"the server runs {said[0]}; installed here is {here}", mend)

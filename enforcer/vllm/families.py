@@ -70,6 +70,13 @@ class Outcome(Enum):
     DROPPED = "dropped"
 
 
+class Probed(Enum):
+    """What came of a request of `enforcer doctor` that no other metric counts."""
+
+    REFUSED = "refused"
+    CUT_OFF = "cut_off"  # before or inside its call
+
+
 class Failure(Enum):
     """Why a turn was ended by the enforcer."""
 
@@ -131,6 +138,12 @@ CALLS = Counter(
     "undeclared.",
     (("outcome", tuple(outcome.value for outcome in Outcome)),),
 )
+PROBES = Counter(
+    "enforcer_probes",
+    "Requests of `enforcer doctor`, told by their ids, that were refused, or whose calls were cut "
+    "off. Other metrics do not count these.",
+    (("outcome", tuple(outcome.value for outcome in Probed)),),
+)
 CHECKS = Counter(
     "enforcer_schema_checks",
     "Schemas and formats of requests, by how it was found out whether they can be enforced.",
@@ -176,7 +189,7 @@ VERSION = Gauge(
 )
 LAYOUT = Layout(
     (
-        *(REQUESTS, REFUSED, OFF, RELAXED, CALLS, CHECKS, CHECK, COMPILE, MASK),
+        *(REQUESTS, REFUSED, PROBES, OFF, RELAXED, CALLS, CHECKS, CHECK, COMPILE, MASK),
         *(CACHE, CACHE_BYTES, HITS, MISSES, FAILED, PROCESSES, DIALECT, SERVERS, VERSION),
     )
 )

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from enforcer.errors import SchemaError
 from enforcer.vllm import families, recording
 from enforcer.vllm.families import known
+from enforcer.vllm.names import is_probe
 
 if TYPE_CHECKING:
     from enforcer.cache import Cache
@@ -107,9 +108,13 @@ def cached(cache: Cache) -> None:
     numbers.set(families.MISSES, cache.misses)
 
 
-def calls(outcome: families.Outcome, count: int) -> None:
-    """Count calls of a reply."""
-    if count:
+def calls(outcome: families.Outcome, count: int, *, request: str = "") -> None:
+    """Count calls of a reply, of a request with this id; cut-off calls of the doctor's apart."""
+    if not count:
+        return
+    if outcome in (families.Outcome.CUT_OFF, families.Outcome.NOT_BEGUN) and is_probe(request):
+        recording.recorder().add(families.PROBES, (families.Probed.CUT_OFF.value,))
+    else:
         recording.recorder().add(families.CALLS, (outcome.value,), count)
 
 
@@ -127,6 +132,8 @@ def log_dropped(*, tool: str = "", request: str = "") -> None:
 def refused(error: RequestError, *, request: str = "", tool: str = "") -> None:
     """Count and log a request that was refused for what its tools or schemas say.
 
+    A refused probe of `enforcer doctor` is counted apart, and is nothing to warn of.
+
     Args:
         error: why.
         request: its id; empty where it has none yet.
@@ -135,9 +142,9 @@ def refused(error: RequestError, *, request: str = "", tool: str = "") -> None:
     """
     keyword = error.keyword if isinstance(error, SchemaError) else ""
     label = _label(type(error).__name__)
-    recording.recorder().add(families.REFUSED, (label, known(keyword)))
     _log(
         "refused",
+        _count_refused(label, known(keyword), request),
         error=label,
         path=error.path,
         keyword=known(keyword),
@@ -150,8 +157,23 @@ def refused_option(option: str, *, request: str = "") -> None:
     """Count and log a request that was refused for a sampling option or a switch."""
     field = option.partition(".")[0]
     label = field if field in families.OPTIONS else "other"
-    recording.recorder().add(families.REFUSED, (families.OPTION, label))
-    _log("refused", error=families.OPTION, path=f"$.{option}", keyword=label, request=request)
+    level = _count_refused(families.OPTION, label, request)
+    _log(
+        *("refused", level),
+        error=families.OPTION,
+        path=f"$.{option}",
+        keyword=label,
+        request=request,
+    )
+
+
+def _count_refused(error: str, keyword: str, request: str) -> int:
+    """Count a refusal, and return the level at which it is logged."""
+    if is_probe(request):
+        recording.recorder().add(families.PROBES, (families.Probed.REFUSED.value,))
+        return logging.INFO
+    recording.recorder().add(families.REFUSED, (error, keyword))
+    return logging.WARNING
 
 
 def log_busy(*, own: bool, request: str, lacks: str = "") -> None:

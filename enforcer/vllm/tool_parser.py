@@ -214,9 +214,10 @@ class EnforcedParser(VllmParser):  # type: ignore[misc]
         if prefills.is_prefill(request):
             return  # it is the other server's reply that says something of calls
         metrics.calls(Outcome.COMPLETED, completed)
-        metrics.calls(Outcome.CUT_OFF, begun - completed)
+        of = request_context.told()["request"]
+        metrics.calls(Outcome.CUT_OFF, begun - completed, request=of)
         if self._demanded and not begun and not parser.dropped:
-            metrics.calls(Outcome.NOT_BEGUN, 1)
+            metrics.calls(Outcome.NOT_BEGUN, 1, request=of)
         # Ids that a client has sent to be read say nothing of what is enforced here.
         if parser.dropped and dialog_tools.is_prepared(request):
             metrics.calls(Outcome.DROPPED, parser.dropped)

@@ -96,8 +96,8 @@ def test_a_server_that_enforces_by_request_fails_where_all_requests_are_meant(
             status, out = doctor(capsys, "--url", server.url, *options)
         return status, out.splitlines()[-1]
 
-    assert last() == (0, "9 checks, none to mend, but only requests that ask for it are enforced")
-    assert last("--require-all") == (1, "9 checks, 1 to mend")
+    assert last() == (0, "8 checks, none to mend, but only requests that ask for it are enforced")
+    assert last("--require-all") == (1, "8 checks, 1 to mend")
 
 
 def test_without_a_server_no_request_can_be_required(
@@ -120,7 +120,8 @@ def enforced(body: dict[str, Any]) -> tuple[int, Any]:
 def test_a_server_is_checked(
     installed: Callable[..., None], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    installed(ok("a", "fine"))
+    """In place of this environment, whose settings are none of the server's."""
+    installed(bad("a", "broken", "mend it"))
 
     def answer(body: dict[str, Any]) -> tuple[int, Any]:
         return enforced(body) if "tools" in body else reply(body, content="Here.")
@@ -128,9 +129,20 @@ def test_a_server_is_checked(
     with serving(answer) as server:
         status, out = doctor(capsys, "--url", server.url)
     assert status == 0
-    assert out.count("ok ") == 9
-    assert out.splitlines()[:3] == ["this environment:", "ok    a: fine", "the server:"]
-    assert out.count(":\n") == 2
+    assert out.count("ok ") == 8
+    assert out.startswith(f"ok    server: {server.url}/v1 serves toy\n")
+    assert ":\n" not in out
+
+
+def test_a_server_and_a_model_stand_apart(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    with serving(enforced) as server:
+        status, out = doctor(capsys, "--url", server.url, "--model", str(tmp_path / "absent"))
+    assert status == 1
+    lines = out.splitlines()
+    assert lines[0] == "the model's folder:"
+    assert lines[lines.index("the server:") + 1].startswith("ok    server: ")
 
 
 def test_a_model_is_checked(
@@ -192,7 +204,7 @@ def test_a_server_may_be_waited_for_as_long_as_one_likes(
     with serving(answer) as server:
         status, out = doctor(capsys, "--url", server.url, "--timeout", "0.2")
     assert status == 1
-    assert "no answer: ReadTimeout" in out
+    assert "did not answer: ReadTimeout" in out
     with pytest.raises(SystemExit):
         doctor(capsys, "--timeout", "0")
 
@@ -213,26 +225,11 @@ def test_of_a_key_alone_is_spoken_where_it_is_the_key(
     with serving(enforced, listing=(401, {})) as server:
         status, out = doctor(capsys, "--url", server.url, *options)
     assert status == 1
-    told, mend = out.splitlines()[3:5]  # behind what was found here
+    told, mend, _ = out.splitlines()
     assert told.endswith(said)
     assert "--key" in mend
     assert "start it" not in mend
     assert "--url" not in mend
-
-
-def test_what_is_not_installed_here_takes_nothing_from_a_server(
-    installed: Callable[..., None], capsys: pytest.CaptureFixture[str]
-) -> None:
-    def answer(body: dict[str, Any]) -> tuple[int, Any]:
-        return enforced(body) if "tools" in body else reply(body, content="Here.")
-
-    installed(note("vLLM", "not installed here", "install it", "vLLM is not installed here"))
-    with serving(answer) as server:
-        status, out = doctor(capsys, "--url", server.url)
-    assert status == 0
-    assert out.startswith("this environment:\nnote  vLLM: not installed here\n      install it\n")
-    assert out.splitlines()[-1].endswith(" checks, all well")
-    assert doctor(capsys)[1].splitlines()[-1].endswith("but vLLM is not installed here")
 
 
 def test_a_wrong_url_is_told(

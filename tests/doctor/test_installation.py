@@ -79,7 +79,10 @@ def test_settings(environment: dict[str, Any], status: Status) -> None:
 
 @pytest.mark.parametrize(
     ("given", "said"),
-    [({}, "may cut calls off"), ({"ENFORCER_FINISH_WITHIN_BUDGET": "on"}, "calls end in time")],
+    [
+        ({}, "a call may be cut off by `max_tokens`"),
+        ({"ENFORCER_FINISH_WITHIN_BUDGET": "on"}, "a call ends before `max_tokens` does"),
+    ],
 )
 def test_the_settings_say_whether_calls_end_in_time(given: dict[str, Any], said: str) -> None:
     assert said in installation.settings(given).found

@@ -83,7 +83,7 @@ def test_a_folder_that_is_right(save: Callable[..., Path]) -> None:
 
 @pytest.mark.parametrize("missing", ["<|tool_call_end|>", "<|im_end|>", "<|im_middle|>"])
 def test_a_tokenizer_without_a_marker(save: Callable[..., Path], missing: str) -> None:
-    assert wrong(save(missing=[missing])) == {"control tokens"}
+    assert wrong(save(missing=[missing])) == {"special tokens"}
 
 
 def test_markers_that_only_some_models_have_may_be_missing(save: Callable[..., Path]) -> None:

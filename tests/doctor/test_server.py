@@ -11,9 +11,11 @@ import pytest
 
 from enforcer.diagnosis import Status
 from enforcer.doctor import probes, server
+from enforcer.doctor.answers import processes
 from enforcer.errors import ConfigurationError
 from enforcer.request import carrier, spec_text
 from enforcer.request.carrier import REQUIRES
+from enforcer.vllm import names
 from tests.fake_server import call, reply, serving
 
 if TYPE_CHECKING:
@@ -117,9 +119,9 @@ def test_a_server_that_lets_inexact_schemas_in_enforces_all_the_same(
     [
         ({"unenforceable": (503, {"error": {"message": "no room"}})}, "no room"),
         ({"impossible": (503, {"error": {"message": "no room"}})}, "no room"),
-        ({"unenforceable": None}, "nothing fits was accepted"),
-        ({"impossible": None}, "nothing fits was accepted"),
-        ({"unenforceable": refused("UnsatisfiableSchema")}, "no refusal of ours"),
+        ({"unenforceable": None}, "that no text fits"),
+        ({"impossible": None}, "that no text fits"),
+        ({"unenforceable": refused("UnsatisfiableSchema")}, "did not answer as the Enforcer does"),
     ],
 )
 def test_a_probe_that_fails_is_told(failing: dict[str, Any], said: str) -> None:
@@ -164,7 +166,7 @@ def test_a_call_without_tools() -> None:
     ],
 )
 def test_processes_that_have_the_plugin(metrics: str | None, status: Status) -> None:
-    assert server.processes(metrics).status is status
+    assert processes(metrics).status is status
 
 
 def test_a_port_of_another_protocol_is_no_server_that_is_missing() -> None:
@@ -184,14 +186,37 @@ def test_a_port_of_another_protocol_is_no_server_that_is_missing() -> None:
 @pytest.mark.slow
 def test_labels_claim_nothing_that_a_verdict_denies() -> None:
     """They name what is looked at: the same for every verdict, and no sentence."""
-    names = []
+    labels = []
     for answer in (answers(), answers(ALWAYS), by_request("structured_outputs")):
         with serving(answer, metrics=shown(front=1, engine=1)) as fake:
-            names.append([check.name for check in server.checks(fake.url)])
-    assert names[0] == names[1]
-    assert set(names[2]) < set(names[0])
-    told = " ".join(names[0])
+            labels.append([check.name for check in server.checks(fake.url)])
+    assert labels[0] == labels[1]
+    assert set(labels[2]) < set(labels[0])
+    told = " ".join(labels[0])
     assert not re.search(r"\b(enforces|refuses|lets|makes|calls)\b", told)
+
+
+def test_the_probes_of_an_enforced_server_are_sent_at_once() -> None:
+    """Each is answered only once all but the first, which tells whether to ask, have come."""
+    together = threading.Barrier(7, timeout=10)
+    first = iter([True])
+
+    def answer(body: dict[str, Any]) -> tuple[int, Any]:
+        if not next(first, False):
+            together.wait()
+        found: tuple[int, Any] = answers()(body)
+        return found
+
+    assert statuses(answer, metrics=shown(front=1, engine=1)) == [OK] * 9
+
+
+def test_every_probe_says_that_it_is_one() -> None:
+    """By the id that a server's metrics and log tell it by."""
+    with serving(answers(), metrics=shown(front=1, engine=1)) as fake:
+        list(server.checks(fake.url))
+    assert len(fake.bodies) == 8
+    assert all(names.is_probe(body["request_id"]) for body in fake.bodies)
+    assert names.is_probe(f"chatcmpl-{fake.bodies[0]['request_id']}")
 
 
 def test_no_server() -> None:
@@ -234,7 +259,7 @@ LATE = refused("UnsupportedSchema", "$.response_format.json_schema.schema.unique
     ("answer", "status", "said"),
     [
         (None, OK, "FINISH_WITHIN_BUDGET is off"),  # served
-        ((400, {"error": {"message": f"{LATE[1]}; finish_within_budget"}}), OK, "in time"),
+        ((400, {"error": {"message": f"{LATE[1]}; finish_within_budget"}}), OK, "BUDGET=on"),
         (LATE, NOTE, "not known: HTTP 400"),  # an engine that has no such arrays
         ((500, {"error": {"message": "broken"}}), NOTE, "broken"),
     ],
@@ -249,7 +274,7 @@ def test_whether_calls_end_in_time_is_told(answer: Any, status: Status, said: st
 
     with serving(other, metrics=shown(front=1, engine=1)) as fake:
         checks = list(server.checks(fake.url, require_all=True))
-    [found] = [check for check in checks if check.name == "the end of a call"]
+    [found] = [check for check in checks if check.name == "call at `max_tokens`"]
     assert (found.status, found.caveat) == (status, "")
     assert said in found.found
 
@@ -354,7 +379,7 @@ def test_whether_a_request_may_switch_it_off_is_told(off: Any, status: Status, s
 
     with serving(answer, metrics=shown(front=1, engine=1)) as fake:
         checks = list(server.checks(fake.url, require_all=True))
-    found = next(check for check in checks if check.name == "switching off")
+    found = next(check for check in checks if check.name == "switching enforcement off")
     assert found.status is status
     assert said in found.found
     assert [check.caveat for check in checks if check.caveat] == (
@@ -431,7 +456,7 @@ def test_thinks_in_the_text_are_no_fault_where_vllms_own_parser_reads_it(
 
     with serving(answer, metrics=shown(front=1, engine=1)) as fake:
         checks = {check.name: check.status for check in server.checks(fake.url)}
-    assert checks["a reply where no tool is declared"] is status
+    assert checks["reply to a request without tools"] is status
 
 
 @pytest.mark.slow

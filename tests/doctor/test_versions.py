@@ -21,9 +21,13 @@ def shown(*of: tuple[str, str]) -> str:
     ("of", "status", "says"),
     [
         ([OWN], Status.OK, OWN[1]),
-        ([(OWN[0], "1.99.0")], Status.NOTE, f"llguidance 1.99.0; here is kimi-enforcer {OWN[0]}"),
-        ([("0.0.9", OWN[1])], Status.NOTE, "the server has kimi-enforcer 0.0.9"),
-        ([OWN, ("0.0.9", OWN[1])], Status.NOTE, "API servers of kimi-enforcer 0.0.9"),
+        (
+            [(OWN[0], "1.99.0")],
+            Status.NOTE,
+            f"llguidance 1.99.0; installed here is kimi-enforcer {OWN[0]}",
+        ),
+        ([("0.0.9", OWN[1])], Status.NOTE, "the server runs kimi-enforcer 0.0.9"),
+        ([OWN, ("0.0.9", OWN[1])], Status.NOTE, "the API servers run kimi-enforcer 0.0.9"),
     ],
 )
 def test_versions(of: list[tuple[str, str]], status: Status, says: str) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from enforcer.diagnosis import Status
 from enforcer.doctor import server
+from tests.vllm_servers import sample
 
 if TYPE_CHECKING:
     from bench.demo.servers import Server
@@ -20,9 +21,32 @@ def test_an_enforced_server_is_well_in_all_its_processes(tiny_server: Server) ->
     checks = list(server.checks(tiny_server.url))
     assert {check.name: check.found for check in checks if check.status is not Status.OK} == {}
     found = {check.name: check.found for check in checks}
-    assert found["processes with the plugin"] == "1 front, 1 engine, no worker of its own"
-    assert "FINISH_WITHIN_BUDGET is off" in found["the end of a call"]
+    assert found["processes with the plugin"] == "1 of the front end, 1 of the engine"
+    assert "FINISH_WITHIN_BUDGET is off" in found["call at `max_tokens`"]
     assert "versions" in found
+
+
+def test_it_leaves_nothing_that_an_alert_or_a_log_watch_sees(tiny_server: Server) -> None:
+    def seen() -> list[float]:
+        return [
+            sample(tiny_server.url, "enforcer_requests_refused_total"),
+            sample(tiny_server.url, "enforcer_tools_relaxed_total"),
+            sample(tiny_server.url, "enforcer_turns_failed_total"),
+            *(
+                sample(tiny_server.url, "enforcer_calls_total", outcome=outcome)
+                for outcome in ("cut_off", "not_begun", "dropped")
+            ),
+        ]
+
+    before, probed = seen(), sample(tiny_server.url, "enforcer_probes_total", outcome="refused")
+    written = len(tiny_server.log.read_text())
+    list(server.checks(tiny_server.url))
+    assert seen() == before
+    assert sample(tiny_server.url, "enforcer_probes_total", outcome="refused") == probed + 4
+    lines = tiny_server.log.read_text()[written:].splitlines()
+    told = [line for line in lines if "enforcer: refused" in line]
+    assert len(told) == 4
+    assert all("enforcer-doctor-" in line and "INFO" in line for line in told)
 
 
 def test_a_server_that_enforces_nothing_is_told(free_server: Server) -> None:
@@ -43,6 +67,4 @@ def test_a_server_with_the_logits_processor_is_not_one_that_enforces_every_reque
     processor_server: Server,
 ) -> None:
     checks = list(server.checks(processor_server.url, require_all=True))
-    assert [check.name for check in checks if check.status is Status.BAD] == [
-        "which requests are enforced"
-    ]
+    assert [check.name for check in checks if check.status is Status.BAD] == ["enforced requests"]

@@ -17,7 +17,7 @@ from vllm.sampling_params import SamplingParams, StructuredOutputsParams
 from bench.demo.servers import ENFORCED, MODEL_NAME
 from enforcer.cache import Cache
 from enforcer.diagnosis import Status
-from enforcer.doctor import probes
+from enforcer.doctor import answers, probes
 from enforcer.doctor import server as doctor
 from enforcer.request import carrier, spec_text
 from enforcer.request.carrier import Route
@@ -154,7 +154,7 @@ def test_the_doctor_tells_the_mode_and_nothing_is_counted(
             replies.append(Reply(400, str(caught.value)))
     finally:
         requests._places.reset(places)
-    check = doctor.refuses(*replies)
+    check = answers.refuses(*replies)
     assert check.status.value == status
     assert said in check.found
     assert counted == logged == []
@@ -310,11 +310,11 @@ def test_over_http_a_server_that_isolates_takes_every_tool_list(tmp_path: Path) 
         told = log.read_text()
         found = {check.name: check for check in doctor.checks(server.url)}
     assert not [check for check in found.values() if check.status is Status.BAD]
-    assert found["what cannot be enforced"].found.startswith("isolated: ")
+    assert found["schema that cannot be enforced exactly"].found.startswith("isolated: ")
     assert told.count('schema not exact enforced="isolated"') == len(HOPELESS)
     assert told.count('schema not exact enforced="relaxed"') == 2
     assert told.count("enforcer: calls may be cut off") == 2
-    assert "in time" in found["the end of a call"].found
+    assert "BUDGET=on" in found["call at `max_tokens`"].found
     for request_id in ("off-1", "proxy-9", "off-False", "off-True"):
         assert told.count(f'enforcer: switched off request="{request_id}"') == 1
     for request_id in ("off-False", "off-True"):

@@ -14,7 +14,7 @@ from transformers import AutoTokenizer
 
 import enforcer
 from bench.demo.servers import MODEL_NAME, HttpServer
-from enforcer.doctor.server import processes
+from enforcer.doctor.answers import processes
 from enforcer.verify.measure import judge
 from enforcer.verify.replies import whole
 from tests.snippets import MESSAGES, PROMPT, ROOT, TOOLS, blocks, commands, every, find, run
@@ -90,7 +90,7 @@ def test_the_first_server_and_its_first_request(
     with HttpServer([sys.executable, *command.words[1:]], tmp_path / "log", given) as server:
         server.wait_until_ready()
         shown = httpx.get(f"{server.url}/metrics/").text
-        assert processes(shown).found == "1 front, 1 engine, 1 worker"
+        assert processes(shown).found == "1 of the front end, 1 of the engine, 1 of workers"
         assert "localhost:8000" in asked
         answer = subprocess.run(
             ["bash", "-c", asked.replace("localhost:8000", server.url)],  # noqa: S607
