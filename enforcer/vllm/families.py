@@ -29,7 +29,8 @@ OPTIONS = (
     *("allowed_token_ids", "bad_words", "closed_objects", "finish_within_budget", "logit_bias"),
     *("min_tokens", "on_unsupported", "repetition_penalty", "settled", "stop_token_ids"),
     "structured_outputs",
-    *("stop", "stop_sequences", "thinking_token_budget", "tools", "use_beam_search", "vllm_xargs"),
+    *("stop", "stop_sequences", "thinking_token_budget", "tools", "trace_decode_token_ids"),
+    *("use_beam_search", "vllm_xargs"),
 )
 KEYWORDS = (
     *("", "$anchor", "$defs", "$dynamicAnchor", "$dynamicRef", "$id", "$recursiveRef", "$ref"),
