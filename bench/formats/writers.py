@@ -12,7 +12,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bench.formats.catalogue import FORMATS
+from bench.formats.catalogue import ROWS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -62,8 +62,8 @@ STYLES = tuple(Style(compact, tight) for compact in (False, True) for tight in (
 
 
 def write(name: str, turn: Turn, style: Style | None = None) -> str:
-    """Write a turn in a format, from where the prompt ends to the token that ends it."""
-    return _WRITERS[name](turn, style or Style())
+    """Write a turn of a row, from where the prompt ends to the token that ends it."""
+    return _WRITERS[ROWS[name].name](turn, style or Style())
 
 
 def _json(value: Any, style: Style) -> str:
@@ -73,10 +73,6 @@ def _json(value: Any, style: Style) -> str:
 
 def _named(call: Call, style: Style, key: str = "arguments", **more: Any) -> str:
     return _json({"name": call.name, key: call.arguments, **more}, style)
-
-
-def _end(name: str) -> str:
-    return FORMATS[name].end
 
 
 def _kimi_k2(turn: Turn, style: Style) -> str:

@@ -75,6 +75,7 @@ def _of_fast(spec: dict[str, Any]) -> Parts:
     if _is_byte_level(spec):
         to_bytes = _byte_level()
     elif model.get("byte_fallback"):
+        _refuse_another_class(model["vocab"])
         _refuse_other_spaces(spec)
         to_bytes = of_added = _byte_fallback
     else:
@@ -100,6 +101,20 @@ def _of_fast(spec: dict[str, Any]) -> Parts:
         json.dumps({**spec, "added_tokens": [], "post_processor": None})
     )
     return Parts(tokens, controls, lambda text: bare.encode(text, add_special_tokens=False).ids)
+
+
+def _refuse_another_class(vocab: dict[str, int]) -> None:
+    """Refuse byte-level tokens under a decoder that reads byte fallback.
+
+    `AutoTokenizer` makes DeepSeek's so, whose `tokenizer_config.json` names Llama's class, where it
+    finds no `config.json` that says of which model it is.
+    """
+    if not any(map(_BYTE.fullmatch, vocab)) and "Ġ" in vocab:
+        raise InvalidVocabulary(
+            "the tokens are those of a byte-level tokenizer, but it was loaded as a class that "
+            "reads them otherwise and loses spaces: load it from a folder that has the model's "
+            "`config.json` beside `tokenizer.json`"
+        )
 
 
 def _refuse_affixes(model: dict[str, Any]) -> None:

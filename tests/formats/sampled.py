@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bench.formats.catalogue import FORMATS
+from bench.formats.catalogue import ROWS
 from enforcer.turn.dialect import Names
 from tests.formats import ours, vocabularies
 
@@ -72,7 +72,7 @@ def _endings(vocabulary: Vocabulary) -> np.ndarray:
 def turn(name: str, rng: Random, asked: list[dict[str, Any]]) -> list[int] | None:
     """Sample a turn to its end; None if it does not come within a few hundred ids."""
     vocabulary = vocabularies.vocabulary(name)
-    row = FORMATS[name]
+    row = ROWS[name]
     matcher = ours.matcher(name, asked)
     ids: list[int] = []
 

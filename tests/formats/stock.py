@@ -20,7 +20,7 @@ pytest.importorskip("vllm")
 from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
 from vllm.parser.parser_manager import ParserManager
 
-from bench.formats.catalogue import FORMATS
+from bench.formats.catalogue import ROWS
 from tests.formats import vocabularies
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def request(tools: Sequence[Any], **fields: Any) -> ChatCompletionRequest:
 
 @cache
 def _parser_class(name: str, *, thinks: bool, level: str) -> type:
-    row = FORMATS[name]
+    row = ROWS[name]
     made = ParserManager.get_parser(
         row.parser,
         reasoning_parser_name=row.reasoning if thinks else None,
@@ -102,7 +102,7 @@ def streamed(
     """Read a streamed turn, `size` ids a delta."""
     asked = request(tools, stream=True)
     made = parser(name, asked, thinks=thinks)
-    row = FORMATS[name]
+    row = ROWS[name]
     prompt = vocabularies.ids(name, row.think if thinks else row.opening)
     content, reasoning = "", ""
     calls: dict[int, list[str]] = {}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bench.formats import deviations, writers
-from bench.formats.catalogue import FORMATS
+from bench.formats.catalogue import ROWS
 from bench.formats.tolerances import TEXTS
 from bench.formats.writers import Call, Turn
 from tests.formats import ours, vocabularies
@@ -62,11 +62,11 @@ REFUSED = [
 
 
 def turns(name: str) -> list[Turn]:
-    calls = CALLS if FORMATS[name].parallel else CALLS[:1]
+    calls = CALLS if ROWS[name].parallel else CALLS[:1]
     said = [Turn("", calls), Turn("Hello."), Turn("", calls[-1:])]
-    if FORMATS[name].speaks:
+    if ROWS[name].speaks:
         said.append(Turn("Let me look.", calls))
-    if FORMATS[name].think:
+    if ROWS[name].think:
         said.append(Turn("So.", calls, "Hmm, well"))
     return said
 
@@ -82,7 +82,7 @@ def meant(turn: Turn) -> tuple[str, list[tuple[str, dict[str, Any]]], str, str]:
 
 
 @pytest.mark.parametrize("style", writers.STYLES)
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", ROWS)
 def test_what_a_model_writes_is_legal_and_read_as_it_was_meant(name: str, style: Style) -> None:
     for turn in turns(name):
         text = writers.write(name, turn, style)
@@ -127,9 +127,9 @@ def test_every_deviation_is_of_a_text() -> None:
 
 
 @pytest.mark.parametrize("thinks", [False, True])
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", ROWS)
 def test_every_choice_can_be_asked_of_the_prompts_of_a_format(name: str, thinks: bool) -> None:
-    row = FORMATS[name]
+    row = ROWS[name]
     if thinks and not row.think:
         pytest.skip("its models do not think")
     opening = vocabularies.ids(name, row.lead or row.call)

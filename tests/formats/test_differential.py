@@ -15,7 +15,7 @@ import pytest
 pytest.importorskip("vllm")
 
 from bench.formats import deviations
-from bench.formats.catalogue import FORMATS
+from bench.formats.catalogue import ROWS
 from bench.formats.writers import Call, Turn
 from tests.formats import ours, sampled, stock
 
@@ -34,7 +34,7 @@ def plain(read: Read | Reading) -> tuple[Any, ...]:
     return calls, read.content.strip(), read.problem
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", ROWS)
 def test_stock_vllm_reads_what_we_read(name: str) -> None:
     rng = Random(f"differential {name}")
     ended = called = 0
@@ -52,9 +52,9 @@ def test_stock_vllm_reads_what_we_read(name: str) -> None:
         called += bool(calls)
         turn = Turn(content, tuple(Call(*call) for call in calls))
         text = ours.served(name).vocabulary.decode(ids).decode(errors="replace")
-        if not deviations.misread(name, turn, text, streamed=False):
+        if not deviations.misread(ROWS[name].name, turn, text, streamed=False):
             assert plain(stock.whole(name, ids, tools)) == (calls, content, ""), text
-        if not deviations.misread(name, turn, text, streamed=True):
+        if not deviations.misread(ROWS[name].name, turn, text, streamed=True):
             assert plain(stock.streamed(name, ids, tools)) == (calls, content, ""), text
     # It would say nothing if hardly any turn came to its end, or had calls.
     assert ended > TURNS / 2

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from bench.formats import vocabularies as sources
-from bench.formats.catalogue import FORMATS
+from bench.formats.catalogue import ROWS
 from enforcer.vocabulary import Vocabulary
 from tests import vocabularies
 
@@ -33,13 +33,14 @@ def fast(name: str) -> Any:
 
 
 @cache
-def _vocabulary(name: str) -> Vocabulary:
+def named(name: str) -> Vocabulary:
+    """Give the vocabulary of that name."""
     return Vocabulary.from_transformers(_Fast(fast(name)))
 
 
 def vocabulary(format_name: str) -> Vocabulary:
     """Give the vocabulary of a format; every added token is a control, flagged or not."""
-    return _vocabulary(FORMATS[format_name].vocabulary)
+    return named(ROWS[format_name].vocabulary)
 
 
 def ids(format_name: str, text: str) -> list[int]:
@@ -64,7 +65,7 @@ class Tokenizer:
         special = [token for token in spec["added_tokens"] if token["special"]]
         self.all_special_ids = [token["id"] for token in special]
         self.all_special_tokens = [token["content"] for token in special]
-        self.vocabulary = _vocabulary(name)
+        self.vocabulary = named(name)
 
     def get_vocab(self) -> dict[str, int]:
         found: dict[str, int] = self._vocab
@@ -88,4 +89,4 @@ class Tokenizer:
 @cache
 def tokenizer(format_name: str) -> Tokenizer:
     """Give the tokenizer object of a format."""
-    return Tokenizer(FORMATS[format_name].vocabulary)
+    return Tokenizer(ROWS[format_name].vocabulary)
