@@ -50,7 +50,9 @@ NOTES: Mapping[str, Note] = {
         "a tool is strict, and with mistral-common 1.13.1 raises; in the mode `hf` nothing is set.",
     ),
     "llama3_json": Note(
-        "Llama 3.1 to 3.3, Llama 4 with `llama4_json`",
+        "Llama 3.1 to 3.3",
+        "The parser `llama4_json` is the same one. It asks for `<|python_tag|>`, which Llama 4's "
+        "tokenizer does not have: neither stock vLLM nor this format starts with it. "
         'The tag is triggered by `{"name": ` alone: `{"name":"evil"` and `{"type": …, '
         '"name": "evil"` pass at level `parameter` and are read as calls.',
     ),

@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bench.formats import deviations
-from bench.formats.catalogue import FORMATS
+from bench.formats.catalogue import FORMATS, ROWS
 from bench.formats.count import COLUMNS
 from bench.formats.notes import NOTES
 from bench.formats.tolerances import TEXTS
+from bench.formats.vocabularies import WHOSE
 from enforcer.layouts import LayoutKind, Trim, Types, WhiteSpace
 from enforcer.turn import dialects
 from enforcer.turn.dialect import Dialect, Ids, Names
@@ -188,6 +189,18 @@ def _enforced(dialect: Dialect) -> Iterator[str]:
     elif layout.white_space is not WhiteSpace.USUAL:
         said += f", with {layout.white_space.value}"
     yield f"Arguments: {said}"
+    yield f"Tokenizers that it was tried with: {tokenizers(dialect.name)}"
+
+
+def tokenizers(name: str) -> str:
+    """Say over whose tokenizers the tests take a format."""
+    tried = dict.fromkeys(row.vocabulary for row in ROWS.values() if row.name == name)
+    if not tried:
+        return "none of its models'; small ones that the tests make"
+    whose = [WHOSE[each] for each in tried if each in WHOSE]
+    return "; ".join(whose) or (
+        "none of its models', which no package has: Qwen3's byte pairs with their control tokens"
+    )
 
 
 def _code(text: str) -> str:

@@ -232,6 +232,26 @@ _BUILT: Mapping[str, Callable[[], Tokenizer]] = {
     "kimi_k3_small": partial(_kimi, _K3_AT, _FEW),
 }
 NAMES = tuple(_BUILT)
+# Whose each is, those alone that a model of a format has.
+WHOSE: Mapping[str, str] = {
+    "kimi_k2": "Kimi K2.5's",
+    "kimi_k3": "Kimi K2's byte pairs, which are K3's, with K3's control tokens",
+    "qwen3": "Qwen3's",
+    "qwen2.5": "Qwen2.5's",
+    "qwen3.5": "Qwen3.5's",
+    "mistral_v1_chatml": "Mistral 7B v0.1's with ChatML's tokens, where tags are text",
+    "mistral_v3": "Mistral 7B v0.3's",
+    "tekken_v3": "Tekken's of 2024 with the control tokens of v3",
+    "tekken_v13": "Tekken's of 2024 with the control tokens of v13",
+    "llama3": "Llama 3.1's",
+    "llama4": "Llama 4's",
+    "deepseek_r1": "DeepSeek R1's",
+    "deepseek_v3": "DeepSeek V3's",
+    "deepseek_v31": "DeepSeek V3.1's",
+    "glm45": "GLM-4.5V's",
+    "glm47": "GLM-4.7-Flash's",
+    "minimax_m2": "MiniMax-M2's",
+}
 
 
 def build(name: str, cache: Path) -> Tokenizer:

@@ -15,8 +15,10 @@ from enforcer.turn.dialect import Names
 from tests.formats import ours, vocabularies
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from random import Random
 
+    from enforcer.turn.matcher import Matcher
     from enforcer.vocabulary import Vocabulary
 
 _MOST = 400
@@ -69,8 +71,21 @@ def _endings(vocabulary: Vocabulary) -> np.ndarray:
     return marked
 
 
-def turn(name: str, rng: Random, asked: list[dict[str, Any]]) -> list[int] | None:
-    """Sample a turn to its end; None if it does not come within a few hundred ids."""
+def turn(
+    name: str,
+    rng: Random,
+    asked: list[dict[str, Any]],
+    look: Callable[[Matcher, np.ndarray], object] = lambda _matcher, _legal: None,
+) -> list[int] | None:
+    """Sample a turn to its end; None if it does not come within a few hundred ids.
+
+    Args:
+        name: of a row.
+        rng: chooses.
+        asked: the request's tools.
+        look: is shown the matcher and which ids are legal, before each id of calls.
+
+    """
     vocabulary = vocabularies.vocabulary(name)
     row = ROWS[name]
     matcher = ours.matcher(name, asked)
@@ -97,6 +112,7 @@ def turn(name: str, rng: Random, asked: list[dict[str, Any]]) -> list[int] | Non
     blank[list(vocabulary.blank_ids)] = True
     while len(ids) < _MOST and matcher.state != "END":
         bits = legal()
+        look(matcher, bits)
         if rng.random() < 0.8:  # white space is legal nearly everywhere
             some = bits & ~blank
             bits = some if some.any() else bits

@@ -6,15 +6,21 @@ And what it does not read is in `deviations`, each with a reason that still hold
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 pytest.importorskip("vllm")
 
+from vllm.parser.parser_manager import ParserManager
+
 from bench.formats import deviations, writers
 from bench.formats.catalogue import ROWS
 from bench.formats.writers import Call, Turn
+from enforcer import Enforcer
+from enforcer.errors import InvalidVocabulary
+from enforcer.turn import dialects
 from tests.formats import ours, stock, vocabularies
 
 if TYPE_CHECKING:
@@ -107,3 +113,14 @@ def test_markers_that_the_tokenizer_has_are_ids(name: str) -> None:
     text = writers.write(name, Turn("é日🙂", CALLS[:1]))
     ids = vocabularies.ids(name, text)
     assert vocabulary.decode(ids).decode() == text
+
+
+def test_the_json_format_of_llama_4_is_served_by_neither() -> None:
+    """As the page says: vLLM's parser asks for a token that Llama 4's tokenizer does not have."""
+    with pytest.raises(TypeError, match=re.escape("bot token '<|python_tag|>'")):
+        ParserManager.get_parser(
+            "llama4_json", enable_auto_tools=True, tokenizer=vocabularies.Tokenizer("llama4")
+        )
+    assert "llama4_json" in dialects.load("llama3_json").parsers
+    with pytest.raises(InvalidVocabulary, match=re.escape("<|start_header_id|>")):
+        Enforcer(vocabularies.named("llama4"), "llama3_json")
