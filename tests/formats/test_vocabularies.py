@@ -92,8 +92,6 @@ def loaded(name: str, model_type: str | None, folder: Path) -> Any:
     [
         ("qwen3", "qwen3", "qwen3"),
         ("deepseek_v3", "deepseek_v3", "deepseek_v3"),
-        ("llama3_1", "llama", "llama3.0"),
-        ("gptoss", "gpt_oss", "gpt_oss"),
         ("gemma3", "gemma3_text", "gemma3"),
         # Of Llama's class, which writes its own normalizer and decoder, and as the file has it.
         ("llama2", "llama", "mistral_v1"),
