@@ -252,6 +252,22 @@ def refuse_unread_spec(extra: Any, model_config: Any) -> None:
         )
 
 
+def refuse_replaced_spec(request: Any, text: str) -> None:
+    """Refuse a `response_format` with a structural tag, which vLLM puts in the place of a spec.
+
+    Raises:
+        VLLMValidationError: it has one, or another constraint beside the spec.
+
+    """
+    extract = getattr(request, "extract_structured_outputs", None)
+    if extract is not None and carrier.from_structural_tag(extract().structural_tag) != text:
+        raise option_refusal(
+            "response_format",
+            "`response_format` takes the place of the spec of `enforcer.extra_body`, which would "
+            "be ignored: leave it out, and give `enforcer.extra_body` the format of the text",
+        )
+
+
 def refuse_without_tokenizer(model_config: Any) -> None:
     """Refuse a spec on a server that loads no tokenizer: nobody knows there what an id stands for.
 

@@ -27,8 +27,8 @@ ERRORS = (
 # Fields of a request that can be refused for themselves.
 OPTIONS = (
     *("allowed_token_ids", "bad_words", "closed_objects", "finish_within_budget", "logit_bias"),
-    *("min_tokens", "on_unsupported", "repetition_penalty", "settled", "stop_token_ids"),
-    "structured_outputs",
+    *("min_tokens", "on_unsupported", "repetition_penalty", "response_format", "settled"),
+    *("stop_token_ids", "structured_outputs"),
     *("stop", "stop_sequences", "thinking_token_budget", "tools", "trace_decode_token_ids"),
     *("use_beam_search", "vllm_xargs"),
 )

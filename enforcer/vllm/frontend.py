@@ -112,6 +112,7 @@ async def _check_rendered(
     text = carrier.from_structural_tag(tag)
     if text is None:
         return
+    admission.refuse_replaced_spec(params, text)
     tokenizer = renderer.renderer.tokenizer
     admission.refuse_without_tokenizer(renderer.model_config)
     settled, spec = admission.admit(text, tokenizer)

@@ -478,6 +478,17 @@ def test_every_prompt_of_a_completion_is_looked_at() -> None:
         rendering(completion(carried(())), (["dialog"], [bad]))
 
 
+def test_a_format_that_vllm_would_put_in_the_place_of_a_spec_is_refused() -> None:
+    prompts = [{"prompt_token_ids": ids(OPENING)}]
+    tag = {"type": "structural_tag", "format": {"type": "any_text"}}
+    with pytest.raises(VLLMValidationError, match="would be ignored") as refused:
+        rendering(completion(carried(), response_format=tag), prompts)
+    assert refused.value.parameter == "response_format"
+    with pytest.raises(VLLMValidationError, match="only use one kind"):  # vLLM's own words
+        rendering(completion(carried(), response_format={"type": "json_object"}), prompts)
+    assert rendering(completion(carried(), response_format={"type": "text"}), prompts) == prompts
+
+
 def test_what_streams_is_refused_before_its_reply_begins(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where only the engine's side was asked, it had been answered with HTTP 200."""
     prompts = [{"prompt_token_ids": ids(OPENING)}]
