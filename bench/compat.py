@@ -21,6 +21,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bench.request_fields import CLASSES, CONSIDERED
 from enforcer.vllm.fit import ATTRIBUTES, COHERE, SCORES, SIGNATURES
 
 if TYPE_CHECKING:
@@ -231,6 +232,21 @@ def check(sources: Sources) -> Iterator[Finding]:
         for base in bases:
             yield _implements(sources, ours, mine, base)
     yield from _serving(sources, ours)
+    for dotted in CLASSES:
+        yield _considered(sources, dotted)
+
+
+def _considered(sources: Sources, dotted: str) -> Finding:
+    """Look for public fields of a request that stand in no list of ours."""
+    scope = sources.find(dotted)
+    what = f"the fields of {dotted} are in bench.request_fields"
+    if not isinstance(scope, ast.ClassDef):
+        return Finding(what, "there is no such class")
+    named = {
+        name for node in scope.body if isinstance(node, ast.AnnAssign) for name in _assigned(node)
+    }
+    new = sorted(name for name in named - CONSIDERED if not name.startswith("_"))
+    return Finding(what, f"new: {', '.join(new)}" if new else "")
 
 
 def _exists(sources: Sources, dotted: str) -> Finding:

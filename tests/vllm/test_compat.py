@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 import vllm
 
-from bench import compat
+from bench import compat, request_fields
+from bench.request_fields import REJECTED
 from enforcer.vllm import fit
 from enforcer.vllm.names import TESTED_VERSIONS
 
@@ -27,6 +28,17 @@ def wrong(root: Path) -> dict[str, str]:
 def test_the_installed_vllm_fits_by_its_sources_as_it_does_by_import() -> None:
     fit.check_signatures()
     assert wrong(INSTALLED) == {}
+
+
+def test_fields_that_are_rejected_are_on_the_page_and_stand_in_one_list() -> None:
+    page = (Path(__file__).parents[2] / "docs/vllm.md").read_text()
+    _, _, table = page.partition("## What is refused, and how")
+    table, _, _ = table.partition("## Settings")
+    named = {name: "beam search" if name == "use_beam_search" else name for name in REJECTED}
+    assert [name for name, word in named.items() if word not in table] == []
+    lists = [found for found in vars(request_fields).values() if isinstance(found, frozenset)]
+    whole = max(lists, key=len)
+    assert len(whole) == sum(map(len, lists)) - len(whole)
 
 
 @pytest.mark.vllm
@@ -145,6 +157,15 @@ def copied(tmp_path_factory: pytest.TempPathFactory) -> Path:
             ),
             "parser_choice.EitherParser._delta_calls",
             "not handed to it",
+        ),
+        (
+            (
+                "sampling_params.py",
+                "    ignore_eos: bool = False\n",
+                "    ignore_eos: bool = False\n    end_anywhere: bool = False\n",
+            ),
+            "the fields of vllm.sampling_params.SamplingParams",
+            "new: end_anywhere",
         ),
     ],
 )
