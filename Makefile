@@ -7,17 +7,20 @@ TOGETHER := --dist loadgroup --no-loadscope-reorder
 # An image may forbid bytecode: then every process would compile the tests anew.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help env demo lint quick test long bench docs
+.PHONY: help env demo demo-real lint quick test long bench docs
 .DEFAULT_GOAL := help
 
 help: ## Show this list.
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 8
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
 
 env: ## Create or update .venv (vLLM's CPU build, this project, its tools).
 	@$(PYTHON) bench/setup_env.py
 
 demo: env ## Serve a tiny model three times, with and without the Enforcer, and compare (ARGS="--requests 40").
 	@$(BIN)/python -m bench.demo $(ARGS)
+
+demo-real: env ## Install SmolLM2-135M-Instruct (93 MB), serve it four ways, with and without the Enforcer, and compare.
+	@$(BIN)/python -m bench.real_model $(ARGS)
 
 lint: env
 	$(BIN)/ruff check

@@ -25,7 +25,7 @@ from bench.demo.servers import ENFORCED, FREE, STRICT
 from enforcer.verify import client, counts, measure
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from enforcer.verify.replies import Reply
 
@@ -39,8 +39,17 @@ WIDTH = 120  # what the table needs; a narrower terminal folds it, but nothing i
 def main() -> int:
     """Run the demo and return the exit status."""
     arguments = _arguments()
+    return until_interrupted(lambda: _run(arguments))
+
+
+def until_interrupted(run: Callable[[], int]) -> int:
+    """Return the exit status of `run`: 1 if a server fails, 130 after Ctrl-C or SIGTERM."""
+    # A plain `kill` ends the servers too, as Ctrl-C does; so does Ctrl-C where a shell that
+    # runs this in the background has it ignored.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)
     try:
-        return _run(arguments)
+        return run()
     except servers.ServerFailedError as error:
         print(error, file=sys.stderr)
         return 1
@@ -50,16 +59,10 @@ def main() -> int:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    # A plain `kill` ends the servers too, as Ctrl-C does; so does Ctrl-C where a shell that
-    # runs this in the background has it ignored.
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.default_int_handler)
     bodies = workload.bodies(arguments.requests)
-    logs = ROOT / ".demo" / f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
-    logs.mkdir(parents=True)
     replies: dict[servers.Setting, list[Reply]] = {}
     try:
-        _serve_all(arguments.model, bodies, logs, replies)
+        serve_all(arguments.model, SETTINGS, bodies, replies)
     except KeyboardInterrupt:
         if replies:  # of the servers that have answered everything
             _show(_judged(bodies, replies))
@@ -74,13 +77,17 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _serve_all(
+def serve_all(
     model: Path,
+    settings: Sequence[servers.Setting],
     bodies: Sequence[Mapping[str, Any]],
-    logs: Path,
     replies: dict[servers.Setting, list[Reply]],
+    *,
+    in_flight: int = IN_FLIGHT,
 ) -> None:
     """Send all the bodies to one server after the other, and put in what each has replied."""
+    logs = ROOT / ".demo" / f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
+    logs.mkdir(parents=True)
     columns = (TextColumn("{task.description:12}"), BarColumn(), MofNCompleteColumn())
     begun = time.monotonic()
 
@@ -90,7 +97,7 @@ def _serve_all(
             print(f"{time.monotonic() - begun:4.0f} s  {setting.name}: {what}", flush=True)
 
     with Progress(*columns, TextColumn("{task.fields[state]:9}"), TimeElapsedColumn()) as progress:
-        for number, setting in enumerate(SETTINGS):
+        for number, setting in enumerate(settings):
             task = progress.add_task(setting.name, total=len(bodies), state="starting")
             tell(setting, "the server is started, which takes a minute or so")
             with servers.Server(model, setting, logs / f"server-{number}.log") as server:
@@ -99,7 +106,7 @@ def _serve_all(
                 tell(setting, f"it is ready, and is sent {len(bodies)} requests")
                 replies[setting] = asyncio.run(
                     client.send_all(
-                        client.Endpoint.at(server.url, concurrency=IN_FLIGHT),
+                        client.Endpoint.at(server.url, concurrency=in_flight),
                         bodies,
                         lambda _at, _reply: progress.advance(task),  # noqa: B023
                     )

@@ -109,18 +109,19 @@ def test_what_goes_on_is_told_where_no_terminal_draws_it(
 
     monkeypatch.setattr(servers, "Server", Server)
     monkeypatch.setattr(client, "send_all", send_all)
-    demo._serve_all(tmp_path, [{}, {}], tmp_path, {})
+    monkeypatch.setattr(demo, "ROOT", tmp_path)
+    demo.serve_all(tmp_path, SETTINGS, [{}, {}], {})
     assert "Enforcer: all its requests are answered" in capsys.readouterr().out
 
 
 def test_an_interrupted_demo_shows_the_servers_that_have_answered(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def serve_all(_model: Path, bodies: list[Any], _logs: Path, replies: dict[Any, Any]) -> None:
+    def serve_all(_model: Path, _: object, bodies: list[Any], replies: dict[Any, Any]) -> None:
         replies[SETTINGS[0]] = [Reply(0, "reset") for _ in bodies]
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(demo, "_serve_all", serve_all)
+    monkeypatch.setattr(demo, "serve_all", serve_all)
     monkeypatch.setattr(demo, "ROOT", tmp_path)
     monkeypatch.setattr(sys, "argv", ["bench.demo", "--requests", "3"])
     kept = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
