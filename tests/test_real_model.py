@@ -86,8 +86,8 @@ def test_each_reply_is_counted_in_its_columns() -> None:
 
 
 def test_a_call_that_repeats_a_name_is_not_compared() -> None:
-    text = '<tool_call>{"name": "Read", "arguments": {"file_path": "/a", "file_path": "/b"}}</tool_call>'
-    ids = tuple(small().encode(text))
+    twice = Call("id", "Read", '{"file_path": "/a", "file_path": "/b"}')
+    ids = tuple(small().encode(spelled(twice)))
     call = Call("id", "Read", '{"file_path": "/b"}')
     stock = [Reply(200, finish_reason="tool_calls", calls=(call,), token_ids=ids)]
     counts = counting.count(small(), [READ], stock, stock)

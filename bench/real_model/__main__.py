@@ -36,8 +36,8 @@ STOCK = Setting("vLLM", _STOCK)
 SETTINGS = (
     STOCK,
     Setting("vLLM, strict", (*_STOCK, "--tool-strict-level", "parameter")),
+    Setting("Enforcer, open", _ENFORCED, "enforcer", (("ENFORCER_CLOSED_OBJECTS", "off"),)),
     Setting("Enforcer", _ENFORCED, "enforcer"),
-    Setting("Enforcer, closed", _ENFORCED, "enforcer", (("ENFORCER_CLOSED_OBJECTS", "on"),)),
 )
 
 

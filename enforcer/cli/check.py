@@ -16,7 +16,13 @@ from enforcer.budget.pieces import Pieces
 from enforcer.checking.work import warm
 from enforcer.cli import declarations
 from enforcer.cli.check_report import Tally, as_json, complaints, row, summary
-from enforcer.cli.options import add_command, add_documents, add_engine, named
+from enforcer.cli.options import (
+    add_closed_objects,
+    add_command,
+    add_documents,
+    add_engine,
+    named,
+)
 from enforcer.cli.output import complain, say, say_json
 from enforcer.cli.request_limits import oversized
 from enforcer.cli.verdicts import Judge
@@ -62,11 +68,7 @@ def add_parser(commands: Any) -> None:
         "--relax", action="store_true",
         help="enforce the nearest superset of what cannot be exact, as on_unsupported='relax' does",
     )  # fmt: skip
-    parser.add_argument(
-        "--closed-objects", action="store_true",
-        help="objects that declare properties and say nothing of others have no others, as with "
-        "ENFORCER_CLOSED_OBJECTS=on",
-    )  # fmt: skip
+    add_closed_objects(parser)
     parser.add_argument(
         "--finish-within-budget", action="store_true",
         help="refuse what a server with ENFORCER_FINISH_WITHIN_BUDGET=on does: schemas of which it "

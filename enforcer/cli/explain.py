@@ -15,6 +15,7 @@ from enforcer import documents
 from enforcer.api import Enforcer
 from enforcer.cli import chat_request, partial_turn
 from enforcer.cli.options import (
+    add_closed_objects,
     add_command,
     add_documents,
     add_engine,
@@ -105,9 +106,7 @@ def add_parser(commands: Any) -> None:
         "--on-unsupported", choices=[how.value for how in OnUnsupported], default="refuse",
         help="what a schema that cannot be enforced exactly means, as on the server (%(default)s)",
     )  # fmt: skip
-    parser.add_argument(
-        "--closed-objects", action="store_true", help="as ENFORCER_CLOSED_OBJECTS=on on the server"
-    )
+    add_closed_objects(parser)
     parser.add_argument(
         "--integers", choices=[how.value for how in Integers], default=Integers.VALUE.value,
         help="as ENFORCER_INTEGERS on the server (%(default)s)",

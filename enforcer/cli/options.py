@@ -46,6 +46,15 @@ def add_engine(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_closed_objects(parser: argparse.ArgumentParser) -> None:
+    """Add `--closed-objects` and `--no-closed-objects`; as on a server, objects are closed."""
+    parser.add_argument(
+        "--closed-objects", action=argparse.BooleanOptionalAction, default=True,
+        help="whether objects that declare properties and say nothing of others have no others, as "
+        "with ENFORCER_CLOSED_OBJECTS",
+    )  # fmt: skip
+
+
 def add_model(parser: argparse.ArgumentParser) -> None:
     """Add `--model`, a folder, and `--trust-remote-code`."""
     parser.add_argument("--model", type=path, metavar="PATH", help="folder of the model")

@@ -140,7 +140,8 @@ def _settled(spec: Spec, dialect: str) -> specs.Settled:
     if finish is not None and finish != own.finish_within_budget and "finish" not in allowed:
         raise not_allowed("finish_within_budget", f"`finish_within_budget` to {brief(finish)}")
     closed = spec.closed_objects
-    if closed is not None and closed != own.conventions.closed_objects and "closed" not in allowed:
+    word = "closed" if closed else "open"
+    if closed is not None and closed != own.conventions.closed_objects and word not in allowed:
         raise not_allowed("closed_objects", f"`closed_objects` to {brief(closed)}")
     options = replace(spec, settled=None).resolve(own)
     if options.finish_within_budget and not dialects.load(dialect).is_simple:

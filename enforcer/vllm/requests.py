@@ -171,7 +171,7 @@ def write_spec(request: Any) -> str | None:
         (word for word in ("isolate", "relax") if word in switched), None
     )
     finish: bool | None = "finish" in switched or None
-    closed: bool | None = "closed" in switched or None
+    closed = next((word == "closed" for word in ("open", "closed") if word in switched), None)
     if brought is not None:
         own = brought.on_unsupported
         on_unsupported = on_unsupported or (None if own is None else own.value)
@@ -240,8 +240,8 @@ def _difference(brought: Spec, mine: Spec) -> str | None:
 def _switched(request: Any) -> frozenset[str]:
     """Read `{"vllm_xargs": {"enforcer": WORDS}}`, where the operator allows them.
 
-    WORDS are some of `off`, `relax`, `isolate`, `finish`, `closed`, as a list or with commas
-    between.
+    WORDS are some of `off`, `relax`, `isolate`, `finish`, `closed`, `open`, as a list or with
+    commas between.
     """
     value = (request.vllm_xargs or {}).get(carrier.KEY, "")
     listed = value.split(",") if isinstance(value, str) else value

@@ -35,7 +35,7 @@ _INJECTED = re.compile(
     r"|PORT(?:_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?)?)",
     re.ASCII,
 )
-_CLIENT_WORDS = ("off", "relax", "isolate", "finish", "closed")
+_CLIENT_WORDS = ("off", "relax", "isolate", "finish", "closed", "open")
 _REQUEST_KINDS = ("completions", "structured")
 _ON = {"off": False, "on": True}
 _DIGITS = 12  # what an option that travels in a spec may have
@@ -61,7 +61,7 @@ class Settings:
     )
     allow_client: str = _setting(
         "",
-        "what a request may switch: some of off, relax, isolate, finish, closed, with commas "
+        "what a request may switch: some of off, relax, isolate, finish, closed, open, with commas "
         "between",
     )
     format: str = _setting(
@@ -70,7 +70,9 @@ class Settings:
         "2019-09 or 2020-12",
     )
     closed_objects: str = _setting(
-        "off", "objects that declare `properties` and say nothing of others have no others: on"
+        "on",
+        "objects that declare `properties` and say nothing of others have no others; off: they may "
+        "have any, as JSON Schema has it",
     )
     integers: str = _setting(
         "value",

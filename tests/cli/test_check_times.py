@@ -63,13 +63,13 @@ def test_what_is_slow_on_a_server_is_noted_with_its_time(
     status, found = check([chat("f"), chat("g"), chat("h", UNIQUE)])
     assert status == 1
     quick, slow, refused = found["checked"]
-    assert [note["keyword"] for note in quick["surprises"]] == ["additionalProperties"]
-    note, _ = slow["surprises"]
+    assert not quick["surprises"]
+    [note] = slow["surprises"]
     assert (slow["status"], note["path"]) == ("exact", "$[1].function.parameters")
     assert "counts as slow on a server" in note["reason"]
     assert "here it took 0.8 s of processor time" in note["reason"]
     assert refused["error"] == "UnsupportedSchema"
-    assert [note["keyword"] for note in refused["surprises"]] == ["additionalProperties"]
+    assert not refused["surprises"]
 
 
 def test_what_would_not_end_is_ended(

@@ -275,9 +275,9 @@ def test_the_servers_settings_are_taken(capsys: pytest.CaptureFixture[str], tmp_
     call = BEGUN + '{"x": 1}<|tool_call_end|>'
     assert run(capsys, *words, "--text", call)[0] == 1
     for how in ("relax", "isolate"):
-        assert run(capsys, *words, "--text", call, "--on-unsupported", how)[0] == 0
-    closed = ("--on-unsupported", "relax", "--closed-objects")
-    assert run(capsys, *words, "--text", call, *closed)[0] == 1
+        chosen = ("--on-unsupported", how)
+        assert run(capsys, *words, "--text", call, *chosen)[0] == 1
+        assert run(capsys, *words, "--text", call, *chosen, "--no-closed-objects")[0] == 0
 
 
 @pytest.mark.usefixtures("tools")

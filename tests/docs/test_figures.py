@@ -9,6 +9,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text()
+RESULTS = (ROOT / "docs/results.md").read_text()
 # Columns of the demo's table, counted from that of the requests, which is 0.
 COLUMNS = {
     "undeclared calls": 4,
@@ -20,42 +21,92 @@ COLUMNS = {
     "wrong call ids": 8,
     "empty replies": 10,
 }
+# Likewise of the real model's table.
+REAL = {
+    "calls to undeclared tools": 2,
+    "arguments that fail the schema": 3,
+    "calls that the client never got": 5,
+    "cut off by `max_tokens`": 6,
+    r"\*\*valid calls\*\*": 4,
+    "just the tool and the values that the prompt names, of 160": 9,
+}
+# Rows of the page on settings; its columns are calls, valid, cut off, just the values, unchanged.
+SETTINGS = {
+    "open: `ENFORCER_CLOSED_OBJECTS=off`": "Enforcer, open",
+    "closed: the default": "Enforcer",
+}
+DECISION = {
+    "valid calls": 4,
+    "cut off": 6,
+    "just the tool and values that the prompt names, of 160": 9,
+}
 
 
-def _demo() -> list[list[str]]:
-    """Give the rows of the demo's output in the README, a list of figures each."""
-    rows = re.findall(r"^ (?:vLLM|vLLM, strict|Enforcer) {3,}(.*)$", README, re.MULTILINE)
-    assert len(rows) == 3
-    return [re.findall(r"[\d.]+(?: %)?", row) for row in rows]
+def _printed(first: str) -> dict[str, list[str]]:
+    """Return a demo's printed rows in docs/results.md by server, a list of figures each."""
+    (block,) = [
+        block
+        for block in re.findall(r"^```text\n(.*?)^```$", RESULTS, re.MULTILINE | re.DOTALL)
+        if re.search(rf"^ vLLM +{first} ", block, re.MULTILINE)
+    ]
+    rows = re.findall(r"^ (\S+(?:, \w+)?) {2,}(\d.*?) *$", block, re.MULTILINE)
+    return {name: re.findall(r"[\d.]+(?: %| of \d+)?", row) for name, row in rows}
+
+
+def _cells(text: str, name: str) -> list[str]:
+    (line,) = re.findall(rf"^\| {name} \|(.*)\|$", text, re.MULTILINE)
+    return [cell.strip() for cell in line.split("|")]
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/results.md"])
 def test_a_page_has_the_figures_of_the_demo(page: str) -> None:
     text = (ROOT / page).read_text().partition("## Random weights")[0]
-    demo = _demo()
+    text = text[text.index("| of 260 requests") :]
+    demo = _printed("260")
+    assert list(demo) == ["vLLM", "vLLM, strict", "Enforcer"]
     found = 0
     for name, column in COLUMNS.items():
         for line in re.findall(rf"^\| {name} \|(.*)\|$", text, re.MULTILINE):
             found += 1
-            assert [cell.strip() for cell in line.split("|")] == [row[column] for row in demo]
+            assert [cell.strip() for cell in line.split("|")] == [
+                row[column] for row in demo.values()
+            ]
     assert found >= 4
     strict, ours = re.search(
         r"^\| right turns .*\| \| (\d+ of \d+) \| (\d+ of \d+) \|$", text, re.MULTILINE
     ).groups()
-    assert f"identical: {ours} valid turns (vLLM, strict: {strict})" in README
+    assert f"identical: {ours} valid turns (vLLM, strict: {strict})" in RESULTS
+
+
+def test_pages_have_the_figures_of_the_real_model() -> None:
+    rows = _printed("200")
+    assert list(rows) == ["vLLM", "vLLM, strict", "Enforcer, open", "Enforcer"]
+    shown = [rows[name] for name in ("vLLM", "vLLM, strict", "Enforcer")]
+    text = README[README.index("| of 200 requests") : README.index("| of 260 requests")]
+    for name, column in REAL.items():
+        assert _cells(text, name) == [row[column].split(" of ")[0] for row in shown]
+    decision = (ROOT / "docs/decisions/0024-objects-are-closed.md").read_text()
+    for name, column in DECISION.items():
+        assert _cells(decision, name) == [row[column].split(" of ")[0] for row in rows.values()]
+    stayed = _cells(decision, "vLLM's valid greedy turns that stay, token by token")
+    assert stayed == [row[8] for row in rows.values()]
+    page = (ROOT / "docs/vllm/recommended-settings.md").read_text()
+    for name, server in SETTINGS.items():
+        row = rows[server]
+        wanted = [row[column].split(" of ")[0] for column in (1, 4, 6, 9, 8)]
+        assert _cells(page, re.escape(name)) == wanted
 
 
 def test_the_readme_says_what_the_page_of_results_says_that_it_costs() -> None:
-    page = (ROOT / "docs/results.md").read_text().split("## What it costs")[1]
-    (said,) = re.findall(r"^- It costs .*$", README, re.MULTILINE)
+    page = RESULTS.split("## What it costs")[1]
 
     def row(name: str) -> list[str]:
-        (found,) = re.findall(rf"^\| {name} \|(.*)\|$", page, re.MULTILINE)
-        return [cell.split("(")[0].strip() for cell in found.split("|")]
+        return [cell.split("(")[0].strip() for cell in _cells(page, name)]
 
     masks = [row(name)[0] for name in ("128 tools, unseen", "text", "arguments")]
     shares = [row(f"auto, {n} in flight")[-1] for n in (1, 32)]
-    told = re.findall(r"([\d.]+)(?: (?:ms|µs)| of vLLM's| with 32\b)", said)
     known = page.split("| known tools, ids a second |")[1].split("\n\n")[0]
     beside = re.findall(r"^\| \w+, \d+ at a time \|.*\| ([\d.]+) \(", known, re.MULTILINE)
+    said = README.split("| it costs |")[1].split("\n\n")[0]
+    told = re.findall(r"\| ([\d.]+)(?: ms| µs)? \|$", said, re.MULTILINE)
     assert told == [*masks, *shares, min(beside, key=float)]

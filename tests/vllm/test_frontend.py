@@ -26,6 +26,7 @@ from enforcer.request import carrier, spec_text
 from enforcer.request import spec as specs
 from enforcer.request.options import Options
 from enforcer.request.tools import ToolChoice
+from enforcer.schema import Conventions
 from enforcer.schema.bundling import Documents
 from enforcer.vllm import (
     checks,
@@ -100,7 +101,8 @@ def test_a_clients_spec_is_given_what_the_server_has_settled(
 ) -> None:
     use(monkeypatch, max_calls="3", empty_turns="allow", engine="xgrammar")
     spec = spec_of(validated(parameters(carried())))
-    options = Options(max_calls=3, allow_empty_turns=True)
+    conventions = Conventions(closed_objects=True)
+    options = Options(max_calls=3, allow_empty_turns=True, conventions=conventions)
     assert spec.settled == specs.Settled("kimi_k2", "xgrammar", options)
 
 
@@ -170,14 +172,18 @@ def test_a_clients_wish_is_granted_where_the_server_allows_it(
     assert getattr(granted, "value", granted) == value
 
 
+@pytest.mark.parametrize(
+    ("here", "wanted", "word"), [("on", False, "open"), ("off", True, "closed")]
+)
 def test_a_clients_wish_for_closed_objects_is_granted_where_the_server_allows_it(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, here: str, wanted: bool, word: str
 ) -> None:
+    use(monkeypatch, closed_objects=here)
     with pytest.raises(VLLMValidationError, match="closed_objects"):
-        validated(parameters(carried(closed_objects=True)))
-    use(monkeypatch, allow_client="closed")
-    spec = spec_of(validated(parameters(carried(closed_objects=True))))
-    assert spec.settled.options.conventions.closed_objects
+        validated(parameters(carried(closed_objects=wanted)))
+    use(monkeypatch, closed_objects=here, allow_client=word)
+    spec = spec_of(validated(parameters(carried(closed_objects=wanted))))
+    assert spec.settled.options.conventions.closed_objects is wanted
 
 
 CITY = "https://schemas.example.com/city"

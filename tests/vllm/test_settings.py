@@ -18,7 +18,7 @@ def test_defaults() -> None:
     assert chosen.options().max_calls == 128
     assert chosen.allowed() == frozenset()
     assert not chosen.options().finish_within_budget
-    assert chosen.options().conventions == Conventions()
+    assert chosen.options().conventions == Conventions(closed_objects=True)
     assert not chosen.options().allow_empty_turns
     assert not chosen.requires()
     assert chosen.excepted() == frozenset()
@@ -39,7 +39,7 @@ def test_values_are_read() -> None:
             "ENFORCER_REQUIRE_EXCEPT": "structured, completions",
             "ENFORCER_CACHE_MIB": "3",
             "ENFORCER_FORMAT": "standard",
-            "ENFORCER_CLOSED_OBJECTS": "on",
+            "ENFORCER_CLOSED_OBJECTS": "off",
             "ENFORCER_INTEGERS": "digits",
             "ENFORCER_DOCUMENTS": "/etc/schemas, https://example.com/s=/srv/s,",
         }
@@ -51,7 +51,7 @@ def test_values_are_read() -> None:
     assert chosen.excepted() == {"structured", "completions"}
     assert chosen.cache_bytes() == 3 << 20
     assert chosen.options().on_unsupported is OnUnsupported.RELAX
-    assert chosen.options().conventions == Conventions(Formats.STANDARD, True, Integers.DIGITS)
+    assert chosen.options().conventions == Conventions(Formats.STANDARD, False, Integers.DIGITS)
     assert chosen.options().preamble_ids == 0
     assert chosen.options().max_calls == 3
     assert chosen.options().limits == Limits(depth=64, branches=500)

@@ -149,7 +149,7 @@ SWITCHED = {
     "ENFORCER_ON_UNSUPPORTED": "relax",
     "ENFORCER_ALLOW_CLIENT": "finish,closed",
     "ENFORCER_FORMAT": "standard",
-    "ENFORCER_CLOSED_OBJECTS": "on",
+    "ENFORCER_CLOSED_OBJECTS": "off",
     "ENFORCER_INTEGERS": "digits",
     "ENFORCER_DOCUMENTS": "/etc/schemas",
     "ENFORCER_MAX_CALLS": "1",
@@ -175,7 +175,7 @@ def test_the_line_has_every_setting_that_is_switched_and_no_other() -> None:
         f"{name.removeprefix(settings.PREFIX).lower()}={value}" for name, value in SWITCHED.items()
     ]
     assert tail(SWITCHED).split() == ["xgrammar", *written]
-    assert tail({"ENFORCER_CLOSED_OBJECTS": "off", "ENFORCER_DIALECT": "hermes"}) == "xgrammar"
+    assert tail({"ENFORCER_CLOSED_OBJECTS": "on", "ENFORCER_DIALECT": "hermes"}) == "xgrammar"
 
 
 @pytest.mark.vllm

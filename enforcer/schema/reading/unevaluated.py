@@ -106,6 +106,7 @@ class Unevaluated:
     def close(self, place: Place, beside: Formula) -> Formula:
         """Return `beside`, restricted as if the keyword stood there and were false.
 
+        Names that `required` lists are left, also undeclared ones: nothing would fit otherwise.
         Where branches combine in too many ways, properties that any of them declares are left.
         """
         part = replace(place, closing=Closing.PART)
@@ -113,7 +114,10 @@ class Unevaluated:
             cases = self._cases(part, 0)
         except TooManyCasesError:
             cases = [(ALWAYS, self._all(part, frozenset()))]
-        return self._restricted(beside, cases, NEVER)
+        listed = place.schema.get("required")
+        names = listed if isinstance(listed, list) else ()  # a boolean, in draft 3
+        required = Evaluated(names=frozenset(name for name in names if isinstance(name, str)))
+        return self._restricted(beside, [(c, done | required) for c, done in cases], NEVER)
 
     def _all(self, place: Place, around: frozenset[Hashable]) -> Evaluated:
         """Gather all that a subschema and its parts evaluate, whether they hold or not."""

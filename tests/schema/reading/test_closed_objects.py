@@ -29,6 +29,7 @@ def fits(schema: dict[str, Any], value: Any) -> bool:
         ({"type": "object", "properties": {}}, [{}], [{"b": 1}]),
         ({"type": "object"}, [{"b": 1}], []),
         ({**A, "additionalProperties": True}, [{"b": 1}], []),
+        ({**A, "required": ["b"]}, [{"b": 1}, {"a": 1, "b": []}], [{}, {"b": 1, "c": 1}]),
         ({**A, "unevaluatedProperties": {"type": "null"}}, [{"b": None}], [{"b": 1}]),
         ({**A, "patternProperties": {"^x": {}}}, [{"x1": 1}], [{"b": 1}]),
         ({"items": A}, [[{"a": 1}]], [[{"b": 1}]]),
