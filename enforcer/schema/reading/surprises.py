@@ -118,7 +118,7 @@ def surprises(schema: object, *, closed: bool = False) -> list[Problem]:
         found += _of(part, path, draft, closed=closed)
         declared = _declared(part, around)
         if declared is not None:
-            found += _undeclared(part, path, declared, closed=closed)
+            found += _undeclared(part, path, declared)
         for inner, at, keyword in _within(part, path):
             known = declared if keyword in _IN_PLACE else frozenset()
             pending.append((inner, at, None if keyword in _ASKED else known))
@@ -144,11 +144,11 @@ def _declared(schema: Mapping[str, Any], around: frozenset[str] | None) -> froze
 
 
 def _undeclared(
-    schema: Mapping[str, Any], path: str, declared: frozenset[str], *, closed: bool
+    schema: Mapping[str, Any], path: str, declared: frozenset[str]
 ) -> Iterator[Problem]:
     required = schema.get("required")
-    if not isinstance(required, list) or (closed and declared):
-        return  # closed, and thus refused
+    if not isinstance(required, list):
+        return
     missing = [name for name in required if isinstance(name, str) and name not in declared]
     if missing:
         more = f" and {len(missing) - _MOST_NAMES} more" if len(missing) > _MOST_NAMES else ""
