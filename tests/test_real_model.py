@@ -16,6 +16,7 @@ pytest.importorskip("rich")
 from bench.real_model import __main__ as demo
 from bench.real_model import counting, weights, workload
 from enforcer.verify.replies import Call, Reply
+from enforcer.vocabulary import Vocabulary
 from tests.vocabularies import small
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ def test_a_bad_call_of_the_enforcer_fails_the_demo(
     monkeypatch.setattr(demo, "serve_all", serve_all)
     monkeypatch.setattr(weights, "model", lambda: tmp_path)
     monkeypatch.setattr(demo, "PreTrainedTokenizerFast", lambda **_: None)
-    monkeypatch.setattr(demo.Vocabulary, "from_transformers", lambda _: small())
+    monkeypatch.setattr(Vocabulary, "from_transformers", lambda _: small())
     monkeypatch.setattr(workload, "requests", lambda _: [READ])
     assert demo._run(1, tmp_path / "replies.jsonl") == 0
     line = json.loads((tmp_path / "replies.jsonl").read_text())

@@ -134,8 +134,9 @@ def render(rows: Mapping[str, Counts]) -> Table:
     names = [each.name for each in fields(Counts) if each.name not in ("comparable", "named")]
     headings = {"cut_off": "cut\noff", "schema": "fail the\nschema", "just": "just the\nvalues"}
     for name in ("", *names):
-        justify = "right" if name else "left"
-        table.add_column(headings.get(name, name), justify=justify, no_wrap=True)
+        table.add_column(
+            headings.get(name, name), justify="right" if name else "left", no_wrap=True
+        )
     for row, counts in rows.items():
         cells = {name: str(value) for name, value in asdict(counts).items()}
         cells["unchanged"] += f" of {counts.comparable}"
