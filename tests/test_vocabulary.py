@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from enforcer.api import Enforcer
 from enforcer.errors import ConfigurationError, InvalidVocabulary
 from enforcer.vocabulary import Vocabulary
 from tests import vocabularies
@@ -94,6 +95,29 @@ def test_every_byte_of_a_text_has_an_id(missing: bytes) -> None:
         Vocabulary([data for data in BYTES if data != missing], {})
     with pytest.raises(InvalidVocabulary, match="byte"):
         Vocabulary(BYTES, {"stolen": missing[0]})
+
+
+def test_characters_that_are_not_assigned_need_no_id() -> None:
+    vocabulary = Vocabulary([b"" if data >= b"\xf1" else data for data in BYTES], {})
+    assert vocabulary.encode("\U0003ffff") == list("\U0003ffff".encode())
+    with pytest.raises(InvalidVocabulary, match="0xf1"):
+        vocabulary.encode("\U00040000")
+
+
+@pytest.mark.parametrize("engine", ["llguidance", "xgrammar", "outlines-core"])
+def test_what_has_no_id_is_written_in_escapes(engine: str) -> None:
+    pytest.importorskip(engine.replace("-", "_"))
+    tokens = [b"" if data >= b"\xf1" else data for data in BYTES]
+    names = ("<|im_start|>", "<|im_end|>")
+    controls = {name: len(tokens) + n for n, name in enumerate(names)}
+    vocabulary = Vocabulary([*tokens, *map(str.encode, names)], controls)
+    fields = {"x": {"enum": ["\U00040000"]}}
+    schema = {"properties": fields, "required": ["x"], "additionalProperties": False}
+    tool = {"type": "function", "function": {"name": "f", "parameters": schema}}
+    matcher = Enforcer(vocabulary, "hermes", engine).matcher([tool], "required")
+    text = '<tool_call>{"name": "f", "arguments": {"x": "\\ud8c0\\udc00"}}</tool_call>'
+    ids = [*vocabulary.encode(text), vocabulary.control("<|im_end|>")]
+    assert all(map(matcher.accept, ids))
 
 
 @pytest.mark.parametrize("outside", [-1, 10**9, -(10**9), vocabularies.small().size])

@@ -30,7 +30,7 @@ from enforcer.engines.llguidance.lark import (
 from enforcer.engines.llguidance.lexer import Table
 from enforcer.engines.llguidance.probes import probes, probes_of_pairs
 from enforcer.engines.llguidance.wandering import dead_end
-from enforcer.errors import EngineFailure, InvalidSchema, SchemaLimit, brief
+from enforcer.errors import EngineFailure, InvalidSchema, InvalidVocabulary, SchemaLimit, brief
 from enforcer.layouts import LayoutKind
 from enforcer.request.response_format import FormatKind
 from enforcer.schema.limits import BITS
@@ -312,12 +312,17 @@ class LLGuidanceEngine(ArgumentEngine):
         matcher.fill(row)
 
     def _ids(self, text: _Text) -> list[int]:
+        """Return the token ids of a text, up to a character that the vocabulary cannot write."""
         ids: list[int] = []
         for piece in [text] if isinstance(text, str) else text:
             if isinstance(piece, int):
                 ids.append(piece)
             else:
-                ids += [i for char in piece for i in self._vocabulary.encode(char)]
+                for char in piece:
+                    try:
+                        ids += self._vocabulary.encode(char)
+                    except InvalidVocabulary:
+                        return ids
         return ids
 
     def check_text(self, wanted: ResponseFormat) -> None:
