@@ -142,8 +142,8 @@ def test_the_next_reply_of_a_task_is_its_own(processor: type[Any]) -> None:
 def test_a_reply_that_is_aborted_inside_a_call_is_incomplete(
     processor: type[Any], monkeypatch: pytest.MonkeyPatch, stream: bool
 ) -> None:
-    own = ResponsesResponse.from_request.__func__
-    patched = cut_calls.from_request(getattr(own, names.PATCHED, own))
+    own = ResponsesResponse.from_request
+    patched = cut_calls.from_request(getattr(own, names.PATCHED, own).__func__)
     monkeypatch.setattr(ResponsesResponse, "from_request", classmethod(patched))
     request = ResponsesRequest(input="Hi", tools=[GET], tool_choice="required")
 
