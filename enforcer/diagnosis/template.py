@@ -69,8 +69,9 @@ def _header(render: Render, dialect: Dialect) -> Check:
     prompt = render(dialog, tools=None, generate=True)
     added = prompt.removeprefix(closed) if prompt.startswith(closed) else ""
     found = re.search(rf"(?:{_opening(dialect)})(?:\s|{_said_first(dialect)})*\Z", prompt)
-    # What the template adds for the turn is its opening alone, if that is not there already.
-    if found is not None and len(found[0]) >= len(added):
+    # What the template adds for the turn is its opening alone, if that is not there already; white
+    # space before it says nothing.
+    if found is not None and len(found[0]) >= len(added.lstrip()):
         return ok(_HEADER, found[0])
     turn = dialect.turn
     header = f"{turn.begin[0]}{turn.role or ''}{turn.end or ''}"

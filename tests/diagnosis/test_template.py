@@ -54,6 +54,7 @@ OK, BAD = Status.OK, Status.BAD
 def test_right_templates(thought: str) -> None:
     header = f"<|im_assistant|>assistant<|im_middle|>{thought}"
     assert statuses(Template(header)) == [OK, OK, OK]
+    assert statuses(Template(f"  {header}")) == [OK, OK, OK]
 
 
 @pytest.mark.parametrize(
