@@ -124,6 +124,7 @@ def test_a_class_that_loses_spaces_is_refused(tmp_path: Path) -> None:
         "mistral_instruct_tokenizer_240216.model.v2",
         "mistral_instruct_tokenizer_240323.model.v3",
         "mistral_instruct_tokenizer_241114.model.v7",
+        "mistral_instruct_tokenizer_241114.model.v7m1",
     ],
 )
 def test_those_of_mistral_common_are_read_alike(file: str) -> None:
