@@ -225,6 +225,7 @@ _BUILT: Mapping[str, Callable[[], Tokenizer]] = {
     # No format: further kinds of tokenizers.
     "gemma3": partial(_of_npm, "gemma3"),
     "gpt_oss": partial(_of_npm, "gptoss"),
+    "deepseek_llm": partial(_of_package, "deepseek-llm-7b-base"),
     "kimi_k2": partial(_kimi, None),
     "kimi_k3": partial(_kimi, _K3_AT),
     # For engines that are slow: a twentieth of the ids.

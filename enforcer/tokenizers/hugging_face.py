@@ -70,10 +70,11 @@ def _of_fast(spec: dict[str, Any]) -> Parts:
         )
     _refuse_affixes(model)
     added: list[dict[str, Any]] = spec.get("added_tokens") or []
-    # An added token stands for its text, but for what a decoder makes of all tokens alike.
-    of_added: Callable[[str], bytes] = str.encode
-    if _is_byte_level(spec):
+    # A decoder reads an added token as it does any other.
+    is_byte_level = _is_byte_level(spec)
+    if is_byte_level:
         to_bytes = _byte_level()
+        of_added = _byte_level(is_added=True)
     elif model.get("byte_fallback"):
         _refuse_another_class(model["vocab"])
         _refuse_other_spaces(spec)
@@ -86,10 +87,15 @@ def _of_fast(spec: dict[str, Any]) -> Parts:
     controls: dict[str, int] = {}
     for token in added:
         content = token["content"]
-        tokens[token["id"]] = of_added(content)
-        if token["special"] or not tokens[token["id"]].decode(errors="replace").isspace():
-            tokens[token["id"]] = content.encode()
+        data = of_added(content)
+        # DeepSeek LLM adds the bytes that its vocabulary lacks, each as the letter for it.
+        is_text = data.decode(errors="replace").isspace() or (
+            is_byte_level and data != content.encode()
+        )
+        if token["special"] or not is_text:
+            data = content.encode()
             controls[content] = token["id"]
+        tokens[token["id"]] = data
     taken = {token["id"] for token in added}
     for text, i in vocab.items():
         if i not in taken:
@@ -168,8 +174,13 @@ def _parts(spec: Any) -> Iterator[dict[str, Any]]:
             yield from _parts(item)
 
 
-def _byte_level() -> Callable[[str], bytes]:
-    """Inverse of GPT-2's printable alphabet for the 256 bytes."""
+def _byte_level(*, is_added: bool = False) -> Callable[[str], bytes]:
+    """Inverse of GPT-2's printable alphabet for the 256 bytes.
+
+    Args:
+        is_added: of added tokens, which stand for their text where a letter is none of these.
+
+    """
     printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     table = {chr(byte): byte for byte in printable}
     others = (byte for byte in range(256) if byte not in set(printable))
@@ -179,6 +190,8 @@ def _byte_level() -> Callable[[str], bytes]:
         try:
             return bytes([table[char] for char in text])
         except KeyError as error:
+            if is_added:
+                return text.encode()
             raise InvalidVocabulary(f"not a byte-level token: {text!r}") from error
 
     return to_bytes

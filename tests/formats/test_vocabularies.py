@@ -70,7 +70,8 @@ def test_a_text_comes_back_whoever_has_split_it(name: str, text: str) -> None:
     assert found.decode(ids) == text.encode()
     assert found.control_ids.isdisjoint(ids)
     theirs = [found.find(WORD), *fast.encode(text, add_special_tokens=False).ids]
-    assert found.decode(theirs).decode() == fast.decode(theirs, skip_special_tokens=False)
+    said = found.decode(theirs).decode(errors="replace")
+    assert said == fast.decode(theirs, skip_special_tokens=False)
 
 
 def loaded(name: str, model_type: str | None, folder: Path) -> Any:

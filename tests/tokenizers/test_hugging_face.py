@@ -11,11 +11,13 @@ from transformers import PreTrainedTokenizerFast
 
 from enforcer.errors import InvalidVocabulary
 from enforcer.vocabulary import Vocabulary
-from tests.tokenizer_cases import MARKERS, byte_fallback, byte_level, wrapped
+from tests.tokenizer_cases import MARKERS, byte_fallback, byte_level, trained, wrapped
 from tests.vocabularies import bits
 
 if TYPE_CHECKING:
     from transformers.tokenization_utils_tokenizers import TokenizersBackend
+
+ALPHABET = pre_tokenizers.ByteLevel.alphabet()
 
 
 def test_byte_level() -> None:
@@ -25,6 +27,23 @@ def test_byte_level() -> None:
     assert sorted(vocabulary.controls) == sorted(MARKERS)
     assert vocabulary.token_bytes(vocabulary.size - 1) == b"   "
     assert vocabulary.size - 1 in bits(vocabulary.text_row)
+
+
+def test_an_added_token_is_read_as_its_decoder_has_it() -> None:
+    """DeepSeek LLM adds bytes so, `ø` for one; a marker with such a letter stays one."""
+    tokenizer = trained(
+        tokenizers.models.BPE({char: i for i, char in enumerate(sorted(ALPHABET))}, []),
+        pre_tokenizer=pre_tokenizers.ByteLevel(),
+        decoder=decoders.ByteLevel(),
+    )
+    tokenizer.add_tokens(["ø", "é!", "<▁é>"])
+    tokenizer.add_special_tokens({"additional_special_tokens": ["<é>"]})
+    found = Vocabulary.from_transformers(tokenizer)
+    assert {*MARKERS, "<▁é>", "<é>"} == set(found.controls)
+    for token_id in range(found.size):
+        if found.token_bytes(token_id) != "<é>".encode():
+            said = found.token_bytes(token_id).decode(errors="replace")
+            assert said == tokenizer.decode([token_id])
 
 
 def test_byte_fallback() -> None:
