@@ -20,7 +20,7 @@ from bench.demo.servers import MODEL_NAME, Server, ServerFailedError
 from bench.matrix import cells
 from bench.matrix.routes import Client, Route
 from bench.scale import ray_head
-from bench.scale.ways import WAYS, Way, is_headless
+from bench.scale.ways import PORT, WAYS, Way, is_headless
 from enforcer.diagnosis import Status
 from enforcer.doctor import server as doctor
 
@@ -57,14 +57,16 @@ def _longer(body: dict[str, Any]) -> dict[str, Any]:
 def main() -> None:
     """Run the trial of the command line: the way, the folder of logs, the report, a stock node."""
     name, folder, report = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
-    stock = int(sys.argv[4]) if len(sys.argv) > 4 else None  # noqa: PLR2004 - see above
+    stock = int(sys.argv[4]) if len(sys.argv) > 4 else None
     begun = time.monotonic()
     found: dict[str, Any] = {"way": name, "failed": "", "findings": [], "bad": [], "cells": []}
     with tempfile.TemporaryDirectory() as made:
+        tempfile.tempdir = os.environ["TMPDIR"] = made
         try:
             found |= _tried(WAYS[name], folder, Path(made), stock)
-        except ServerFailedError as error:
+        except (ServerFailedError, httpx.TransportError) as error:
             found["failed"] = str(error)
+        found["left"] = [str(each) for each in Path(made).glob("enforcer-metrics-*")]
     found["seconds"] = round(time.monotonic() - begun)
     report.write_text(json.dumps(found), encoding="utf-8")
 
@@ -93,10 +95,12 @@ def _tried(way: Way, folder: Path, made: Path, stock: int | None) -> dict[str, A
         results = asyncio.run(_matrix([server.url for server in heads], way))
         sent = time.monotonic() - ready
         last = heads[-1]
-        metrics = [httpx.get(f"{last.url}/metrics").text for _ in range(_LOOKS)]
-        checks = list(doctor.checks(last.url, model=MODEL_NAME, require_all=True))
         for server in servers:
             server.check_alive()
+        metrics = [httpx.get(f"{last.url}/metrics/").text for _ in range(_LOOKS)]
+        shown = len(heads) < len(servers) and stock is None
+        node = httpx.get(f"http://127.0.0.1:{PORT}/metrics").text if shown else ""
+        checks = list(doctor.checks(last.url, model=MODEL_NAME, require_all=True))
         return {
             "seconds_sending": round(sent),
             "cells": [
@@ -117,6 +121,7 @@ def _tried(way: Way, folder: Path, made: Path, stock: int | None) -> dict[str, A
             "checks": {check.name: check.found for check in checks},
             "bad": [check.name for check in checks if check.status is Status.BAD],
             "metrics": metrics,
+            "node_metrics": node,
         }
 
 
@@ -131,9 +136,7 @@ async def _matrix(urls: list[str], way: Way) -> list[cells.Result]:
     reader = enforcer.Enforcer(enforcer.Vocabulary.from_transformers(tokenizer))
     clients = [Client(url, MODEL_NAME, reader) for url in urls]
     client: Any = Split(clients[0], clients[1]) if way.is_split else clients[-1]
-    results = await cells.run(
-        client, repeats=1, max_tokens=100, temperature=1.0, concurrency=16
-    )
+    results = await cells.run(client, repeats=1, max_tokens=100, temperature=1.0, concurrency=16)
     for each in clients:
         await each.close()
     return results

@@ -32,6 +32,7 @@ ENVIRONMENT = (
     # One core for each rank. Without: "Not enough allowed NUMA nodes".
     ("VLLM_CPU_OMP_THREADS_BIND", "0|1"),
 )
+PORT = 9100  # where a node without an API server shows its numbers
 STORAGE = "STORAGE"  # in a flag: a folder that the nodes of a way share
 
 
@@ -66,7 +67,9 @@ class Way:
             known = FREE if at == stock and not is_headless(flags) else ENFORCED
             own = tuple(flag.replace(STORAGE, str(storage)) for flag in flags)
             plugins = "" if at == stock else ENFORCED.plugins
-            made.append(Setting(f"{self.name} {at}", (*known.flags, *own), plugins, ENVIRONMENT))
+            shows = (("ENFORCER_METRICS_PORT", str(PORT)),) if is_headless(flags) else ()
+            environment = (*ENVIRONMENT, *shows)
+            made.append(Setting(f"{self.name} {at}", (*known.flags, *own), plugins, environment))
         return made
 
 

@@ -39,6 +39,8 @@ SIGNATURES: dict[str, tuple[str, ...]] = {
         *("self", "conversation", "params"),
     ),
     "vllm.v1.engine.core.EngineCore.preprocess_add_request": ("self", "request"),
+    "vllm.v1.engine.core.EngineCoreProc._make_ready_response": ("self",),
+    "vllm.v1.engine.core_client.MPClient._apply_ready_response": ("self", "payload"),
     "vllm.v1.engine.async_llm.AsyncLLM.add_request": (
         *("self", "request_id", "prompt", "params", "arrival_time", "lora_request"),
         *("tokenization_kwargs", "trace_headers", "priority", "data_parallel_rank", "session_id"),

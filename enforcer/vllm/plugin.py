@@ -120,7 +120,7 @@ def _patch() -> None:
     from vllm.renderers.online_renderer import OnlineRenderer
     from vllm.tool_parsers import ToolParserManager
     from vllm.v1 import structured_output
-    from vllm.v1.engine import async_llm, core
+    from vllm.v1.engine.async_llm import AsyncLLM
     from vllm.v1.engine.detokenizer import IncrementalDetokenizer
     from vllm.v1.engine.input_processor import InputProcessor
 
@@ -134,12 +134,10 @@ def _patch() -> None:
         model_format,
         recording,
         requests,
-        required,
         scores,
         served_model,
         stops,
         tool_parser,
-        worker_limits,
     )
 
     manager = structured_output.StructuredOutputManager
@@ -152,14 +150,8 @@ def _patch() -> None:
         frontend.validate_structured_outputs,
     )
     _wrap(EngineArgs, "from_cli_args", served_model.from_cli_args)
-    _wrap(
-        core.EngineCore,
-        "preprocess_add_request",
-        lambda original: required.preprocess_add_request(
-            worker_limits.preprocess_add_request(original)
-        ),
-    )
-    _wrap(async_llm.AsyncLLM, "add_request", frontend.add_request)
+    _patch_engine_core()
+    _wrap(AsyncLLM, "add_request", frontend.add_request)
     _wrap(InputProcessor, "__init__", model_format.input_processor)
     _wrap(InputProcessor, "process_inputs", frontend.process_inputs)
     for request in (ChatCompletionRequest, CompletionRequest):
@@ -196,6 +188,23 @@ def _patch() -> None:
     ToolParserManager.register_module(
         _parser_names(), force=True, module=tool_parser.EnforcedToolParser
     )
+
+
+def _patch_engine_core() -> None:
+    from vllm.v1.engine.core import EngineCore, EngineCoreProc
+    from vllm.v1.engine.core_client import MPClient
+
+    from enforcer.vllm import engine_marks, required, worker_limits
+
+    _wrap(
+        EngineCore,
+        "preprocess_add_request",
+        lambda original: required.preprocess_add_request(
+            worker_limits.preprocess_add_request(original)
+        ),
+    )
+    _wrap(EngineCoreProc, "_make_ready_response", engine_marks.make_ready_response)
+    _wrap(MPClient, "_apply_ready_response", engine_marks.apply_ready_response)
 
 
 def _parser_names() -> list[str]:

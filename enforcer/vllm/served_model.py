@@ -18,7 +18,7 @@ from vllm import envs
 
 from enforcer.errors import ConfigurationError
 from enforcer.turn import dialects as dialects_
-from enforcer.vllm import names, pacing, request_context, settings
+from enforcer.vllm import names, pacing, recording, request_context, settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,11 +44,14 @@ def from_cli_args(original: Callable[..., Any]) -> Callable[..., Any]:
     def _from_cli_args(cls: Any, args: Any) -> Any:
         if hasattr(args, "tool_call_parser"):
             tell(args.tool_call_parser)
-            # An engine without an API server, on another machine than it, picks no parser.
+            # A node without an API server picks no parser.
+            port = settings.current().port()
             if not getattr(args, "headless", False):
                 demand_auto_tools(
                     args.tool_call_parser, getattr(args, "enable_auto_tool_choice", None)
                 )
+            elif port is not None:
+                recording.serve(port, args.host)
         _given[:] = [args.chat_template] if getattr(args, "chat_template", None) else []
         # Launchers read the same arguments more than once, each API server among them. vLLM's Rust
         # front end gets them too, and does not start with such an argument.
