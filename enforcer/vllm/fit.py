@@ -225,7 +225,9 @@ ATTRIBUTES: dict[str, tuple[str, ...]] = {
     "vllm.config.speculative.SpeculativeConfig": ("rejection_sample_method",),
     "vllm.entrypoints.openai.chat_completion.protocol.ChatCompletionRequest": _REQUEST,
     "vllm.entrypoints.serve.tokenize.protocol.TokenizeChatRequest": ("build_chat_params",),
-    "vllm.renderers.online_renderer.OnlineRenderer": ("parser", "renderer", "model_config"),
+    "vllm.renderers.online_renderer.OnlineRenderer": (
+        *("chat_template", "parser", "renderer", "model_config"),
+    ),
     "vllm.renderers.params.ChatParams": ("chat_template_kwargs",),
     "vllm.entrypoints.openai.responses.protocol.ResponsesRequest": _RESPONSES,
     "vllm.v1.sample.logits_processor.interface.BatchUpdate": ("added", "removed", "moved"),

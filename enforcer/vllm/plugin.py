@@ -136,6 +136,7 @@ def _patch() -> None:
         requests,
         scores,
         served_model,
+        startup,
         stops,
         tool_parser,
     )
@@ -171,12 +172,15 @@ def _patch() -> None:
     _wrap(ParserManager, "_compose_parser", tool_parser.compose_parser)
     _wrap(DelegatingParser, "_apply_structural_tag", tool_parser.apply_structural_tag)
     _wrap(IncrementalDetokenizer, "from_new_request", stops.from_new_request)
-    _wrap(
-        OnlineRenderer,
-        "preprocess_chat",
-        lambda original: frontend.rendered(requests.preprocess_chat(original, tool_parser.ours)),
-    )
-    _wrap(OnlineRenderer, "preprocess_completion", frontend.rendered)
+    for name, make in (
+        ("__init__", startup.renderer_made),
+        (
+            "preprocess_chat",
+            lambda inner: frontend.rendered(requests.preprocess_chat(inner, tool_parser.ours)),
+        ),
+        ("preprocess_completion", frontend.rendered),
+    ):
+        _wrap(OnlineRenderer, name, make)
     _wrap(streaming_events.SimpleStreamingEventProcessor, "__init__", cut_calls.initialised)
     _wrap(protocol.ResponsesResponse, "from_request", cut_calls.from_request)
     _wrap(KimiK3Renderer, "_apply_chat_template", kimi_k3.apply_chat_template)
