@@ -124,8 +124,9 @@ class UnknownLength(RequestError):  # noqa: N818
     def __init__(self, path: str, dialect: str) -> None:
         super().__init__(
             path,
-            f"how few ids the rest of a turn needs is not known for the format {dialect}: leave "
-            "`finish_within_budget` out, or switch it off",
+            f"`finish_within_budget` is not supported for the format {dialect}, in "
+            "which the shortest end of a turn is not known: leave it out, or switch it "
+            "off",
         )
         self.args = (path, dialect)
         self._dialect = dialect

@@ -133,7 +133,9 @@ def test_paths_of_refusals() -> None:
     assert caught.value.path == "$.multipleOf"
     wanted = parse({"type": "regex", "regex": "a+"})
     assert wanted is not None
-    with pytest.raises(UnsupportedSchema, match="how soon such a text can end") as caught:
+    with pytest.raises(
+        UnsupportedSchema, match="how many tokens such a text needs to end"
+    ) as caught:
         grammars.shortest_text(wanted, OPTIONS)
     assert caught.value.path == "$.response_format.regex"
     for source, path in ((REFUSED, ".multipleOf"), (json.dumps(UNIQUE), ".uniqueItems")):

@@ -51,17 +51,16 @@ class NoShortestEnd(EnforcerError):  # noqa: N818 - named for what is wrong
 
 
 _DISTINCT = (
-    "how soon an array of distinct elements can end depends on what it holds: list the values in "
-    "an `enum`, or drop `uniqueItems`"
+    "the shortest completion of an array of distinct elements cannot be "
+    "computed: list the values in an `enum`, or drop `uniqueItems`"
 )
 _COUNTED = (
-    f"how soon an object can end of which undeclared properties, or more than {BITS} required "
-    "ones, are counted depends on what it holds: declare the names, or group them into objects of "
-    "their own"
+    "the shortest completion of an object cannot be computed where undeclared "
+    f"properties, or more than {BITS} required ones, are counted: declare the "
+    "names, or group them into objects of their own"
 )
 _ENFORCED = (
-    "where calls need not end in time (`finish_within_budget`, which may be the server's own "
-    "setting) it is enforced as it is"
+    "without `finish_within_budget`, which may be the server's own setting, it is enforced exactly"
 )
 
 # Bytes a value, answers included, and thrice as many for the objects that make it up: a cache full
@@ -115,7 +114,7 @@ class Shortest:
         self.final = True
         self.steps = Steps(self)
         if self.cost(grammar.root) == inf:
-            raise NoShortestEnd(Problem("$", "", "no shortest instance of it could be found"))
+            raise NoShortestEnd(Problem("$", "", "no shortest value was found that fits it"))
         _ = self.growth  # found out now, so that what cannot be told is refused at once
 
     @property
@@ -248,7 +247,7 @@ def untimed(*problems: Problem) -> UnsupportedSchema:
 
 def unknown_text(kind: str) -> Problem:
     """Say that nobody can tell of texts of a format that is no JSON Schema."""
-    reason = "how soon such a text can end is not known"
+    reason = "how many tokens such a text needs to end is not known"
     return Problem(f"$.response_format.{kind}", kind, reason)
 
 
@@ -257,6 +256,9 @@ def _bare(value: Value) -> Regex:
     try:
         texts.extend(map(number_texts, value.numbers))
     except NotSpellableError as error:
-        reason = "a number has a divisor that no expression holds: list the values in an `enum`"
+        reason = (
+            "a number has a `multipleOf` that cannot be written as a regular "
+            "expression: list the values in an `enum`"
+        )
         raise NoShortestEnd(Problem("$", "", reason)) from error
     return either(*texts) if texts else NOTHING

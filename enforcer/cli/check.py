@@ -66,20 +66,21 @@ def add_parser(commands: Any) -> None:
     )
     parser.add_argument(
         "--relax", action="store_true",
-        help="enforce the nearest superset of what cannot be exact, as on_unsupported='relax' does",
+        help="enforce the nearest superset of a schema that cannot be enforced exactly, "
+        "as on_unsupported='relax' does",
     )  # fmt: skip
     add_closed_objects(parser)
     parser.add_argument(
         "--finish-within-budget", action="store_true",
-        help="refuse what a server with ENFORCER_FINISH_WITHIN_BUDGET=on does: schemas of which it "
-        "is not known how soon a text can end; with --relax such a tool is enforced, and its calls "
-        "may be cut off",
+        help="refuse schemas whose shortest completion cannot be computed, as a server "
+        "with ENFORCER_FINISH_WITHIN_BUDGET=on does; with --relax they are "
+        "enforced, and `max_tokens` may cut their calls off",
     )  # fmt: skip
     add_documents(parser)
     parser.add_argument(
         "--dialect", default="kimi_k2", metavar="NAME",
-        help="the model's format, which may have no way to write a name or a value: a dialect, or "
-        "the name of vLLM's parser for it (%(default)s)",
+        help="the model's tool-call format, by the name of its dialect or of vLLM's "
+        "parser for it (%(default)s): some formats cannot write every name or value",
     )  # fmt: skip
     add_engine(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object")

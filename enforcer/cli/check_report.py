@@ -33,8 +33,9 @@ _FUNCTIONS = (
     "declare them in `tools`"
 )
 _HEAVY = (
-    "the schemas of this request take {seconds:.1f} s of processor time together; a server may "
-    "answer 503 to it until those that have passed are remembered: send it again"
+    "the schemas of this request take {seconds:.1f} s of processor time "
+    "together, more than a server gives one request: it may answer 503 at "
+    "first. Send the request again then: schemas that passed are remembered"
 )
 
 

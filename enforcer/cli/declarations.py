@@ -155,8 +155,8 @@ def _find(value: Any, path: str, where: str) -> Iterator[_Stands]:
         return
     fits = isinstance(value, Mapping)
     why = " (an object without any keyword of JSON Schema would fit everything)" if fits else ""
-    what = "no JSON Schema, tool, request or MCP tool list"
-    yield Unreadable(f"{where}: at `{path}` stands {what}{why}")
+    what = "neither a JSON Schema, nor a tool, a request or an MCP tool list"
+    yield Unreadable(f"{where}: `{path}` is {what}{why}")
 
 
 def _is_request(value: Mapping[str, Any]) -> bool:
@@ -182,7 +182,7 @@ def _of_request(value: Mapping[str, Any], path: str, where: str) -> Iterator[_St
         if isinstance(tools, list):
             found += _listed(tools, here, where)
         elif tools is not None:
-            found.append(Unreadable(f"{where}: at `{here}` stands no list of tools"))
+            found.append(Unreadable(f"{where}: `{here}` is not a list of tools"))
     if asked and not found:
         yield WithoutTools()
     if isinstance(messages, list) and value.get("functions"):
@@ -207,7 +207,7 @@ def _listed(tools: list[Any], path: str, where: str) -> Iterator[Declaration | U
             yield from _namespaced(value, here, where)
         elif not (isinstance(kind, str) and kind in _WITHOUT_SCHEMA):
             tool = _tool(value, here, where) if isinstance(value, Mapping) else None
-            yield tool or Unreadable(f"{where}: at `{here}` stands no function with a {_SCHEMA}")
+            yield tool or Unreadable(f"{where}: `{here}` is not a function with a {_SCHEMA}")
 
 
 def _namespaced(

@@ -81,7 +81,8 @@ def add_parser(commands: Any) -> None:
     )  # fmt: skip
     turn.add_argument(
         "--ids", type=path, metavar="FILE",
-        help="as JSON: ids, or objects with an `id` and `top`, a list of [id, score]",
+        help="as JSON: token ids, or objects with an `id` and `top`, a list of [id, "
+        "score]",
     )  # fmt: skip
     turn.add_argument(
         "--reply", type=path, metavar="FILE",
@@ -99,17 +100,19 @@ def add_parser(commands: Any) -> None:
     )
     parser.add_argument(
         "--dialect", default="kimi_k2", metavar="NAME",
-        help="the model's format: a dialect, or the name of vLLM's parser for it (%(default)s)",
+        help="the model's tool-call format, by the name of its dialect or of vLLM's "
+        "parser for it (%(default)s)",
     )  # fmt: skip
     add_model(parser)
     parser.add_argument(
         "--on-unsupported", choices=[how.value for how in OnUnsupported], default="refuse",
-        help="what a schema that cannot be enforced exactly means, as on the server (%(default)s)",
+        help="what to do with a schema that cannot be enforced exactly, as on the "
+        "server (%(default)s)",
     )  # fmt: skip
     add_closed_objects(parser)
     parser.add_argument(
         "--integers", choices=[how.value for how in Integers], default=Integers.VALUE.value,
-        help="as ENFORCER_INTEGERS on the server (%(default)s)",
+        help="which texts are integers, as ENFORCER_INTEGERS on the server (%(default)s)",
     )  # fmt: skip
     add_engine(parser)
     parser.add_argument("--html", type=path, metavar="FILE", help="write a page that shows it")
@@ -126,9 +129,11 @@ def run(options: argparse.Namespace) -> int:
     request = chat_request.read(options.tools, options.tool_choice)
     text = given = _text(options.text)
     if options.call is not None and (options.ids or options.reply or options.url):
-        raise ConfigurationError("--call says whose arguments a --text is: give that")
+        raise ConfigurationError(
+            "--call names the tool whose arguments --text has: give --text with it"
+        )
     if options.model is None and (options.ids or options.reply or options.url):
-        what = "--url answers in ids, which" if options.url else "ids"
+        what = "the answers to --url are token ids, which" if options.url else "ids"
         raise ConfigurationError(
             f"{what} mean nothing without a vocabulary: name the model's folder with --model"
         )
@@ -154,7 +159,9 @@ def run(options: argparse.Namespace) -> int:
         raise error.at(request.place) from error
     title = "tools: " + (", ".join(matcher.envelope.names) or "no tool")
     if aside:
-        title += "; taken with any object: " + ", ".join(one.tool for one in aside)
+        title += "; not enforceable, and followed with any object as arguments: " + ", ".join(
+            one.tool for one in aside
+        )
     found = trace.follow(matcher, recorded.given, title)
     if options.html is not None:
         write_file(options.html, page.render(found))

@@ -89,16 +89,22 @@ def add_parser(commands: Any) -> None:
         _DESCRIPTION,
     )
     server = parser.add_argument_group("the server")
-    server.add_argument("--url", required=True, help="base URL, http://localhost:8000/v1 say")
-    server.add_argument("--model", help="its name; where one is served, that one")
+    server.add_argument(
+        "--url",
+        required=True,
+        help="base URL of the OpenAI-compatible routes, such as http://localhost:8000/v1",
+    )
+    server.add_argument(
+        "--model", help="name of the model (by default the only one that the server serves)"
+    )
     server.add_argument("--key", help=f"API key (${KEY_VARIABLE} by default)")
     server.add_argument(
         "--timeout", type=positive(float), default=300, metavar="S",
-        help="seconds that the server may stay silent (%(default)s)",
+        help="seconds without any data after which a request has failed (%(default)s)",
     )  # fmt: skip
     server.add_argument(
         "--concurrency", type=positive(int), default=16, metavar="N",
-        help="requests in flight (%(default)s)",
+        help="requests that are sent at once (%(default)s)",
     )  # fmt: skip
     what = parser.add_argument_group("what is sent")
     what.add_argument("--schemas", type=path, metavar="PATH", help="folder or file of schemas")
@@ -114,26 +120,37 @@ def add_parser(commands: Any) -> None:
         "--stream", type=Stream, default=None, metavar="|".join(s.value for s in Stream),
         help="whether to stream (schemas: both, requests: as recorded)",
     )  # fmt: skip
-    what.add_argument("--max-tokens", type=positive(int), metavar="N", help="of every reply")
-    what.add_argument("--temperature", type=finite, metavar="T", help="of every request")
     what.add_argument(
-        "--extra-body", type=_object, default={}, metavar="JSON", help="more fields of every body"
+        "--max-tokens", type=positive(int), metavar="N", help="`max_tokens` of every request"
     )
-    what.add_argument("--limit", type=positive(int), metavar="N", help="send the first N alone")
+    what.add_argument(
+        "--temperature", type=finite, metavar="T", help="`temperature` of every request"
+    )
+    what.add_argument(
+        "--extra-body",
+        type=_object,
+        default={},
+        metavar="JSON",
+        help="fields to add to the body of every request",
+    )
+    what.add_argument("--limit", type=positive(int), metavar="N", help="send only the first N")
     judging = parser.add_argument_group("what is judged")
     judging.add_argument(
         "--dialect", metavar="NAME",
-        help="the model's format: a dialect, or the name of vLLM's parser for it (by default what "
-        "the server's metrics tell, else kimi_k2)",
+        help="the model's tool-call format, by the name of its dialect or of vLLM's "
+        "parser for it (by default what the server's metrics say, else kimi_k2)",
     )  # fmt: skip
     judging.add_argument(
         "--ids", type=IdRule, metavar="|".join(r.value for r in IdRule),
-        help="functions.NAME:IDX (kimi), anything:IDX, nine letters and digits, or anything not "
-        "repeated (by default what the dialect has)",
+        help="form that the ids of calls must have: functions.NAME:IDX (kimi), "
+        "anything:IDX, nine letters and digits, or any that are not repeated (by "
+        "default the dialect's)",
     )  # fmt: skip
     add_documents(judging)
     judging.add_argument(
-        "--allow-refused", action="store_true", help="a refused request (HTTP 400) is nothing wrong"
+        "--allow-refused",
+        action="store_true",
+        help="do not count refused requests (HTTP 400) as wrong",
     )
     parser.add_argument("--report", type=path, metavar="FILE", help="write the report as JSON")
     parser.add_argument("--quiet", action="store_true", help="no progress bar")

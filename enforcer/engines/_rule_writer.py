@@ -64,7 +64,7 @@ def rules_of(grammar: ArgumentGrammar, capacity: Capacity) -> Rules:
 
     """
     if not capacity.nests:
-        advice = f"this engine holds closed values only; {OTHER_ENGINE}"
+        advice = f"this engine cannot enforce values that nest without a limit; {OTHER_ENGINE}"
         if (problem := recursion(grammar, advice)) is not None:
             raise UnsupportedSchema((problem,))
     return _Writer(grammar, capacity).write()
@@ -81,7 +81,7 @@ def rules_of_text(wanted: ResponseFormat, capacity: Capacity) -> Rules:
     path = f"$.response_format.{wanted.kind.value}"
     keyword = wanted.kind.value
     if wanted.kind not in capacity.formats:
-        reason = f"this engine takes no `{keyword}`; {OTHER_ENGINE}"
+        reason = f"this engine does not support `{keyword}`; {OTHER_ENGINE}"
         raise UnsupportedSchema.of(path, keyword, reason)
     if wanted.kind is FormatKind.CHOICE:
         texts = (literal(text) for text in json.loads(wanted.source))

@@ -237,7 +237,8 @@ class Spellable:
                     Problem(
                         step(f"{path}.properties", name),
                         "properties",
-                        f"the model's format cannot write an argument named {name!r}; rename it",
+                        f"the model's tool-call format cannot write an argument named {name!r:.60}"
+                        "; rename it",
                     )
                     for path, name in refused
                 )
@@ -253,8 +254,8 @@ class Spellable:
         for path, name in found or {("$", ""): None}:
             place = step(f"{path}.properties", name) if name else path
             reason = (
-                "the model's format has no text that would be read as a value of this; state its "
-                "`type` beside it, or leave one type to it"
+                "the model's tool-call format cannot write any value of this schema so "
+                "that it is read as one; state its `type`, or allow one type only"
             )
             yield Problem(place, "", reason)
 

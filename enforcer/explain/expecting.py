@@ -79,7 +79,7 @@ class Place:
         elif text is not None:
             at, begun, options = text.expected()
         elif now.grammar is not None:
-            options = (Option("more of a text of which no words are kept"),)
+            options = (Option("more of this text"),)
         elif now.header is not None:
             begun = self.header_so_far().decode("utf-8", "replace")
             options = self._header_options()
@@ -101,7 +101,7 @@ class Place:
         if not texts:
             return ()
         more = len(legal) - len(texts)
-        what = f"{', '.join(texts)}, … and {more} more ids" if more else listing(texts)
+        what = f"{', '.join(texts)}, … and {more} more tokens" if more else listing(texts)
         return (Option(what, () if more else tuple(text[1:-1] for text in texts)),)
 
     def _marker_options(self) -> tuple[Option, ...]:

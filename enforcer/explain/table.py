@@ -29,12 +29,11 @@ def lines(trace: Trace) -> Iterator[str]:
         sign = " " if step.legal else "✗"
         count = f"{step.expected.legal:,} of {step.vocabulary:,} legal"
         yield f"{step.at:4} {sign} {token:<{wide}}  {place:<{wide_place}}  {count}"
-        if not step.legal:
-            yield f"{_INDENT}not legal: {step.reason}"
-        for rival in step.taken_away:
-            yield f"{_INDENT}taken away: {shown(rival.token)} ({rival.score:.2f}): {rival.reason}"
+        yield from (_INDENT + line for line in _reasons(step))
     if trace.left:
-        yield f"{_INDENT}{len(trace.left)} ids behind it were not followed"
+        left = len(trace.left)
+        after = "the token after it was" if left == 1 else f"the {left} tokens after it were"
+        yield f"{_INDENT}{after} not followed"
     if trace.ended:
         yield "the turn has ended"
     elif trace.after is not None:
@@ -43,7 +42,25 @@ def lines(trace: Trace) -> Iterator[str]:
     said = f"changed at {changed} of them" if changed else "nothing was taken away"
     if not any(step.rivals for step in trace.steps):
         said = "the last one is not legal" if changed else "all legal" + _unknown(trace)
-    yield f"{len(trace.steps)} ids: {said}"
+    followed = len(trace.steps)
+    yield f"{followed} token{'' if followed == 1 else 's'}: {said}"
+
+
+def _reasons(step: Step) -> Iterator[str]:
+    """Give a line for each reason why tokens are not legal; they share what is expected instead."""
+    found: dict[str, list[str]] = {}
+    for rival in step.taken_away:
+        token = shown(rival.token)
+        reason = rival.reason.removeprefix(token).lstrip(": ")
+        found.setdefault(reason, []).append(f"{token} ({rival.score:.2f})")
+    said = [] if step.legal else [f"not legal: {step.reason}"]
+    said += [f"taken away: {', '.join(tokens)}: {reason}" for reason, tokens in found.items()]
+    expected = f"expected {step.expected}"
+    is_told = False
+    for line in said:
+        without = line.removesuffix(expected).rstrip(":, ")
+        yield without if is_told else line
+        is_told = is_told or line.endswith(expected)
 
 
 def _unknown(trace: Trace) -> str:

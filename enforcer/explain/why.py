@@ -19,7 +19,7 @@ from enforcer.turn.envelope import Due
 if TYPE_CHECKING:
     from enforcer.explain.expecting import Place
 
-_TOO_LONG = "would leave too few ids to finish what the turn has to"
+_TOO_LONG = "would leave too few tokens to finish the turn within its budget"
 
 
 def why(place: Place, token_id: int) -> Explanation:
@@ -32,11 +32,14 @@ def why(place: Place, token_id: int) -> Explanation:
     if legal:
         reason = f"{shown(data)} is legal"
     elif not known:
-        reason = f"the vocabulary has {place.vocabulary.size} ids, of which {token_id} is none"
+        reason = (
+            f"{token_id} is no token id: the vocabulary has {place.vocabulary.size} of "
+            "them, from 0 on"
+        )
     elif not data:
-        reason = f"id {token_id} stands for nothing"
+        reason = f"token id {token_id} has no text"
     elif place.now.failure is not None:
-        reason = f"the turn may only end, for it has failed: {place.now.failure}"
+        reason = f"the turn has failed and may only end: {place.now.failure}"
     elif token_id in place.vocabulary.control_ids:
         reason = _why_no_marker(place, token_id, found)
     else:
@@ -88,13 +91,13 @@ def _why_no_text(place: Place, data: bytes, token_id: int, found: Expected) -> s
         return _why_no_header(place, data, token_id, found)
     segment = place.table.segment(now.state)
     if segment is Segment.NONE:
-        return f"{shown(data)}: in the state {now.state} stands no text, expected {found}"
+        return f"{shown(data)}: the state {now.state} has no text, expected {found}"
     if now.row.text:
         return f"{shown(data)} {_TOO_LONG}: expected {found}"
     if place.envelope.due is Due.CALL and not now.calls and segment is Segment.CONTENT:
         return (
             f"{shown(data)}: `tool_choice` demands a call, before which at most "
-            f"{place.envelope.preamble} ids of text may stand: expected {found}"
+            f"{place.envelope.preamble} tokens of text are allowed: expected {found}"
         )
     return f"{shown(data)} is no text: expected {found}"
 
@@ -108,7 +111,7 @@ def _why_not_in(place: Place, text: object, data: bytes, token_id: int, found: E
         return f"{shown(data)} {_TOO_LONG}: expected {found}"
     count = text.ahead(data)
     if count == len(data):
-        return f"{shown(data)} would fit, but is an id that is kept out: expected {found}"
+        return f"{shown(data)} would fit, but this token is never allowed: expected {found}"
     if not count:
         return f"{shown(data)} does not fit: expected {found}"
     _, _, options = text.expected(data[:count])

@@ -33,20 +33,20 @@ def rows_of(bitmask: Any, words: int) -> npt.NDArray[np.int32]:
         rows = bitmask if isinstance(bitmask, np.ndarray) else bitmask.numpy()
     except (AttributeError, RuntimeError, TypeError) as error:
         raise ConfigurationError(
-            "the mask must be an array of numpy's, or a tensor of torch's on the CPU without "
-            f"gradients, not {brief(bitmask)}: {error}"
+            "the bitmask must be a NumPy array, or a torch tensor on the CPU without "
+            f"gradients, not {brief(bitmask)}"
         ) from error
     if rows.ndim != 2 or not rows.flags.writeable:  # noqa: PLR2004 - rows of words
         raise ConfigurationError(
-            f"the mask must have rows of words that can be written, not the shape {rows.shape}"
-            + ("" if rows.flags.writeable else ", read-only")
+            "the bitmask must be a writable array of two dimensions, a row for each "
+            f"turn, not of shape {rows.shape}" + ("" if rows.flags.writeable else ", read-only")
         )
     if rows.dtype != np.int32:
-        raise ConfigurationError(f"the mask must have 32-bit integers, not {rows.dtype}")
+        raise ConfigurationError(f"the bitmask must have elements of type int32, not {rows.dtype}")
     if rows.shape[-1] < words:
         raise ConfigurationError(
-            f"the mask has {rows.shape[-1]} words, the vocabulary needs {words}: the "
-            "model has fewer ids than the tokenizer"
+            f"a row of the bitmask has {rows.shape[-1]} words, and the vocabulary needs "
+            f"{words}: the model has fewer token ids than the tokenizer"
         )
     return cast("npt.NDArray[np.int32]", rows)
 

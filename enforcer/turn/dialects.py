@@ -235,13 +235,13 @@ def _state(name: str, table: dict[str, Any]) -> State:
 
 def _text(value: object) -> str:
     if not isinstance(value, str):
-        raise TypeError(f"{brief(value)} stands where a text should")
+        raise TypeError(f"{brief(value)} where a string is expected")
     return value
 
 
 def _texts(value: object) -> tuple[str, ...]:
     if not isinstance(value, list):
-        raise TypeError(f"{brief(value)} stands where a list of texts should")
+        raise TypeError(f"{brief(value)} where a list of strings is expected")
     return tuple(_text(item) for item in value)
 
 
@@ -283,16 +283,19 @@ def _check(dialect: Dialect) -> None:
     for name, state in dialect.states.items():
         for marker in state.on:
             if marker not in dialect.markers:
-                raise ValueError(f"{name} leaves on unknown {marker!r}")
+                raise ValueError(f"states.{name}.on names an unknown marker, {marker!r}")
         if state.then is not None and state.segment not in {Segment.HEADER, Segment.ARGUMENTS}:
-            raise ValueError(f"the text of {name} does not end by itself")
+            raise ValueError(
+                f"states.{name}.then is for headers and arguments alone, whose text ends by itself"
+            )
         if state.segment not in FREE_TEXT and {state.text_to, state.blank_to} != {name}:
             raise ValueError(
-                f"text leads out of {name}, whose {state.segment.value} only a marker ends"
+                f"states.{name}: text_to and blank_to are for free text, and only a marker "
+                f"ends {state.segment.value}"
             )
         for target in targets(state):
             if target not in dialect.states:
-                raise ValueError(f"{name} leads to unknown {target!r}")
+                raise ValueError(f"states.{name} leads to an unknown state, {target!r}")
     for role in (dialect.start, dialect.final, dialect.turn_state):
         if role not in dialect.states:
             raise ValueError(f"there is no state {role!r}")

@@ -37,7 +37,7 @@ def whole(ids: Iterable[SupportsIndex], name: str) -> tuple[int, ...]:
         return tuple(map(index, ids if numbers is None else numbers()))
     except TypeError as error:
         raise ConfigurationError(
-            f"{name} must be ids, whole numbers in one row, not {brief(ids)}: {error}"
+            f"{name} must be ids, whole numbers in one row, not {brief(ids)}"
         ) from error
 
 

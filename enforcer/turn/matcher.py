@@ -159,8 +159,8 @@ class Matcher:
 
         """
         raise ConfigurationError(
-            "a turn cannot be copied: start another for the same request and `accept` the same "
-            "ids, or `rollback`"
+            "a matcher cannot be copied: create another one for the same request and "
+            "`accept` the same token ids, or use `rollback`"
         )
 
     @property
@@ -228,7 +228,9 @@ class Matcher:
         try:
             target = self._rows[row]
         except IndexError:
-            raise ConfigurationError(f"the mask has {len(bitmask)} rows, none {row}") from None
+            raise ConfigurationError(
+                f"there is no row {row} in the bitmask, which has {len(bitmask)}"
+            ) from None
         if len(target) > self._words:
             target[self._words :] = 0
             target = target[: self._words]
@@ -246,7 +248,7 @@ class Matcher:
         try:
             self._fill_text(target)
             if not (target[self._word] or self._has_any(target)):
-                raise EnforcerError(f"no id can go on with the text of {self!r}")  # noqa: TRY301
+                raise EnforcerError(f"no token can continue the turn: {self!r}")  # noqa: TRY301
         except BaseException as error:  # noqa: BLE001 - whatever it is, it ends this turn alone
             self._broke("masking", error)
             self._fill_end(target)
@@ -400,11 +402,11 @@ class Matcher:
                 taken back then.
 
         """
-        count = number(count, "how many ids to take back")
+        count = number(count, "how many token ids to roll back")
         if not 0 <= count <= len(self._history):
             raise ConfigurationError(
-                f"cannot take back {count} ids: {self._accepted} were accepted, of which "
-                f"{len(self._history)} can be taken back"
+                f"cannot roll back {count} token ids: {self._accepted} were accepted, of "
+                f"which the last {len(self._history)} can be rolled back"
             )
         self._back(count)
 

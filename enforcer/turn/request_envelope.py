@@ -44,8 +44,9 @@ def envelope(
     if text_format is not None and toolset.allowed and table.spells_calls:
         raise InvalidTools(
             "$.response_format",
-            f"calls of the format {table.dialect.name} begin with text, from which a reply that "
-            "has a format cannot be told: leave out the format, or the tools (`tool_choice: none`)",
+            f"in the format {table.dialect.name} a call begins with ordinary text, "
+            "which a reply with a `response_format` may have as well: leave out the "
+            "format, or the tools (`tool_choice: none`)",
         )
     due = Due.NOTHING if options.allow_empty_turns else Due.WORD
     return Envelope(

@@ -246,13 +246,13 @@ def _is_whole(text: str) -> bool:
 
 
 def _no_constant(word: str) -> NoReturn:
-    raise ValueError(f"{word} is none")
+    raise ValueError(f"{word} is not JSON")
 
 
 def _finite(text: str) -> float:
     number = float(text)
     if math.isinf(number):
-        raise ValueError(f"{text[:_QUOTED]} is no number that clients can hold")
+        raise ValueError(f"{text[:_QUOTED]} is a number beyond what clients can hold")
     return number
 
 

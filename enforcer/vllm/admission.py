@@ -20,7 +20,6 @@ from enforcer.request import spec as specs
 from enforcer.turn import dialects
 from enforcer.turn.request_envelope import look_at_prompt, refuse_names
 from enforcer.vllm import (
-    engine_marks,
     families,
     metrics,
     prefills,
@@ -80,10 +79,8 @@ def admit(text: str, tokenizer: Any = None, where: str = spec_text.HERE) -> tupl
 
     Raises:
         VLLMValidationError: it is malformed, or wishes what this server does not grant.
-        GracefulHTTPError: an engine of this server has no plugin.
 
     """
-    engine_marks.refuse_unmarked()
     try:
         spec = runtime.read(text)
     except RequestError as error:
@@ -106,9 +103,10 @@ def admit(text: str, tokenizer: Any = None, where: str = spec_text.HERE) -> tupl
     if spec.settled != mine:
         raise option_refusal(
             "settled",
-            "the spec says that a server has settled it with other settings than this one's "
-            f"({_other(spec.settled, mine)}): a client leaves out `settled`; servers that render "
-            "for this one need the same --tool-call-parser and ENFORCER_… variables",
+            "the spec was settled by a server with other settings than this one "
+            f"({_other(spec.settled, mine)}): clients leave `settled` out; a server "
+            "that renders prompts for this one needs the same --tool-call-parser and "
+            "ENFORCER_… variables",
         )
     limits = mine.options.limits
     with answered():  # a client can write what a server settles; documents are in it by then
@@ -316,8 +314,9 @@ def refuse_sampling(params: Any, spec: Spec, request: Any = None) -> None:
     if getattr(params, "thinking_token_budget", None) is not None:
         raise option_refusal(
             "thinking_token_budget",
-            "`thinking_token_budget` makes vLLM write the end of the think after our mask, even "
-            "into a call that began inside the think: leave it out",
+            "`thinking_token_budget` makes vLLM force the end of the reasoning after "
+            "the mask is applied, even inside a call that began in the reasoning: "
+            "leave it out",
         )
     if getattr(params, "trace_decode_token_ids", None) is not None:
         raise option_refusal(
@@ -334,21 +333,23 @@ def refuse_sampling(params: Any, spec: Spec, request: Any = None) -> None:
         harmless = name == "bad_words" and calls_nothing
         if getattr(params, sent, None) and not harmless:
             raise option_refusal(
-                name, f"`{name}` could forbid what an enforced reply must have: leave it out"
+                name, f"`{name}` could forbid tokens that an enforced reply needs: leave it out"
             )
     biases = (getattr(params, "logit_bias", None) or {}).values()
     if any(not abs(bias) <= _MOST_BIAS for bias in biases):  # nor is what is no number
         raise option_refusal(
             "logit_bias",
-            "an infinite `logit_bias`, or one that becomes so in 32 bits, could forbid what an "
-            f"enforced reply must have: use one from -{_MOST_BIAS:g} to {_MOST_BIAS:g}",
+            "a `logit_bias` that is infinite, or becomes so in 32 bits, could forbid "
+            f"tokens that an enforced reply needs: use one from -{_MOST_BIAS:g} to "
+            f"{_MOST_BIAS:g}",
         )
     penalty = getattr(params, "repetition_penalty", None)
     if penalty is not None and not 1 / _MOST_PENALTY <= penalty <= _MOST_PENALTY:
         raise option_refusal(
             "repetition_penalty",
-            "a `repetition_penalty` that is nearly zero or very large makes logits infinite or no "
-            f"number after our mask: use one from {1 / _MOST_PENALTY:g} to {_MOST_PENALTY:g}",
+            "a `repetition_penalty` close to zero or very large turns logits into "
+            "infinity or NaN after the mask is applied: use one from "
+            f"{1 / _MOST_PENALTY:g} to {_MOST_PENALTY:g}",
         )
     least = getattr(params, "min_tokens", 0)
     if least and not calls_nothing and not prefills.is_prefill(params, request):

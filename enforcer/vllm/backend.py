@@ -149,7 +149,9 @@ class EnforcedGrammar(StructuredOutputGrammar):  # type: ignore[misc]
         vLLM asks no grammar to do this.
         """
         self._ahead.settle()
-        self.matcher.fail(ConfigurationError("a turn cannot be begun anew: make another grammar"))
+        self.matcher.fail(
+            ConfigurationError("a grammar serves one turn and cannot be reset: create another one")
+        )
 
 
 class _Host:
@@ -242,7 +244,8 @@ class _Host:
         enforcer = runtime.enforcer_for(self._manager.tokenizer, spec)
         if self._ids < enforcer.vocabulary.size:
             raise ConfigurationError(
-                f"the model has {self._ids} ids, its tokenizer {enforcer.vocabulary.size}"
+                f"the model has {self._ids} token ids and its tokenizer "
+                f"{enforcer.vocabulary.size}: serve it with its own tokenizer"
             )
         return enforcer
 
@@ -277,8 +280,8 @@ def detach(manager: Any) -> None:
 
 def _refuse_session() -> NoReturn:
     raise ConfigurationError(
-        "a session of streamed input changes its prompt while it is generated for, and cannot be "
-        "enforced: send whole requests"
+        "streaming input sessions cannot be enforced, as the prompt changes during "
+        "generation: send whole requests"
     )
 
 
@@ -291,7 +294,6 @@ def initialised(original: Callable[..., None]) -> Callable[..., None]:
 
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807 - its name
         original(self, *args, **kwargs)
-        recording.runs_engine()
         host = _host(self)
         prefills.meet(self.vllm_config)
         scores.check(self.vllm_config)

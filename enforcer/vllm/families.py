@@ -45,8 +45,8 @@ KEYWORDS = (
 )
 
 
-def installed(package: str) -> str:
-    """Return the version of a package; "unknown" for a checkout that is only imported."""
+def _version(package: str) -> str:
+    """Give the version of an installed package; "unknown" for a checkout that is only imported."""
     try:
         return version(package)
     except PackageNotFoundError:
@@ -115,28 +115,29 @@ class Enforced(Enum):
 
 REQUESTS = Counter(
     "enforcer_requests",
-    "Requests that passed the check and are enforced, by what was asked of calls.",
+    "Requests that passed the admission check and are enforced, by tool_choice.",
     (("tool_choice", tuple(choice.value for choice in ToolChoice)),),
 )
 REFUSED = Counter(
     "enforcer_requests_refused",
-    "Requests refused with HTTP 400, by class of error and the first offending keyword, or the "
-    "option that is refused.",
+    "Requests refused with HTTP 400, by class of error and by the first "
+    "offending keyword of a schema or option of the request.",
     (("error", ERRORS), ("keyword", (*KEYWORDS, *OPTIONS))),
 )
 OFF = Counter(
-    "enforcer_requests_switched_off", "Chat requests that their clients had not enforced."
+    "enforcer_requests_switched_off", "Chat requests for which the client switched enforcement off."
 )
 RELAXED = Counter(
     "enforcer_tools_relaxed",
-    "Tools and formats of enforced requests whose schemas are not enforced exactly, or whose calls "
-    "may be cut off though they were to end in time, by the first keyword that is why.",
+    "Tools and response formats whose schema is not enforced exactly, or whose "
+    "calls max_tokens may cut off despite finish_within_budget, by what is "
+    "enforced instead and the first keyword to blame.",
     (("how", tuple(how.value for how in Relaxed)), ("keyword", KEYWORDS)),
 )
 CALLS = Counter(
     "enforcer_calls",
-    "Calls in replies that were parsed: completed, cut off, demanded and not begun, or dropped as "
-    "undeclared.",
+    "Tool calls in parsed replies: completed, cut off, demanded but never "
+    "begun, or dropped as undeclared or malformed.",
     (("outcome", tuple(outcome.value for outcome in Outcome)),),
 )
 PROBES = Counter(
@@ -147,46 +148,55 @@ PROBES = Counter(
 )
 CHECKS = Counter(
     "enforcer_schema_checks",
-    "Schemas and formats of requests, by how it was found out whether they can be enforced.",
+    "Schemas and response formats of requests, by how the admission check decided on them.",
     (("how", tuple(how.value for how in Checked)),),
 )
 CHECK = Histogram(
     "enforcer_check_seconds",
-    "Time until a worker had checked one schema, its wait included.",
+    "Time from asking a worker to check one schema to its answer, the wait in the queue included.",
     _LONG,
 )
 COMPILE = Histogram(
-    "enforcer_compile_seconds", "Time to compile one schema, or to find its shortest texts.", _LONG
+    "enforcer_compile_seconds",
+    "Time to compile one schema into a grammar, or to compute its shortest completions.",
+    _LONG,
 )
-MASK = Histogram("enforcer_mask_seconds", "Time to fill one mask.", _SHORT)
-CACHE = Gauge("enforcer_grammar_cache_entries", "Compiled grammars kept in the engine.")
-CACHE_BYTES = Gauge("enforcer_grammar_cache_bytes", "What they weigh.")
-HITS = Counter("enforcer_grammar_cache_hits", "Grammars found in the cache.")
-MISSES = Counter("enforcer_grammar_cache_misses", "Grammars that had to be compiled.")
+MASK = Histogram("enforcer_mask_seconds", "Time that the engine waited for one bitmask.", _SHORT)
+CACHE = Gauge("enforcer_grammar_cache_entries", "Compiled grammars in the engine's cache.")
+CACHE_BYTES = Gauge(
+    "enforcer_grammar_cache_bytes",
+    "Estimated memory of what the engine keeps between requests (grammars, mask rows), in bytes.",
+)
+HITS = Counter(
+    "enforcer_grammar_cache_hits", "Lookups of a compiled grammar that the cache answered."
+)
+MISSES = Counter(
+    "enforcer_grammar_cache_misses", "Lookups of a compiled grammar that had to compile it."
+)
 FAILED = Counter(
     "enforcer_turns_failed",
-    "Turns that the enforcer had to end.",
+    "Turns that the enforcer ended because it could not enforce them any further, by reason.",
     (("reason", tuple(failure.value for failure in Failure)),),
 )
 PROCESSES = Gauge(
     "enforcer_processes",
-    "Running processes of this server that have the plugin, by the part they take.",
+    "Running processes of this server that have the plugin, by their role.",
     (("part", tuple(part.value for part in Part)),),
 )
 DIALECT = Gauge(
     "enforcer_dialect",
-    "API servers that say which format they serve, by its dialect.",
+    "API servers, by the tool-call format that they serve.",
     (("dialect", tuple(dialects.available())),),
 )
 SERVERS = Gauge(
     "enforcer_api_servers",
-    "API servers, by which requests they enforce: every one, or those that ask for it.",
+    "API servers, by which chat requests they enforce: every one, or those that ask for it.",
     (("enforces", tuple(which.value for which in Enforced)),),
 )
 VERSION = Gauge(
     "enforcer_version",
     "API servers, by the versions of the Enforcer and of llguidance.",
-    (("version", (installed("kimi-enforcer"),)), ("llguidance", (installed("llguidance"),))),
+    (("version", (_version("kimi-enforcer"),)), ("llguidance", (_version("llguidance"),))),
 )
 LAYOUT = Layout(
     (

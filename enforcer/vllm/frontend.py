@@ -246,8 +246,8 @@ def _refuse_start(processor: Any, params: Any, made: Any, text: str) -> None:
     if made.resumable:
         raise option_refusal(
             "structured_outputs",
-            "a session of streamed input changes its prompt while it is generated for, "
-            "and cannot be enforced: send whole requests",
+            "streaming input sessions cannot be enforced, as the prompt changes during "
+            "generation: send whole requests",
         )
     spec, prompt_ids = runtime.read(text), made.prompt_token_ids
     stops.refuse_ids_beside(params, spec, processor.tokenizer)

@@ -102,7 +102,10 @@ class EnforcerLogitsProcessor(V1LogitsProcessor, V2LogitsProcessor):  # type: ig
         vocabulary = enforcer.vocabulary
         size = vllm_config.model_config.get_vocab_size()
         if size < vocabulary.size:
-            raise ConfigurationError(f"the model has {size} ids, its tokenizer {vocabulary.size}")
+            raise ConfigurationError(
+                f"the model has {size} token ids and its tokenizer {vocabulary.size}: serve "
+                "it with its own tokenizer"
+            )
         stock.text_reader(enforcer.table)  # lest the first request's step builds it
         config = vllm_config.model_config
         self._slots = _Slots(tokenizer, config, where) if v2 else None
@@ -193,8 +196,9 @@ def _refuse_drafts(config: Any, *, v2: bool) -> None:
         )
     if config.rejection_sample_method not in _EXACT_REJECTION:
         raise ConfigurationError(
-            f"rejection_sample_method {config.rejection_sample_method!r} accepts drafts that a "
-            f"logits processor has masked: use one of {', '.join(_EXACT_REJECTION)}, or the plugin"
+            f"rejection_sample_method {config.rejection_sample_method!r} accepts draft "
+            "tokens that a logits processor has masked: use one of "
+            f"{', '.join(_EXACT_REJECTION)}, or the plugin"
         )
 
 

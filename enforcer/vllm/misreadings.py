@@ -239,8 +239,8 @@ class ReadableMatcher:
         if not target.any():
             self._matcher.fail(
                 MisreadError(
-                    f"all text that fits at {self!r} would be misread by vLLM's own parser: it "
-                    "spells a marker of the format"
+                    f"every text that is allowed at {self!r} contains a marker of the format, and "
+                    "vLLM's own parser would misread it"
                 )
             )
             self._matcher.fill(bitmask, row)

@@ -71,7 +71,11 @@ def install() -> None:
         _take_back()
         _unfit(error, chosen)
     else:
-        logger.info("enforcer: vLLM %s is new to it; a turn that was tried fits", vllm.__version__)
+        logger.info(
+            "enforcer: vLLM %s is not among the tested versions; a trial turn at start "
+            "was enforced as it should be",
+            vllm.__version__,
+        )
 
 
 def _unfit(error: UnsupportedHost, chosen: Settings) -> None:
@@ -120,7 +124,7 @@ def _patch() -> None:
     from vllm.renderers.online_renderer import OnlineRenderer
     from vllm.tool_parsers import ToolParserManager
     from vllm.v1 import structured_output
-    from vllm.v1.engine.async_llm import AsyncLLM
+    from vllm.v1.engine import async_llm, core
     from vllm.v1.engine.detokenizer import IncrementalDetokenizer
     from vllm.v1.engine.input_processor import InputProcessor
 
@@ -134,11 +138,12 @@ def _patch() -> None:
         model_format,
         recording,
         requests,
+        required,
         scores,
         served_model,
-        startup,
         stops,
         tool_parser,
+        worker_limits,
     )
 
     manager = structured_output.StructuredOutputManager
@@ -151,8 +156,14 @@ def _patch() -> None:
         frontend.validate_structured_outputs,
     )
     _wrap(EngineArgs, "from_cli_args", served_model.from_cli_args)
-    _patch_engine_core()
-    _wrap(AsyncLLM, "add_request", frontend.add_request)
+    _wrap(
+        core.EngineCore,
+        "preprocess_add_request",
+        lambda original: required.preprocess_add_request(
+            worker_limits.preprocess_add_request(original)
+        ),
+    )
+    _wrap(async_llm.AsyncLLM, "add_request", frontend.add_request)
     _wrap(InputProcessor, "__init__", model_format.input_processor)
     _wrap(InputProcessor, "process_inputs", frontend.process_inputs)
     for request in (ChatCompletionRequest, CompletionRequest):
@@ -172,15 +183,12 @@ def _patch() -> None:
     _wrap(ParserManager, "_compose_parser", tool_parser.compose_parser)
     _wrap(DelegatingParser, "_apply_structural_tag", tool_parser.apply_structural_tag)
     _wrap(IncrementalDetokenizer, "from_new_request", stops.from_new_request)
-    for name, make in (
-        ("__init__", startup.renderer_made),
-        (
-            "preprocess_chat",
-            lambda inner: frontend.rendered(requests.preprocess_chat(inner, tool_parser.ours)),
-        ),
-        ("preprocess_completion", frontend.rendered),
-    ):
-        _wrap(OnlineRenderer, name, make)
+    _wrap(
+        OnlineRenderer,
+        "preprocess_chat",
+        lambda original: frontend.rendered(requests.preprocess_chat(original, tool_parser.ours)),
+    )
+    _wrap(OnlineRenderer, "preprocess_completion", frontend.rendered)
     _wrap(streaming_events.SimpleStreamingEventProcessor, "__init__", cut_calls.initialised)
     _wrap(protocol.ResponsesResponse, "from_request", cut_calls.from_request)
     _wrap(KimiK3Renderer, "_apply_chat_template", kimi_k3.apply_chat_template)
@@ -192,23 +200,6 @@ def _patch() -> None:
     ToolParserManager.register_module(
         _parser_names(), force=True, module=tool_parser.EnforcedToolParser
     )
-
-
-def _patch_engine_core() -> None:
-    from vllm.v1.engine.core import EngineCore, EngineCoreProc
-    from vllm.v1.engine.core_client import MPClient
-
-    from enforcer.vllm import engine_marks, required, worker_limits
-
-    _wrap(
-        EngineCore,
-        "preprocess_add_request",
-        lambda original: required.preprocess_add_request(
-            worker_limits.preprocess_add_request(original)
-        ),
-    )
-    _wrap(EngineCoreProc, "_make_ready_response", engine_marks.make_ready_response)
-    _wrap(MPClient, "_apply_ready_response", engine_marks.apply_ready_response)
 
 
 def _parser_names() -> list[str]:

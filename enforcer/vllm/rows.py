@@ -94,7 +94,7 @@ class RowTurn:
             return
         self._told = True
         metrics.log_failed(families.Failure.REJECTED, state=matcher.state)
-        matcher.fail(EnforcerError(f"id {token_id} came though it was masked"))
+        matcher.fail(EnforcerError(f"token id {token_id} was sampled though it was masked"))
 
     def fill(self, bitmask: npt.NDArray[np.int32], row: int) -> None:
         """Write the mask of the ids that may come next.

@@ -245,8 +245,9 @@ def warm(tokenizer: Any) -> None:
     dialect = table_for(tokenizer).dialect
     if settings.current().options().finish_within_budget and not dialect.is_simple:
         raise ConfigurationError(
-            "ENFORCER_FINISH_WITHIN_BUDGET=on: how few ids the rest of a turn needs is not known "
-            f"for the format {dialect.name}; switch it off"
+            "ENFORCER_FINISH_WITHIN_BUDGET=on is not supported for the format "
+            f"{dialect.name}, in which the shortest end of a turn is not known: switch "
+            "it off"
         )
     ready()
 

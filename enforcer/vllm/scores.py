@@ -46,7 +46,9 @@ def install(wrap: Callable[[Any, str, Callable[..., Any]], None]) -> None:
     try:
         fit.check_signatures(fit.SCORES)
     except UnsupportedHost as error:
-        raise ConfigurationError(f"ENFORCER_LOGPROBS=raw does not fit here: {error}") from error
+        raise ConfigurationError(
+            f"ENFORCER_LOGPROBS=raw does not work with this vLLM: {error}"
+        ) from error
     from vllm.v1.sample.sampler import Sampler
     from vllm.v1.worker import gpu_model_runner
     from vllm.v1.worker.gpu.sample import sampler
@@ -72,12 +74,13 @@ def check(vllm_config: Any) -> None:
     mode = vllm_config.model_config.logprobs_mode
     if mode != _MODE:
         raise ConfigurationError(
-            f"ENFORCER_LOGPROBS=raw is for --logprobs-mode {_MODE}, and this server has {mode}"
+            f"ENFORCER_LOGPROBS=raw needs --logprobs-mode {_MODE}, and this server has {mode}"
         )
     if vllm_config.speculative_config is not None and not vllm_config.use_v2_model_runner:
         raise ConfigurationError(
-            "ENFORCER_LOGPROBS=raw does not go with drafts on vLLM's first model runner; take "
-            "VLLM_USE_V2_MODEL_RUNNER=1, or leave either out"
+            "ENFORCER_LOGPROBS=raw does not work with speculative decoding on vLLM's "
+            "V1 model runner: set VLLM_USE_V2_MODEL_RUNNER=1, or leave out one of the "
+            "two"
         )
 
 

@@ -270,6 +270,7 @@ def compose_parser(original: Callable[..., Any]) -> Callable[..., Any]:
         served_model.demand_auto_tools(tool_parser_name, kwargs.get("enable_auto_tools"))
         model_format.demand(tokenizer)
         dialect = runtime.dialect_for(tokenizer)
+        startup.look_at(tokenizer)
         if tokenizer is not None:
             runtime.warm(tokenizer)  # the server is not healthy before it
         # After it: where the vocabulary is another format's, nothing is enforced.
@@ -290,7 +291,7 @@ def _warm_for_specs(tokenizer: Any) -> None:
         runtime.table_for(tokenizer)
     except InvalidVocabulary as error:
         runtime.forget(tokenizer)
-        logger.info("enforcer: requests with a spec are not for this model: %s", error)
+        logger.info("enforcer: requests with a spec cannot be enforced for this model: %s", error)
     else:
         runtime.ready()
 

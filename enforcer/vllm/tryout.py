@@ -49,9 +49,9 @@ def try_out() -> None:
         with recording.muted():
             trouble = _trouble()
     except Exception as error:
-        raise UnsupportedHost(f"a turn that was tried failed: {error!r}") from error
+        raise UnsupportedHost(f"the trial turn at start failed: {error!r}") from error
     if trouble:
-        raise UnsupportedHost(f"in a turn that was tried, {trouble}")
+        raise UnsupportedHost(f"the trial turn at start went wrong: {trouble}")
 
 
 def _trouble() -> str:

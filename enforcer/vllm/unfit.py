@@ -74,7 +74,11 @@ class RefuseSpecs:
             return _place(raw)
 
         async def answer(send: Any, where: str) -> None:
-            logger.warning("enforcer: refused, as nothing is enforced here: a spec in %s", where)
+            logger.warning(
+                "enforcer: nothing is enforced on this server, so a request with a spec in "
+                "%s is refused",
+                where,
+            )
             await _answer(send, where, is_anthropic=scope.get("path", "").endswith(_MESSAGES))
 
         await bodies.serve(self._app, scope, receive, send, refuse=refuse, answer=answer)

@@ -133,7 +133,7 @@ def test_bad_records_spoil_no_other(run: Run) -> None:
     assert status == 2
     assert out[-1] == "2 checked: 2 exact; 3 could not be read"
     assert ["file.jsonl:2 is not JSON" in err[0], "`$.tools[1]`" in err[1]] == [True, True]
-    assert "file.jsonl:4: at `$` stands no" in err[2]
+    assert "file.jsonl:4: `$` is neither a" in err[2]
 
 
 def test_a_bad_first_line_spoils_no_other(run: Run) -> None:

@@ -167,7 +167,7 @@ def test_what_cannot_be_finished_within_a_budget(
         (problem,) = one["problems"]
         assert problem["path"] == "$[0].function.parameters.properties.a.uniqueItems"
         assert (
-            "(`finish_within_budget`, which may be the server's own setting) it is enforced"
+            "without `finish_within_budget`, which may be the server's own setting, it is enforced"
             in problem["reason"]
         )
         assert one["error"] == "UnsupportedSchema"  # as on a server
@@ -192,7 +192,9 @@ def test_whose_calls_may_be_cut_off_is_told(
     assert "2 checked: 1 exact, 1 refused\n" in said
     assert cli.main(["check", "--finish-within-budget", "--relax", str(file)]) == 0
     said = capsys.readouterr().out
-    assert said.count("calls may be cut off by `max_tokens`: how soon an array") == 1
+    assert (
+        said.count("calls may be cut off by `max_tokens`: the shortest completion of an array") == 1
+    )
     assert "2 checked: 2 exact; calls to 1 tool may be cut off by `max_tokens`\n" in said
 
 
@@ -232,11 +234,11 @@ def test_text_of_which_no_shortest_end_is_known(
     status, report = check(body, options=["--finish-within-budget"])
     assert status == 1
     (problem,) = report["checked"][0]["problems"]
-    assert problem["reason"].startswith("how soon such a text can end is not known")
+    assert problem["reason"].startswith("how many tokens such a text needs to end is not known")
     assert problem["path"] == "$.structured_outputs.regex"
 
 
 def test_a_format_of_which_no_shortest_end_is_known(capsys: pytest.CaptureFixture[str]) -> None:
     given = ["check", "--finish-within-budget", "--dialect", "kimi_k3", "-"]
     assert cli.main(given) == 2
-    assert "is not known for the format kimi_k3" in capsys.readouterr().err
+    assert "is not supported for the format kimi_k3" in capsys.readouterr().err

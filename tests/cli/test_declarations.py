@@ -65,7 +65,7 @@ def test_one_bad_tool_spoils_no_other() -> None:
     read = found({"tools": [TOOL, {"name": "bad"}, 7, TOOL | {"name": "g"}]})
     assert [one.name for one in read.declared] == ["f", "g"]
     first, second = (each.message for each in read.unreadable)
-    assert first.startswith("file:1: at `$.tools[1]` stands no function with a schema")
+    assert first.startswith("file:1: `$.tools[1]` is not a function with a schema")
     assert "`$.tools[2]`" in second
 
 
@@ -80,7 +80,7 @@ def test_one_bad_item_of_a_list_spoils_no_other() -> None:
 
 def test_tools_that_are_no_list_are_told() -> None:
     [one] = found({"model": "m", "messages": [], "tools": {"f": {}}}).unreadable
-    assert "at `$.tools` stands no list of tools" in one.message
+    assert "`$.tools` is not a list of tools" in one.message
 
 
 def test_a_format_is_declared_beside_tools_and_without() -> None:

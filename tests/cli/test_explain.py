@@ -190,13 +190,14 @@ def test_what_the_model_wanted_and_the_mask_forbade(capsys: pytest.CaptureFixtur
     words[-2:] = ["--reply", "reply.json", "--scores", "scores.json"]
     status, printed = run(capsys, *words)
     assert status == 1
-    assert "taken away: `k` (-0.10): `k` does not fit" in printed.out
-    assert printed.out.endswith("ids: changed at 1 of them\n")
+    assert "taken away: `k` (-0.10): does not fit: expected " in printed.out
+    assert printed.out.endswith("tokens: changed at 1 of them\n")
     # Without them a turn that is legal says nothing of what the model would rather have said.
     status, printed = run(capsys, *words[:-2])
     assert status == 0
     assert printed.out.endswith(
-        "ids: all legal; without the model's scores nothing is known of what the mask took away\n"
+        "tokens: all legal; without the model's scores nothing is known of what the mask took "
+        "away\n"
     )
 
 

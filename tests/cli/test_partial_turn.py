@@ -86,7 +86,10 @@ def test_a_dialogs_calls_count_for_the_one_that_is_explained(explain: Run) -> No
     [
         (["--call", "nosuch", "--text", "{}"], "no such tool is declared; there are place"),
         (["--call", "place", "--text", "<|tool_calls_section_begin|>{}"], "leave --call out"),
-        (["--call", "place", "--ids", "x.json"], "--call says whose arguments a --text is"),
+        (
+            ["--call", "place", "--ids", "x.json"],
+            "--call names the tool whose arguments --text has",
+        ),
     ],
 )
 def test_what_call_does_not_go_with(explain: Run, words: list[str], said: str) -> None:
@@ -117,7 +120,10 @@ def test_a_tool_that_cannot_be_enforced_does_not_keep_the_others(explain: Run) -
         "$[0].function.parameters.properties.x.type",
         "$[2].function.parameters.properties.a.uniqueItems",
     ]
-    assert found["title"] == "tools: broken, place, odd; taken with any object: broken, odd"
+    assert found["title"] == (
+        "tools: broken, place, odd; not enforceable, and followed with any object as arguments: "
+        "broken, odd"
+    )
     assert found["steps"][-1]["expected"]["path"] == "$.n"
     status, found, _ = explain(TOOLS, "--call", "odd", "--text", '{"a": 1}')
     assert status == 1

@@ -176,7 +176,7 @@ def test_servers_matchers_remember_no_text() -> None:
     for token_id in write(V, ARGUMENTS):
         assert matcher.accept(token_id)
     (option,) = expected(matcher).options
-    assert option.what == "more of a text of which no words are kept"
+    assert option.what == "more of this text"
     assert not explain(matcher, V.find(b"1")).legal
 
 

@@ -66,7 +66,7 @@ def test_a_page_carries_the_turn_and_loads_nothing() -> None:
 def test_the_table_says_what_was_taken_away() -> None:
     said = list(lines(traced()))
     assert any(line.strip().startswith("taken away: `]` (-0.10)") for line in said)
-    assert said[-1].endswith("ids: changed at 1 of them")
+    assert said[-1].endswith("tokens: changed at 1 of them")
     assert said[-2].startswith("next: the name of a property")
 
 
@@ -75,8 +75,18 @@ def test_the_table_of_a_turn_that_is_not_legal() -> None:
     said = list(lines(follow(turn(), [Given(i) for i in ids])))
     assert "✗ `[`" in said[-4]
     assert said[-3].strip().startswith("not legal: `[` does not fit")
-    assert said[-2].strip() == "1 ids behind it were not followed"
+    assert said[-2].strip() == "the token after it was not followed"
     assert said[-1].endswith("the last one is not legal")
+
+
+def test_what_is_expected_is_said_once_for_a_step() -> None:
+    ids = [Given(i) for i in write(V, ARGUMENTS)]
+    wanted = [V.find(each) for each in (b"[", b"]", b",", b":")]
+    last = Given(wanted[0], tuple((token, -0.1 - at) for at, token in enumerate(wanted)))
+    said = "\n".join(lines(follow(turn(), [*ids, last])))
+    assert said.count("does not fit") == 2
+    assert said.count("expected ") == 1
+    assert "taken away: `[` (-0.10), `]` (-1.10), `,` (-2.10), `:` (-3.10): does not fit" in said
 
 
 def test_a_token_of_spaces_can_be_seen() -> None:

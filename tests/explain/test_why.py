@@ -32,7 +32,7 @@ def test_a_tool_that_is_not_declared() -> None:
         ("", {}, "<|im_end|>", "neither text nor a call"),
         ("", {"choice": "none"}, SECTION, "no tool may be called"),
         ("Hi", {}, "<think>", "does not follow in the state CONTENT"),
-        (SECTION, {}, "the ", "in the state SECTION stands no text"),
+        (SECTION, {}, "the ", "the state SECTION has no text"),
         (
             ARGUMENTS + '{"city":"P"}<|tool_call_end|>',
             {"parallel_tool_calls": False},
@@ -50,15 +50,15 @@ def test_text_before_a_demanded_call_has_an_end() -> None:
     matcher = turn("", choice="required")
     while matcher.explain(97).legal:
         assert matcher.accept(97)
-    assert "`tool_choice` demands a call, before which at most 32 ids" in why(matcher, "a")
+    assert "`tool_choice` demands a call, before which at most 32 tokens" in why(matcher, "a")
 
 
 def test_ids_that_stand_for_nothing() -> None:
     matcher = turn()
     hole = next(i for i in range(V.size) if not V.token_bytes(i))
-    assert matcher.explain(hole).reason == f"id {hole} stands for nothing"
-    assert "of which -1 is none" in matcher.explain(-1).reason
-    assert f"of which {V.size} is none" in matcher.explain(V.size).reason
+    assert matcher.explain(hole).reason == f"token id {hole} has no text"
+    assert "-1 is no token id" in matcher.explain(-1).reason
+    assert f"{V.size} is no token id" in matcher.explain(V.size).reason
 
 
 def test_a_turn_that_failed() -> None:
@@ -68,7 +68,9 @@ def test_a_turn_that_failed() -> None:
         "the marker of turn end: `[EOS]`",
         "the marker of turn end: `<|im_end|>`",
     ]
-    assert "it has failed: the engine is gone" in why(matcher, "<|tool_call_begin|>")
+    assert "the turn has failed and may only end: the engine is gone" in why(
+        matcher, "<|tool_call_begin|>"
+    )
 
 
 def least_turn(tools: list[dict[str, Any]], more: int = 0) -> ExplainedMatcher:
@@ -84,14 +86,16 @@ def least_turn(tools: list[dict[str, Any]], more: int = 0) -> ExplainedMatcher:
 
 def test_too_few_ids_left() -> None:
     matcher = least_turn(TOOLS)
-    assert "`a` would leave too few ids to finish what the turn has to" in why(matcher, "a")
+    assert "`a` would leave too few tokens to finish the turn within its budget" in why(
+        matcher, "a"
+    )
     for token_id in write(V, SECTION + "<|tool_call_begin|>"):
         assert matcher.accept(token_id)
     assert told(matcher) == ["the name of a tool: get, written `functions.get:0`"]
-    assert "would leave too few ids" in why(matcher, "functions")
+    assert "would leave too few tokens" in why(matcher, "functions")
     matcher = least_turn(TOOLS[:1], more=12)
     for token_id in write(V, ARGUMENTS + '{"city":"'):
         assert matcher.accept(token_id)
     while matcher.explain(V.find(b"x")).legal:
         assert matcher.accept(V.find(b"x"))
-    assert "`x` would leave too few ids" in why(matcher, "x")
+    assert "`x` would leave too few tokens" in why(matcher, "x")

@@ -34,7 +34,7 @@ def test_rollback_crosses_every_segment() -> None:
 @pytest.mark.parametrize("count", [-1, 4, 1000])
 def test_no_way_back_beyond_the_start(count: int) -> None:
     found = at("abc")
-    with pytest.raises(ConfigurationError, match="take back"):
+    with pytest.raises(ConfigurationError, match="roll back"):
         found.rollback(count)
     assert found.accepted == 3
 
@@ -52,7 +52,7 @@ def test_no_way_back_beyond_what_is_kept(kept: int) -> None:
     masks: list[Any] = []
     for count, token_id in enumerate(ids):
         assert found.accepted == count
-        with pytest.raises(ConfigurationError, match="take back"):
+        with pytest.raises(ConfigurationError, match="roll back"):
             found.rollback(min(kept, count) + 1)
         for back in range(min(kept, count) + 1):
             found.rollback(back)

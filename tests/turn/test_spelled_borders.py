@@ -86,7 +86,7 @@ def test_text_with_a_format_spells_no_calls(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["granite", "llama3_json", "pythonic", "qwen3_coder"])
 def test_text_with_a_format_beside_calls_that_look_like_text_is_refused(name: str) -> None:
-    with pytest.raises(enforcer.RequestError, match="cannot be told") as caught:
+    with pytest.raises(enforcer.RequestError, match="begins with ordinary text") as caught:
         served(name).matcher(TOOLS, response_format=ANSWER)
     assert caught.value.path == "$.response_format"
     served(name).matcher(TOOLS, "none", response_format=ANSWER)

@@ -107,5 +107,5 @@ def test_a_format_beside_calls_that_look_like_text_is_a_400(
     monkeypatch.setattr(runtime, "table_for", lambda *_: dialect_cases.served("granite").table)
     wanted = {"type": "json_schema", "json_schema": {"schema": {"type": "object"}}}
     spec = spec_text.read(spec_text.write([TOOL], "auto", True, 0, wanted))
-    with pytest.raises(VLLMValidationError, match=r"cannot be told.*\$\.response_format"):
+    with pytest.raises(VLLMValidationError, match=r"with ordinary text.*\$\.response_format"):
         admission.refuse_prefix(None, spec, dialect_cases.opening("granite"))

@@ -152,7 +152,7 @@ def test_a_client_may_not_claim_settings_that_are_not_the_servers(
     """Nor may a server that renders for this one have others; the answer says which."""
     tag = validated(parameters(carried())).structured_outputs.structural_tag
     use(monkeypatch, **here)
-    with pytest.raises(VLLMValidationError, match=f"{differs}: a client leaves out `settled`"):
+    with pytest.raises(VLLMValidationError, match=f"{differs}: clients leave `settled` out"):
         validated(parameters(tag))
 
 

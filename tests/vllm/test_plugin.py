@@ -182,7 +182,7 @@ def test_on_a_vllm_that_does_not_fit_an_operator_who_requires_enforcement_has_no
 def test_a_patch_release_is_tried_and_served_without_a_trace_of_the_trial() -> None:
     done = other("0.33.9")
     assert done.stdout.split() == ["patched", "True", "named", "True"], done.stderr
-    assert "a turn that was tried fits" in done.stderr
+    assert "a trial turn at start was enforced" in done.stderr
     assert "refused" not in done.stderr
     assert "turn failed" not in done.stderr
 

@@ -126,7 +126,7 @@ def test_all_that_is_replaced_is_as_it_was_tested(monkeypatch: pytest.MonkeyPatc
     assert {name for _, name in replaced} == {name.rpartition(".")[2] for name in fit.SCORES}
     assert all(hasattr(owner, name) for owner, name in replaced)
     monkeypatch.setitem(fit.SCORES, "vllm.v1.sample.sampler.Sampler.compute_logprobs", ("other",))
-    with pytest.raises(ConfigurationError, match="ENFORCER_LOGPROBS=raw does not fit"):
+    with pytest.raises(ConfigurationError, match="=raw does not work with this vLLM"):
         scores.install(lambda *_: None)
 
 

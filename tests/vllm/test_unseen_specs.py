@@ -103,7 +103,7 @@ def test_a_client_of_the_rust_front_end_settles_nothing(
     mine = carrier.structural_tag(settled)
     with pytest.raises(VLLMValidationError):
         begin(made, mine, **params)
-    with pytest.raises(VLLMValidationError, match="settled it with other settings"):
+    with pytest.raises(VLLMValidationError, match="settled by a server with other settings"):
         begin(made, mine.replace("llguidance", "xgrammar"))
     with pytest.raises(RequestError):
         begin(made, carrier.structural_tag(text.replace('"version"', '"vrsion"')))

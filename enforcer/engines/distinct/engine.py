@@ -66,21 +66,23 @@ class DistinctEngine(KeeperEngine):
         if not can_follow(layout):
             raise _unsupported(
                 (shape for value in grammar.definitions.values() for shape in remembered(value)),
-                "elements cannot be kept distinct in this format, nor more properties than a few "
-                "be counted; leave it out, list the elements that there may be in an `enum`, or "
-                "declare the properties",
+                "this tool-call format supports neither distinct elements nor the counting "
+                "of many properties; leave the keyword out, list the elements that there "
+                "may be in an `enum`, or declare the properties",
             )
         if layout is not None and layout.layout.kind is not LayoutKind.JSON:
             named = [x for x in grammar.definitions[grammar.root].objects if x.distinct_names]
             if named:
                 reason = (
-                    "in this format no more arguments than a few can be counted; leave it out, or "
-                    "declare them"
+                    "in this tool-call format only a few undeclared arguments can be counted; "
+                    "leave the keyword out, or declare them"
                 )
                 raise _unsupported(named, reason)
         few = uniqueness.too_few(grammar)
         if few:
-            reason = "fewer values than `minItems` asks for are described; allow fewer elements"
+            reason = (
+                "the schema has fewer distinct elements than `minItems` demands; lower `minItems`"
+            )
             raise _unsupported(few, reason)
         return grammar, found
 

@@ -46,8 +46,8 @@ class Fuel:
         self._left -= count
         if self._left < 0:
             raise EngineFailure(
-                "gave up to keep elements distinct: so much of this array is there that what it "
-                "may still become takes too long to tell; allow fewer elements (`maxItems`) or "
+                "gave up keeping the elements of an array distinct: it has become too long "
+                "to tell what may still follow; allow fewer elements (`maxItems`) or "
                 "levels, or drop `uniqueItems`"
             )
 

@@ -343,8 +343,8 @@ class LLGuidanceEngine(ArgumentEngine):
             raise InvalidSchema.of(
                 path,
                 wanted.kind.value,
-                f"a text that begins with {brief(text)} is not complete, and nothing may follow: "
-                "mend the rule that leads there",
+                f"a text that begins with {brief(text)} can be neither complete nor "
+                "continued; correct the rule that leads there",
             )
 
     def compile_text(self, wanted: ResponseFormat) -> LLGuidanceGrammar:
