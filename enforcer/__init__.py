@@ -4,12 +4,15 @@
 (`enforcer.vllm`, `enforcer.hf`).
 """
 
+from typing import TYPE_CHECKING
+
 from enforcer.api import Enforcer
 from enforcer.errors import (
     BudgetTooSmall,
     ConfigurationError,
     EnforcerError,
     IllegalPrefix,
+    InvalidArguments,
     InvalidSchema,
     InvalidTools,
     InvalidVocabulary,
@@ -24,8 +27,10 @@ from enforcer.errors import (
     UnsupportedHost,
     UnsupportedSchema,
 )
+from enforcer.logits import mask_logits
 from enforcer.request.carrier import Route, extra_body
 from enforcer.request.options import Options
+from enforcer.request.python_tools import tool
 from enforcer.schema import Conventions, Formats, Integers, Limits, OnUnsupported
 from enforcer.schema.bundling import Documents, read_documents
 from enforcer.turn.events import Call, Turn
@@ -44,6 +49,7 @@ __all__ = [
     "Formats",
     "IllegalPrefix",
     "Integers",
+    "InvalidArguments",
     "InvalidSchema",
     "InvalidTools",
     "InvalidVocabulary",
@@ -66,5 +72,19 @@ __all__ = [
     "UnsupportedSchema",
     "Vocabulary",
     "extra_body",
+    "mask_logits",
     "read_documents",
+    "tool",
 ]
+
+if TYPE_CHECKING:
+    __version__: str
+else:
+
+    def __getattr__(name: str) -> str:
+        """Return the installed version, which importing does not look up."""
+        if name != "__version__":
+            raise AttributeError(f"module 'enforcer' has no attribute {name!r}")
+        from importlib.metadata import version
+
+        return version("kimi-enforcer")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from enforcer.engines import ArgumentEngine
 from enforcer.errors import ConfigurationError, SchemaError, UnknownLength, brief
 from enforcer.explain.request import Words
 from enforcer.explain.turn import ExplainedMatcher
-from enforcer.request import history
+from enforcer.request import history, python_tools
 from enforcer.request import response_format as formats
 from enforcer.request import tools as tools_
 from enforcer.request.options import Options
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from enforcer.turn.envelope import Envelope
     from enforcer.turn.events import Turn
     from enforcer.turn.position import Position
+    from enforcer.types import Messages, ResponseFormat, ToolChoice, Tools
 
 
 CACHE_BYTES = 256 << 20
@@ -110,7 +111,13 @@ class Enforcer:
         on_compile: Callable[[int], None] | None = None,
         write: Callable[[str, Options, Root], str] | None = None,
     ) -> None:
-        _require("vocabulary", vocabulary, Vocabulary)
+        _require(
+            "vocabulary",
+            vocabulary,
+            Vocabulary,
+            "; of a tokenizer, or the folder with its "
+            "files, `Enforcer.from_tokenizer(...)` makes one",
+        )
         for name, given, kind in (
             ("options", options, Options),
             ("documents", documents, Documents),
@@ -140,6 +147,36 @@ class Enforcer:
             on_compile=on_compile,
             write=write,
         )
+
+    @classmethod
+    def from_tokenizer(
+        cls,
+        tokenizer: object,
+        dialect: str = "kimi_k2",
+        engine: str = "llguidance",
+        options: Options | None = None,
+        *,
+        documents: Documents | None = None,
+        cache: Cache | None = None,
+    ) -> Self:
+        """Build an enforcer for a tokenizer; see `Vocabulary.from_tokenizer`.
+
+        Args:
+            tokenizer: a tokenizer of transformers, a folder with a model's tokenizer files, or a
+                `tokenizer.json`.
+            dialect: as for `Enforcer`.
+            engine: likewise.
+            options: likewise.
+            documents: likewise.
+            cache: likewise.
+
+        Raises:
+            InvalidVocabulary: the tokenizer cannot be read exactly, or lacks the dialect's
+                special tokens.
+
+        """
+        vocabulary = Vocabulary.from_tokenizer(tokenizer)
+        return cls(vocabulary, dialect, engine, options, documents=documents, cache=cache)
 
     @property
     def documents(self) -> Documents:
@@ -171,19 +208,19 @@ class Enforcer:
 
     def matcher(
         self,
-        tools: object,
-        tool_choice: object = "auto",
-        parallel_tool_calls: object = True,  # noqa: FBT002 - the request's own field
-        messages: object = None,
+        tools: Tools,
+        tool_choice: ToolChoice = "auto",
+        parallel_tool_calls: bool | None = True,  # noqa: FBT001, FBT002 - the request's own field
+        messages: Messages = None,
         prompt_ids: Sequence[int] | None = None,
         *,
-        response_format: object = None,
+        response_format: ResponseFormat = None,
         budget: int | None = None,
     ) -> ExplainedMatcher:
         """Start the turn that answers a chat request.
 
         Args:
-            tools: as the request carries them.
+            tools: as the request carries them, or functions and models; see `enforcer.tool`.
             tool_choice: likewise.
             parallel_tool_calls: likewise.
             messages: the dialog so far; its calls are counted, so that the next index
@@ -209,8 +246,9 @@ class Enforcer:
             ConfigurationError: the prompt's ids are no whole numbers.
 
         """
+        declared = python_tools.declared(tools)
         spec = Spec(
-            tools_.parse(tools, tools_.meant(tools, tool_choice), parallel_tool_calls),
+            tools_.parse(declared, tools_.meant(declared, tool_choice), parallel_tool_calls),
             history.count_calls(messages),
             formats.parse(response_format),
         )
@@ -409,9 +447,9 @@ class Enforcer:
         return parser.turn()
 
 
-def _require(name: str, given: object, kind: type) -> None:
+def _require(name: str, given: object, kind: type, hint: str = "") -> None:
     if not isinstance(given, kind):
-        raise ConfigurationError(f"{name} is {brief(given)}, but must be `{kind.__name__}`")
+        raise ConfigurationError(f"{name} is {brief(given)}, but must be `{kind.__name__}`{hint}")
 
 
 def _ready(grammar: CompiledGrammar) -> CompiledGrammar:

@@ -110,6 +110,22 @@ class UnknownTag(RequestError):  # noqa: N818
     """A structural tag makes tool calls in a shape that cannot be read as a spec."""
 
 
+class InvalidArguments(EnforcerError):  # noqa: N818
+    """The arguments of a call do not fit the model or function that they are read into.
+
+    Attributes:
+        problems: all that do not fit; never empty.
+
+    """
+
+    def __init__(self, name: str, problems: tuple[Problem, ...]) -> None:
+        super().__init__(name, problems)
+        self.problems = problems
+
+    def __str__(self) -> str:
+        return f"arguments of {self.args[0]!r}: " + "; ".join(map(str, self.problems))
+
+
 class IllegalPrefix(RequestError):  # noqa: N818
     """The prompt ends inside a turn that the request's tools do not allow."""
 

@@ -125,10 +125,9 @@ class EnforcerLogitsProcessor(LogitsProcessor):  # type: ignore[misc]
             raise ConfigurationError(
                 "rows have been exchanged between two steps: beam search cannot be enforced"
             )
-        final = self._enforcer.dialect.final
         for matcher, row in zip(self._matchers, ids, strict=True):
             # A finished row goes on with padding, which is not part of the turn.
-            if not matcher.accept(row[-1]) and matcher.state != final and row[-1] != self._pad:
+            if not (matcher.accept(row[-1]) or matcher.is_finished or row[-1] == self._pad):
                 raise ConfigurationError(
                     f"id {row[-1]} was generated though it was masked: put this processor last, "
                     "give it the pad_token_id, and use neither beam search nor assisted generation "

@@ -1,17 +1,64 @@
-"""Masks on the device of the logits.
+"""Masks applied to logits, of numpy and of torch on any device.
 
-Owns: unpacking bits there. Must not know: where a mask comes from, hosts. Imports torch.
+Owns: unpacking the bits of a mask. Must not know: where a mask comes from, hosts. Imports torch
+only for tensors of it.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 import numpy as np
-import torch
+
+from enforcer.errors import ConfigurationError
 
 if TYPE_CHECKING:
     import numpy.typing as npt
+    import torch
+
+
+class _Array(Protocol):
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+
+
+Logits = TypeVar("Logits", bound=_Array)
+
+
+def mask_logits(logits: Logits, bitmask: npt.ArrayLike) -> Logits:
+    """Return a copy of logits with -inf for the token ids that a mask forbids.
+
+    Args:
+        logits: float, shape `(ids of the model,)` or `(rows, ids of the model)`; a numpy array, or
+            a tensor of torch on any device. Ids past the mask are forbidden.
+        bitmask: int32, shape `(words,)` or `(rows, words)`, as `Matcher.fill` writes it.
+
+    Returns:
+        Of the logits' type, shape, dtype and device.
+
+    Raises:
+        ConfigurationError: the shapes do not fit, or a row has no legal id.
+
+    """
+    packed = np.ascontiguousarray(bitmask, dtype=np.int32).view(np.uint8)
+    given: Any = logits
+    shape = tuple(getattr(given, "shape", ()))
+    if packed.ndim != len(shape) or packed.shape[:-1] != shape[:-1] or not shape:
+        raise ConfigurationError(
+            f"a mask of shape {np.shape(bitmask)} does not fit logits of shape {shape}: a row of a "
+            "mask for each row of logits"
+        )
+    legal = np.unpackbits(packed, axis=-1, count=shape[-1], bitorder="little").view(np.bool_)
+    if not legal.any(axis=-1).all():
+        raise ConfigurationError(
+            "a row of the mask has no legal id: has `Matcher.fill` written it, and has the model "
+            "an id for each token of the vocabulary?"
+        )
+    if isinstance(given, np.ndarray):
+        return cast("Logits", np.where(legal, given, given.dtype.type(-np.inf)))
+    import torch
+
+    return cast("Logits", given.masked_fill(torch.from_numpy(~legal).to(given.device), -np.inf))
 
 
 def illegal(bitmask: npt.NDArray[np.int32], like: torch.Tensor) -> torch.Tensor:
@@ -25,6 +72,8 @@ def illegal(bitmask: npt.NDArray[np.int32], like: torch.Tensor) -> torch.Tensor:
         bool, shape `(rows, ids of the model)`, on the logits' device.
 
     """
+    import torch
+
     packed = bitmask.view(np.uint8)
     if like.device.type == "cpu":
         legal = np.unpackbits(packed, axis=1, count=like.shape[1], bitorder="little")
@@ -42,5 +91,7 @@ def unpacked(packed: torch.Tensor, size: int) -> torch.Tensor:
         size: ids of the model.
 
     """
+    import torch
+
     bits = torch.arange(8, dtype=torch.uint8, device=packed.device)
     return ((packed.unsqueeze(-1) >> bits) & 1).eq(0).flatten(1)[:, :size]

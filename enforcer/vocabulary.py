@@ -9,16 +9,16 @@ from __future__ import annotations
 import json
 from bisect import bisect_left
 from functools import cached_property
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from enforcer.errors import ConfigurationError, InvalidVocabulary, brief
-from enforcer.tokenizers import hugging_face, kimi
+from enforcer.tokenizers import files, hugging_face, kimi
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
-    from os import PathLike
 
     import numpy.typing as npt
 
@@ -35,8 +35,7 @@ _NEEDED = frozenset(
 class Vocabulary:
     """A frozen table from ids to bytes, with the control ids kept apart.
 
-    Build it with `from_tiktoken` or `from_transformers`; the constructor takes
-    what those have read.
+    Build it with `from_tokenizer`; the constructor takes what that has read.
 
     Args:
         tokens: the bytes of each id in order; `b""` for an id that stands for nothing.
@@ -302,6 +301,22 @@ class Vocabulary:
         return cls([token.encode("latin-1") for token in tokens], controls)
 
     @classmethod
+    def from_tokenizer(cls, tokenizer: Any) -> Vocabulary:
+        """Read a tokenizer, or its files.
+
+        Args:
+            tokenizer: an object, see `from_transformers`; or a path. A path leads to a
+                `tokenizer.json` (read with the package `tokenizers`), or to a folder that has one
+                or Kimi's `tiktoken.model` and `tokenizer_config.json`.
+
+        Raises:
+            InvalidVocabulary: no such file, or a tokenizer that cannot be read exactly.
+
+        """
+        is_path = isinstance(tokenizer, str | PathLike)
+        return cls(*(files.read(tokenizer) if is_path else hugging_face.read(tokenizer)))
+
+    @classmethod
     def from_tiktoken(cls, ranks: str | PathLike[str], config: str | PathLike[str]) -> Vocabulary:
         """Read Kimi's tokenizer from its two files.
 
@@ -319,9 +334,9 @@ class Vocabulary:
     def from_transformers(cls, tokenizer: Any) -> Vocabulary:
         """Read a tokenizer of transformers, exactly or not at all.
 
-        Understood: fast tokenizers with byte-level BPE or byte fallback, slow ones
-        that wrap a `tiktoken.Encoding`, as Kimi's own class does, and those that wrap
-        one of mistral-common's, as transformers' and vLLM's classes for it do.
+        Understood: fast tokenizers (those of the package `tokenizers` too) with byte-level BPE or
+        byte fallback, slow ones that wrap a `tiktoken.Encoding`, as Kimi's own class does, and
+        those that wrap one of mistral-common's, as transformers' and vLLM's classes for it do.
 
         Every added token is a control token, whatever its `special` flag says
         (Kimi's tool markers are not flagged), except runs of white space without that flag.

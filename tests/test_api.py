@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -51,6 +52,22 @@ def tool(name: str, parameters: dict[str, Any] | None = None, **more: Any) -> di
 
 
 GET = tool("get", {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]})
+
+
+def test_the_version_is_that_of_the_installed_package() -> None:
+    assert enforcer.__version__ == version("kimi-enforcer")
+    with pytest.raises(AttributeError, match="'versoin'"):
+        _ = enforcer.versoin  # type: ignore[attr-defined]
+
+
+def test_a_turn_is_finished_behind_its_end(served: Enforcer) -> None:
+    matcher = served.matcher([GET])
+    for token_id in write(V, section(call("get", 0, '{"a": 1}'))):
+        assert not matcher.is_finished
+        assert matcher.accept(token_id)
+    assert matcher.is_finished
+    matcher.rollback(1)
+    assert not matcher.is_finished
 
 
 def accepts(served: Enforcer, text: str, *args: Any, **kwargs: Any) -> bool:

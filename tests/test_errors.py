@@ -13,6 +13,7 @@ from enforcer.errors import (
     ConfigurationError,
     EnforcerError,
     EngineFailure,
+    InvalidArguments,
     InvalidSchema,
     InvalidTools,
     Problem,
@@ -49,7 +50,7 @@ def test_all_have_one_root_and_one_of_two_at_fault() -> None:
     for leaf in LEAVES:
         at_fault = [issubclass(leaf, ConfigurationError), issubclass(leaf, RequestError)]
         assert sum(at_fault) == (
-            leaf not in {EnforcerError, UnexpectedFailure, Busy, EngineFailure}
+            leaf not in {EnforcerError, UnexpectedFailure, Busy, EngineFailure, InvalidArguments}
         ), leaf
 
 

@@ -9,31 +9,32 @@ import re
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
 import enforcer
 from enforcer import cli
 from enforcer.turn import dialects
 from tests.snippets import MESSAGES, PAGES, PROMPT, TOOLS, blocks, commands, every, find, run
-from tests.vocabularies import small, write
+from tests.vocabularies import call, section, small, write
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    import numpy as np
     from numpy.typing import NDArray
 
 
 # Page and words of every example in Python; those of clients run in `vllm/test_snippets.py`.
 PYTHON = [
     ("README.md", "openai"),
-    ("README.md", "transformers"),
+    ("README.md", "generate"),
     ("docs/index.md", "client.completions"),
     ("docs/index.md", "LOGITS_PROCESSOR"),
     ("docs/index.md", "llm.chat"),  # run in `vllm/test_offline.py`
     ("docs/index.md", "model.generate"),
-    ("docs/index.md", "from_tiktoken"),
+    ("docs/index.md", "mask_logits"),
+    ("docs/index.md", "BookTable"),
     ("docs/clients/openai.md", "openai"),
     ("docs/clients/anthropic.md", "anthropic"),
     ("docs/explain.md", "m.explain"),
@@ -49,7 +50,7 @@ def test_every_example_in_python_is_run() -> None:
     assert len({find(page, *words) for page, *words in PYTHON}) == len(PYTHON)
 
 
-@pytest.mark.parametrize(("page", "word"), [("README.md", "transformers"), PYTHON[5]])
+@pytest.mark.parametrize(("page", "word"), [("README.md", "generate"), PYTHON[5]])
 def test_transformers(page: str, word: str) -> None:
     transformers = pytest.importorskip("transformers")
     from tests.vllm_servers import TINY
@@ -113,22 +114,40 @@ def test_a_loop_of_ones_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     named = {str(256 + n): {"content": name} for n, name in enumerate(names)}
     (tmp_path / "tokenizer_config.json").write_text(json.dumps({"added_tokens_decoder": named}))
     drawn = random.Random(4)
+    size = 512
 
-    def sample(bitmask: NDArray[np.int32]) -> int:
-        words = bitmask[0]
-        legal = [i for i in range(32 * len(words)) if words[i // 32] >> (i % 32) & 1]
+    def forward(_: list[int]) -> NDArray[np.float32]:
+        return np.zeros(size, dtype=np.float32)
+
+    def sample(logits: NDArray[np.float32]) -> int:
+        legal: list[int] = np.isfinite(logits).nonzero()[0].tolist()
         ending = [i for i in legal if i >= 256 or chr(i) in '"}']
         return drawn.choice(ending if ending and drawn.random() < 0.5 else legal)
 
     given = {"tools": TOOLS, "messages": MESSAGES, "prompt_ids": None, "sample": sample}
+    given |= {"forward": forward}
     calls = 0
     for _ in range(20):
-        made = run(find("docs/index.md", "from_tiktoken"), folder=tmp_path, **given)
+        made = run(find("docs/index.md", "mask_logits"), folder=tmp_path, **given)
         found = made["e"].parse(made["ids"])
         assert found.ended
         calls += len(found.calls)
     assert calls
     assert "get_weather" in capsys.readouterr().out
+
+
+def test_tools_written_in_python(capsys: pytest.CaptureFixture[str]) -> None:
+    def read(tools: list[Any]) -> enforcer.Turn:
+        e = enforcer.Enforcer(small())
+        arguments = '{"city": "Rome", "days": 2}', '{"guests": 4}'
+        names = [each["function"]["name"] for each in tools]
+        turn = section(*(call(names[n], n, arguments[n]) for n in range(2)))
+        ids = write(e.vocabulary, turn)
+        assert e.matcher(tools).validate(ids) == len(ids)
+        return e.parse(ids)
+
+    run(find("docs/index.md", "BookTable"), read=read)
+    assert capsys.readouterr().out == "Rome: sunny\n4\n"
 
 
 def test_a_turn_that_is_explained(capsys: pytest.CaptureFixture[str]) -> None:

@@ -126,8 +126,7 @@ def follow(matcher: Matcher, given: Iterable[Given], title: str = "") -> Trace:
         steps.append(step)
         if not step.legal or not matcher.accept(step.token_id):
             return Trace(tuple(steps), tuple(each.token_id for each in rest), None, title)
-    ended = matcher.state == matcher.envelope.table.dialect.final
-    return Trace(tuple(steps), (), expected(matcher), title, ended)
+    return Trace(tuple(steps), (), expected(matcher), title, matcher.is_finished)
 
 
 def _step(matcher: Matcher, vocabulary: Vocabulary, given: Given, at: int) -> Step:

@@ -17,11 +17,12 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from enforcer.errors import ConfigurationError, brief
-from enforcer.request import history, spec_text
+from enforcer.request import history, python_tools, spec_text
 from enforcer.request.tools import meant
 
 if TYPE_CHECKING:
     from enforcer.schema import OnUnsupported
+    from enforcer.types import Messages, ResponseFormat, ToolChoice, Tools
 
 KEY = "enforcer"
 # How a server's refusal begins where no request without a spec is served.
@@ -90,12 +91,12 @@ def from_extra(extra: object) -> str | None:
 
 
 def extra_body(
-    tools: object,
-    tool_choice: object = "auto",
+    tools: Tools,
+    tool_choice: ToolChoice = "auto",
     *,
-    parallel_tool_calls: object = True,
-    messages: object = None,
-    response_format: object = None,
+    parallel_tool_calls: bool | None = True,
+    messages: Messages = None,
+    response_format: ResponseFormat = None,
     on_unsupported: OnUnsupported | str | None = None,
     finish_within_budget: bool | None = None,
     closed_objects: bool | None = None,
@@ -104,7 +105,7 @@ def extra_body(
     """Build what makes vLLM enforce one request, for an OpenAI client's `extra_body`.
 
     Args:
-        tools: as a chat request carries them.
+        tools: as a chat request carries them, or functions and models; see `enforcer.tool`.
         tool_choice: likewise.
         parallel_tool_calls: likewise.
         messages: likewise; the dialog's calls are counted.
@@ -127,9 +128,10 @@ def extra_body(
         known = ", ".join(f"enforcer.Route.{each.name}" for each in Route)
         raise ConfigurationError(f"`via` is {brief(via)}, which is none of {known}") from None
     first = history.count_calls(messages)
+    declared = python_tools.declared(tools)
     spec = spec_text.write(
-        tools,
-        meant(tools, tool_choice),
+        declared,
+        meant(declared, tool_choice),
         parallel_tool_calls,
         first,
         response_format,

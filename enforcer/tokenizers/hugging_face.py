@@ -28,9 +28,9 @@ _HOLDING = (
 
 def read(tokenizer: Any) -> Parts:
     """Read one; see `Vocabulary.from_transformers`."""
-    backend = getattr(tokenizer, "backend_tokenizer", None)
-    if backend is not None:
-        return _of_fast(json.loads(backend.to_str()))
+    backend = getattr(tokenizer, "backend_tokenizer", tokenizer)
+    if hasattr(backend, "to_str"):
+        return of_fast(json.loads(backend.to_str()))
     encoding: Any = getattr(tokenizer, "model", None)
     if hasattr(encoding, "encode_ordinary") and hasattr(encoding, "_mergeable_ranks"):
         named = {str(token): i for i, token in tokenizer.added_tokens_decoder.items()}
@@ -61,7 +61,8 @@ def _of_mistral(inner: Any) -> Parts:
     return Parts(tokens, controls, lambda text: inner.encode(text, bos=False, eos=False))
 
 
-def _of_fast(spec: dict[str, Any]) -> Parts:
+def of_fast(spec: dict[str, Any]) -> Parts:
+    """Read a fast tokenizer by what its `tokenizer.json` has."""
     model = spec["model"]
     if not isinstance(model.get("vocab"), dict):
         raise InvalidVocabulary(

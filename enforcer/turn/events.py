@@ -7,6 +7,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import TYPE_CHECKING, Any, TypeVar, overload
+
+from enforcer.request import python_tools
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +34,30 @@ class Call:
     name: str
     index: int
     arguments: str
+
+    @overload
+    def parse(self, into: type[T]) -> T: ...  # type: ignore[overload-overlap]
+
+    @overload
+    def parse(self, into: Callable[..., Any]) -> dict[str, Any]: ...
+
+    def parse(self, into: Any) -> Any:
+        """Return the arguments as values of Python's types; needs Pydantic.
+
+        Args:
+            into: a Pydantic model, dataclass or `TypedDict`; or a function, as `enforcer.tool`
+                takes them.
+
+        Returns:
+            An instance of the class; for a function, its arguments by name: `into(**arguments)`.
+
+        Raises:
+            InvalidArguments: the arguments do not fit, as those of a model without a mask.
+            InvalidTools: no arguments can be read into it.
+            ConfigurationError: Pydantic is not installed.
+
+        """
+        return python_tools.read_arguments(into, self.arguments, self.name)
 
 
 @dataclass(frozen=True, slots=True)

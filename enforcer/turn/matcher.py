@@ -169,6 +169,11 @@ class Matcher:
         return self._now.state
 
     @property
+    def is_finished(self) -> bool:
+        """Whether the turn has ended: its end-of-turn token has been accepted."""
+        return self._now.state == self._table.dialect.final
+
+    @property
     def accepted(self) -> int:
         """How many ids have been accepted and not rolled back."""
         return self._accepted

@@ -149,6 +149,6 @@ def request(
     )
 
 
-def structured(tools: object, choice: object = "auto") -> StructuredOutputsParams:
+def structured(tools: Any, choice: Any = "auto") -> StructuredOutputsParams:
     """Build what carries a spec."""
     return StructuredOutputsParams(**carrier.extra_body(tools, choice)["structured_outputs"])

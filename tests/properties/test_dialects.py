@@ -66,8 +66,7 @@ def step(matcher: ExplainedMatcher | Matcher, random: Random, hurry: float) -> i
 
 def walk(matcher: ExplainedMatcher, random: Random, most: int = 200) -> list[int]:
     ids: list[Any] = []
-    final = matcher.envelope.table.dialect.final
-    while len(ids) < most and matcher.state != final:
+    while len(ids) < most and not matcher.is_finished:
         ids.append(step(matcher, random, hurry=0.4 + len(ids) / most))
         assert matcher.accept(ids[-1]), (ids[-1], matcher, matcher.failure)
     return ids
@@ -185,7 +184,7 @@ def test_a_mask_is_the_same_whatever_is_kept_of_other_requests(
         forget(anew)
         rows.append(row_of(anew))
         assert (row_of(matcher) == rows[-1]).all(), matcher
-        if matcher.state == matcher.envelope.table.dialect.final:
+        if matcher.is_finished:
             break
         ids.append(step(matcher, random, hurry=0.4 + at / 100))
         assert matcher.accept(ids[-1])

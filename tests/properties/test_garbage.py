@@ -242,4 +242,5 @@ def test_any_vocabulary(one: Any, other: Any) -> None:
     only_enforcer_errors(Vocabulary, one, other)
     only_enforcer_errors(Vocabulary, [bytes([byte]) for byte in range(256)], other)
     only_enforcer_errors(Vocabulary.from_transformers, one)
+    only_enforcer_errors(Vocabulary.from_tokenizer, one)
     only_enforcer_errors(Vocabulary.from_tiktoken, str(one)[:20], other)

@@ -20,7 +20,7 @@ HISTORY = [
 ]
 
 
-def body(*args: list[dict[str, Any]] | None, **kwargs: Any) -> str:
+def body(*args: Any, **kwargs: Any) -> str:
     """Give the spec that `extra_body` writes for the plugin."""
     return str(carrier.extra_body(*args, **kwargs)["structured_outputs"]["structural_tag"])
 

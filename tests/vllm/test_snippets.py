@@ -18,6 +18,7 @@ from enforcer.doctor.answers import processes
 from enforcer.verify.measure import judge
 from enforcer.verify.replies import whole
 from tests.snippets import MESSAGES, PROMPT, ROOT, TOOLS, blocks, commands, every, find, run
+from tests.test_examples import FOLDER, SAYS
 from tests.vllm_servers import TINY
 
 if TYPE_CHECKING:
@@ -50,6 +51,13 @@ def test_the_openai_client(tiny_server: Server, capsys: pytest.CaptureFixture[st
     body = {"messages": MESSAGES, "tools": TOOLS, "tool_choice": "required", "stream": False}
     assert not judge(body, whole(reply.model_dump())).findings
     assert "functions.get_weather:0 get_weather {" in capsys.readouterr().out
+
+
+def test_the_script_with_openais_client(tiny_server: Server) -> None:
+    script = [sys.executable, str(FOLDER / "openai_client.py"), f"{tiny_server.url}/v1"]
+    done = subprocess.run(script, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert re.fullmatch(SAYS["openai_client"], done.stdout), done.stdout
 
 
 def test_the_anthropic_client(tiny_server: Server, capsys: pytest.CaptureFixture[str]) -> None:

@@ -159,7 +159,7 @@ STRICT = [tool({"properties": {"n": {"type": "integer", "maximum": 3}}, "require
 def test_a_spec_of_another_request_is_refused(
     server: Server, path: str, spec: tuple[list[dict[str, Any]], str], says: str, stream: bool
 ) -> None:
-    own = enforcer.extra_body(*spec, messages=ASK)
+    own = enforcer.extra_body(spec[0], spec[1], messages=ASK)
     answer = _post(server, body_of(path, STRICT, "required", stream=stream) | own, path)
     assert answer.status_code == 400
     assert says in answer.text

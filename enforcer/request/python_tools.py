@@ -1,0 +1,176 @@
+"""Tools that are written in Python: functions, and models of a tool's arguments.
+
+Owns: their declarations, and reading arguments back into them. Must not know: what a schema means,
+what else a request carries. Imports Pydantic and docstring_parser only when it needs them.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any, NotRequired
+
+from enforcer.errors import ConfigurationError, InvalidArguments, InvalidTools, Problem, brief
+from enforcer.request.tools import read_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from enforcer.types import ToolDefinition
+
+_NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+
+
+def tool(
+    source: Callable[..., Any], *, name: str | None = None, description: str | None = None
+) -> ToolDefinition:
+    """Declare a function, or a model of a tool's arguments, as a tool.
+
+    The docstring describes it, and its parameters or fields, in Google's, NumPy's or Sphinx' style.
+    A function takes no other arguments than its parameters; whether a model does, it says itself
+    (Pydantic's `extra="forbid"`). Needs Pydantic and docstring-parser (the extra `tools`).
+
+    Args:
+        source: a function or method, or a class: a Pydantic model, dataclass or `TypedDict`.
+        name: the tool's name; by default that of `source`.
+        description: the tool's description; by default that of the docstring.
+
+    Returns:
+        The tool as a chat request declares it.
+
+    Raises:
+        InvalidTools: no schema can be made of it, a parameter can only be given by its position,
+            or its name is not that of a tool.
+        ConfigurationError: Pydantic or docstring_parser is not installed.
+
+    """
+    with _refusing(source):
+        from docstring_parser import parse
+
+        parameters: dict[str, Any] = _adapter(source).json_schema()
+        # A model that refers to itself is one of the definitions.
+        reference = parameters.get("$ref", "").rpartition("/")[2]
+        model = parameters["$defs"][reference] if reference else parameters
+        is_class = isinstance(source, type)
+        doc = parse((model.pop("description", None) if is_class else inspect.getdoc(source)) or "")
+    properties = model.get("properties", {})
+    for each in doc.params:
+        if each.arg_name in properties and each.description:
+            properties[each.arg_name].setdefault("description", each.description)
+    name = getattr(source, "__name__", None) if name is None else name
+    made: ToolDefinition = {
+        "type": "function",
+        "function": {"name": read_name(name, "$.function.name"), "parameters": parameters},
+    }
+    text = (doc.description or "").strip() if description is None else description
+    if text:
+        made["function"]["description"] = text
+    return made
+
+
+def declared(tools: object) -> object:
+    """Return a request's tools, with declarations in place of functions and models.
+
+    Raises:
+        InvalidTools: one of them cannot be declared.
+        ConfigurationError: a package is not installed.
+
+    """
+    if not isinstance(tools, list | tuple):
+        return tools
+    return [_declared(entry, f"$.tools[{at}]") for at, entry in enumerate(tools)]
+
+
+def _declared(entry: Any, path: str) -> object:
+    if isinstance(entry, Mapping) or not callable(entry):
+        return entry
+    try:
+        return tool(entry)
+    except InvalidTools as error:
+        raise error.under(path) from error
+
+
+def read_arguments(source: Callable[..., Any], arguments: str, name: str) -> Any:
+    """Return arguments as an instance of a model, or by the names of a function's parameters.
+
+    Args:
+        source: as `tool` takes it.
+        arguments: JSON text.
+        name: the tool's, for errors.
+
+    Raises:
+        InvalidArguments: they do not fit.
+        InvalidTools: nothing can be read as `source`.
+        ConfigurationError: Pydantic is not installed.
+
+    """
+    with _refusing(source):
+        from pydantic import ValidationError
+
+        adapter = _adapter(source)
+    try:
+        return adapter.validate_json(arguments)
+    except ValidationError as error:
+        problems = [Problem(_path(each["loc"]), "", each["msg"]) for each in error.errors()]
+        raise InvalidArguments(name, tuple(problems)) from error
+
+
+def _adapter(source: Callable[..., Any]) -> Any:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(source if isinstance(source, type) else _parameters(source))
+
+
+def _parameters(function: Callable[..., Any]) -> Any:
+    """Return a `TypedDict` of a function's parameters, whose names may be any that Python has."""
+    from pydantic import Field
+    from typing_extensions import TypedDict
+
+    fields: dict[str, Any] = {}
+    extra = "forbid"
+    for each in inspect.signature(function, eval_str=True).parameters.values():
+        kind: Any = Any if each.annotation is each.empty else each.annotation
+        if each.kind is each.VAR_KEYWORD:
+            extra = "allow"
+        elif each.kind not in _NAMED:
+            raise TypeError(f"calls name their arguments, and `{each}` is given by position")
+        elif each.default is each.empty:
+            fields[each.name] = kind
+        else:
+            shown = Field(json_schema_extra=_default(each.default))
+            fields[each.name] = NotRequired[Annotated[kind, shown]]
+    make: Any = TypedDict  # type checkers know no others than those that are written out
+    made = make(getattr(function, "__name__", "arguments"), fields)
+    made.__pydantic_config__ = {"extra": extra}
+    return made
+
+
+def _default(value: object) -> dict[str, Any]:
+    """Return what a schema says of a default, which is nothing if it is not JSON."""
+    from pydantic_core import PydanticSerializationError, to_jsonable_python
+
+    try:
+        return {"default": to_jsonable_python(value, inf_nan_mode="null")}
+    except PydanticSerializationError:
+        return {}
+
+
+def _path(keys: tuple[str | int, ...]) -> str:
+    return "$" + "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in keys)
+
+
+@contextmanager
+def _refusing(source: object) -> Iterator[None]:
+    """Raise an error of ours for what Pydantic, or the lack of it, makes of a model or function."""
+    try:
+        yield
+    except ImportError as error:
+        raise ConfigurationError(
+            f"functions and models as tools need the package {error.name!r}: "
+            "pip install pydantic docstring-parser"
+        ) from error
+    except (NameError, TypeError, ValueError, RuntimeError) as error:
+        reason = str(error).partition("\n")[0]
+        what = getattr(source, "__qualname__", brief(source))
+        raise InvalidTools("$", f"no tool can be made of {what}: {reason}") from error

@@ -1,0 +1,48 @@
+"""Types of the fields of a chat request, for a type checker.
+
+Owns: names for them. Must not know: what is checked at run time, which is all of it, since clients
+send anything. Dictionaries, and the types of OpenAI's client, fit them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, Required, TypeAlias, TypedDict
+
+
+class FunctionDefinition(TypedDict, total=False):
+    """The function of a tool.
+
+    Attributes:
+        name: 1 to 128 letters, digits, `_`, `-`, `.` and `/`.
+        description: for the model.
+        parameters: the JSON Schema of the arguments.
+        strict: for other servers; the Enforcer enforces every tool.
+
+    """
+
+    name: Required[str]
+    description: str
+    parameters: dict[str, object]
+    strict: bool | None
+
+
+class ToolDefinition(TypedDict, total=False):
+    """A tool as a chat request declares it; `enforcer.tool` makes one.
+
+    Attributes:
+        type: always `function`.
+        function: its name, description and parameters.
+
+    """
+
+    function: Required[FunctionDefinition]
+    type: Required[Literal["function"]]
+
+
+# A function, or a model of the arguments, stands for its declaration.
+Tool: TypeAlias = Mapping[str, object] | Callable[..., Any]
+Tools: TypeAlias = Sequence[Tool] | None
+ToolChoice: TypeAlias = str | Mapping[str, object] | None
+Messages: TypeAlias = Sequence[Mapping[str, object]] | None
+ResponseFormat: TypeAlias = Mapping[str, object] | None

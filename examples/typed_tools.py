@@ -1,0 +1,59 @@
+"""A function and a Pydantic model as tools, whose arguments come back typed.
+
+Needs `pip install '.[tools]' tokenizers`, and no model: the logits are random.
+"""
+
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
+
+import enforcer
+
+FOLDER = Path(__file__).parents[1] / "bench" / "models" / "tiny-kimi"
+
+
+def get_weather(city: Literal["Paris", "Rome"], days: Literal[1, 2, 3] = 1) -> str:
+    """Look up the forecast.
+
+    Args:
+        city: Where.
+        days: How many days ahead.
+
+    """
+    return f"{city}: sunny for {days} days"
+
+
+class BookTable(BaseModel):
+    """Book a table in a restaurant."""
+
+    model_config = ConfigDict(extra="forbid")  # no other arguments
+
+    guests: int = Field(ge=1, le=12, description="How many people.")
+    outside: bool = False
+
+
+def main() -> None:
+    e = enforcer.Enforcer.from_tokenizer(FOLDER)
+    tools = [enforcer.tool(get_weather), enforcer.tool(BookTable, name="book_table")]
+    random = np.random.default_rng(seed=1)
+    bitmask = np.zeros((1, e.vocabulary.words), dtype=np.int32)
+    for _ in range(4):
+        matcher = e.matcher(tools, tool_choice="required", parallel_tool_calls=False)
+        ids: list[int] = []
+        while not matcher.is_finished:
+            matcher.fill(bitmask)
+            logits = random.standard_normal(e.vocabulary.size)
+            ids.append(int(enforcer.mask_logits(logits, bitmask[0]).argmax()))
+            matcher.accept(ids[-1])
+        for call in e.parse(ids).calls:
+            if call.name == "get_weather":
+                print(get_weather(**call.parse(get_weather)))
+            else:
+                booking = call.parse(BookTable)
+                print(f"a table for {booking.guests}, {'outside' if booking.outside else 'inside'}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,31 @@
+"""The scripts in `examples` run, and say what their readers expect."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).resolve().parents[1] / "examples"
+SAYS = {
+    "own_loop": r"get_weather \s*\{[^{}]*\}\n",
+    "typed_tools": r"((Paris|Rome): sunny for [123] days\n|a table for \d+, (inside|outside)\n){4}",
+    "with_transformers": r'get_weather \{"city": ?"Paris"\}\n',
+    "openai_client": r"get_weather city='.*'\n",  # run in `vllm/test_snippets.py`
+}
+
+
+def test_none_is_left_out() -> None:
+    assert {file.stem for file in FOLDER.glob("*.py")} == set(SAYS)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(SAYS.keys() - {"openai_client"}))
+def test_it_runs(name: str) -> None:
+    script = [sys.executable, str(FOLDER / f"{name}.py")]
+    done = subprocess.run(script, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert re.fullmatch(SAYS[name], done.stdout), done.stdout
