@@ -42,9 +42,14 @@ def reader(model: Path) -> enforcer.Enforcer:
 def sample(url: str, name: str, **labels: str) -> float:
     """Read one of a server's metrics, summed over what has these labels."""
     import httpx
+
+    return sampled(httpx.get(f"{url}/metrics/", timeout=60).text, name, **labels)
+
+
+def sampled(text: str, name: str, **labels: str) -> float:
+    """Read one metric of a text of Prometheus', summed over what has these labels."""
     from prometheus_client.parser import text_string_to_metric_families
 
-    text = httpx.get(f"{url}/metrics/", timeout=60).text
     return sum(
         found.value
         for family in text_string_to_metric_families(text)

@@ -20,6 +20,7 @@ from enforcer.request import spec as specs
 from enforcer.turn import dialects
 from enforcer.turn.request_envelope import look_at_prompt, refuse_names
 from enforcer.vllm import (
+    engine_marks,
     families,
     metrics,
     prefills,
@@ -79,8 +80,10 @@ def admit(text: str, tokenizer: Any = None, where: str = spec_text.HERE) -> tupl
 
     Raises:
         VLLMValidationError: it is malformed, or wishes what this server does not grant.
+        GracefulHTTPError: an engine of this server has no plugin.
 
     """
+    engine_marks.refuse_unmarked()
     try:
         spec = runtime.read(text)
     except RequestError as error:

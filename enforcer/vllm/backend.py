@@ -294,6 +294,7 @@ def initialised(original: Callable[..., None]) -> Callable[..., None]:
 
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807 - its name
         original(self, *args, **kwargs)
+        recording.runs_engine()
         host = _host(self)
         prefills.meet(self.vllm_config)
         scores.check(self.vllm_config)

@@ -45,8 +45,8 @@ KEYWORDS = (
 )
 
 
-def _version(package: str) -> str:
-    """Give the version of an installed package; "unknown" for a checkout that is only imported."""
+def installed(package: str) -> str:
+    """Return the version of a package; "unknown" for a checkout that is only imported."""
     try:
         return version(package)
     except PackageNotFoundError:
@@ -196,7 +196,7 @@ SERVERS = Gauge(
 VERSION = Gauge(
     "enforcer_version",
     "API servers, by the versions of the Enforcer and of llguidance.",
-    (("version", (_version("kimi-enforcer"),)), ("llguidance", (_version("llguidance"),))),
+    (("version", (installed("kimi-enforcer"),)), ("llguidance", (installed("llguidance"),))),
 )
 LAYOUT = Layout(
     (

@@ -39,6 +39,8 @@ SIGNATURES: dict[str, tuple[str, ...]] = {
         *("self", "conversation", "params"),
     ),
     "vllm.v1.engine.core.EngineCore.preprocess_add_request": ("self", "request"),
+    "vllm.v1.engine.core.EngineCoreProc._make_ready_response": ("self",),
+    "vllm.v1.engine.core_client.MPClient._apply_ready_response": ("self", "payload"),
     "vllm.v1.engine.async_llm.AsyncLLM.add_request": (
         *("self", "request_id", "prompt", "params", "arrival_time", "lora_request"),
         *("tokenization_kwargs", "trace_headers", "priority", "data_parallel_rank", "session_id"),
@@ -223,7 +225,9 @@ ATTRIBUTES: dict[str, tuple[str, ...]] = {
     "vllm.config.speculative.SpeculativeConfig": ("rejection_sample_method",),
     "vllm.entrypoints.openai.chat_completion.protocol.ChatCompletionRequest": _REQUEST,
     "vllm.entrypoints.serve.tokenize.protocol.TokenizeChatRequest": ("build_chat_params",),
-    "vllm.renderers.online_renderer.OnlineRenderer": ("parser", "renderer", "model_config"),
+    "vllm.renderers.online_renderer.OnlineRenderer": (
+        *("chat_template", "parser", "renderer", "model_config"),
+    ),
     "vllm.renderers.params.ChatParams": ("chat_template_kwargs",),
     "vllm.entrypoints.openai.responses.protocol.ResponsesRequest": _RESPONSES,
     "vllm.v1.sample.logits_processor.interface.BatchUpdate": ("added", "removed", "moved"),

@@ -124,7 +124,7 @@ def _patch() -> None:
     from vllm.renderers.online_renderer import OnlineRenderer
     from vllm.tool_parsers import ToolParserManager
     from vllm.v1 import structured_output
-    from vllm.v1.engine import async_llm, core
+    from vllm.v1.engine.async_llm import AsyncLLM
     from vllm.v1.engine.detokenizer import IncrementalDetokenizer
     from vllm.v1.engine.input_processor import InputProcessor
 
@@ -138,12 +138,11 @@ def _patch() -> None:
         model_format,
         recording,
         requests,
-        required,
         scores,
         served_model,
+        startup,
         stops,
         tool_parser,
-        worker_limits,
     )
 
     manager = structured_output.StructuredOutputManager
@@ -156,14 +155,8 @@ def _patch() -> None:
         frontend.validate_structured_outputs,
     )
     _wrap(EngineArgs, "from_cli_args", served_model.from_cli_args)
-    _wrap(
-        core.EngineCore,
-        "preprocess_add_request",
-        lambda original: required.preprocess_add_request(
-            worker_limits.preprocess_add_request(original)
-        ),
-    )
-    _wrap(async_llm.AsyncLLM, "add_request", frontend.add_request)
+    _patch_engine_core()
+    _wrap(AsyncLLM, "add_request", frontend.add_request)
     _wrap(InputProcessor, "__init__", model_format.input_processor)
     _wrap(InputProcessor, "process_inputs", frontend.process_inputs)
     for request in (ChatCompletionRequest, CompletionRequest):
@@ -183,12 +176,15 @@ def _patch() -> None:
     _wrap(ParserManager, "_compose_parser", tool_parser.compose_parser)
     _wrap(DelegatingParser, "_apply_structural_tag", tool_parser.apply_structural_tag)
     _wrap(IncrementalDetokenizer, "from_new_request", stops.from_new_request)
-    _wrap(
-        OnlineRenderer,
-        "preprocess_chat",
-        lambda original: frontend.rendered(requests.preprocess_chat(original, tool_parser.ours)),
-    )
-    _wrap(OnlineRenderer, "preprocess_completion", frontend.rendered)
+    for name, make in (
+        ("__init__", startup.renderer_made),
+        (
+            "preprocess_chat",
+            lambda inner: frontend.rendered(requests.preprocess_chat(inner, tool_parser.ours)),
+        ),
+        ("preprocess_completion", frontend.rendered),
+    ):
+        _wrap(OnlineRenderer, name, make)
     _wrap(streaming_events.SimpleStreamingEventProcessor, "__init__", cut_calls.initialised)
     _wrap(protocol.ResponsesResponse, "from_request", cut_calls.from_request)
     _wrap(KimiK3Renderer, "_apply_chat_template", kimi_k3.apply_chat_template)
@@ -200,6 +196,23 @@ def _patch() -> None:
     ToolParserManager.register_module(
         _parser_names(), force=True, module=tool_parser.EnforcedToolParser
     )
+
+
+def _patch_engine_core() -> None:
+    from vllm.v1.engine.core import EngineCore, EngineCoreProc
+    from vllm.v1.engine.core_client import MPClient
+
+    from enforcer.vllm import engine_marks, required, worker_limits
+
+    _wrap(
+        EngineCore,
+        "preprocess_add_request",
+        lambda original: required.preprocess_add_request(
+            worker_limits.preprocess_add_request(original)
+        ),
+    )
+    _wrap(EngineCoreProc, "_make_ready_response", engine_marks.make_ready_response)
+    _wrap(MPClient, "_apply_ready_response", engine_marks.apply_ready_response)
 
 
 def _parser_names() -> list[str]:

@@ -15,6 +15,7 @@ import logging
 import multiprocessing
 import os
 import shutil
+import sys
 import tempfile
 import threading
 from contextlib import contextmanager
@@ -22,8 +23,10 @@ from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from enforcer.errors import ConfigurationError
 from enforcer.vllm import families, stats
 from enforcer.vllm.collector import Collector
+from enforcer.vllm.names import PARSER_VARIABLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -32,6 +35,7 @@ logger = logging.getLogger("vllm.enforcer")
 
 # Not a setting: how the first process tells those that it spawns where the files are.
 FOLDER_VARIABLE = "ENFORCER_METRICS_FOLDER"
+_RAY_VARIABLE = "VLLM_RAY_EXTRA_ENV_VARS_TO_COPY"
 _SHOWN = "_shows_enforcer"  # set on a registry
 
 
@@ -85,11 +89,29 @@ class _Process:
 
 
 def _part() -> families.Part:
-    """Tell by the name that vLLM starts a process under."""
+    """Return the part of this process, by the name under which vLLM starts it.
+
+    Ray's actors have no such name. They are workers until one makes an engine (`runs_engine`).
+    """
     name = multiprocessing.current_process().name
     if "EngineCore" in name:
         return families.Part.ENGINE
-    return families.Part.WORKER if "Worker" in name else families.Part.FRONT
+    is_worker = "Worker" in name or _is_ray_actor()
+    return families.Part.WORKER if is_worker else families.Part.FRONT
+
+
+def _is_ray_actor() -> bool:
+    ray = sys.modules.get("ray")  # Ray imports itself before it runs an actor
+    if ray is None or not ray.is_initialized():
+        return False
+    return ray.get_runtime_context().get_actor_id() is not None
+
+
+def runs_engine() -> None:
+    """Count this process as an engine if it is a Ray actor."""
+    if _is_ray_actor():
+        recorder().set(families.PROCESSES, 0, (families.Part.WORKER.value,))
+        recorder().set(families.PROCESSES, 1, (families.Part.ENGINE.value,))
 
 
 _process = _Process()
@@ -114,15 +136,56 @@ def install() -> None:
     present = folder()
     if present is None or not present.is_dir():
         os.environ.pop(FOLDER_VARIABLE, None)
-        try:
-            made = tempfile.mkdtemp(prefix="enforcer-metrics-")
-        except OSError as error:  # nothing there can be written: no reason to serve nothing
-            logger.warning("enforcer: no metrics, since no folder can be made for them: %s", error)
-        else:
-            os.environ[FOLDER_VARIABLE] = made
-            atexit.register(_remove, made, os.getpid())
+        if not _is_ray_actor():  # of another host: nobody would read its folder, nor remove it
+            _make_folder()
+    _tell_ray()
     recorder()
     show_in(REGISTRY)
+
+
+def _make_folder() -> None:
+    try:
+        made = tempfile.mkdtemp(prefix="enforcer-metrics-")
+    except OSError as error:  # nothing there can be written: no reason to serve nothing
+        logger.warning("enforcer: no metrics, since no folder can be made for them: %s", error)
+    else:
+        os.environ[FOLDER_VARIABLE] = made
+        atexit.register(_remove, made, os.getpid())
+
+
+def _tell_ray() -> None:
+    """Let engines that are Ray actors have what a launcher tells the processes that it starts.
+
+    vLLM gives them its own variables, and those that this one of its variables names.
+    """
+    told = os.environ.get(_RAY_VARIABLE, "").split(",")
+    wanted = dict.fromkeys([*filter(None, told), FOLDER_VARIABLE, PARSER_VARIABLE])
+    os.environ[_RAY_VARIABLE] = ",".join(wanted)
+
+
+_serving: list[int] = []
+
+
+def serve(port: int, host: str | None) -> None:
+    """Answer `/metrics` on a port, in the launcher of a node without an API server; idempotent.
+
+    Args:
+        port: of the setting.
+        host: `--host`; None for all interfaces, as for vLLM's API server.
+
+    Raises:
+        ConfigurationError: nothing can listen there.
+
+    """
+    from prometheus_client import start_http_server
+
+    if port in _serving:
+        return
+    try:
+        start_http_server(port, addr=host or "0.0.0.0")  # noqa: S104 - see above
+    except OSError as error:
+        raise ConfigurationError(f"ENFORCER_METRICS_PORT={port}: {error}") from error
+    _serving.append(port)
 
 
 def _remove(made: str, owner: int) -> None:

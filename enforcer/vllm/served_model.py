@@ -1,9 +1,8 @@
-"""What vLLM's command line says of the served model: its parser, so its formats, its template.
+"""What vLLM's command line says of the served model: its parser, so its formats.
 
 Owns: the one way from that name to dialects, and telling it to the processes that the launcher
-starts, which do not see its command line; the chat template that was given in place of the
-model's own; what is added to the command line, and what is missing from it. Must not know: what a
-dialect or a template says, tokenizers.
+starts, which do not see its command line; what is added to the command line, and what is missing
+from it. Must not know: what a dialect says, tokenizers.
 
 A stock parser's name counts like ours: behind it stands a front end that sends requests with a
 spec, or vLLM's own tags.
@@ -18,7 +17,7 @@ from vllm import envs
 
 from enforcer.errors import ConfigurationError
 from enforcer.turn import dialects as dialects_
-from enforcer.vllm import names, pacing, request_context, settings
+from enforcer.vllm import names, pacing, recording, request_context, settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,9 +25,6 @@ if TYPE_CHECKING:
     from enforcer.turn.dialect import Dialect
 
 
-# `--chat-template`: a file or a text. Every API server reads the command line before it picks its
-# parser; the launcher's other processes have no use for it.
-_given: list[Any] = []
 _MIDDLEWARE = tuple(
     f"{kind.__module__}.{kind.__name__}"
     for kind in (
@@ -44,12 +40,14 @@ def from_cli_args(original: Callable[..., Any]) -> Callable[..., Any]:
     def _from_cli_args(cls: Any, args: Any) -> Any:
         if hasattr(args, "tool_call_parser"):
             tell(args.tool_call_parser)
-            # An engine without an API server, on another machine than it, picks no parser.
+            # A node without an API server picks no parser.
+            port = settings.current().port()
             if not getattr(args, "headless", False):
                 demand_auto_tools(
                     args.tool_call_parser, getattr(args, "enable_auto_tool_choice", None)
                 )
-        _given[:] = [args.chat_template] if getattr(args, "chat_template", None) else []
+            elif port is not None:
+                recording.serve(port, args.host)
         # Launchers read the same arguments more than once, each API server among them. vLLM's Rust
         # front end gets them too, and does not start with such an argument.
         middleware = getattr(args, "middleware", None)
@@ -77,19 +75,6 @@ def demand_auto_tools(parser: str | None, enabled: bool | None) -> None:  # noqa
             f"--tool-call-parser {parser} needs --enable-auto-tool-choice: without it "
             "vLLM leaves calls out of its replies that `tool_choice` does not demand"
         )
-
-
-def chat_template() -> str | None:
-    """Give the text of this API server's `--chat-template`; None for the model's own.
-
-    Raises:
-        ValueError: it is neither a file nor a template, for which vLLM does not start either.
-
-    """
-    from vllm.renderers.chat_utils import load_chat_template
-
-    text: str | None = load_chat_template(_given[0]) if _given else None
-    return text
 
 
 def tell(parser: str | None) -> None:

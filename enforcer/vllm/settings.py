@@ -38,6 +38,7 @@ _INJECTED = re.compile(
 _CLIENT_WORDS = ("off", "relax", "isolate", "finish", "closed", "open")
 _REQUEST_KINDS = ("completions", "structured")
 _ON = {"off": False, "on": True}
+_LAST_PORT = 65_535
 _DIGITS = 12  # what an option that travels in a spec may have
 
 
@@ -102,6 +103,9 @@ class Settings:
         "own, which show what it wanted and the mask forbade",
     )
     cache_mib: str = _setting("256", "what a process keeps between requests, in MiB")
+    metrics_port: str = _setting(
+        "", "port on which a `--headless` node, which has no API server, answers `/metrics`"
+    )
     limits: str = _setting(
         "", "bounds on schemas that differ from the defaults, as `depth=64,branches=500`"
     )
@@ -149,6 +153,20 @@ class Settings:
 
         """
         return self._number("cache_mib") << 20
+
+    def port(self) -> int | None:
+        """Return the port of a headless node's metrics; None if they are not to be had.
+
+        Raises:
+            ConfigurationError: it is no port.
+
+        """
+        if not self.metrics_port:
+            return None
+        port = self._number("metrics_port")
+        if port > _LAST_PORT:
+            raise self._wrong("metrics_port", f"a whole number from 1 to {_LAST_PORT}")
+        return port
 
     def argument_engine(self) -> str:
         """Name the argument engine.
@@ -274,6 +292,7 @@ def read(environment: Mapping[str, str]) -> Settings:
     settings.options()
     settings.allowed()
     settings.cache_bytes()
+    settings.port()
     settings.scores_raw()
     settings.argument_engine()
     if settings.excepted() and not settings.requires():

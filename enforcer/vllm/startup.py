@@ -21,6 +21,8 @@ from enforcer.turn import dialects as dialects_
 from enforcer.vllm import families, names, recording, runtime, served_model, settings, stock
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from enforcer.vllm.settings import Settings
 
 logger = logging.getLogger("vllm.enforcer")
@@ -114,15 +116,32 @@ def _remedy(parser: str | None, dialects: tuple[str, ...]) -> str:
     return f"; {names.enforced(parser)} would enforce all" if parser else ""
 
 
-def look_at(tokenizer: Any) -> None:
+def renderer_made(original: Callable[..., None]) -> Callable[..., None]:
+    """Wrap `OnlineRenderer.__init__`, to look at the chat template that the API server uses.
+
+    Each API server makes one. The command line is no place to read the template from: where
+    several API servers are started, each loads plugins only once it has read its own.
+    """
+
+    def _init(self: Any, *args: Any, **kwargs: Any) -> None:
+        original(self, *args, **kwargs)
+        if served_model.has_our_parser():
+            look_at(self.renderer.tokenizer, self.chat_template)
+
+    return _init
+
+
+def look_at(tokenizer: Any, given: str | None) -> None:
     """Log what must be mended in the chat template that a server uses; once for each tokenizer.
 
-    It is the one of `--chat-template`, else the tokenizer's own.
+    Args:
+        tokenizer: the model's; None where the server has none.
+        given: the template of `--chat-template`; None for the tokenizer's own.
+
     """
     if tokenizer is None or id(tokenizer) in _seen:
         return
     _seen.add(id(tokenizer))
-    given = served_model.chat_template()
     whose = "the model's own chat template" if given is None else "the template of --chat-template"
     for check in checks_of(tokenizer, given, runtime.dialect_for(tokenizer)):
         if check.status is Status.BAD:

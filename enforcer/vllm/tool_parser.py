@@ -270,7 +270,6 @@ def compose_parser(original: Callable[..., Any]) -> Callable[..., Any]:
         served_model.demand_auto_tools(tool_parser_name, kwargs.get("enable_auto_tools"))
         model_format.demand(tokenizer)
         dialect = runtime.dialect_for(tokenizer)
-        startup.look_at(tokenizer)
         if tokenizer is not None:
             runtime.warm(tokenizer)  # the server is not healthy before it
         # After it: where the vocabulary is another format's, nothing is enforced.

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -16,7 +17,10 @@ prometheus_client = pytest.importorskip("prometheus_client")
 
 from prometheus_client import multiprocess  # noqa: E402
 
+from bench.demo.servers import free_port  # noqa: E402
+from enforcer.errors import ConfigurationError  # noqa: E402
 from enforcer.vllm import families, recording  # noqa: E402
+from tests.vllm_servers import sample  # noqa: E402
 
 ROOT = Path(__file__).parents[2]
 
@@ -86,6 +90,71 @@ def test_a_folder_that_is_gone_is_said_once(
     process.recorder().add(families.MISSES)
     process.recorder().add(families.MISSES)
     assert [record.name for record in caplog.records] == ["vllm.enforcer"]
+
+
+@pytest.fixture
+def actor(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Be an actor of Ray's, which vLLM names as it names no process."""
+    context = SimpleNamespace(get_actor_id=lambda: "0b9d4b1e")
+    ray = SimpleNamespace(is_initialized=lambda: True, get_runtime_context=lambda: context)
+    monkeypatch.setitem(sys.modules, "ray", ray)
+
+
+def _running() -> dict[str, float | None]:
+    registry = prometheus_client.CollectorRegistry()
+    recording.show_in(registry)
+    return {
+        part.value: registry.get_sample_value("enforcer_processes", {"part": part.value})
+        for part in families.Part
+    }
+
+
+@pytest.mark.usefixtures("own", "actor")
+def test_an_actor_of_rays_is_a_worker_until_it_has_an_engine() -> None:
+    recording.recorder()
+    assert _running() == {"front": 0, "engine": 0, "worker": 1}
+    recording.runs_engine()
+    assert _running() == {"front": 0, "engine": 1, "worker": 0}
+
+
+@pytest.mark.usefixtures("own")
+def test_a_program_that_has_an_engine_of_its_own_is_a_front() -> None:
+    recording.recorder()
+    recording.runs_engine()
+    assert _running() == {"front": 1, "engine": 0, "worker": 0}
+
+
+@pytest.mark.usefixtures("own", "actor")
+def test_an_actor_on_another_host_makes_no_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(recording.FOLDER_VARIABLE, "/only/on/the/head")
+    monkeypatch.setattr(tempfile, "mkdtemp", None)
+    recording.install()
+    assert recording.folder() is None
+
+
+@pytest.mark.usefixtures("own")
+def test_ray_hands_its_engines_the_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    name = "VLLM_RAY_EXTRA_ENV_VARS_TO_COPY"
+    monkeypatch.setenv(name, "MINE")
+    recording.install()
+    recording.install()
+    assert os.environ[name] == "MINE,ENFORCER_METRICS_FOLDER,ENFORCER_PARSER"
+
+
+@pytest.mark.usefixtures("own")
+def test_a_node_without_an_api_server_shows_its_numbers_on_a_port(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    port = free_port()
+    monkeypatch.setattr(recording, "_serving", [])
+    recording.install()
+    recording.serve(port, "127.0.0.1")
+    recording.serve(port, "127.0.0.1")
+    recording.recorder().add(families.MISSES)
+    assert sample(f"http://127.0.0.1:{port}", "enforcer_grammar_cache_misses_total") == 1
+    monkeypatch.setattr(recording, "_serving", [])
+    with pytest.raises(ConfigurationError, match=f"ENFORCER_METRICS_PORT={port}"):
+        recording.serve(port, "127.0.0.1")
 
 
 # Like a server: the parent makes the folder, a spawned and a forked child find it.

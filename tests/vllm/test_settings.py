@@ -67,6 +67,8 @@ def test_values_are_read() -> None:
         ("ENFORCER_MAX_CALLS", "0"),
         ("ENFORCER_MAX_CALLS", "many"),
         ("ENFORCER_MAX_CALLS", "٣"),
+        ("ENFORCER_METRICS_PORT", "70000"),
+        ("ENFORCER_METRICS_PORT", "x"),
         ("ENFORCER_CACHE_MIB", "-1"),
         ("ENFORCER_CACHE_MIB", "0"),
         ("ENFORCER_FINISH_WITHIN_BUDGET", "yes"),

@@ -1,29 +1,32 @@
 from __future__ import annotations
 
+import json
 import logging
-from dataclasses import fields
+import shutil
+import time
+from dataclasses import fields, replace
 from importlib import metadata
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from transformers import AutoTokenizer
 
-from enforcer.vllm import families, recording, served_model, settings, startup, stats
+from bench.demo.servers import ENFORCED, Server
+from enforcer.vllm import families, names, recording, settings, startup, stats
 from tests.vllm_servers import TINY
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from bench.demo.servers import Server
-
 
 def _warnings(caplog: pytest.LogCaptureFixture, change: Callable[..., Any]) -> list[str]:
     tokenizer = AutoTokenizer.from_pretrained(TINY)
     tokenizer.chat_template = change(tokenizer.chat_template)
     with caplog.at_level(logging.WARNING, logger="vllm.enforcer"):
-        startup.look_at(tokenizer)
-        startup.look_at(tokenizer)
+        startup.look_at(tokenizer, None)
+        startup.look_at(tokenizer, None)
     own = (record for record in caplog.records if record.name.startswith("vllm.enforcer"))
     return [record.getMessage() for record in own]
 
@@ -42,39 +45,58 @@ def test_a_template_without_the_assistant_header_is_named_once_with_the_remedy(
     assert "add_generation_prompt" in warnings[0]
 
 
-@pytest.mark.parametrize("as_file", [True, False])
-def test_the_template_of_the_command_line_is_looked_at_in_its_place(
-    as_file: bool, caplog: pytest.LogCaptureFixture, tmp_path: Path
+@pytest.mark.parametrize(("parser", "warned"), [("kimi_k2_enforced", 1), ("kimi_k2", 0)])
+def test_the_template_that_the_server_renders_with_is_looked_at_in_its_place(
+    parser: str, warned: int, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Through the arguments of vLLM's own parser, as its server reads them."""
-    from vllm.engine.arg_utils import EngineArgs
-    from vllm.entrypoints.launchers.cli_args import make_arg_parser
-    from vllm.utils.argparse_utils import FlexibleArgumentParser
+    """The renderer knows it, also in an API server that reads its command line without us."""
+    monkeypatch.setenv(names.PARSER_VARIABLE, parser)
+    tokenizer = AutoTokenizer.from_pretrained(TINY)
+    wrong = tokenizer.chat_template.replace("add_generation_prompt", "no_such_variable")
+    tokenizer.chat_template = None
 
-    own = AutoTokenizer.from_pretrained(TINY).chat_template
-    wrong = own.replace("add_generation_prompt", "no_such_variable")
+    def made(self: Any, renderer: Any, *, chat_template: str | None) -> None:
+        self.renderer, self.chat_template = renderer, chat_template
+
+    init = startup.renderer_made(made)
+    with caplog.at_level(logging.WARNING, logger="vllm.enforcer"):
+        init(SimpleNamespace(), SimpleNamespace(tokenizer=tokenizer), chat_template=wrong)
+    found = [record.getMessage() for record in caplog.records]
+    assert len(found) == warned
+    for line in found:
+        assert line.startswith("the template of --chat-template: the prompt's end: ")
+
+
+@pytest.mark.vllm
+@pytest.mark.long
+def test_each_of_several_api_servers_looks_at_the_template_of_the_command_line(
+    tmp_path: Path,
+) -> None:
+    own = AutoTokenizer.from_pretrained(TINY)
+    wrong = own.chat_template.replace("add_generation_prompt", "no_such_variable")
     (tmp_path / "wrong.jinja").write_text(wrong)
-    read = served_model.from_cli_args(lambda cls, args: (cls, args))
-
-    def start(*flags: str) -> None:
-        parsed = make_arg_parser(FlexibleArgumentParser()).parse_args(
-            ["--model", str(TINY), *flags]
-        )
-        read(EngineArgs, parsed)
-
-    try:
-        start("--chat-template", str(tmp_path / "wrong.jinja") if as_file else wrong)
-        warnings = _warnings(caplog, lambda template: template)
-        assert len(warnings) == 1
-        assert warnings[0].startswith("the template of --chat-template: the prompt's end: ")
-    finally:
-        start()
-    caplog.clear()
-    assert not _warnings(caplog, lambda template: template)
+    shutil.copytree(TINY, tmp_path / "model")
+    config = tmp_path / "model" / "tokenizer_config.json"
+    values = json.loads(config.read_text())
+    del values["chat_template"]
+    config.write_text(json.dumps(values))
+    flags = ("--api-server-count", "2", "--chat-template", str(tmp_path / "wrong.jinja"))
+    setting = replace(ENFORCED, flags=(*ENFORCED.flags, *flags))
+    command = ("vllm.entrypoints.cli.main", "serve", str(tmp_path / "model"))
+    with Server(tmp_path / "model", setting, tmp_path / "log", command) as server:
+        server.wait_until_ready()
+        for _ in range(60):  # one of them answers before the other is ready
+            if server.log.read_text().count("enforcer: every request by") == 2:
+                break
+            time.sleep(1)
+        lines = server.log.read_text().splitlines()
+    warned = [line for line in lines if "What to do: " in line]
+    assert len(warned) == 2
+    assert all("the template of --chat-template: the prompt's end: " in line for line in warned)
 
 
 def test_no_tokenizer_is_no_error(caplog: pytest.LogCaptureFixture) -> None:
-    startup.look_at(None)
+    startup.look_at(None, None)
     assert not caplog.records
 
 
@@ -160,6 +182,7 @@ SWITCHED = {
     "ENFORCER_REQUIRE_EXCEPT": "completions",
     "ENFORCER_LOGPROBS": "raw",
     "ENFORCER_CACHE_MIB": "512",
+    "ENFORCER_METRICS_PORT": "9100",
     "ENFORCER_LIMITS": "depth=64",
 }
 

@@ -80,7 +80,7 @@ def count(monkeypatch: pytest.MonkeyPatch) -> Counter[Outcome]:
     """Count what is told of calls from here on."""
     counted: Counter[Outcome] = Counter()
     monkeypatch.setattr(runtime, "table_for", lambda *_: TABLE)
-    monkeypatch.setattr(metrics, "calls", lambda what, number: counted.update({what: number}))
+    monkeypatch.setattr(metrics, "calls", lambda what, number, **_: counted.update({what: number}))
     return counted
 
 
@@ -266,7 +266,6 @@ def test_a_server_says_that_it_enforces_once_it_has_read_the_vocabulary(
     said: list[str | None] = []
     monkeypatch.setenv(names.PARSER_VARIABLE, "")
     monkeypatch.setattr(runtime, "pool", Pool)
-    monkeypatch.setattr(startup, "look_at", lambda _: None)
     monkeypatch.setattr(startup, "say", lambda parser, _: said.append(parser))
     compose = compose_parser(lambda *_, **__: None)
     tokenizer = object()
