@@ -269,7 +269,7 @@ class Enforcer:
             SchemaLimit: one, or all of them together, are over a limit.
 
         """
-        refuse_names(self.dialect, spec.toolset)
+        refuse_names(self.dialect, spec.toolset, self.vocabulary)
         options = spec.resolve(self.options)
         refuse_large(spec, options.limits)
         for tool in spec.toolset.tools.values():

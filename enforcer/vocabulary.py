@@ -24,12 +24,10 @@ if TYPE_CHECKING:
 
 _BEYOND = b"\xff"  # above every byte of UTF-8
 _WORD = 32  # bits a mask word
-# What text may need: printable ASCII, and whatever UTF-8 makes of the rest. The bytes from 0xf1 on
-# begin characters from U+40000 on, of which none is assigned: a tokenizer may lack them (SmolLM2's
-# has neither 0xf1 nor 0xf2), and then masks forbid such characters.
-_NEEDED = frozenset(
-    bytes([byte]) for byte in (*range(0x20, 0x7F), *range(0x80, 0xC0), *range(0xC2, 0xF1))
-)
+# Without these no call can be written: names, JSON, and its escapes for all other characters.
+_ASCII = frozenset(range(0x20, 0x7F))
+_CONTINUATIONS = frozenset(range(0x80, 0xC0))
+_UTF_8 = _ASCII | _CONTINUATIONS | frozenset(range(0xC2, 0xF5))
 
 
 class Vocabulary:
@@ -46,8 +44,9 @@ class Vocabulary:
             say), the longest matching token is taken step by step instead.
 
     Raises:
-        InvalidVocabulary: not of these types, a byte of UTF-8 text that no id stands for by
-            itself (a text could come to a dead end), or a control id out of range.
+        InvalidVocabulary: not of these types, a control id out of range, a printable character
+            of ASCII that is no token by itself, or tokens that begin a character which no others
+            complete (a text could come to a dead end).
 
     """
 
@@ -72,12 +71,7 @@ class Vocabulary:
             raise InvalidVocabulary(f"control ids outside the vocabulary: {sorted(outside)[:5]}")
         # The bytes of each id that is text; none of any other.
         self._text = [b"" if i in self.control_ids else data for i, data in enumerate(self._tokens)]
-        text = set(self._text)
-        if missing := sorted(_NEEDED - text):
-            raise InvalidVocabulary(
-                f"no id stands for the byte {missing[0][0]:#04x} alone, nor for "
-                f"{len(missing) - 1} others that text may need"
-            )
+        self._single = _single_bytes(set(self._text))
 
     def __repr__(self) -> str:
         return f"Vocabulary(size={self.size}, controls={len(self._controls)})"
@@ -96,6 +90,25 @@ class Vocabulary:
     def controls(self) -> Mapping[str, int]:
         """Name to id of every control token."""
         return dict(self._controls)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every Unicode character can be written as it is.
+
+        Some byte-level tokenizers lack bytes that no text of their training had. JSON has escapes
+        for the characters that they cannot write.
+        """
+        return self._single >= _UTF_8
+
+    def can_write(self, text: str) -> bool:
+        """Return whether some token ids of text have exactly these bytes."""
+        try:
+            data = text.encode()
+            if not self._single.issuperset(data):
+                self.pieces(data)
+        except (InvalidVocabulary, UnicodeEncodeError):
+            return False
+        return True
 
     def is_same(self, other: Vocabulary) -> bool:
         """Tell whether another has the same ids for the same bytes and control tokens."""
@@ -252,7 +265,8 @@ class Vocabulary:
         """Split bytes into the longest ids of text that stand for them, from the left.
 
         Raises:
-            InvalidVocabulary: no id stands for a byte alone; never for bytes of UTF-8 text.
+            InvalidVocabulary: no id stands for a byte alone; never for bytes of UTF-8 text
+                where `is_complete`, nor for bytes of other tokens, cut between characters.
 
         """
         keys, ids = self.sorted_text
@@ -346,6 +360,41 @@ class Vocabulary:
 
         """
         return cls(*hugging_face.read(tokenizer))
+
+
+def _single_bytes(text: set[bytes]) -> frozenset[int]:
+    """Return the bytes that are tokens by themselves.
+
+    Raises:
+        InvalidVocabulary: ASCII is not among them; or what some token writes cannot be written
+            piece by piece: neither its bytes nor its characters are tokens.
+
+    """
+    single = frozenset(data[0] for data in text if len(data) == 1)
+    if missing := sorted(_ASCII - single):
+        raise InvalidVocabulary(
+            f"no token is the character {chr(missing[0])!r} alone: no call could be written"
+        )
+    others = [data for data in text if not data.isascii()]
+    known = single | frozenset(range(0x80))
+    if single >= _CONTINUATIONS and all(map(known.issuperset, others)):
+        return single
+    for data in others:
+        try:
+            characters = data.decode()
+        except UnicodeDecodeError:
+            lost = min((_CONTINUATIONS | {*data}) - known)
+            raise InvalidVocabulary(
+                f"the token {data!r} has a part of a character, and no token is the byte "
+                f"{lost:#04x} alone: a text could not go on"
+            ) from None
+        for character in characters:
+            if not character.isascii() and character.encode() not in text:
+                raise InvalidVocabulary(
+                    f"the token {data!r} has the character {character!r}, which is no token "
+                    "alone: a text could not go on"
+                )
+    return single
 
 
 def _is_blank(data: bytes) -> bool:

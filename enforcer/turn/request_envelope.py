@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from enforcer.request.tools import ToolSet
     from enforcer.turn.dialect import Dialect
     from enforcer.turn.table import Table
+    from enforcer.vocabulary import Vocabulary
 
 
 def envelope(
@@ -60,15 +61,19 @@ def envelope(
     )
 
 
-def refuse_names(dialect: Dialect, toolset: ToolSet) -> None:
-    """Refuse tools that a format has no call for.
+def refuse_names(dialect: Dialect, toolset: ToolSet, vocabulary: Vocabulary | None = None) -> None:
+    """Reject tools that cannot be called: in the format, or with the vocabulary, where given.
 
     Raises:
         InvalidTools: there is one.
 
     """
     for tool in toolset.tools.values():
-        refuse_name(dialect, tool.name, tool.path.removesuffix("parameters") + "name")
+        path = tool.path.removesuffix("parameters") + "name"
+        refuse_name(dialect, tool.name, path)
+        if vocabulary is not None and not vocabulary.can_write(tool.name):
+            reason = f"the model's tokenizer has no token ids for {tool.name!r}: rename the tool"
+            raise InvalidTools(path, reason)
 
 
 def refuse_name(dialect: Dialect, name: str, path: str) -> None:

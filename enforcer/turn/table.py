@@ -12,6 +12,8 @@ from hashlib import sha256
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from enforcer.errors import InvalidVocabulary
+from enforcer.layouts import LayoutKind
 from enforcer.turn import pattern
 from enforcer.turn.borders import Borders
 from enforcer.turn.dialect import Names, Segment, written
@@ -74,7 +76,8 @@ class Table:
     """A dialect bound to a vocabulary: the rows of every state.
 
     Raises:
-        InvalidVocabulary: the tokenizer lacks a control token that the dialect needs.
+        InvalidVocabulary: the tokenizer lacks a control token that the dialect needs; or it
+            lacks bytes, and the dialect writes strings as they are.
 
     """
 
@@ -91,6 +94,11 @@ class Table:
             for role, texts in dialect.markers.items()
         }
         self.layout = dialect.layout(controls)
+        if self.layout.layout.kind is LayoutKind.PAIRS and not vocabulary.is_complete:
+            raise InvalidVocabulary(
+                f"the format {dialect.name} writes strings without escapes, and the tokenizer has "
+                "no token ids for some characters: a text could not go on"
+            )
         header = pattern.language(dialect.header, self._inside.get)
         self.lexer = self.reader = Lexer(dialect, self.layout, markers, header)
         if dialect.names is Names.IDENTIFIER:

@@ -92,7 +92,7 @@ def admit(text: str, tokenizer: Any = None, where: str = spec_text.HERE) -> tupl
     request_context.name_tools(list(spec.toolset.tools))
     dialect = runtime.dialect_for(tokenizer)
     try:
-        refuse_names(dialect, spec.toolset)
+        refuse_names(dialect, spec.toolset, runtime.vocabulary_of(tokenizer))
     except RequestError as error:
         raise refusal(error) from error
     mine = _settled(spec, dialect.name)

@@ -95,9 +95,23 @@ def dialect_for(tokenizer: Any = None) -> Dialect:
     several = served_model.dialects()
     if len(several) == 1:
         return several[0]
+    vocabulary = vocabulary_of(tokenizer)
+    return dialects.fitting(several, () if vocabulary is None else vocabulary.controls)
+
+
+def vocabulary_of(tokenizer: Any) -> Vocabulary | None:
+    """Return the vocabulary of a tokenizer; for None that of the first which this process met.
+
+    Returns:
+        None if this process has met none.
+
+    Raises:
+        InvalidVocabulary: it cannot be read.
+
+    """
     with _building:
         known = next(iter(_known.values()), None) if tokenizer is None else _know(tokenizer)
-    return dialects.fitting(several, () if known is None else known.vocabulary.controls)
+    return None if known is None else known.vocabulary
 
 
 def table_for(tokenizer: Any, dialect: str | None = None) -> Table:

@@ -30,7 +30,7 @@ from enforcer.engines.llguidance.lark import (
 from enforcer.engines.llguidance.lexer import Table
 from enforcer.engines.llguidance.probes import probes, probes_of_pairs
 from enforcer.engines.llguidance.wandering import dead_end
-from enforcer.errors import EngineFailure, InvalidSchema, InvalidVocabulary, SchemaLimit, brief
+from enforcer.errors import EngineFailure, InvalidSchema, SchemaLimit, brief
 from enforcer.layouts import LayoutKind
 from enforcer.request.response_format import FormatKind
 from enforcer.schema.limits import BITS
@@ -319,10 +319,9 @@ class LLGuidanceEngine(ArgumentEngine):
                 ids.append(piece)
             else:
                 for char in piece:
-                    try:
-                        ids += self._vocabulary.encode(char)
-                    except InvalidVocabulary:
+                    if not self._vocabulary.can_write(char):
                         return ids
+                    ids += self._vocabulary.encode(char)
         return ids
 
     def check_text(self, wanted: ResponseFormat) -> None:
@@ -360,7 +359,9 @@ class LLGuidanceEngine(ArgumentEngine):
         self, wanted: ResponseFormat, limits: llguidance.LLParserLimits
     ) -> LLGuidanceGrammar:
         try:
-            text = _text_grammar(wanted)
+            text = _text_grammar(wanted, self._vocabulary)
+        except InvalidSchema:
+            raise
         except Exception as error:  # whatever a parser that is not ours thinks of
             raise _unreadable(wanted, str(error)) from error
         try:
@@ -407,7 +408,7 @@ def _too_large(path: str, reason: str, what: str = "schema") -> SchemaLimit:
     return SchemaLimit.of(path, "", f"the engine cannot hold this {what}: {reason:.300}{advice}")
 
 
-def _text_grammar(wanted: ResponseFormat) -> str:
+def _text_grammar(wanted: ResponseFormat, vocabulary: Vocabulary) -> str:
     source = wanted.source
     if wanted.kind is FormatKind.REGEX:
         # The whole text has to match, so anchors at the ends say nothing more; llguidance
@@ -418,7 +419,10 @@ def _text_grammar(wanted: ResponseFormat) -> str:
         lark = json.loads(wrapped)["grammars"][0]["lark_grammar"]
     elif wanted.kind is FormatKind.CHOICE:
         # One terminal, lest each choice be an item of the rows that it may go on in.
-        every = json.loads(source)
+        every = [choice for choice in json.loads(source) if vocabulary.can_write(choice)]
+        if not every:
+            path, kind = f"$.response_format.{wanted.kind.value}", wanted.kind.value
+            raise InvalidSchema.of(path, kind, "the model's tokenizer can write none of them")
         choices = " | ".join(json.dumps(choice) for choice in every if choice)
         start = "CHOICE?" if "" in every else "CHOICE"
         lark = f"start: {start}\nCHOICE: {choices}" if choices else 'start: ""'

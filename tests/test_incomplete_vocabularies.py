@@ -1,0 +1,154 @@
+"""Tokenizers that lack bytes: what they cannot write is never begun, and JSON escapes write it."""
+
+from __future__ import annotations
+
+import json
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import enforcer
+from enforcer.errors import InvalidSchema, InvalidTools, InvalidVocabulary
+from enforcer.turn import dialects
+from enforcer.vocabulary import Vocabulary
+from tests.vocabularies import legal
+from tests.walks import examples
+
+_ASCII = [bytes([byte]) for byte in range(0x80)]
+_BYTES = [bytes([byte]) for byte in range(256)]
+_MERGED = ["é".encode(), "né".encode(), "🙂".encode(), b'"}', b'": "', b"\\u"]
+# What no text of SmolLM2's training had; what is left of a training on English alone; characters.
+WITHOUT = {
+    "two lead bytes": [x for x in _BYTES if x not in (b"\xf1", b"\xf2", b"\x04")] + _MERGED,
+    "Latin alone": [x for x in _BYTES if x < b"\xc4"] + _MERGED[:2],
+    "whole characters": [*_ASCII, "é".encode(), "né".encode(), "n日".encode(), "日".encode()],
+    "ASCII alone": [*_ASCII, b'"}', b"\\u"],
+}
+_WORDS = ["a\U00040000", "ab", "a", "é", "né", "日", "\U00040000", "\U00040000b"]
+
+
+def vocabulary(name: str, dialect: str) -> Vocabulary:
+    tokens = [*WITHOUT[name]]
+    controls = {}
+    for control in dialects.load(dialect).controls:
+        controls[control] = len(tokens)
+        tokens.append(control.encode())
+    return Vocabulary(tokens, controls)
+
+
+def served(name: str, dialect: str = "kimi_k2") -> enforcer.Enforcer:
+    options = enforcer.Options(preamble_ids=2, max_calls=1)
+    return enforcer.Enforcer(vocabulary(name, dialect), dialect, options=options)
+
+
+def _tool(schema: Any, name: str = "f") -> dict[str, Any]:
+    return {"type": "function", "function": {"name": name, "parameters": schema}}
+
+
+def _walk(e: enforcer.Enforcer, schema: Any, random: Random) -> Any:
+    """Draw a whole turn from the masks; return the arguments of its call."""
+    matcher = e.matcher([_tool(schema)], "required")
+    ids: list[int] = []
+    ends = [i for i in range(e.vocabulary.size) if e.vocabulary.token_bytes(i) in (b'"', b"}")]
+    while not matcher.is_finished:
+        allowed = sorted(legal(matcher))
+        assert allowed, e.vocabulary.decode(ids)
+        soon = [i for i in allowed if i in ends or i in e.vocabulary.control_ids]
+        ids.append(random.choice(soon if soon and len(ids) > 40 else allowed))
+        assert matcher.accept(ids[-1])
+        assert len(ids) < 4000
+    (call,) = e.parse(ids).calls
+    return json.loads(call.arguments)
+
+
+@pytest.mark.parametrize("name", WITHOUT)
+@examples(25)
+@given(
+    words=st.lists(st.sampled_from(_WORDS), min_size=1, unique=True),
+    pattern=st.sampled_from(["^[é-\U00050000]{1,2}$", "^a?[^a-z]$", "^(n|é|\U00040000b)*$"]),
+    seed=st.integers(0, 2**32),
+)
+def test_no_walk_comes_to_a_dead_end(name: str, words: list[str], pattern: str, seed: int) -> None:
+    schema = {
+        "type": "object",
+        "properties": {
+            "w": {"enum": words},
+            "p": {"type": "string", "pattern": pattern},
+            "l": {"type": "string", "minLength": 1, "maxLength": 3},
+            words[0]: {"const": 1},
+        },
+        "required": ["w", "p", words[0]],
+        "additionalProperties": False,
+    }
+    found = _walk(served(name), schema, Random(seed))
+    assert found["w"] in words
+    assert set(found) >= {"w", "p", words[0]}
+
+
+@pytest.mark.parametrize("name", WITHOUT)
+def test_what_can_be_written_is_legal_and_what_cannot_has_an_escape(name: str) -> None:
+    e = served(name)
+    schema = {"type": "object", "properties": {"w": {"enum": _WORDS}}, "required": ["w"]}
+    for word in _WORDS:
+        for text in {json.dumps({"w": word}), json.dumps({"w": word}, ensure_ascii=False)}:
+            if not e.vocabulary.can_write(text):
+                assert not text.isascii()
+                continue
+            matcher = e.matcher([_tool(schema)], "required")
+            opening = "<|tool_calls_section_begin|>", "<|tool_call_begin|>"
+            ids = [e.vocabulary.control(each) for each in opening]
+            ids += e.vocabulary.encode("functions.f:0")
+            ids.append(e.vocabulary.control("<|tool_call_argument_begin|>"))
+            ids += e.vocabulary.encode(text)
+            ids.append(e.vocabulary.control("<|tool_call_end|>"))
+            assert all(map(matcher.accept, ids)), text
+
+
+def test_the_writable_characters() -> None:
+    found = vocabulary("two lead bytes", "kimi_k2")
+    assert not found.is_complete
+    assert found.can_write("né 日 🙂")
+    assert not found.can_write("a\U00040000")
+    assert not found.can_write("\ud800")
+    characters = vocabulary("whole characters", "kimi_k2")
+    assert characters.can_write("né日")
+    assert not characters.can_write("ü")
+    assert Vocabulary(_BYTES, {}).is_complete
+
+
+@pytest.mark.parametrize(
+    ("tokens", "told"),
+    [
+        ([x for x in _BYTES if x != b"}"], "'}' alone: no call"),
+        ([x for x in _BYTES if x != b"\xa9"], "0xa9 alone"),
+        ([*_ASCII, "é".encode(), b"\xe6\x97"], "a part of a character"),
+        ([*_ASCII, "né".encode()], "'é', which is no token alone"),
+    ],
+)
+def test_what_could_come_to_a_dead_end_is_no_vocabulary(tokens: list[bytes], told: str) -> None:
+    with pytest.raises(InvalidVocabulary, match=told):
+        Vocabulary(tokens, {})
+
+
+def test_a_format_without_escapes_needs_every_character() -> None:
+    with pytest.raises(InvalidVocabulary, match="qwen3_coder writes strings without escapes"):
+        served("ASCII alone", "qwen3_coder")
+
+
+def test_names_of_tools_and_choices_that_cannot_be_written() -> None:
+    e = served("ASCII alone")
+    with pytest.raises(InvalidTools, match="no token ids for 'é'") as caught:
+        e.matcher([_tool({}), _tool({}, "é")])
+    assert caught.value.path == "$.tools[1].function.name"
+    for choices, left in ((["aé", "ab"], "ab"), (["é", ""], "")):
+        matcher = e.matcher(None, response_format={"type": "choice", "choice": choices})
+        ids: list[int] = []
+        while not matcher.is_finished:
+            ids.append(min(legal(matcher)))
+            assert matcher.accept(ids[-1])
+        assert e.parse(ids).content == left
+    with pytest.raises(InvalidSchema, match="can write none of them"):
+        e.matcher(None, response_format={"type": "choice", "choice": ["é"]})
