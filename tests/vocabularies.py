@@ -6,7 +6,7 @@ Must not know: what is tested with them.
 
 from __future__ import annotations
 
-from functools import cache, lru_cache
+from functools import cache
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -112,7 +112,7 @@ def section(*calls: str) -> str:
     return f"<|tool_calls_section_begin|>{inside}<|tool_calls_section_end|><|im_end|>"
 
 
-@lru_cache(maxsize=2)
+@cache
 def _spellings(vocabulary: Vocabulary) -> dict[int, list[tuple[bytes, int]]]:
     found: dict[int, list[tuple[bytes, int]]] = {}
     for data, token_id in zip(*vocabulary.sorted_text, strict=True):

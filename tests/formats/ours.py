@@ -6,7 +6,7 @@ Owns: one enforcer a format. Must not know: vLLM.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import enforcer
@@ -35,7 +35,7 @@ class Read:
     problem: str
 
 
-@lru_cache(maxsize=1)
+@cache
 def served(name: str) -> enforcer.Enforcer:
     """Give the enforcer of a row."""
     return enforcer.Enforcer(

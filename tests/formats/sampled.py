@@ -5,7 +5,7 @@ Owns: requests with small schemas, and walking. Must not know: how turns are rea
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -60,7 +60,7 @@ def _object(rng: Random, known: list[str]) -> dict[str, Any]:
     }
 
 
-@lru_cache(maxsize=1)
+@cache
 def _endings(vocabulary: Vocabulary) -> np.ndarray:
     """Mark the ids that are a control or a short piece of framing."""
     marked = np.zeros(vocabulary.words * 32, dtype=bool)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import codecs
 import logging
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -50,7 +50,7 @@ def request(tools: Sequence[Any], **fields: Any) -> ChatCompletionRequest:
     )
 
 
-@lru_cache(maxsize=4)
+@cache
 def _parser_class(name: str, *, thinks: bool, level: str) -> type:
     row = ROWS[name]
     made = ParserManager.get_parser(

@@ -2,33 +2,23 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from bench.formats import page
 from bench.formats.catalogue import FORMATS
 from bench.formats.count import WRONG
-from enforcer.layouts import layout
 from enforcer.turn import dialects
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def test_the_page_is_the_one_that_is_written() -> None:
     assert page.PAGE.read_text(encoding="utf-8") == page.page(page.kept()), (
         "python -m bench.formats.page"
     )
-
-
-def test_every_key_of_a_dialect_file_is_in_the_table_and_no_other() -> None:
-    sources = [Path(module.__file__).read_text(encoding="utf-8") for module in (dialects, layout)]
-    read = {key for text in sources for key in re.findall(r'\.pop\(\s*"(\w+)"', text)}
-    read |= set(re.findall(r'_one_of\(\w+, left, "(\w+)"', sources[1]))
-    text = page.PAGE.read_text(encoding="utf-8")
-    section = text[text.index("### Every key of a dialect file") : text.index("## What stock")]
-    rows = re.findall(r"^\| (`.*?`) \|", section, re.MULTILINE)
-    keys = {key for row in rows for key in re.findall(r"`([^`]*)`", row)}
-    assert {part for key in keys for part in key.split(".") if part.islower()} == read
 
 
 def test_every_dialect_has_a_section() -> None:

@@ -9,7 +9,7 @@ pyproject.toml's dependency group `formats`.
 from __future__ import annotations
 
 import json
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from tests import vocabularies
 CACHE = Path(__file__).resolve().parents[2] / ".cache"
 
 
-@lru_cache(maxsize=1)
+@cache
 def fast(name: str) -> Any:
     """Give the `tokenizers.Tokenizer` of that name; skips the test where its files are absent."""
     try:
@@ -32,7 +32,7 @@ def fast(name: str) -> Any:
         pytest.skip(str(error))
 
 
-@lru_cache(maxsize=1)
+@cache
 def named(name: str) -> Vocabulary:
     """Give the vocabulary of that name."""
     return Vocabulary.from_transformers(_Fast(fast(name)))
@@ -86,7 +86,7 @@ class Tokenizer:
         return self.vocabulary.decode(given).decode(errors="replace")
 
 
-@lru_cache(maxsize=1)
+@cache
 def tokenizer(format_name: str) -> Tokenizer:
     """Give the tokenizer object of a format."""
     return Tokenizer(ROWS[format_name].vocabulary)
