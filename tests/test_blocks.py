@@ -119,6 +119,7 @@ PROGRAMS = {
     "tail": "test_filters_find_something",
     "uniq": "test_filters_find_something",
     "vllm": "tests/vllm/test_commands.py::test_vllm_takes_the_command",
+    ".venv/bin/vllm": "tests/vllm/test_commands.py::test_vllm_takes_the_command",
 }
 
 

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("vllm.enforcer")
 
-_BY_ITSELF = "/v1/chat/completions, /v1/responses and /v1/messages"
+# `/batch` takes no tools; of `/invocations` the bodies with `messages`.
+_BY_ITSELF = "/v1/chat/completions (and /batch), /v1/responses, /v1/messages and /invocations"
 _OTHERS = "/v1/completions, routes that take token ids, gRPC"
 _ALWAYS_SAID = ("dialect", "engine")
 _DONE = {OnUnsupported.RELAX.value: "relaxed", OnUnsupported.ISOLATE.value: "isolated"}

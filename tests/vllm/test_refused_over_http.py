@@ -13,6 +13,7 @@ pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError
 import enforcer
 from bench.demo.servers import MODEL_NAME
 from tests.checking_cases import slow
+from tests.vllm_servers import sample
 
 if TYPE_CHECKING:
     from httpx import Response
@@ -154,3 +155,20 @@ def test_a_completions_stop_ids_over_http(tiny_server: Server, stream: bool) -> 
     answer = _post(tiny_server, "/v1/completions", prompt="Hi", **more)
     assert answer.status_code == 400, answer.text
     assert "half a call" in answer.text
+
+
+def test_a_body_of_sagemakers_route_is_enforced_like_a_chat(tiny_server: Server) -> None:
+    answer = _post(tiny_server, "/invocations", messages=ASK, tools=[TOOL, TOOL])
+    assert (answer.status_code, "InvalidTools" in answer.text) == (400, True)
+
+
+def test_a_batch_of_dialogs_is_enforced_like_each(tiny_server: Server) -> None:
+    route = "/v1/chat/completions/batch"
+    before = sample(tiny_server.url, "enforcer_requests_total", tool_choice="none")
+    answer = _post(tiny_server, route, messages=[ASK, ASK])
+    assert len(answer.json()["choices"]) == 2
+    assert sample(tiny_server.url, "enforcer_requests_total", tool_choice="none") == before + 2
+    nothing = {"type": "string", "minLength": 2, "maxLength": 1}
+    wanted = {"type": "json_schema", "json_schema": {"name": "none", "schema": nothing}}
+    answer = _post(tiny_server, route, messages=[ASK], response_format=wanted)
+    assert (answer.status_code, "UnsatisfiableSchema" in answer.text) == (400, True)

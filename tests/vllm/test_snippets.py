@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.vllm
 
+# The command `vllm`, of the environment that the tests run in.
+_VLLM = (sys.executable, "-m", "vllm.entrypoints.cli.main")
 # Where the server is, and what it calls its model, are the reader's own.
 ADDRESS, NAME = "http://localhost:8000", 'model="kimi"'
 
@@ -88,14 +90,14 @@ def test_the_first_server_and_its_first_request(
     (command,) = [
         each
         for each in commands(every())
-        if each.block.page == "docs/index.md" and each.words[0] == ".venv/bin/python"
+        if each.block.page == "docs/index.md" and each.words[0] == ".venv/bin/vllm"
     ]
     asked = re.search(r"`(curl [^`]*@request.json)`", page.read_text())[1]
     (request,) = blocks(page, "json")
     (tmp_path / "request.json").write_text(request)
     monkeypatch.chdir(ROOT)  # where the command is typed
     given = {"VLLM_NO_USAGE_STATS": "1", "HF_HUB_OFFLINE": "1", **command.given}
-    with HttpServer([sys.executable, *command.words[1:]], tmp_path / "log", given) as server:
+    with HttpServer([*_VLLM, *command.words[1:]], tmp_path / "log", given) as server:
         server.wait_until_ready()
         shown = httpx.get(f"{server.url}/metrics/").text
         assert processes(shown).found == "1 of the front end, 1 of the engine, 1 of workers"
@@ -108,5 +110,7 @@ def test_the_first_server_and_its_first_request(
             check=True,
         )
     reply = whole(json.loads(answer.stdout))
-    assert reply.calls
+    [call] = reply.calls
+    shown = re.search(r"gives a call with `(.*)`", page.read_text())[1]
+    assert (call.name, json.loads(call.arguments)) == ("get_weather", json.loads(shown))
     assert not judge(json.loads(request), reply).findings

@@ -111,9 +111,9 @@ def test_one_line_says_what_is_enforced_and_what_is_not(
         startup.say("kimi_k2_enforced", ("kimi_k2",))
     (line,) = [record.getMessage() for record in caplog.records]
     assert line == (
-        "enforcer: every request by /v1/chat/completions, /v1/responses and /v1/messages is "
-        "enforced; /v1/completions, routes that take token ids, gRPC: only requests with a spec "
-        "of `enforcer.extra_body`; beam search is refused. "
+        "enforcer: every request by /v1/chat/completions (and /batch), /v1/responses, /v1/messages "
+        "and /invocations is enforced; /v1/completions, routes that take token ids, gRPC: only "
+        "requests with a spec of `enforcer.extra_body`; beam search is refused. "
         f"version={metadata.version('kimi-enforcer')} dialect=kimi_k2 engine=llguidance "
         "allow_client=finish"
     )
