@@ -36,6 +36,7 @@ test: lint ## Lint, layers, types, all tests: those without servers on all cores
 	$(BIN)/python -m pytest -n 2 $(TOGETHER) -m "vllm and not long"
 
 long: env ## Servers that `make test` has no time for; before a release.
+	-@$(BIN)/python -m bench.scale.ray_head
 	$(BIN)/python -m pytest -m long
 
 bench: env ## Measure first mask and mask times beside xgrammar's.

@@ -1,7 +1,8 @@
 """A Ray head of this machine alone, for vLLM's CPU build.
 
 It counts GPUs that are not there, which `shim` lets the CPU build ask for. Ray is not in `.venv`:
-where vLLM finds it, every other server would import it too.
+where vLLM finds it, every other server would import it too. `python -m bench.scale.ray_head`
+installs it into `.ray`.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tomllib
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,13 +22,23 @@ if TYPE_CHECKING:
 _ROOT = Path(__file__).resolve().parents[2]
 _FOLDER = _ROOT / ".ray"
 _SHIM = Path(__file__).with_name("shim")
-_INSTALL = f"pip install --no-deps --group ray --target {_FOLDER.name}"
 
 
 def missing() -> str | None:
     """Return why Ray cannot be used; None if it can."""
     found = (_FOLDER / "ray").is_dir()
-    return None if found else f"Ray is not in {_FOLDER.name}: {_INSTALL}"
+    return None if found else f"no Ray in {_FOLDER.name}: python -m bench.scale.ray_head gets it"
+
+
+def install() -> int:
+    """Install Ray, unless it is there; return pip's status."""
+    if missing() is None:
+        return 0
+    groups = tomllib.loads((_ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    pip = (sys.executable, "-m", "pip", "-qq", "--disable-pip-version-check", "install")
+    wanted = groups["dependency-groups"]["ray"]
+    command = [*pip, "--no-deps", "--target", str(_FOLDER), *wanted]
+    return subprocess.run(command, check=False).returncode
 
 
 @contextmanager
@@ -54,3 +66,7 @@ def running(logs: Path, folder: Path) -> Iterator[None]:
         with (logs / "ray.log").open("w", encoding="utf-8") as log:
             subprocess.run(command, check=True, stdout=log, stderr=log)
         yield
+
+
+if __name__ == "__main__":
+    sys.exit(install())

@@ -242,7 +242,6 @@ def processes(shown: str | None) -> Check:
     said += f", {counts['worker']} of workers" if counts.get("worker") else ""
     engines = len(set(_ENGINES.findall(shown)))
     if counts.get("engine", 0) < engines:
-        mend = "read the logs of the others for `enforcer`; on other hosts or in Ray actors "
-        mend += "they cannot be counted"
+        mend = "those of another node are on its ENFORCER_METRICS_PORT; else read their logs"
         return note(title, f"{said}; but vLLM has {engines} engines", mend)
     return ok(title, said)

@@ -296,12 +296,13 @@ def test_what_is_provisioned_has_its_place() -> None:
         assert service["ports"] == [f"127.0.0.1:{port}:{port}"]
 
 
-def test_containers_pass_all_settings_on_but_two_and_set_none() -> None:
+def test_containers_pass_on_all_settings_that_concern_one_machine_and_set_none() -> None:
     settings = {settings_of.PREFIX + field.name.upper() for field in fields(settings_of.Settings)}
     for name in ("vllm-gpu", "vllm-cpu"):
         given = COMPOSE["services"][name]["environment"]
         passed = {each for each in given if each.startswith(settings_of.PREFIX)}
-        assert settings - passed == {"ENFORCER_DIALECT", "ENFORCER_DOCUMENTS"}
+        left = {"ENFORCER_DIALECT", "ENFORCER_DOCUMENTS", "ENFORCER_METRICS_PORT"}
+        assert settings - passed == left
         assert passed <= settings
         assert not [each for each in passed if given[each] is not None]
 
