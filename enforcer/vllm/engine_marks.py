@@ -20,7 +20,7 @@ from vllm.exceptions import GracefulHTTPError
 from vllm.v1.engine import EngineCoreReadyResponse
 
 from enforcer.errors import ConfigurationError
-from enforcer.vllm import families, served_model
+from enforcer.vllm import families, served_model, settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,13 +66,13 @@ def look(message: dict[str, Any]) -> None:
     """Look for the mark in the message of one engine.
 
     Raises:
-        ConfigurationError: the engine has no plugin, and a parser of ours enforces every request.
+        ConfigurationError: the engine has no plugin, and every request is to be enforced.
 
     """
     rank, found = message["data_parallel_rank"], message.get(_FIELD)
     if found is None:
         _without.add(rank)
-        if served_model.has_our_parser():
+        if served_model.has_our_parser() or settings.current().requires():
             raise ConfigurationError(_complaint())
         logger.warning("enforcer: requests that bring a spec are refused: %s", _complaint())
     elif found != _VERSION:

@@ -193,6 +193,7 @@ ATTRIBUTES: dict[str, tuple[str, ...]] = {
         *("is_finished", "resumable", "num_prompt_tokens", "max_tokens"),
     ),
     "vllm.v1.engine.input_processor.InputProcessor": ("tokenizer", "model_config", "vllm_config"),
+    "vllm.v1.engine.EngineCoreReadyResponse": ("data_parallel_rank",),
     "vllm.v1.engine.EngineCoreRequest": ("sampling_params", "prompt_token_ids", "resumable"),
     "vllm.v1.structured_output.request.StructuredOutputRequest": (
         "reasoning_ended",

@@ -15,7 +15,7 @@ from vllm.exceptions import GracefulHTTPError
 from vllm.v1.engine import EngineCoreReadyResponse
 
 from enforcer.errors import ConfigurationError
-from enforcer.vllm import admission, engine_marks, names
+from enforcer.vllm import admission, engine_marks, names, settings
 
 _WORDS = dict.fromkeys(("dtype", "vllm_version", "instance_id"), "x")
 _ALL = {each.name: 1 for each in fields(EngineCoreReadyResponse) if each.default is MISSING}
@@ -54,10 +54,18 @@ def test_marked_engines_are_let_in(
     assert not caplog.records
 
 
+@pytest.mark.parametrize(
+    "environment",
+    [{names.PARSER_VARIABLE: "kimi_k2_enforced"}, {"ENFORCER_REQUIRE": "on"}],
+    ids=["parser", "require"],
+)
 def test_a_server_that_enforces_all_does_not_start_over_an_engine_without(
-    monkeypatch: pytest.MonkeyPatch,
+    environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(names.PARSER_VARIABLE, "kimi_k2_enforced")
+    monkeypatch.setattr(settings, "current", lambda: settings.read(environment))
+    monkeypatch.delenv(names.PARSER_VARIABLE, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
     with pytest.raises(ConfigurationError, match=r"engine 1 .* has not loaded the plugin"):
         receive(STOCK)
 
