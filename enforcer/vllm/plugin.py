@@ -120,8 +120,6 @@ def _patch() -> None:
     from vllm.entrypoints.openai.responses import protocol, streaming_events
     from vllm.parser.abstract_parser import DelegatingParser
     from vllm.parser.parser_manager import ParserManager
-    from vllm.renderers.kimi_k3 import KimiK3Renderer
-    from vllm.renderers.online_renderer import OnlineRenderer
     from vllm.tool_parsers import ToolParserManager
     from vllm.v1 import structured_output
     from vllm.v1.engine.async_llm import AsyncLLM
@@ -133,14 +131,11 @@ def _patch() -> None:
         client_paths,
         cut_calls,
         frontend,
-        kimi_k3,
         log_filters,
         model_format,
         recording,
-        requests,
         scores,
         served_model,
-        startup,
         stops,
         tool_parser,
     )
@@ -176,18 +171,9 @@ def _patch() -> None:
     _wrap(ParserManager, "_compose_parser", tool_parser.compose_parser)
     _wrap(DelegatingParser, "_apply_structural_tag", tool_parser.apply_structural_tag)
     _wrap(IncrementalDetokenizer, "from_new_request", stops.from_new_request)
-    for name, make in (
-        ("__init__", startup.renderer_made),
-        (
-            "preprocess_chat",
-            lambda inner: frontend.rendered(requests.preprocess_chat(inner, tool_parser.ours)),
-        ),
-        ("preprocess_completion", frontend.rendered),
-    ):
-        _wrap(OnlineRenderer, name, make)
+    _patch_rendering()
     _wrap(streaming_events.SimpleStreamingEventProcessor, "__init__", cut_calls.initialised)
     _wrap(protocol.ResponsesResponse, "from_request", cut_calls.from_request)
-    _wrap(KimiK3Renderer, "_apply_chat_template", kimi_k3.apply_chat_template)
     _wrap(multiprocess.MultiProcessCollector, "__init__", recording.collecting)
     if settings.current().scores_raw():
         scores.install(_wrap)
@@ -196,6 +182,22 @@ def _patch() -> None:
     ToolParserManager.register_module(
         _parser_names(), force=True, module=tool_parser.EnforcedToolParser
     )
+
+
+def _patch_rendering() -> None:
+    from vllm.renderers.kimi_k3 import KimiK3Renderer
+    from vllm.renderers.online_renderer import OnlineRenderer
+
+    from enforcer.vllm import frontend, kimi_k3, requests, startup, tool_parser
+
+    _wrap(OnlineRenderer, "__init__", startup.renderer_made)
+    _wrap(
+        OnlineRenderer,
+        "preprocess_chat",
+        lambda inner: frontend.rendered(requests.preprocess_chat(inner, tool_parser.ours)),
+    )
+    _wrap(OnlineRenderer, "preprocess_completion", frontend.rendered)
+    _wrap(KimiK3Renderer, "_apply_chat_template", kimi_k3.apply_chat_template)
 
 
 def _patch_engine_core() -> None:
