@@ -101,8 +101,9 @@ def _part() -> families.Part:
 
 
 def _is_ray_actor() -> bool:
-    ray = sys.modules.get("ray")  # Ray imports itself before it runs an actor
-    if ray is None or not ray.is_initialized():
+    ray: Any = sys.modules.get("ray")  # Ray imports itself before it runs an actor
+    # A folder `ray` in the working directory is a module of that name, too.
+    if not hasattr(ray, "is_initialized") or not ray.is_initialized():
         return False
     return ray.get_runtime_context().get_actor_id() is not None
 

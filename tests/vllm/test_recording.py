@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 
 import pytest
 
@@ -121,6 +121,13 @@ def test_an_actor_of_rays_is_a_worker_until_it_has_an_engine() -> None:
 def test_a_program_that_has_an_engine_of_its_own_is_a_front() -> None:
     recording.recorder()
     recording.runs_engine()
+    assert _running() == {"front": 1, "engine": 0, "worker": 0}
+
+
+@pytest.mark.usefixtures("own")
+def test_a_folder_of_rays_name_is_not_ray(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", ModuleType("ray"))
+    recording.recorder()
     assert _running() == {"front": 1, "engine": 0, "worker": 0}
 
 

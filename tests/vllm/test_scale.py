@@ -128,7 +128,7 @@ def test_no_server_starts_over_an_engine_without_the_plugin(tmp_path: Path) -> N
 def test_a_reply_server_without_the_plugin_is_told_by_the_doctor(tmp_path: Path) -> None:
     found = scale.run("prompts-apart", tmp_path, stock=1)
     assert found["findings"]  # nothing is enforced, though the prompts' server has the plugin
-    assert found["bad"] == ["which requests are enforced"]
+    assert found["bad"] == ["enforced requests"]
 
 
 def test_vllm_itself_ends_in_pipeline_parallel_on_a_cpu(tmp_path: Path) -> None:
