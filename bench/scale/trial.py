@@ -9,6 +9,7 @@ import sys
 import tempfile
 import time
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -85,9 +86,8 @@ def _tried(way: Way, folder: Path, made: Path, stock: int | None) -> dict[str, A
         for at, setting in enumerate(way.settings(made, stock)):
             log = folder / f"{way.name}-{at}.log"
             command = ("vllm.entrypoints.cli.main", "serve", str(_TINY))
-            flags = (*_SMALL_CACHE, *setting.flags)
-            server = Server(_TINY, _with(setting, flags), log, command)
-            servers.append(running.enter_context(server))
+            small = replace(setting, flags=(*_SMALL_CACHE, *setting.flags))
+            servers.append(running.enter_context(Server(_TINY, small, log, command)))
         heads = [s for s, flags in zip(servers, way.nodes, strict=True) if not is_headless(flags)]
         for server in heads:
             server.wait_until_ready()
@@ -123,12 +123,6 @@ def _tried(way: Way, folder: Path, made: Path, stock: int | None) -> dict[str, A
             "metrics": metrics,
             "node_metrics": node,
         }
-
-
-def _with(setting: Any, flags: tuple[str, ...]) -> Any:
-    from dataclasses import replace
-
-    return replace(setting, flags=flags)
 
 
 async def _matrix(urls: list[str], way: Way) -> list[cells.Result]:
