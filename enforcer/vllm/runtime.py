@@ -95,22 +95,14 @@ def dialect_for(tokenizer: Any = None) -> Dialect:
     several = served_model.dialects()
     if len(several) == 1:
         return several[0]
-    vocabulary = vocabulary_of(tokenizer)
-    return dialects.fitting(several, () if vocabulary is None else vocabulary.controls)
+    with _building:
+        known = next(iter(_known.values()), None) if tokenizer is None else _know(tokenizer)
+    return dialects.fitting(several, () if known is None else known.vocabulary.controls)
 
 
 def vocabulary_of(tokenizer: Any) -> Vocabulary | None:
-    """Return the vocabulary of a tokenizer; for None that of the first which this process met.
-
-    Returns:
-        None if this process has met none.
-
-    Raises:
-        InvalidVocabulary: it cannot be read.
-
-    """
-    with _building:
-        known = next(iter(_known.values()), None) if tokenizer is None else _know(tokenizer)
+    """Return the vocabulary of a tokenizer that this process has read; the first one for None."""
+    known = next(iter(_known.values()), None) if tokenizer is None else _known.get(id(tokenizer))
     return None if known is None else known.vocabulary
 
 
