@@ -43,8 +43,8 @@ DECISION = {
 
 
 def _printed(first: str) -> dict[str, list[str]]:
-    """Return a demo's printed rows in docs/results.md by server, a list of figures each."""
-    (block,) = [
+    """Return a demo's first printed rows in docs/results.md by server, a list of figures each."""
+    block, *_ = [
         block
         for block in re.findall(r"^```text\n(.*?)^```$", RESULTS, re.MULTILINE | re.DOTALL)
         if re.search(rf"^ vLLM +{first} ", block, re.MULTILINE)

@@ -16,6 +16,7 @@ from vllm.v1.engine import EngineCoreReadyResponse
 
 from enforcer.errors import ConfigurationError
 from enforcer.vllm import admission, engine_marks, names, settings
+from tests.snippets import ROOT
 
 _WORDS = dict.fromkeys(("dtype", "vllm_version", "instance_id"), "x")
 _ALL = {each.name: 1 for each in fields(EngineCoreReadyResponse) if each.default is MISSING}
@@ -66,8 +67,11 @@ def test_a_server_that_enforces_all_does_not_start_over_an_engine_without(
     monkeypatch.delenv(names.PARSER_VARIABLE, raising=False)
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
-    with pytest.raises(ConfigurationError, match=r"engine 1 .* has not loaded the plugin"):
+    with pytest.raises(ConfigurationError, match=r"engine 1 .* has not loaded the plugin") as told:
         receive(STOCK)
+    page = (ROOT / "docs/production/scale/data-parallel-nodes.md").read_text()
+    said = str(told.value).replace(engine_marks._VERSION, "0.2.0")
+    assert f"ConfigurationError: {said}\n" in page
 
 
 def test_another_server_refuses_specs_and_says_why(
