@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from bisect import bisect_left
 from functools import cached_property
+from itertools import pairwise
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -24,9 +25,15 @@ if TYPE_CHECKING:
 
 _BEYOND = b"\xff"  # above every byte of UTF-8
 _WORD = 32  # bits a mask word
-# Without these no call can be written: names, JSON, and its escapes for all other characters.
-_ASCII = frozenset(range(0x20, 0x7F))
+# Without these no call can be written: names, JSON, and its escapes for all other characters; and
+# the line feed, which JSON's white space may promise by a carriage return.
+_ASCII = frozenset((0x0A, *range(0x20, 0x7F)))
 _CONTINUATIONS = frozenset(range(0x80, 0xC0))
+# Where the first byte of characters in UTF-8 changes, and the end of them.
+_LED_ALIKE = (
+    *(*range(0x80), *range(0x80, 0x800, 0x40), 0x800, *range(0x1000, 0x10000, 0x1000)),
+    *(0x10000, *range(0x40000, 0x110000, 0x40000), 0x110000),
+)
 _UTF_8 = _ASCII | _CONTINUATIONS | frozenset(range(0xC2, 0xF5))
 
 
@@ -45,8 +52,8 @@ class Vocabulary:
 
     Raises:
         InvalidVocabulary: not of these types, a control id out of range, a printable character
-            of ASCII that is no token by itself, or tokens that begin a character which no others
-            complete (a text could come to a dead end).
+            of ASCII or a line feed that is no token by itself, or tokens that begin a character
+            which no others complete (a text could come to a dead end).
 
     """
 
@@ -99,6 +106,22 @@ class Vocabulary:
         for the characters that they cannot write.
         """
         return self._single >= _UTF_8
+
+    @cached_property
+    def writable(self) -> tuple[tuple[int, int], ...]:
+        """The characters that some token ids have exactly the bytes of, as spans of code points.
+
+        Without those whose bytes only larger tokens have.
+        """
+        spans = [
+            (first, after - 1)
+            for first, after in pairwise(_LED_ALIKE)
+            if chr(first).encode()[0] in self._single
+        ]
+        if not self._single >= _CONTINUATIONS:
+            whole = (data.decode() for data in self._text if not data.isascii())
+            spans += [(ord(text), ord(text)) for text in whole if len(text) == 1]
+        return tuple(spans)
 
     def can_write(self, text: str) -> bool:
         """Return whether some token ids of text have exactly these bytes."""
@@ -375,15 +398,13 @@ def _single_bytes(text: set[bytes]) -> frozenset[int]:
         raise InvalidVocabulary(
             f"no token is the character {chr(missing[0])!r} alone: no call could be written"
         )
-    others = [data for data in text if not data.isascii()]
-    known = single | frozenset(range(0x80))
-    if single >= _CONTINUATIONS and all(map(known.issuperset, others)):
-        return single
-    for data in others:
+    if single >= _CONTINUATIONS:
+        return single  # whatever token a character begins in can be completed
+    for data in text:
         try:
             characters = data.decode()
         except UnicodeDecodeError:
-            lost = min((_CONTINUATIONS | {*data}) - known)
+            lost = min(_CONTINUATIONS - single)
             raise InvalidVocabulary(
                 f"the token {data!r} has a part of a character, and no token is the byte "
                 f"{lost:#04x} alone: a text could not go on"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from random import Random
 from typing import Any
 
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 import enforcer
 from enforcer.errors import InvalidSchema, InvalidTools, InvalidVocabulary
+from enforcer.regex.charset import ALL, CharSet
 from enforcer.turn import dialects
 from enforcer.vocabulary import Vocabulary
 from tests.vocabularies import legal
@@ -48,9 +50,11 @@ def _tool(schema: Any, name: str = "f") -> dict[str, Any]:
     return {"type": "function", "function": {"name": name, "parameters": schema}}
 
 
-def _walk(e: enforcer.Enforcer, schema: Any, random: Random) -> Any:
+def _walk(
+    e: enforcer.Enforcer, schema: Any, random: Random, budget: int | None = None
+) -> dict[str, Any]:
     """Draw a whole turn from the masks; return the arguments of its call."""
-    matcher = e.matcher([_tool(schema)], "required")
+    matcher = e.matcher([_tool(schema)], "required", budget=budget)
     ids: list[int] = []
     ends = [i for i in range(e.vocabulary.size) if e.vocabulary.token_bytes(i) in (b'"', b"}")]
     while not matcher.is_finished:
@@ -60,8 +64,10 @@ def _walk(e: enforcer.Enforcer, schema: Any, random: Random) -> Any:
         ids.append(random.choice(soon if soon and len(ids) > 40 else allowed))
         assert matcher.accept(ids[-1])
         assert len(ids) < 4000
+    assert budget is None or len(ids) <= budget
     (call,) = e.parse(ids).calls
-    return json.loads(call.arguments)
+    found: dict[str, Any] = json.loads(call.arguments)
+    return found
 
 
 @pytest.mark.parametrize("name", WITHOUT)
@@ -86,6 +92,59 @@ def test_no_walk_comes_to_a_dead_end(name: str, words: list[str], pattern: str, 
     found = _walk(served(name), schema, Random(seed))
     assert found["w"] in words
     assert set(found) >= {"w", "p", words[0]}
+
+
+@pytest.mark.parametrize("name", WITHOUT)
+@examples(10)
+@given(more=st.integers(0, 30), seed=st.integers(0, 2**32))
+def test_what_cannot_be_written_is_finished_within_a_budget_by_its_escapes(
+    name: str, more: int, seed: int
+) -> None:
+    options = enforcer.Options(preamble_ids=2, max_calls=1, finish_within_budget=True)
+    e = enforcer.Enforcer(vocabulary(name, "kimi_k2"), "kimi_k2", options=options)
+    word = "\U00040000é日"
+    schema = {
+        "type": "object",
+        "properties": {
+            word: {"enum": [word, "日\U00040000"]},
+            "s": {"type": "string", "pattern": f"^[{word}]{{3}}$"},
+            "t": {"type": "string", "minLength": 2},
+        },
+        "required": [word, "s", "t"],
+        "additionalProperties": False,
+    }
+    with pytest.raises(enforcer.BudgetTooSmall) as caught:
+        e.matcher([_tool(schema)], "required", budget=1)
+    (needed,) = re.findall(r"takes (\d+) tokens", str(caught.value))
+    found = _walk(e, schema, Random(seed), int(needed) + more)
+    assert len(found["s"]) == 3
+    assert set(found["s"]) <= set(word)
+
+
+@pytest.mark.parametrize("name", WITHOUT)
+@pytest.mark.parametrize(
+    "regex", ["ab\U00040000|c", "(ab\U00040000|c)x", "(a\U00040000)*", "^a[^a-z]b$", "(?i)񀀀|B"]
+)
+def test_a_regex_leads_to_nothing_that_cannot_be_written(name: str, regex: str) -> None:
+    e = served(name)
+    for seed in range(10):
+        matcher = e.matcher(None, response_format={"type": "regex", "regex": regex})
+        ids: list[int] = []
+        random = Random(seed)
+        while not matcher.is_finished:
+            allowed = sorted(legal(matcher))
+            assert allowed, e.vocabulary.decode(ids)
+            ids.append(random.choice(allowed))
+            assert matcher.accept(ids[-1])
+        text = e.parse(ids).content or ""
+        assert re.fullmatch(regex.removeprefix("^").removesuffix("$"), text)
+
+
+def test_a_regex_of_which_no_text_can_be_written() -> None:
+    with pytest.raises(InvalidSchema, match="no text that the model's tokenizer can write fits"):
+        served("two lead bytes").matcher(
+            None, response_format={"type": "regex", "regex": "[\U00040000-\U00040010]"}
+        )
 
 
 @pytest.mark.parametrize("name", WITHOUT)
@@ -117,12 +176,29 @@ def test_the_writable_characters() -> None:
     assert characters.can_write("né日")
     assert not characters.can_write("ü")
     assert Vocabulary(_BYTES, {}).is_complete
+    assert CharSet.of(Vocabulary(_BYTES, {}).writable) == ALL
+
+
+@pytest.mark.parametrize("name", WITHOUT)
+@examples(100)
+@given(character=st.characters(exclude_categories=["Cs"]) | st.sampled_from("\0é日🙂\U0003ffff"))
+def test_the_spans_of_what_can_be_written(name: str, character: str) -> None:
+    found = vocabulary(name, "kimi_k2")
+    assert (character in CharSet.of(found.writable)) == found.can_write(character)
+
+
+def test_a_lead_byte_that_only_larger_tokens_have() -> None:
+    tokens = [x for x in _BYTES if x != b"\xf1"] + [b"a\xf1\x80"]
+    found = Vocabulary(tokens, {})
+    assert not found.is_complete
+    assert not found.can_write("\U00040000")
 
 
 @pytest.mark.parametrize(
     ("tokens", "told"),
     [
         ([x for x in _BYTES if x != b"}"], "'}' alone: no call"),
+        ([x for x in _BYTES if x != b"\n"], r"'\\n' alone: no call"),
         ([x for x in _BYTES if x != b"\xa9"], "0xa9 alone"),
         ([*_ASCII, "é".encode(), b"\xe6\x97"], "a part of a character"),
         ([*_ASCII, "né".encode()], "'é', which is no token alone"),

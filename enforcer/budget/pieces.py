@@ -7,6 +7,7 @@ be written is one id shorter after each. Must not know: grammars, turns.
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,6 +32,8 @@ class Pieces:
     """A vocabulary seen as a way to write bytes.
 
     Attributes:
+        widening: by how much a character may take more bytes than bounds have for one, since it
+            is written as escapes: 12 where the widest otherwise has 6.
         heaviest: the greatest weight of an id.
         tried, tried_row: the ids that are tried one by one where the end is near, as a mask row
             too: those that begin or end something in few bytes.
@@ -41,6 +44,8 @@ class Pieces:
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.vocabulary = vocabulary
+        self._is_complete = vocabulary.is_complete
+        self.widening = 1 if self._is_complete else 2
         keys, ids = vocabulary.sorted_text
         self._ids = dict(zip(reversed(keys), reversed(ids), strict=True))
         lengths: dict[bytes, set[int]] = {}
@@ -78,6 +83,7 @@ class Pieces:
 
     def first(self, data: bytes) -> int:
         """Give the id that a piece begins with."""
+        data = self._written(data)
         return self._ids[data[: self._step(data, 0)]]
 
     def count(self, data: bytes) -> int:
@@ -86,13 +92,30 @@ class Pieces:
         if known is not None:
             return known
         at = found = 0
-        while at < len(data):
-            at += self._step(data, at)
+        written = self._written(data)
+        while at < len(written):
+            at += self._step(written, at)
             found += 1
         if len(self._counts) >= _COUNTED:
             self._counts.clear()
         self._counts[data] = found
         return found
+
+    def _written(self, data: bytes) -> bytes:
+        """Write characters that the vocabulary has no ids for as JSON's escapes.
+
+        Only strings have such characters; the rest of one that has been begun stays as it is.
+        """
+        if self._is_complete or data.isascii():
+            return data
+        text = "".join(map(self._character, data.decode(errors="surrogateescape")))
+        return text.encode(errors="surrogateescape")
+
+    def _character(self, char: str) -> str:
+        is_part = "\udc80" <= char <= "\udcff"
+        if is_part or self.vocabulary.can_write(char):
+            return char
+        return json.dumps(char)[1:-1]
 
     def _step(self, data: bytes, at: int) -> int:
         for size in range(_KEY, 0, -1):

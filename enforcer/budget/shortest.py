@@ -128,7 +128,11 @@ class Shortest:
 
     def reach(self, regex: Regex, *, quoted: bool = True) -> int:
         """Bound the bytes that the end of a string or a bare text takes."""
-        return (widest(regex) if quoted else 1) * furthest(regex)
+        return (self._widest(regex) if quoted else 1) * furthest(regex)
+
+    def _widest(self, regex: Regex) -> int:
+        """Bound the bytes of each character in the end of a string."""
+        return widest(regex) * self.pieces.widening
 
     def lives(self, value: ValueId) -> bool:
         """Tell whether anything fits a value."""
@@ -180,12 +184,12 @@ class Shortest:
             if self.bare[number] != NOTHING:
                 most = max(most, furthest(self.bare[number]))
             if value.strings is not None:
-                most = max(most, widest(value.strings) * furthest(value.strings) + 2)
+                most = max(most, self._widest(value.strings) * furthest(value.strings) + 2)
             for each in self.objects[number]:
                 for i in range(len(each.names)):
                     most = max(most, self.pair(Pair(i, *each.names[i]), comma=True))
                 for regex, child in each.classes:
-                    most = max(most, widest(regex) * furthest(regex) + 5 + self.cost(child))
+                    most = max(most, self._widest(regex) * furthest(regex) + 5 + self.cost(child))
                 for regex, _ in each.marks:
                     furthest(regex)  # no name may lead to where its end takes long to find
         return int(most) + PENDING

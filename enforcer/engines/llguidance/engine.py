@@ -29,11 +29,15 @@ from enforcer.engines.llguidance.lark import (
 )
 from enforcer.engines.llguidance.lexer import Table
 from enforcer.engines.llguidance.probes import probes, probes_of_pairs
+from enforcer.engines.llguidance.terminals import expression
 from enforcer.engines.llguidance.wandering import dead_end
 from enforcer.errors import EngineFailure, InvalidSchema, SchemaLimit, brief
 from enforcer.layouts import LayoutKind
+from enforcer.regex.charset import CharSet
+from enforcer.regex.constructors import chars, repeat
 from enforcer.request.response_format import FormatKind
 from enforcer.schema.limits import BITS
+from enforcer.spelling import RAW
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -373,7 +377,10 @@ class LLGuidanceEngine(ArgumentEngine):
             raise _unreadable(wanted, str(error)) from error
         if compiled.fits_nothing:
             kind = wanted.kind.value
-            raise InvalidSchema.of(f"$.response_format.{kind}", kind, "no text fits it")
+            is_complete = self._vocabulary.is_complete
+            which = "no text" if is_complete else "no text that the model's tokenizer can write"
+            reason = f"{which} fits it"
+            raise InvalidSchema.of(f"$.response_format.{kind}", kind, reason)
         return compiled
 
 
@@ -417,6 +424,10 @@ def _text_grammar(wanted: ResponseFormat, vocabulary: Vocabulary) -> str:
         source = source.removeprefix("^")
         wrapped = llguidance.LLMatcher.grammar_from_regex(source[:-1] if ends else source)
         lark = json.loads(wrapped)["grammars"][0]["lark_grammar"]
+        if not vocabulary.is_complete:
+            # A character that cannot be written may stand behind some that can.
+            texts = repeat(chars(CharSet.of(vocabulary.writable)), 0, None)
+            lark = f"start: TEXT\nTEXT: {lark.removeprefix('start: ')} & {expression(texts, RAW)}"
     elif wanted.kind is FormatKind.CHOICE:
         # One terminal, lest each choice be an item of the rows that it may go on in.
         every = [choice for choice in json.loads(source) if vocabulary.can_write(choice)]
