@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import enforcer
-from enforcer.errors import InvalidSchema, InvalidTools, InvalidVocabulary
+from enforcer.errors import InvalidSchema, InvalidTools, InvalidVocabulary, UnsupportedSchema
 from enforcer.regex.charset import ALL, CharSet
 from enforcer.turn import dialects
 from enforcer.vocabulary import Vocabulary
@@ -29,6 +29,8 @@ WITHOUT = {
     "whole characters": [*_ASCII, "é".encode(), "né".encode(), "n日".encode(), "日".encode()],
     "ASCII alone": [*_ASCII, b'"}', b"\\u"],
 }
+# Formats in which strings stand as they are.
+RAW = ["glm45", "kimi_k3", "minimax_m2", "qwen3_coder"]
 _WORDS = ["a\U00040000", "ab", "a", "é", "né", "日", "\U00040000", "\U00040000b"]
 
 
@@ -209,9 +211,61 @@ def test_what_could_come_to_a_dead_end_is_no_vocabulary(tokens: list[bytes], tol
         Vocabulary(tokens, {})
 
 
-def test_a_format_without_escapes_needs_every_character() -> None:
-    with pytest.raises(InvalidVocabulary, match="qwen3_coder writes strings without escapes"):
-        served("ASCII alone", "qwen3_coder")
+@pytest.mark.parametrize("dialect", RAW)
+@pytest.mark.parametrize("name", WITHOUT)
+@examples(8)
+@given(
+    words=st.lists(st.sampled_from(_WORDS), min_size=1, max_size=4, unique=True),
+    pattern=st.sampled_from(["^[é-\U00050000a]{1,2}$", "^a?[^a-z]$", "^(n|é|\U00040000b)*$"]),
+    seed=st.integers(0, 2**32),
+)
+def test_no_walk_comes_to_a_dead_end_without_escapes(
+    name: str, dialect: str, words: list[str], pattern: str, seed: int
+) -> None:
+    schema = {
+        "type": "object",
+        "properties": {
+            "w": {"enum": words},
+            "p": {"type": "string", "pattern": pattern},
+            "l": {"type": "string", "minLength": 1, "maxLength": 3},
+            "j": {"type": "array", "items": {"enum": words}, "minItems": 1},
+        },
+        "required": ["w", "p", "j"],
+        "additionalProperties": False,
+    }
+    e, random = served(name, dialect), Random(seed)
+    if not any(map(e.vocabulary.can_write, words)):
+        with pytest.raises(UnsupportedSchema, match="tokenizer cannot write any value") as caught:
+            e.matcher([_tool(schema)], "required")
+        assert caught.value.path == "$.tools[0].function.parameters.properties.w"
+        return
+    matcher = e.matcher([_tool(schema)], "required")
+    ids: list[int] = []
+    while not matcher.is_finished and len(ids) < 150:
+        allowed = sorted(legal(matcher))
+        assert allowed, e.vocabulary.decode(ids)
+        ids.append(random.choice(allowed))
+        assert matcher.accept(ids[-1])
+
+
+@pytest.mark.parametrize("name", WITHOUT)
+def test_what_can_be_written_is_legal_without_escapes(name: str) -> None:
+    e = served(name, "qwen3_coder")
+    schema = {"type": "object", "properties": {"w": {"enum": _WORDS}}, "required": ["w"]}
+    for word in _WORDS:
+        matcher = e.matcher([_tool(schema)], "required")
+        assert matcher.accept(e.vocabulary.control("<tool_call>"))
+        text = "\n<function=f>\n<parameter=w>\n{}\n</parameter>\n</function>\n".format
+        if e.vocabulary.can_write(word):
+            assert all(map(matcher.accept, e.vocabulary.encode(text(word))))
+            assert matcher.accept(e.vocabulary.control("</tool_call>"))
+
+
+@pytest.mark.parametrize("dialect", ["qwen3_coder", "kimi_k3"])
+def test_names_of_arguments_that_cannot_be_written_without_escapes(dialect: str) -> None:
+    schema = {"type": "object", "properties": {"b": {}, "a\U00040000": {"type": "string"}}}
+    with pytest.raises(UnsupportedSchema, match="the model's tokenizer cannot write an argument"):
+        served("two lead bytes", dialect).matcher([_tool(schema)])
 
 
 def test_names_of_tools_and_choices_that_cannot_be_written() -> None:

@@ -27,6 +27,7 @@ from enforcer.errors import (
     UnsupportedSchema,
     brief,
 )
+from enforcer.regex.charset import ALL, CharSet
 from enforcer.request.options import Options
 from enforcer.request.response_format import FormatKind, ResponseFormat
 from enforcer.schema import Root, compile_schema
@@ -81,6 +82,7 @@ class Check:
         controls: name and id of the control tokens that the layout may have, in the vocabulary
             that it is written for, which need not be the one that the worker checks for. None
             where only that one matters.
+        writable: spans of the code points that this vocabulary can write; None likewise.
 
     """
 
@@ -91,13 +93,15 @@ class Check:
     writes: bool = False
     dialect: str = ""
     controls: tuple[tuple[str, int], ...] | None = None
+    writable: tuple[tuple[int, int], ...] | None = None
 
     def key(self) -> Hashable:
         """Give what distinguishes it from others; small, however large the source is."""
         digest = sha256(self.source.encode("utf-8", "surrogatepass")).digest()
         own = self.options
         return (
-            *(digest, self.kind, self.root, self.writes, self.dialect, self.controls),
+            *(digest, self.kind, self.root, self.writes),
+            *(self.dialect, self.controls, self.writable),
             *(own.on_unsupported, own.limits, own.conventions, own.finish_within_budget),
         )
 
@@ -111,6 +115,7 @@ class Check:
             "writes": self.writes,
             "dialect": self.dialect,
             "controls": self.controls,
+            "writable": self.writable,
         }
         return message.write(head, self.source)
 
@@ -124,7 +129,10 @@ class Check:
             Options.from_json(head["options"]),
             head["writes"],
             head["dialect"],
-            None if head["controls"] is None else tuple(map(tuple, head["controls"])),
+            *(
+                None if each is None else tuple(map(tuple, each))
+                for each in (head["controls"], head["writable"])
+            ),
         )
 
 
@@ -143,7 +151,10 @@ def warm(engine: ArgumentEngine, layout: BoundLayout | None) -> None:
 
 
 def perform(
-    check: Check, engine: ArgumentEngine, controls: Mapping[str, int] = _NO_CONTROLS
+    check: Check,
+    engine: ArgumentEngine,
+    controls: Mapping[str, int] = _NO_CONTROLS,
+    writable: CharSet = ALL,
 ) -> Verdict:
     """Do a check in this process, without a bound; never raises for what it is given.
 
@@ -151,14 +162,16 @@ def perform(
         check: what is asked.
         engine: asked for.
         controls: name to id of the vocabulary's control tokens, where the check names none.
+        writable: the characters that the vocabulary can write, likewise.
 
     """
 
     def do() -> Verdict:
+        layout = _layout(check, controls, writable)
         try:
             if check.writes:
-                return Verdict(written=engine.write(_grammar(check), _layout(check, controls)))
-            return _check(check, engine, controls)
+                return Verdict(written=engine.write(_grammar(check), layout))
+            return _check(check, engine, layout)
         except SchemaError as error:
             return Verdict(error=type(error)(error.problems[:_MOST_PROBLEMS]))
 
@@ -180,20 +193,21 @@ def survived(do: Callable[[], Verdict]) -> Verdict:
         return Verdict(error=_failed(error))
 
 
-def _layout(check: Check, controls: Mapping[str, int]) -> BoundLayout | None:
+def _layout(check: Check, controls: Mapping[str, int], writable: CharSet) -> BoundLayout | None:
     if not check.dialect:
         return None
     known = controls if check.controls is None else dict(check.controls)
-    return dialects.load(check.dialect).layout(known)
+    own = writable if check.writable is None else CharSet.of(check.writable)
+    return dialects.load(check.dialect).layout(known, own)
 
 
-def _check(check: Check, engine: ArgumentEngine, controls: Mapping[str, int]) -> Verdict:
+def _check(check: Check, engine: ArgumentEngine, layout: BoundLayout | None) -> Verdict:
     if check.kind is not FormatKind.JSON_SCHEMA:
         engine.check_text(ResponseFormat(check.kind, check.source))
         untimed = (unknown_text(check.kind.value),) if check.options.finish_within_budget else ()
         return Verdict(untimed=untimed)
     grammar = _grammar(check)
-    engine.check(grammar, _layout(check, controls))
+    engine.check(grammar, layout)
     found = shortest(grammar, _pieces()) if check.options.finish_within_budget else None
     return Verdict(
         relaxed=grammar.relaxed[:_MOST_PROBLEMS],

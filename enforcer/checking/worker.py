@@ -42,6 +42,7 @@ from enforcer.checking.work import (
     warm,
 )
 from enforcer.errors import EnforcerError
+from enforcer.regex.charset import CharSet
 from enforcer.turn import dialects
 from enforcer.vocabulary import Vocabulary
 
@@ -73,7 +74,8 @@ def main() -> None:
     # What is built when it is first needed (a second, for an order of Kimi's vocabulary) is built
     # here, or each worker would build it anew, and each one's first check would count as slow.
     if dialect:
-        warm(engine, dialects.load(dialect).layout(vocabulary.controls))
+        characters = CharSet.of(vocabulary.writable)
+        warm(engine, dialects.load(dialect).layout(vocabulary.controls, characters))
         with suppress(EnforcerError):  # what the engine cannot do, each check is told
             starter.warm(dialect, in_time=bool(in_time))
     else:
@@ -117,13 +119,13 @@ def _fork(orders: socket.socket, handle: int, engine: ArgumentEngine, starter: S
 def _serve(asked: BinaryIO, answers: BinaryIO, engine: ArgumentEngine, starter: Starter) -> None:
     _bound_memory()
     os.nice(_LESS_URGENT)
-    controls = starter.vocabulary.controls
+    own = starter.vocabulary.controls, CharSet.of(starter.vocabulary.writable)
 
     def answer(data: bytes) -> Verdict:
         head, text = message.read(data)
         if head["asks"] == beginning.NAME:
             return starter.try_out(Beginning.from_message(head, text))
-        return perform(Check.from_message(head, text), engine, controls)
+        return perform(Check.from_message(head, text), engine, *own)
 
     while (data := _read(asked)) is not None:
         begun = time.process_time()

@@ -22,12 +22,23 @@ from enforcer.layouts.texts import (
     Readable,
     counted_characters,
     keys,
+    made_of,
     quick,
     trimming,
     unstopped,
 )
 from enforcer.numbers.languages import AS_DOUBLES, spelled_sets, tells_doubles_apart
-from enforcer.regex import ANY, both, either, fullmatch, inverse, is_empty, is_surely_empty, length
+from enforcer.regex import (
+    ANY,
+    both,
+    either,
+    fullmatch,
+    inverse,
+    is_empty,
+    is_surely_empty,
+    length,
+    literal,
+)
 from enforcer.regex.caching import cached
 from enforcer.regex.charset import ALL
 from enforcer.regex.constructors import concat
@@ -47,6 +58,7 @@ if TYPE_CHECKING:
 
 NO_STRING = -1
 _TRIMMED = 2  # line breaks around a value that are not of it
+_FORMAT = "the model's tool-call format"
 _EFFORT = 300  # states to find out that a language holds all texts
 
 
@@ -184,11 +196,14 @@ class Spellable:
         if strings is None or strings == ANY:
             return None
         trim, allowed = self.layout.layout.trim, readable.strings(ANY)
+        strings = made_of(self.layout.writable, strings)
         return quick(strings, self.layout.avoided, trim, allowed)
 
     def _unstopped(self, texts: Regex) -> Regex:
-        """Leave out the texts that hold what no value may hold."""
-        return unstopped(texts, self.layout.avoided)
+        """Leave out the texts that hold what no value may hold, or what cannot be written."""
+        # A text that may be any can always go on with a character that can be written.
+        written = texts if texts == ANY else made_of(self.layout.writable, texts)
+        return unstopped(written, self.layout.avoided)
 
     def _is_possible(self, name: str | None, value: ValueId) -> bool:
         if value == NEVER:
@@ -237,27 +252,38 @@ class Spellable:
                     Problem(
                         step(f"{path}.properties", name),
                         "properties",
-                        f"the model's tool-call format cannot write an argument named {name!r:.60}"
-                        "; rename it",
+                        f"{self._writer(literal(name))} cannot write an argument named "
+                        f"{name!r:.60}; rename it",
                     )
                     for path, name in refused
                 )
             )
 
     def _culprits(self, whole: Value) -> Iterator[Problem]:
-        found = {
-            (shape.path, name): None
+        found: dict[tuple[str, str], ValueId | None] = {
+            (shape.path, name): value
             for shape in whole.objects
             for name, value in shape.names
             if value != NEVER and not self._is_possible(name, value)
         }
-        for path, name in found or {("$", ""): None}:
+        for (path, name), value in (found or {("$", ""): None}).items():
             place = step(f"{path}.properties", name) if name else path
+            strings = None if value is None else self._definitions[value].strings
+            writer = self._writer(strings)
+            advice = "state its `type`, or allow one type only"
+            if writer != _FORMAT:
+                advice = "allow texts of other characters"
             reason = (
-                "the model's tool-call format cannot write any value of this schema so "
-                "that it is read as one; state its `type`, or allow one type only"
+                f"{writer} cannot write any value of this schema so that it is read as one; "
+                f"{advice}"
             )
             yield Problem(place, "", reason)
+
+    def _writer(self, texts: Regex | None) -> str:
+        """Name what cannot write some texts: the tokenizer, if it cannot write any of them."""
+        if texts is None or not is_surely_empty(made_of(self.layout.writable, texts)):
+            return _FORMAT
+        return "the model's tokenizer"
 
 
 def _scalars(

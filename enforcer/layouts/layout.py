@@ -37,6 +37,7 @@ from enforcer.errors import brief
 from enforcer.layouts.machine import Machine, machine
 from enforcer.layouts.pattern import ID, Field, Piece, Space, ids_of, read
 from enforcer.layouts.scanning import JSON_TEXT, PYTHON_TEXT, Scan, TaggedScan
+from enforcer.regex.charset import ALL, CharSet
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -137,12 +138,13 @@ class Layout:
         found.bind(lambda _: None)
         return found
 
-    def bind(self, control: Callable[[str], int | None]) -> BoundLayout:
+    def bind(self, control: Callable[[str], int | None], writable: CharSet = ALL) -> BoundLayout:
         """Look up the control tokens in it.
 
         Args:
             control: gives the id of a control token; None if the tokenizer has none of that
                 name, whose text is then ordinary.
+            writable: the characters that the tokenizer can write.
 
         Raises:
             ValueError: the patterns do not go together.
@@ -152,6 +154,7 @@ class Layout:
             self,
             read(self.pair, control, _FIELDS),
             read(self.close, control),
+            writable,
         )
         if self.kind is LayoutKind.PAIRS:
             _check(bound)
@@ -160,18 +163,21 @@ class Layout:
 
 @dataclass(frozen=True, slots=True)
 class BoundLayout:
-    """A layout whose control tokens are ids; hashable, for keys of caches.
+    """A layout for a tokenizer: its control tokens are ids; hashable, for keys of caches.
 
     Attributes:
         layout: what the dialect file says.
         pair: symbols, white space and fields of a pair.
         close: what ends the text.
+        writable: the characters that the tokenizer can write. Only what stands without escapes
+            is restricted to them.
 
     """
 
     layout: Layout
     pair: tuple[Piece, ...] = ()
     close: tuple[Piece, ...] = ()
+    writable: CharSet = ALL
 
     @property
     def plain(self) -> bool:

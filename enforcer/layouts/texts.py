@@ -212,8 +212,17 @@ def without(texts: Regex, others: Regex) -> Regex:
     return both(texts, inverse(others))
 
 
+def made_of(members: CharSet, texts: Regex) -> Regex:
+    """Give those of some texts that have only these characters."""
+    return texts if members == ALL else both(texts, repeat(chars(members), 0, None))
+
+
 def keys(layout: BoundLayout) -> Regex:
     """Give the names that the layout can write."""
+    return made_of(layout.writable, _keys(layout))
+
+
+def _keys(layout: BoundLayout) -> Regex:
     if layout.layout.kind is LayoutKind.PYTHON:
         return _identifiers()
     if layout.layout.key is Escape.XML:

@@ -17,6 +17,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from enforcer.layouts import Layout
+from enforcer.regex.charset import ALL
 from enforcer.turn import pattern
 from enforcer.turn.pattern import BLANK, INDEX, NAME, Choice
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from enforcer.layouts import BoundLayout
+    from enforcer.regex.charset import CharSet
     from enforcer.turn.pattern import Fixed
 
 _FORMS: Mapping[Fixed, str] = MappingProxyType(
@@ -232,10 +234,10 @@ class Dialect:
         """Whether the header counts."""
         return INDEX in self.header_pieces
 
-    def layout(self, controls: Mapping[str, int]) -> BoundLayout:
-        """Give the layout of arguments for a tokenizer, by its control tokens."""
+    def layout(self, controls: Mapping[str, int], writable: CharSet = ALL) -> BoundLayout:
+        """Give the layout of arguments for a tokenizer, by its control tokens and characters."""
         inside = {name: controls.get(name) for name in self.tokens.names}
-        return self.arguments.bind(inside.get)
+        return self.arguments.bind(inside.get, writable)
 
     @property
     def is_simple(self) -> bool:

@@ -12,8 +12,7 @@ from hashlib import sha256
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from enforcer.errors import InvalidVocabulary
-from enforcer.layouts import LayoutKind
+from enforcer.regex.charset import CharSet
 from enforcer.turn import pattern
 from enforcer.turn.borders import Borders
 from enforcer.turn.dialect import Names, Segment, written
@@ -76,8 +75,7 @@ class Table:
     """A dialect bound to a vocabulary: the rows of every state.
 
     Raises:
-        InvalidVocabulary: the tokenizer lacks a control token that the dialect needs; or it
-            lacks bytes, and the dialect writes strings as they are.
+        InvalidVocabulary: the tokenizer lacks a control token that the dialect needs.
 
     """
 
@@ -93,12 +91,7 @@ class Table:
             role: tuple(self._language(text) for text in texts if self._is_there(text))
             for role, texts in dialect.markers.items()
         }
-        self.layout = dialect.layout(controls)
-        if self.layout.layout.kind is LayoutKind.PAIRS and not vocabulary.is_complete:
-            raise InvalidVocabulary(
-                f"the format {dialect.name} writes strings without escapes, and the tokenizer has "
-                "no token ids for some characters: a text could not go on"
-            )
+        self.layout = dialect.layout(controls, CharSet.of(vocabulary.writable))
         header = pattern.language(dialect.header, self._inside.get)
         self.lexer = self.reader = Lexer(dialect, self.layout, markers, header)
         if dialect.names is Names.IDENTIFIER:

@@ -20,6 +20,7 @@ from enforcer.checking.pool import Pool
 from enforcer.checking.work import Check
 from enforcer.errors import ConfigurationError
 from enforcer.layouts import Layout
+from enforcer.regex.charset import CharSet
 from enforcer.request import spec_text
 from enforcer.request.response_format import FormatKind
 from enforcer.schema import Root
@@ -227,6 +228,7 @@ def write(schema: str, options: Options, root: Root, dialect: str, vocabulary: V
         writes=True,
         dialect=layout,
         controls=tuple((name, controls[name]) for name in names if name in controls),
+        writable=CharSet.of(vocabulary.writable).ranges if layout else None,
     )
     verdict = pool().check(asked)
     if verdict.error is not None:

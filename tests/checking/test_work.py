@@ -18,6 +18,7 @@ from enforcer.errors import (
     UnsatisfiableSchema,
     UnsupportedSchema,
 )
+from enforcer.regex.charset import ALL, CharSet
 from enforcer.request.options import Options
 from enforcer.request.response_format import FormatKind
 from enforcer.schema import Conventions, Limits, OnUnsupported, Root
@@ -49,6 +50,7 @@ CHECKS = [
     check({"type": "object"}, conventions=Conventions(closed_objects=True)),
     replace(check({"type": "object"}), writes=True, dialect="kimi_k3"),
     replace(check({"type": "object"}), writes=True, dialect="kimi_k3", controls=(("<|open|>", 7),)),
+    replace(check({"type": "object"}), writes=True, dialect="qwen3_coder", writable=((0, 255),)),
     check({"type": "object"}, finish_within_budget=True),
 ]
 
@@ -80,6 +82,18 @@ def test_a_refusal_travels_with_its_class_and_problems(schema: dict[str, Any], k
     assert isinstance(again.error, kind)
     assert again.error.problems == verdict.error.problems
     assert again.weight > 200
+
+
+def test_what_the_vocabulary_cannot_write_without_escapes_is_refused() -> None:
+    schema = {"type": "object", "properties": {"a": {"enum": ["é"]}}, "required": ["a"]}
+    asked = replace(check(schema), dialect="qwen3_coder")
+    ascii_alone = CharSet.span("\0\x7f")
+    assert perform(asked, ENGINE).error is None
+    error = perform(asked, ENGINE, {}, ascii_alone).error
+    assert isinstance(error, UnsupportedSchema)
+    assert error.path == "$.properties.a"
+    # Another vocabulary that is named counts instead of the worker's own.
+    assert perform(replace(asked, writable=ALL.ranges), ENGINE, {}, ascii_alone).error is None
 
 
 def test_a_grammar_is_written_for_the_vocabulary_that_is_named_and_not_for_the_workers_own() -> (
