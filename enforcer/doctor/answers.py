@@ -41,7 +41,7 @@ _ENGINES = re.compile(r'^vllm:num_requests_running\{[^}]*\bengine="(\d+)"', re.M
 
 
 def how_to_start(metrics: str | None) -> str:
-    """Say how the server is to be started; with the parser's name where its metrics tell it."""
+    """Return how to start the server; with the parser's name where its metrics have it."""
     told = expected_.told(metrics)
     parsers = dialects.load(told).parsers if told in dialects.available() else ()
     return f"{_FLAGS} {names.enforced(parsers[0])}" if parsers else _START
@@ -86,7 +86,7 @@ def _unanswered(title: str, reply: Reply) -> Check:
 
 
 def by_request(route: Route, start: str = _START, *, require_all: bool = False) -> Check:
-    """Tell that a server enforces, but not by itself; a fault where all requests are meant."""
+    """Return the check of a server that enforces only where asked; a fault if all are meant."""
     title = _WHICH
     found = f"only those that ask for it with {_HOW[route]}"
     if route is Route.LOGITS_PROCESSOR:
@@ -98,7 +98,7 @@ def by_request(route: Route, start: str = _START, *, require_all: bool = False) 
 
 
 def by_request_alone(route: Route, start: str = _START) -> Check:
-    """Tell that a server takes requests that ask for it, and no others."""
+    """Return the check of a server that rejects requests which ask for no enforcement."""
     found = (
         f"those that ask for it with {_HOW[route]}; the server refuses the others "
         "(ENFORCER_REQUIRE=on), apart from those of ENFORCER_REQUIRE_EXCEPT, which were not tried"

@@ -47,7 +47,7 @@ def lines(trace: Trace) -> Iterator[str]:
 
 
 def _reasons(step: Step) -> Iterator[str]:
-    """Give a line for each reason why tokens are not legal; they share what is expected instead."""
+    """Return a line for each reason why tokens are illegal, and once what is expected instead."""
     found: dict[str, list[str]] = {}
     for rival in step.taken_away:
         token = shown(rival.token)
