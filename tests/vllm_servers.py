@@ -32,11 +32,9 @@ def serving(model: Path, setting: Setting, log: Path, **environment: str) -> Ite
 
 
 def reader(model: Path) -> enforcer.Enforcer:
-    """Build an enforcer for a model folder's tokenizer."""
-    from transformers import AutoTokenizer
-
-    tokenizer = AutoTokenizer.from_pretrained(model)
-    return enforcer.Enforcer(enforcer.Vocabulary.from_transformers(tokenizer))
+    """Build an enforcer for a model folder's tokenizer, which reads schemas as servers do."""
+    options = enforcer.Options(conventions=enforcer.Conventions(closed_objects=True))
+    return enforcer.Enforcer.from_tokenizer(model, options=options)
 
 
 def sample(url: str, name: str, **labels: str) -> float:

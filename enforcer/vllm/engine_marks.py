@@ -97,8 +97,8 @@ def refuse_unmarked() -> None:
 def _complaint() -> str:
     engines = ", ".join(map(str, sorted(_without)))
     return (
-        f"engine {engines} (by data-parallel rank) has not loaded the plugin, or one before 0.2.0, "
-        "and would answer each enforced request with an error. On its node install kimi-enforcer "
-        f"{_VERSION} beside vLLM, leave VLLM_PLUGINS unset or let it name `enforcer`, and start it "
-        "again: `enforcer doctor` there says what is missing"
+        f"engine {engines} (by data-parallel rank) has not loaded the plugin, or one too old to "
+        "say so, and would answer each enforced request with an error. On its node install "
+        f"kimi-enforcer {_VERSION} beside vLLM, leave VLLM_PLUGINS unset or let it name "
+        "`enforcer`, and start it again: `enforcer doctor` there says what is missing"
     )

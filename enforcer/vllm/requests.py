@@ -109,7 +109,7 @@ def preprocess_chat(original: Callable[..., Any], ours: Callable[[Any, Any], Any
         self: Any, request: Any, messages: list[Any], *args: Any, **kwargs: Any
     ) -> Any:
         # `/tokenize` hands no parser on: it shows the prompt alone.
-        parser = ours(kwargs.get("parser", self.parser), request)
+        parser = ours(kwargs.get("parser", getattr(self, "parser", None)), request)
         if parser is not None:
             if "parser" in kwargs:
                 kwargs["parser"] = parser

@@ -192,7 +192,7 @@ def test_a_format_that_no_text_fits_is_refused(
 def test_a_grammar_that_leads_nowhere_is_refused_with_the_text_that_does(
     engine: ArgumentEngine, source: str, begun: str
 ) -> None:
-    with pytest.raises(InvalidSchema, match=f"begins with {begun} is not complete") as caught:
+    with pytest.raises(InvalidSchema, match=f"begins with {begun} can be neither") as caught:
         engine.check_text(ResponseFormat(FormatKind.GRAMMAR, source))
     assert caught.value.path == "$.response_format.grammar"
 
