@@ -7,6 +7,7 @@ ahead of time).
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self, cast
@@ -223,8 +224,8 @@ class Enforcer:
             tools: as the request carries them, or functions and models; see `enforcer.tool`.
             tool_choice: likewise.
             parallel_tool_calls: likewise.
-            messages: the dialog so far; its calls are counted, so that the next index
-                continues the dialog's counter.
+            messages: the dialog so far, those of OpenAI's client among them; its calls are
+                counted, so that the next index continues the dialog's counter.
             prompt_ids: ids of the rendered prompt, whose tail tells whether the turn starts
                 inside a think. None means a turn that starts behind any think, with nothing said
                 yet (`SILENT`); `Parser`, which reads what a model without a mask wrote too, takes
@@ -243,13 +244,19 @@ class Enforcer:
             IllegalPrefix: the prompt has begun a turn that the tools do not allow.
             BudgetTooSmall: what is demanded does not fit into the budget.
             UnknownLength: turns of this format cannot be finished within a budget.
-            ConfigurationError: the prompt's ids are no whole numbers.
+            ConfigurationError: the prompt's ids are no whole numbers, or there is a budget and
+                turns are not to end within it.
 
         """
+        if budget is not None and not self.options.finish_within_budget:
+            raise ConfigurationError(
+                "a budget says nothing unless turns are to end within it: build the enforcer with "
+                "Options(finish_within_budget=True), or leave the budget out"
+            )
         declared = python_tools.declared(tools)
         spec = Spec(
             tools_.parse(declared, tools_.meant(declared, tool_choice), parallel_tool_calls),
-            history.count_calls(messages),
+            history.count_calls(history.plain(messages)),
             formats.parse(response_format),
         )
         bundle = partial(self._grammars.bundle, documents=self.documents, options=self.options)
@@ -425,6 +432,8 @@ class Enforcer:
         prompt_ids: Sequence[int] | None = None,
         names: Collection[str] | None = None,
         schemas: Mapping[str, Mapping[str, Any]] | None = None,
+        *,
+        tools: Tools = None,
     ) -> Turn:
         """Read a generated turn.
 
@@ -436,11 +445,19 @@ class Enforcer:
             names: likewise.
             schemas: the tools' parameters by name; formats that do not write the types of
                 values are read by them.
+            tools: as `matcher` takes them; they give `names` and `schemas` where those are left
+                out.
 
         Raises:
+            InvalidTools: `tools` are not what a chat request carries.
             ConfigurationError: some ids are no whole numbers.
 
         """
+        if tools is not None:
+            declared = tools_.parse(python_tools.declared(tools), "auto", True).tools
+            names = declared.keys() if names is None else names
+            if schemas is None:
+                schemas = {name: json.loads(tool.schema) for name, tool in declared.items()}
         known = schemas or {}
         parser = Parser(self.table, prompt_ids, names, known.get)
         parser.feed(token_ids)

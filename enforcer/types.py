@@ -7,7 +7,7 @@ send anything. Dictionaries, and the types of OpenAI's client, fit them.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, Required, TypeAlias, TypedDict
+from typing import Any, Literal, Protocol, Required, TypeAlias, TypedDict
 
 
 class FunctionDefinition(TypedDict, total=False):
@@ -40,9 +40,15 @@ class ToolDefinition(TypedDict, total=False):
     type: Required[Literal["function"]]
 
 
+class _Dumpable(Protocol):
+    """A message as OpenAI's client returns it."""
+
+    def model_dump(self, *, exclude_none: bool) -> dict[str, Any]: ...
+
+
 # A function, or a model of the arguments, stands for its declaration.
 Tool: TypeAlias = Mapping[str, object] | Callable[..., Any]
 Tools: TypeAlias = Sequence[Tool] | None
 ToolChoice: TypeAlias = str | Mapping[str, object] | None
-Messages: TypeAlias = Sequence[Mapping[str, object]] | None
+Messages: TypeAlias = Sequence[Mapping[str, object] | _Dumpable] | None
 ResponseFormat: TypeAlias = Mapping[str, object] | None

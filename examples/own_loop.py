@@ -32,9 +32,10 @@ def main() -> None:
         logits = random.standard_normal(e.vocabulary.size)  # a model's would come here
         matcher.fill(bitmask, row=0)
         token_id = int(enforcer.mask_logits(logits, bitmask[0]).argmax())
-        matcher.accept(token_id)
+        if not matcher.accept(token_id):
+            raise RuntimeError(f"token id {token_id} is masked")
         ids.append(token_id)
-    for call in e.parse(ids).calls:
+    for call in e.parse(ids, tools=TOOLS).calls:
         print(call.name, call.arguments)
 
 

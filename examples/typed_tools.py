@@ -46,8 +46,9 @@ def main() -> None:
             matcher.fill(bitmask)
             logits = random.standard_normal(e.vocabulary.size)
             ids.append(int(enforcer.mask_logits(logits, bitmask[0]).argmax()))
-            matcher.accept(ids[-1])
-        for call in e.parse(ids).calls:
+            if not matcher.accept(ids[-1]):
+                raise RuntimeError(f"token id {ids[-1]} is masked")
+        for call in e.parse(ids, tools=tools).calls:
             if call.name == "get_weather":
                 print(get_weather(**call.parse(get_weather)))
             else:

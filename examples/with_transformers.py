@@ -31,7 +31,8 @@ def main() -> None:
     request = {"tools": TOOLS, "tool_choice": "required", "messages": MESSAGES}
     processor = EnforcerLogitsProcessor(e, [request])  # a new one for each call of `generate`
     out = model.generate(**inputs, logits_processor=[processor], max_new_tokens=128)
-    turn = e.parse(out[0, inputs["input_ids"].shape[1] :].tolist())
+    prompt_ids = inputs["input_ids"][0].tolist()
+    turn = e.parse(out[0, len(prompt_ids) :].tolist(), prompt_ids, tools=TOOLS)
     for call in turn.calls:
         print(call.name, call.arguments)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from importlib.metadata import version
@@ -28,6 +29,7 @@ from enforcer.errors import (
 from enforcer.request.spec import Spec
 from enforcer.request.tools import parse
 from enforcer.schema import Limits
+from enforcer.turn import dialects
 from tests.vocabularies import call, feed, legal, section, small, write
 
 if TYPE_CHECKING:
@@ -554,3 +556,38 @@ def test_what_documents_add_is_bounded() -> None:
     with pytest.raises(SchemaLimit, match="over 1000 characters") as caught:
         mine.matcher([GET, tool("long", {"$ref": uri})])
     assert caught.value.path == "$.tools[1].function.parameters"
+
+
+class _Message:
+    """What OpenAI's client returns."""
+
+    def model_dump(self, *, exclude_none: bool) -> dict[str, Any]:
+        assert exclude_none
+        return {"role": "assistant", "tool_calls": [{"function": {"name": "get"}}]}
+
+
+def test_messages_of_a_clients_library_count(served: Enforcer) -> None:
+    asked = {"function": {"name": "get", "parameters": {}}, "type": "function"}
+    for messages in ([_Message()], [_Message().model_dump(exclude_none=True)]):
+        matcher = served.matcher([asked], "required", messages=messages)
+        header = served.vocabulary.encode("functions.get:1")
+        opening = ("<|tool_calls_section_begin|>", "<|tool_call_begin|>")
+        assert all(map(matcher.accept, map(served.vocabulary.control, opening)))
+        assert all(map(matcher.accept, header))
+
+
+def test_a_budget_without_the_option_is_an_error(served: Enforcer) -> None:
+    with pytest.raises(ConfigurationError, match="finish_within_budget=True"):
+        served.matcher([], budget=3)
+
+
+def test_tools_tell_the_types_of_raw_values_and_which_calls_are_declared() -> None:
+    vocabulary = enforcer.Vocabulary.of_bytes(dialects.load("qwen3_coder").controls)
+    e = enforcer.Enforcer(vocabulary, "qwen3_coder")
+    schema = {"properties": {"ok": {"type": "boolean"}}, "required": ["ok"]}
+    tools = [{"type": "function", "function": {"name": "f", "parameters": schema}}]
+    text = "<function=f>\n<parameter=ok>\ntrUe\n</parameter>\n</function>\n"
+    ids = write(vocabulary, f"<tool_call>\n{text}</tool_call><|im_end|>")
+    (call,) = e.parse(ids, tools=tools).calls
+    assert json.loads(call.arguments) == {"ok": True}
+    assert not e.parse(ids, tools=[]).calls

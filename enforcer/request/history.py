@@ -46,6 +46,16 @@ def count_calls(messages: object) -> int:
     return sum(len(calls) for _, calls in _assistant_calls(messages))
 
 
+def plain(messages: object) -> object:
+    """Return messages with the objects of a client's library, which are Pydantic's, as mappings."""
+    if not isinstance(messages, list | tuple):
+        return messages
+    return [
+        each.model_dump(exclude_none=True) if hasattr(each, "model_dump") else each
+        for each in messages
+    ]
+
+
 def normalise(messages: object, id_of: Callable[[PastCall], str | None]) -> list[dict[str, Any]]:
     """Copy a dialog with every call id in the dialect's form, results following their calls.
 

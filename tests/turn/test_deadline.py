@@ -51,7 +51,7 @@ def test_a_budget_that_is_too_small_is_refused_and_the_least_is_enough() -> None
 
 def test_without_the_option_or_a_budget_nothing_is_cut_short() -> None:
     plain = enforcer.Enforcer(V, options=enforcer.Options(preamble_ids=5))
-    for found in (start(None), plain.matcher([tool(SCHEMAS["plain"])], "required", budget=1)):
+    for found in (start(None), plain.matcher([tool(SCHEMAS["plain"])], "required")):
         feed(
             found, write(V, "hello" + section(call("get", 0, '{"a": "' + "x" * 99 + '", "b": 1}')))
         )

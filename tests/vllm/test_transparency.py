@@ -75,7 +75,20 @@ def _is_right(turns: Enforcer, body: dict[str, Any], reply: Reply) -> bool:
         content=turn.content,
         calls=tuple(Call(call.id, call.name, call.arguments) for call in turn.calls),
     )
-    return not judge(body, said).findings
+    return not judge(body, said).findings and not _has_undeclared(body, said)
+
+
+def _has_undeclared(body: dict[str, Any], reply: Reply) -> bool:
+    """Return whether a call has properties that a server's reading of its tool closes out."""
+    declared = {
+        tool["function"]["name"]: tool["function"]["parameters"] for tool in body.get("tools", ())
+    }
+    silent = {name: x for name, x in declared.items() if "additionalProperties" not in x}
+    return any(
+        not set(json.loads(call.arguments)) <= set(silent[call.name]["properties"])
+        for call in reply.calls
+        if call.name in silent and "properties" in silent[call.name]
+    )
 
 
 def _has_foreign_ids(body: dict[str, Any]) -> bool:
