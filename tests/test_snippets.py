@@ -62,6 +62,27 @@ def test_transformers(page: str, word: str) -> None:
     run(find(page, word), tools=TOOLS, messages=MESSAGES, **given)
 
 
+@pytest.mark.parametrize(("page", "word"), [("README.md", "generate"), PYTHON[5]])
+def test_transformers_reads_reasoning_that_the_prompt_opens(page: str, word: str) -> None:
+    transformers = pytest.importorskip("transformers")
+    from tests.vllm_servers import TINY
+
+    tokenizer = transformers.AutoTokenizer.from_pretrained(TINY)
+    turn = (
+        "hm</think><|tool_calls_section_begin|><|tool_call_begin|>functions.get_weather:0"
+        '<|tool_call_argument_begin|>{"city": "Rome"}<|tool_call_end|><|tool_calls_section_end|>'
+        "<|im_end|>"
+    )
+    prompt, whole = (
+        np.array([tokenizer.encode(text, add_special_tokens=False)])
+        for text in (f"{PROMPT}<think>", f"{PROMPT}<think>{turn}")
+    )
+    model = SimpleNamespace(generate=lambda **_: whole)
+    given = {"tokenizer": tokenizer, "model": model, "inputs": {"input_ids": prompt}}
+    read = run(find(page, word), tools=TOOLS, messages=MESSAGES, **given)["turn"]
+    assert [made.name for made in read.calls] == ["get_weather"]
+
+
 def test_masks_are_timed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
