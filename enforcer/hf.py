@@ -61,6 +61,11 @@ class EnforcerLogitsProcessor(LogitsProcessor):  # type: ignore[misc]
         *,
         pad_token_id: int | None = None,
     ) -> None:
+        if not isinstance(enforcer, Enforcer):
+            raise ConfigurationError(
+                f"the first argument is {brief(enforcer)}, but must be an `Enforcer`: "
+                "Enforcer.from_tokenizer(tokenizer)"
+            )
         self._enforcer = enforcer
         if not isinstance(requests, Iterable):
             raise InvalidTools("$", f"a list of requests, one a row, not {brief(requests)}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import jsonschema
 import pytest
@@ -360,3 +360,8 @@ def test_every_format_is_enforced(name: str) -> None:
     assert calls
     for call in calls:
         jsonschema.validate(json.loads(call.arguments), SCHEMAS[call.name])
+
+
+def test_a_tokenizer_is_no_enforcer() -> None:
+    with pytest.raises(ConfigurationError, match="from_tokenizer"):
+        EnforcerLogitsProcessor(cast("Enforcer", "tokenizer"), [{"tools": []}])

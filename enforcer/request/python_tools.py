@@ -16,6 +16,7 @@ from enforcer.request.tools import read_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from types import FunctionType
 
     from enforcer.types import ToolDefinition
 
@@ -45,6 +46,12 @@ def tool(
         ConfigurationError: Pydantic or docstring_parser is not installed.
 
     """
+    if inspect.isfunction(source) and _is_unbound(source):
+        raise InvalidTools(
+            "$",
+            f"`{source.__qualname__}` is a method without its object, which would be an argument "
+            "of the tool: pass that of an object",
+        )
     with _refusing(source):
         from docstring_parser import parse
 
@@ -67,6 +74,12 @@ def tool(
     if text:
         made["function"]["description"] = text
     return made
+
+
+def _is_unbound(function: FunctionType) -> bool:
+    within = function.__qualname__.rpartition(".")[0]
+    first = next(iter(inspect.signature(function).parameters), None)
+    return first == "self" and bool(within) and not within.endswith("<locals>")
 
 
 def declared(tools: object) -> object:

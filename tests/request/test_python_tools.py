@@ -301,3 +301,15 @@ def test_literals_and_bounds_are_enforced() -> None:
     assert not read(rate, '{"stars": 6}')[0]
     assert not read(rate, '{"stars": 5, "kind": "c"}')[0]
     assert not read(rate, '{"kind": "a"}')[0]
+
+
+class _Agent:
+    def search(self, query: str) -> str:
+        """Search."""
+        return query
+
+
+def test_a_method_without_its_object_is_no_tool() -> None:
+    assert enforcer.tool(_Agent().search)["function"]["name"] == "search"
+    with pytest.raises(InvalidTools, match="without its object"):
+        enforcer.tool(_Agent.search)
