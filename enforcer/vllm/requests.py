@@ -122,7 +122,8 @@ def preprocess_chat(original: Callable[..., Any], ours: Callable[[Any, Any], Any
             except RequestError as error:
                 raise refusal(error) from error
             messages = dialog_tools.without_strict_within(messages)
-            kwargs["tool_dicts"] = dialog_tools.without_strict(kwargs.get("tool_dicts"))
+            if "tool_dicts" in kwargs:
+                kwargs["tool_dicts"] = dialog_tools.without_strict(kwargs["tool_dicts"])
         return await original(self, request, messages, *args, **kwargs)
 
     return _preprocess_chat
