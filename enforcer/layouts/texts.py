@@ -213,7 +213,7 @@ def without(texts: Regex, others: Regex) -> Regex:
 
 
 def made_of(members: CharSet, texts: Regex) -> Regex:
-    """Give those of some texts that have only these characters."""
+    """Return the texts that have only these characters."""
     return texts if members == ALL else both(texts, repeat(chars(members), 0, None))
 
 

@@ -235,7 +235,7 @@ class Dialect:
         return INDEX in self.header_pieces
 
     def layout(self, controls: Mapping[str, int], writable: CharSet = ALL) -> BoundLayout:
-        """Give the layout of arguments for a tokenizer, by its control tokens and characters."""
+        """Return the layout of arguments, bound to a tokenizer's special tokens and characters."""
         inside = {name: controls.get(name) for name in self.tokens.names}
         return self.arguments.bind(inside.get, writable)
 
