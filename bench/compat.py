@@ -187,7 +187,7 @@ class Ours:
     def imports(self) -> list[str]:
         """Every name that we import from vLLM."""
         names = []
-        for file in sorted(_OURS.glob("*.py")):
+        for file in sorted(_OURS.rglob("*.py")):
             for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
                 if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("vllm"):
                     names += [f"{node.module}.{alias.name}" for alias in node.names]
@@ -201,7 +201,8 @@ class Ours:
 
         """
         module, _, name = dotted.partition(".")
-        tree = ast.parse((_OURS / f"{module}.py").read_text(encoding="utf-8"))
+        (file,) = _OURS.rglob(f"{module}.py")
+        tree = ast.parse(file.read_text(encoding="utf-8"))
         for node in ast.walk(tree):
             if isinstance(node, ast.ClassDef) and node.name == name:
                 return node

@@ -1,9 +1,9 @@
 """What a step of hundreds of turns waits for masks: `python -m bench.fill_threads`.
 
 Turns go on by an id a step, in a text and in a string of a call's arguments; their masks are filled
-by as many threads as vLLM has on a machine of 16 processors, and as `enforcer.vllm.fill_threads`
-has them filled. Both take turns. Owns: the turns, and the time of a step's masks. Must not know:
-how a mask is computed.
+by as many threads as vLLM has on a machine of 16 processors, and as
+`enforcer.vllm.engine.fill_threads` has them filled. Both take turns. Owns: the turns, and the time
+of a step's masks. Must not know: how a mask is computed.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ import numpy as np
 
 from bench.first_mask.run import vocabulary as find_vocabulary
 from enforcer import Enforcer
-from enforcer.vllm.backend import EnforcedGrammar
-from enforcer.vllm.fill_threads import FillThreads
+from enforcer.vllm.engine.backend import EnforcedGrammar
+from enforcer.vllm.engine.fill_threads import FillThreads
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -21,7 +21,7 @@ from bench.first_mask.run import vocabulary as find_vocabulary
 from enforcer.budget.pieces import Pieces
 from enforcer.budget.shortest import Shortest
 from enforcer.schema import compile_schema
-from enforcer.vllm import lanes
+from enforcer.vllm.engine import lanes
 
 if TYPE_CHECKING:
     from collections.abc import Generator

@@ -18,8 +18,8 @@ import numpy as np
 
 from bench.first_mask.run import vocabulary as find_vocabulary
 from enforcer import Enforcer
-from enforcer.vllm import ahead
-from enforcer.vllm.backend import EnforcedGrammar
+from enforcer.vllm.engine import ahead
+from enforcer.vllm.engine.backend import EnforcedGrammar
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -14,7 +14,7 @@ from time import perf_counter_ns
 import numpy as np
 
 from enforcer import Enforcer, Vocabulary
-from enforcer.vllm import families, stats
+from enforcer.vllm.observe import families, stats
 
 _REPEAT, _NUMBER = 9, 20_000
 

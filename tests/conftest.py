@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 
-from enforcer.vllm import names
+from enforcer.vllm.config import names
 from tests import vocabularies
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from enforcer.vllm import families
-from enforcer.vllm.stats import Gauge, Histogram
+from enforcer.vllm.observe import families
+from enforcer.vllm.observe.stats import Gauge, Histogram
 
 # By the library that vLLM shows its own with, of an API server that is the only one.
 PROCESS = {"process_resident_memory_bytes", "process_start_time_seconds"}

@@ -25,7 +25,7 @@ import pytest
 import yaml
 
 import enforcer
-from enforcer.vllm import settings
+from enforcer.vllm.config import settings
 from tests import shown
 from tests.snippets import PROMPT, ROOT, TOOLS, Block, Command, blocks, commands, every, fenced
 from tests.vocabularies import small, write
@@ -73,7 +73,11 @@ HELD: tuple[tuple[str, str, str, str], ...] = (
     ),
     (
         "docs/production/scale/data-parallel-nodes.md",
-        *("text", "has not loaded", "tests/vllm/test_engine_marks.py::test_a_server_that_enforces"),
+        *(
+            "text",
+            "has not loaded",
+            "tests/vllm/server/test_engine_marks.py::test_a_server_that_enforces",
+        ),
     ),
     (
         "docs/production/scale/index.md",

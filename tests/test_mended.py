@@ -37,14 +37,14 @@ MENDED: tuple[tuple[str, tuple[str, ...]], ...] = (
     (
         "logits-processor route: a forgotten `via=` is a bare 500",
         (
-            "tests/vllm/test_early.py::test_a_spec_that_vllm_would_drop_is_refused_where_there_is_no_plugin",
+            "tests/vllm/logits_processor/test_early.py::test_a_spec_that_vllm_would_drop_is_refused_where_there_is_no_plugin",
         ),
     ),
     (
         "tools of types `namespace` and `web_search` on /v1/responses: 400",
         (
-            "tests/vllm/test_client_paths.py::test_codex_tools_are_answered_and_namespaces_enforced",
-            "tests/vllm/test_client_paths.py::test_tools_that_vllm_does_not_show_the_model_are_not_declared",
+            "tests/vllm/intake/test_client_paths.py::test_codex_tools_are_answered_and_namespaces_enforced",
+            "tests/vllm/intake/test_client_paths.py::test_tools_that_vllm_does_not_show_the_model_are_not_declared",
             "tests/vllm/test_clients.py::test_its_tools_are_enforced_as_they_are",
         ),
     ),
@@ -65,15 +65,15 @@ MENDED: tuple[tuple[str, tuple[str, ...]], ...] = (
     (
         "paths in errors are those of Chat Completions on every route",
         (
-            "tests/vllm/test_client_paths.py::test_a_refusal_names_the_path_in_the_clients_body",
-            "tests/vllm/test_client_paths.py::test_over_http",
+            "tests/vllm/intake/test_client_paths.py::test_a_refusal_names_the_path_in_the_clients_body",
+            "tests/vllm/intake/test_client_paths.py::test_over_http",
         ),
     ),
     (
         "nothing in the server's log says that it enforces",
         (
-            "tests/vllm/test_startup.py::test_one_line_says_what_is_enforced_and_what_is_not",
-            "tests/vllm/test_startup.py::test_a_server_logs_it_once",
+            "tests/vllm/intake/test_startup.py::test_one_line_says_what_is_enforced_and_what_is_not",
+            "tests/vllm/intake/test_startup.py::test_a_server_logs_it_once",
         ),
     ),
     (
@@ -101,7 +101,7 @@ MENDED: tuple[tuple[str, tuple[str, ...]], ...] = (
     (
         "misspelt `ENFORCER_` variables",
         (
-            "tests/vllm/test_settings.py::test_a_misspelt_name_is_an_error_that_names_the_nearest",
+            "tests/vllm/config/test_settings.py::test_a_misspelt_name_is_an_error_that_names_the_nearest",
             "tests/doctor/test_installation.py::test_settings",
         ),
     ),
@@ -121,10 +121,10 @@ MENDED: tuple[tuple[str, tuple[str, ...]], ...] = (
         "metrics without `off` and `relax`",
         (
             (
-                "tests/vllm/test_metrics.py::"
+                "tests/vllm/observe/test_metrics.py::"
                 "test_a_request_that_is_switched_off_is_counted_and_told_without_a_warning"
             ),
-            "tests/vllm/test_metrics.py::test_the_documentation_lists_every_metric",
+            "tests/vllm/observe/test_metrics.py::test_the_documentation_lists_every_metric",
         ),
     ),
 )

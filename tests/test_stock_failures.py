@@ -36,8 +36,9 @@ from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionReque
 from vllm.parser.parser_manager import ParserManager  # noqa: E402
 
 from enforcer.request import carrier, spec_text  # noqa: E402
-from enforcer.vllm import requests, runtime  # noqa: E402
-from enforcer.vllm.tool_parser import EnforcedParser  # noqa: E402
+from enforcer.vllm.intake import requests  # noqa: E402
+from enforcer.vllm.replies.tool_parser import EnforcedParser  # noqa: E402
+from enforcer.vllm.server import runtime  # noqa: E402
 
 pytestmark = pytest.mark.slow
 

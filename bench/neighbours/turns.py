@@ -1,7 +1,7 @@
 """`python -m bench.neighbours.turns`: what turns on the event loop cost those that take them.
 
 Bodies of 20 KB arrive beside streams whose tokens come all at once, and each takes three turns
-(`enforcer.vllm.pacing`); then the same without turns. No server: the loop does nothing else.
+(`enforcer.vllm.server.pacing`); then the same without turns. No server: the loop does nothing else.
 
 Owns: the load on a loop, and how long bodies are on their way. Must not know: how turns are taken.
 """
@@ -13,7 +13,7 @@ import asyncio
 import time
 from statistics import median
 
-from enforcer.vllm import pacing
+from enforcer.vllm.server import pacing
 
 _SIZE = 20_000  # bytes
 _TURNS = 3

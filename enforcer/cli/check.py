@@ -31,7 +31,7 @@ from enforcer.request.options import Options
 from enforcer.schema import Conventions, OnUnsupported
 from enforcer.schema.bundling import read_documents
 from enforcer.turn import dialects
-from enforcer.vllm import names
+from enforcer.vllm.config import names
 from enforcer.vocabulary import Vocabulary
 
 if TYPE_CHECKING:

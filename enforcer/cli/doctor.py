@@ -16,7 +16,7 @@ from enforcer.doctor import installation
 from enforcer.errors import ConfigurationError
 from enforcer.turn import dialects
 from enforcer.verify import KEY_VARIABLE
-from enforcer.vllm import names
+from enforcer.vllm.config import names
 
 if TYPE_CHECKING:
     import argparse

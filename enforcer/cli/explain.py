@@ -34,7 +34,7 @@ from enforcer.schema.bundling import read_documents
 from enforcer.tokenizers.kimi import split
 from enforcer.turn import dialects
 from enforcer.verify import KEY_VARIABLE
-from enforcer.vllm import names
+from enforcer.vllm.config import names
 from enforcer.vocabulary import Vocabulary
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ from enforcer.verify import KEY_VARIABLE, expected, measure, reference, suites
 from enforcer.verify.measure import Fault, IdRule
 from enforcer.verify.report import Result
 from enforcer.verify.suites import Recorded
-from enforcer.vllm import names
+from enforcer.vllm.config import names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -18,7 +18,7 @@ from enforcer.verify import expected as expected_
 from enforcer.verify import measure
 from enforcer.verify.expected import Expected
 from enforcer.verify.measure import Fault
-from enforcer.vllm import names
+from enforcer.vllm.config import names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -20,8 +20,8 @@ from enforcer.errors import EnforcerError
 from enforcer.schema import compile_schema
 from enforcer.schema.bundling import read_documents
 from enforcer.turn import dialects
-from enforcer.vllm import settings as server_settings
-from enforcer.vllm.names import TESTED_VERSIONS
+from enforcer.vllm.config import settings as server_settings
+from enforcer.vllm.config.names import TESTED_VERSIONS
 from enforcer.vocabulary import Vocabulary
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from enforcer.diagnosis.template import checks_of
 from enforcer.errors import EnforcerError, UnknownDialect
 from enforcer.turn import dialects
 from enforcer.turn.table import Table
-from enforcer.vllm import names, settings
+from enforcer.vllm.config import names, settings
 from enforcer.vocabulary import Vocabulary
 
 if TYPE_CHECKING:

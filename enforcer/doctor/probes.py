@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from enforcer.request.carrier import KEY, Route, extra_body
-from enforcer.vllm.names import PROBE
+from enforcer.vllm.config.names import PROBE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -21,7 +21,7 @@ from enforcer.turn import dialects
 from enforcer.verify import client, measure
 from enforcer.verify import expected as expected_
 from enforcer.verify.client import Endpoint
-from enforcer.vllm import names, settings
+from enforcer.vllm.config import names, settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from enforcer.diagnosis import Check, note, ok
-from enforcer.vllm import families
+from enforcer.vllm.observe import families
 
 _SHOWN = re.compile(r"^enforcer_version\{(.*)\} [1-9]", re.MULTILINE)
 _LABEL = re.compile(r'(\w+)="([^"]*)"')

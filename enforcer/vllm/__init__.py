@@ -13,6 +13,6 @@ def register() -> None:
         UnsupportedHost: this vLLM is not one that the plugin was tested on.
 
     """
-    from enforcer.vllm.plugin import install
+    from enforcer.vllm.patches import install
 
     install()

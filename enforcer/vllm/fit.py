@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from enforcer.errors import UnsupportedHost
-from enforcer.vllm.names import PATCHED, TESTED_VERSIONS
+from enforcer.vllm.config.names import PATCHED, TESTED_VERSIONS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -24,8 +24,11 @@ from enforcer.request import carrier, spec_text
 from enforcer.request import spec as specs
 from enforcer.turn import dialects
 from enforcer.turn.dialect import Segment
-from enforcer.vllm import backend, names, recording, runtime, settings
-from enforcer.vllm.tool_parser import EnforcedToolParser
+from enforcer.vllm.config import names, settings
+from enforcer.vllm.engine import backend
+from enforcer.vllm.observe import recording
+from enforcer.vllm.replies.tool_parser import EnforcedToolParser
+from enforcer.vllm.server import runtime
 from enforcer.vocabulary import Vocabulary
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 from enforcer.request import carrier
-from enforcer.vllm import bodies
-from enforcer.vllm.names import reads_extra
+from enforcer.vllm.config.names import reads_extra
+from enforcer.vllm.server import bodies
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator

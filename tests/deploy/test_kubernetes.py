@@ -18,7 +18,7 @@ from enforcer import cli
 from enforcer.checking import pool, worker
 from enforcer.schema.bundling import read_documents
 from enforcer.turn import dialects
-from enforcer.vllm import names, settings
+from enforcer.vllm.config import names, settings
 from tests.snippets import ROOT, blocks
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def test_the_limit_on_memory_is_what_the_code_may_take() -> None:
     page = (ROOT / "docs/production/capacity.md").read_text()
     table = page.split("<!-- memory:")[1].split("\n\n")[0]
     sums = [float(cell) for cell in re.findall(r"([\d.]+) GiB", table.splitlines()[-1])]
-    lanes = (ROOT / "enforcer/vllm/lanes.py").read_text()
+    lanes = (ROOT / "enforcer/vllm/engine/lanes.py").read_text()
     threads = re.search(r"^_LONG = (\d+)", lanes, re.MULTILINE)
     one = worker._MEMORY / 2**30
     in_a_front = inspect.signature(pool.Pool).parameters["workers"].default * one

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 import yaml
 
-from enforcer.vllm import families
-from enforcer.vllm import settings as settings_of
+from enforcer.vllm.config import settings as settings_of
+from enforcer.vllm.observe import families
 from tests.promql import Selector, grouped_by, selectors
 from tests.shown import PROCESS, SHOWN
 from tests.snippets import blocks, commands, every

@@ -18,7 +18,7 @@ import pytest
 import yaml
 
 from enforcer import cli
-from enforcer.vllm import names, settings
+from enforcer.vllm.config import names, settings
 from tests.snippets import ROOT, blocks, commands, every
 
 if TYPE_CHECKING:

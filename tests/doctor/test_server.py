@@ -15,7 +15,7 @@ from enforcer.doctor.answers import processes
 from enforcer.errors import ConfigurationError
 from enforcer.request import carrier, spec_text
 from enforcer.request.carrier import REQUIRES
-from enforcer.vllm import names
+from enforcer.vllm.config import names
 from tests.fake_server import call, reply, serving
 
 if TYPE_CHECKING:

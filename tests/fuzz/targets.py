@@ -258,8 +258,9 @@ def http(body: dict[str, Any], seed: int) -> None:
     from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
     from vllm.exceptions import VLLMValidationError
 
-    from enforcer.vllm import admission, runtime
-    from enforcer.vllm.tool_parser import EnforcedParser
+    from enforcer.vllm.intake import admission
+    from enforcer.vllm.replies.tool_parser import EnforcedParser
+    from enforcer.vllm.server import runtime
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(runtime, "table_for", lambda *_: served().table)

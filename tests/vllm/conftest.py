@@ -30,9 +30,10 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="module")
 def installed() -> None:
     """The plugin in this process, which keeps its numbers to itself."""
-    from enforcer.vllm import plugin, recording
+    from enforcer.vllm import patches
+    from enforcer.vllm.observe import recording
 
-    plugin.install()
+    patches.install()
     os.environ.pop(recording.FOLDER_VARIABLE)
 
 
@@ -105,7 +106,12 @@ def processor_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serve
     """A server that cannot have the plugin, with the logits processor in its worker's process."""
     log = tmp_path_factory.mktemp("log") / "processor.log"
     processor = "enforcer.vllm.logits_processor:EnforcerLogitsProcessor"
-    flags = ("--logits-processors", processor, "--middleware", "enforcer.vllm.early.RefuseEarly")
+    flags = (
+        "--logits-processors",
+        processor,
+        "--middleware",
+        "enforcer.vllm.logits_processor.RefuseEarly",
+    )
     setting = Setting("logits processor", (*FREE.flags, *flags))
     with serving(TINY, with_a_worker_process(setting), log) as server:
         yield server
@@ -114,7 +120,8 @@ def processor_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serve
 @pytest.fixture(scope="module")
 def small_vocabulary() -> Iterator[None]:
     """Put the small vocabulary in the place of a model's tokenizer, for the logits processor."""
-    from enforcer.vllm import logits_processor, runtime
+    from enforcer.vllm.logits_processor import processor as logits_processor
+    from enforcer.vllm.server import runtime
     from tests.vllm.processed import ENFORCER
 
     with pytest.MonkeyPatch.context() as patch:

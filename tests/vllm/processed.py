@@ -10,8 +10,8 @@ import torch
 from vllm import SamplingParams
 
 import enforcer
-from enforcer.vllm import stock
-from enforcer.vllm.misreadings import ReadableMatcher
+from enforcer.vllm.native import stock
+from enforcer.vllm.native.misreadings import ReadableMatcher
 from tests import vocabularies
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from vllm.entrypoints.openai.responses.protocol import ResponsesRequest
 from bench.demo.servers import MODEL_NAME
 from enforcer.request import spec_text
 from enforcer.turn import dialects
-from enforcer.vllm import call_ids, checks, dialog_tools, requests
+from enforcer.vllm.intake import call_ids, checks, dialog_tools, requests
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -15,7 +15,7 @@ pytest.importorskip("vllm")
 
 from bench.setup_env import name_cpu_build
 from enforcer.turn import dialects
-from enforcer.vllm import names
+from enforcer.vllm.config import names
 from tests.snippets import ROOT, commands, every
 
 if TYPE_CHECKING:

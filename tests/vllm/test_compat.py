@@ -12,7 +12,7 @@ import vllm
 from bench import compat, request_fields
 from bench.request_fields import REJECTED
 from enforcer.vllm import fit
-from enforcer.vllm.names import TESTED_VERSIONS
+from enforcer.vllm.config.names import TESTED_VERSIONS
 
 pytestmark = pytest.mark.slow
 

@@ -17,7 +17,7 @@ from vllm.v1.worker.gpu.sample.logits_processor.interface import (
 )
 
 from enforcer.errors import ConfigurationError
-from enforcer.vllm.logits_processor import EnforcerLogitsProcessor
+from enforcer.vllm.logits_processor.processor import EnforcerLogitsProcessor
 from tests.vllm.processed import (
     EVERYTHING,
     KINDS,
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
-    from enforcer.vllm.misreadings import ReadableMatcher
+    from enforcer.vllm.native.misreadings import ReadableMatcher
 
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("small_vocabulary")]

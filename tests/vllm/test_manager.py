@@ -11,7 +11,9 @@ import pytest
 
 from enforcer.errors import ConfigurationError
 from enforcer.request import carrier
-from enforcer.vllm import admission, names, runtime
+from enforcer.vllm.config import names
+from enforcer.vllm.intake import admission
+from enforcer.vllm.server import runtime
 from tests.vllm_managers import enforced, request
 from tests.vllm_servers import TINY
 from tests.vocabularies import write
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from vllm.v1.structured_output import StructuredOutputManager
     from vllm.v1.structured_output.backend_types import StructuredOutputOptions
 
-    from enforcer.vllm.backend import EnforcedGrammar
+    from enforcer.vllm.engine.backend import EnforcedGrammar
 
 
 pytestmark = pytest.mark.usefixtures("installed")

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from bench import newer_vllm
-from enforcer.vllm.names import TESTED_VERSIONS
+from enforcer.vllm.config.names import TESTED_VERSIONS
 
 pytestmark = [pytest.mark.vllm, pytest.mark.slow]
 

@@ -20,8 +20,8 @@ from vllm.renderers import renderer_from_config
 from vllm.renderers.online_renderer import OnlineRenderer
 
 from enforcer.request import carrier
-from enforcer.vllm import runtime
-from enforcer.vllm.tool_parser import EnforcedParser
+from enforcer.vllm.replies.tool_parser import EnforcedParser
+from enforcer.vllm.server import runtime
 from tests.vllm_servers import TINY
 
 if TYPE_CHECKING:

@@ -22,8 +22,11 @@ from enforcer.doctor import server as doctor
 from enforcer.request import carrier, spec_text
 from enforcer.request.carrier import Route
 from enforcer.verify.replies import Reply
-from enforcer.vllm import frontend, metrics, request_context, requests, runtime, settings
-from enforcer.vllm.client_paths import Places
+from enforcer.vllm.config import settings
+from enforcer.vllm.intake import frontend, requests
+from enforcer.vllm.intake.client_paths import Places
+from enforcer.vllm.observe import metrics, request_context
+from enforcer.vllm.server import runtime
 from tests.vllm_servers import TINY, reader, serving
 
 if TYPE_CHECKING:

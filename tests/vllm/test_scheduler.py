@@ -17,7 +17,9 @@ from hypothesis import settings
 from bench.matrix import workload
 from enforcer.engines.llguidance import grammar as _grammar
 from enforcer.request import spec_text
-from enforcer.vllm import ahead, metrics, plugin, recording
+from enforcer.vllm import patches
+from enforcer.vllm.engine import ahead
+from enforcer.vllm.observe import metrics, recording
 from tests.vllm_engine import Engine, Mode, Sent, beside, drive, enforcers, is_engine
 
 if TYPE_CHECKING:
@@ -47,7 +49,7 @@ FORMAT = {"type": "json_schema", "json_schema": {"name": "n", "schema": {"enum":
 
 @pytest.fixture(scope="module", autouse=True)
 def _installed() -> Iterator[None]:
-    plugin.install()
+    patches.install()
     # Else servers that later tests start would count into this process's folder.
     os.environ.pop(recording.FOLDER_VARIABLE, None)
     yield

@@ -18,9 +18,11 @@ from enforcer.schema.bundling import Documents
 from enforcer.turn import dialects
 from enforcer.verify.measure import Fault, judge
 from enforcer.verify.replies import Call, Reply
-from enforcer.vllm import metrics, runtime, stock
-from enforcer.vllm.families import Failure
-from enforcer.vllm.misreadings import ReadableMatcher
+from enforcer.vllm.native import stock
+from enforcer.vllm.native.misreadings import ReadableMatcher
+from enforcer.vllm.observe import metrics
+from enforcer.vllm.observe.families import Failure
+from enforcer.vllm.server import runtime
 from tests.stock_tags import python_tag, tokenizer
 from tests.vllm_managers import request
 from tests.vocabularies import write
@@ -35,7 +37,12 @@ KIMI = dialects.load("kimi_k2")
 CASES = [
     case
     for case in map(
-        json.loads, Path(__file__).with_name("rust_tags.jsonl").read_text("utf-8").splitlines()
+        json.loads,
+        Path(__file__)
+        .with_name("native")
+        .joinpath("rust_tags.jsonl")
+        .read_text("utf-8")
+        .splitlines(),
     )
     if stock.concerns(case["tag"], KIMI)
 ]

@@ -17,8 +17,10 @@ from bench.matrix import modes
 from bench.matrix.routes import Route
 from enforcer.errors import InvalidVocabulary, Problem, RequestError, SchemaError
 from enforcer.request import spec_text
-from enforcer.vllm import checks, families, metrics, requests, settings, startup
-from enforcer.vllm.slow_masks import Told
+from enforcer.vllm.config import settings
+from enforcer.vllm.intake import checks, requests, startup
+from enforcer.vllm.observe import families, metrics
+from enforcer.vllm.observe.slow_masks import Told
 from tests.snippets import MESSAGES, ROOT, blocks
 
 

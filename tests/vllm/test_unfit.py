@@ -15,7 +15,7 @@ pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError
 
 import enforcer
 from bench.demo.servers import FREE, MODEL_NAME
-from enforcer.vllm import fit, plugin, unfit
+from enforcer.vllm import fit, patches, unfit
 from enforcer.vllm.unfit import RefuseSpecs
 from tests.vllm_servers import TINY, serving
 
@@ -123,7 +123,7 @@ def test_where_not_even_the_command_line_is_read_alike_the_log_says_what_may_hap
     name = "vllm.engine.arg_utils.EngineArgs.from_cli_args"
     monkeypatch.setitem(fit.SIGNATURES, name, ("other",))
     with caplog.at_level(logging.WARNING, logger="vllm.enforcer"):
-        plugin._refuse_specs(enforcer.UnsupportedHost("vLLM 9 is untested"))
+        patches._refuse_specs(enforcer.UnsupportedHost("vLLM 9 is untested"))
     own = [record for record in caplog.records if record.name == "vllm.enforcer"]
     (line,) = [record.getMessage() for record in own]
     assert "may be served unenforced" in line
@@ -135,15 +135,15 @@ def test_a_front_end_that_takes_no_middleware_gets_none(
 ) -> None:
     """It does not start with one."""
     wrapped: list[object] = []
-    monkeypatch.setattr(plugin, "_wrap", lambda *of: wrapped.append(of))
+    monkeypatch.setattr(patches, "_wrap", lambda *of: wrapped.append(of))
     monkeypatch.setattr(unfit, "_why", "")
     monkeypatch.setenv("VLLM_USE_RUST_FRONTEND", "1")
     with caplog.at_level(logging.WARNING, logger="vllm.enforcer"):
-        plugin._refuse_specs(enforcer.UnsupportedHost("vLLM 9 is untested"))
+        patches._refuse_specs(enforcer.UnsupportedHost("vLLM 9 is untested"))
     assert "takes no middleware" in caplog.text
     assert not wrapped
     monkeypatch.setenv("VLLM_USE_RUST_FRONTEND", "0")
-    plugin._refuse_specs(enforcer.UnsupportedHost("vLLM 9 is untested"))
+    patches._refuse_specs(enforcer.UnsupportedHost("vLLM 9 is untested"))
     assert len(wrapped) == 1
 
 

@@ -10,8 +10,10 @@ from vllm.exceptions import VLLMValidationError
 import enforcer
 from enforcer.errors import RequestError
 from enforcer.request import carrier
-from enforcer.vllm import admission, metrics, runtime
-from enforcer.vllm.families import Failure
+from enforcer.vllm.intake import admission
+from enforcer.vllm.observe import metrics
+from enforcer.vllm.observe.families import Failure
+from enforcer.vllm.server import runtime
 from tests.stock_tags import tokenizer
 from tests.vllm_managers import request
 from tests.vocabularies import write

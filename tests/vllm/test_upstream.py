@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from enforcer.vllm import plugin
+from enforcer.vllm import patches
 from enforcer.vllm.fit import ATTRIBUTES, SIGNATURES
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def _patches() -> set[str]:
     names = set()
     manager = "StructuredOutputManager"
     loops = {"request": ("ChatCompletionRequest", "CompletionRequest"), "manager": (manager,)}
-    for node in ast.walk(ast.parse(Path(plugin.__file__).read_text())):
+    for node in ast.walk(ast.parse(Path(patches.__file__).read_text())):
         if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "_wrap":
             owner = ast.unparse(node.args[0]).rpartition(".")[2]
             method = ast.literal_eval(node.args[1])

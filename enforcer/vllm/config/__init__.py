@@ -1,0 +1,1 @@
+"""What the operator has set, and the names by which vLLM knows us."""

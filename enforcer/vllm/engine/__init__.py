@@ -1,0 +1,1 @@
+"""The grammar objects of the engine process: compilation, bitmasks, masks ahead."""

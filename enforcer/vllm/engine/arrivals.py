@@ -1,0 +1,126 @@
+"""What comes into the engine to be enforced, and letting in what no front end of ours has seen.
+
+Owns: what of a request a turn is made of, what is asked of one that comes by a front end of vLLM's
+own, and whose doing it is where a turn cannot start. Must not know: the scheduler, masks.
+
+A spec that our front end has let in carries what it has settled. vLLM's Rust front end hands on
+whatever a client writes, so that behind it nothing counts as settled.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from vllm import envs
+from vllm.exceptions import VLLMValidationError
+from vllm.v1.structured_output.backend_types import StructuredOutputOptions
+
+from enforcer.errors import RequestError
+from enforcer.request import carrier
+from enforcer.request import spec as specs
+from enforcer.vllm.intake import admission, stops
+from enforcer.vllm.native import stock
+from enforcer.vllm.observe import families, metrics, request_context
+from enforcer.vllm.observe.families import Failure
+from enforcer.vllm.server import runtime, served_model
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from enforcer.api import Enforcer
+    from enforcer.request.spec import Spec
+    from enforcer.vllm.native.misreadings import Reader
+
+
+class Source(NamedTuple):
+    """What a turn is made of.
+
+    Attributes:
+        text: a spec, or a structural tag.
+        is_ours: whether it is a spec.
+
+    """
+
+    text: str
+    is_ours: bool
+
+
+def source_of(request: Any) -> Source | None:
+    """Find what enforces a request; None for one that is vLLM's own affair."""
+    kind, text = request.structured_output_request.structured_output_key
+    if kind != StructuredOutputOptions.STRUCTURAL_TAG:
+        return None
+    spec = carrier.from_structural_tag(text)
+    if spec is not None:
+        return Source(spec, is_ours=True)
+    if any(stock.concerns(text, dialect) for dialect in served_model.dialects()):
+        return Source(text, is_ours=False)
+    return None
+
+
+def may_be_admitted(source: Source) -> bool:
+    """Tell whether a front end of ours may have let it in: it has if something is settled."""
+    return source.is_ours and not envs.VLLM_USE_RUST_FRONTEND
+
+
+def admit(
+    source: Source,
+    request: Any,
+    tokenizer: Any,
+    enforcer_of: Callable[[Spec | None], Enforcer],
+) -> tuple[Spec, Reader | None]:
+    """Let in what no front end of ours has seen, or refuse it as one does.
+
+    Returns:
+        What is to be enforced, and what keeps the turn readable for whoever reads it.
+
+    Raises:
+        RequestError: it cannot be enforced.
+        VLLMValidationError: likewise, or an option does not go with it.
+
+    """
+    params = request.sampling_params
+    if source.is_ours:
+        _, spec = admission.admit(source.text, tokenizer)
+        reader = text_reader(spec, enforcer_of)
+    else:
+        enforcer = enforcer_of(None)
+        found = stock.recognise(source.text, enforcer.table, request.prompt_token_ids)
+        spec, reader = found.spec, stock.reader(enforcer.table, found.front_end)
+        request_context.name_tools(list(spec.toolset.tools))
+        specs.refuse_large(spec, enforcer.options.limits)
+        spec = specs.bundled(spec, runtime.bundle, enforcer.options.limits.size)
+        for _ in stock.left_free(source.text, enforcer.table.dialect):
+            metrics.relaxed(families.Relaxed.FREE)
+    admission.refuse_sampling(params, spec)
+    stops.refuse_ids_beside(params, spec, tokenizer)
+    return spec, reader
+
+
+def text_reader(spec: Spec, enforcer_of: Callable[[Spec | None], Enforcer]) -> Reader | None:
+    """Give what keeps a spec's turn readable for a parser of vLLM's; None where ours reads it."""
+    as_text = spec.settled is not None and spec.settled.as_text
+    return stock.text_reader(enforcer_of(spec).table) if as_text else None
+
+
+def tell_of_failure(
+    error: BaseException, spec: Spec | None, request: Any, *, is_admitted: bool
+) -> None:
+    """Count and log a turn that could not start.
+
+    What a front end of ours has let in does not fail for what its client wrote.
+    """
+    if spec is not None:
+        request_context.name_tools(list(spec.toolset.tools))
+    is_theirs = isinstance(error, RequestError | VLLMValidationError) and not is_admitted
+    blamed = error
+    if isinstance(error, VLLMValidationError) and error.__cause__ is not None:
+        blamed = error.__cause__  # what the answer to a client was made of
+    path = getattr(blamed, "path", "")
+    metrics.failed(
+        Failure.REFUSED if is_theirs else Failure.START,
+        request.request_id,
+        error=type(blamed).__name__,
+        path=path,
+        tool=request_context.told(path)["tool"],
+    )

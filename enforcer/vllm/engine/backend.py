@@ -1,0 +1,344 @@
+"""vLLM's structured-output machinery, made to run our matcher.
+
+Owns: the grammar object that the scheduler drives, and the replacements of
+`StructuredOutputManager.grammar_init` and `_create_grammar`, which make one for a request
+that carries a spec, whatever backend the others have. Runs in the engine process. Must not
+know: HTTP requests, tool parsers.
+"""
+
+from __future__ import annotations
+
+import copy
+import threading
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+from vllm.v1.structured_output.backend_types import StructuredOutputGrammar
+
+from enforcer.errors import ConfigurationError, EnforcerError
+from enforcer.vllm.config import settings
+from enforcer.vllm.engine import arrivals, fill_threads
+from enforcer.vllm.engine.ahead import Ahead
+from enforcer.vllm.engine.lanes import Lanes
+from enforcer.vllm.engine.long_prompts import LongPrompt, is_long
+from enforcer.vllm.native import stock
+from enforcer.vllm.native.misreadings import MisreadError, ReadableMatcher
+from enforcer.vllm.observe import families, metrics, recording, request_context, scores
+from enforcer.vllm.observe.families import Failure
+from enforcer.vllm.observe.slow_masks import SlowMasks
+from enforcer.vllm.server import model_format, prefills, runtime, served_model
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+    from concurrent.futures import Future
+
+    import torch
+
+    from enforcer.api import Enforcer
+    from enforcer.request.spec import Spec
+    from enforcer.turn.matcher import Matcher
+    from enforcer.vllm.engine.arrivals import Source
+
+_WORD = 32  # ids a word of a mask
+
+_slow_masks = SlowMasks(metrics.log_slow_masks)
+
+
+class EnforcedGrammar(StructuredOutputGrammar):  # type: ignore[misc]
+    """A matcher behind vLLM's interface.
+
+    Never terminated: after the end of the turn only its end is legal, whereas vLLM gives a
+    terminated grammar a mask that permits all.
+
+    Nothing leaves these methods: vLLM calls them in the thread that serves every request of
+    the engine, where an exception ends them all.
+    """
+
+    def __init__(self, matcher: Matcher | ReadableMatcher, request_id: str) -> None:
+        self.matcher = matcher
+        self._ahead = Ahead(matcher)
+        self._request_id = request_id
+        self._masked = recording.recorder().observer(families.MASK)
+        self._reported = False
+
+    def accept_tokens(self, request_id: str, tokens: list[int]) -> bool:
+        """Advance; False, the state being unchanged then, makes vLLM end the request.
+
+        It ends with an error. So does a turn whose gate was closed: its end, though legal
+        then, is not the model's.
+        """
+        self._ahead.settle()
+        accepted = self._accept(request_id, tokens)
+        if accepted:
+            self._ahead.announce()
+        return accepted
+
+    def _accept(self, request_id: str, tokens: list[int]) -> bool:
+        for count, token in enumerate(tokens):
+            if not self.matcher.accept(token):
+                if self.matcher.failure is None:
+                    metrics.failed(Failure.REJECTED, request_id, state=self.matcher.state)
+                else:
+                    self._report_failure(self.matcher.failure)
+                self.matcher.rollback(count)
+                return False
+        if self.matcher.failure is not None:
+            self._report_failure(self.matcher.failure)
+            # Where these ids are a draft, vLLM takes back only those that we said True to.
+            self.matcher.rollback(len(tokens))
+            return False
+        return True
+
+    def validate_tokens(self, tokens: list[int]) -> list[int]:
+        """Give the legal prefix of drafted tokens; the state is unchanged."""
+        self._ahead.pause()
+        failure = self.matcher.failure
+        legal = tokens[: self.matcher.validate(tokens)]
+        if self.matcher.failure is not failure:  # the mask from before is of an open gate
+            self._ahead.settle()
+        self._ahead.announce()
+        return legal
+
+    def rollback(self, num_tokens: int) -> None:
+        """Take back drafted tokens that were not kept."""
+        self._ahead.settle()
+        self.matcher.rollback(num_tokens)
+
+    def fill_bitmask(self, bitmask: torch.Tensor, batch_index: int) -> None:
+        """Write one row (int32, on the CPU)."""
+        filled = self._ahead.fill(bitmask, batch_index)
+        self._masked(filled.waited)
+        _slow_masks.see(filled.worked, self._tool, self._request_id)
+        if self.matcher.failure is not None:
+            self._report_failure(self.matcher.failure)
+
+    def _tool(self) -> str:
+        return request_context.told_of_call(self.matcher.tool)["tool"]
+
+    def _report_failure(self, failure: EnforcerError) -> None:
+        """Count and log a closed gate, once a turn."""
+        if self._reported:
+            return
+        self._reported = True
+        is_theirs = isinstance(failure, MisreadError)  # `choice` of a marker alone
+        metrics.failed(
+            Failure.REFUSED if is_theirs else Failure.GATE_CLOSED,
+            self._request_id,
+            state=self.matcher.state,
+            error=type(failure).__name__,
+            tool=self._tool(),
+        )
+
+    def is_terminated(self) -> bool:
+        """Never: see the class."""
+        return False
+
+    def reset(self) -> None:
+        """Close the gate: a turn does not keep the way back to where it began.
+
+        vLLM asks no grammar to do this.
+        """
+        self._ahead.settle()
+        self.matcher.fail(
+            ConfigurationError("a grammar serves one turn and cannot be reset: create another one")
+        )
+
+
+class _Host:
+    """What stands beside one `StructuredOutputManager`.
+
+    Attributes:
+        lanes: where turns are made ready.
+        backends: vLLM's own backends by name. vLLM fixes one by the first structured request,
+            and fails, or misreads, those that its front end gave to another.
+
+    """
+
+    def __init__(self, manager: Any) -> None:
+        self.lanes = Lanes()
+        self.backends: dict[str, Any] = {}
+        self._manager = manager
+        size = manager.vllm_config.model_config.get_vocab_size()
+        if manager._grammar_bitmask is None:  # noqa: SLF001 - vLLM asks its backend for it
+            manager._grammar_bitmask = _rows(manager.vllm_config, size)  # noqa: SLF001
+        fill_threads.attach(manager, lambda grammar: isinstance(grammar, EnforcedGrammar))
+        self._ids = size
+        # What a draft adds, and the id that the model adds to it.
+        self._drafts = manager.vllm_config.num_speculative_tokens + 1
+
+    def begin(self, source: Source, request: Any) -> Future[EnforcedGrammar]:
+        """Make a request's turn ready."""
+        return self.lanes.begin(self._steps(source, request), lambda: not request.is_finished())
+
+    def _steps(self, source: Source, request: Any) -> Generator[None, None, EnforcedGrammar]:
+        prompt_ids = request.prompt_token_ids
+        spec: Spec | None = None
+        request_context.name_tools(())  # of the request before it, on this thread
+        is_admitted = arrivals.may_be_admitted(source)
+        try:
+            if request.resumable:
+                _refuse_session()
+            if source.is_ours:
+                spec = runtime.read(source.text)
+                is_admitted = is_admitted and spec.settled is not None
+            if spec is None or not is_admitted:
+                spec, reader = arrivals.admit(
+                    source, request, self._manager.tokenizer, self.enforcer
+                )
+            else:
+                reader = arrivals.text_reader(spec, self.enforcer)
+            enforcer = self.enforcer(spec)
+            prepared = yield from enforcer.prepare(spec)
+            if spec.resolve(enforcer.options).finish_within_budget:
+                yield  # how short each tool's arguments can be has to be found out
+            prompt = None
+            if is_long(enforcer.table, prompt_ids):
+                yield  # reading what it has begun takes as long as that is
+                prompt = LongPrompt(enforcer.table, source.text, prompt_ids)
+            matcher = enforcer.start(
+                spec,
+                prompt_ids,
+                # What a reader takes out of a mask, a countdown would not know of.
+                self._most(request) if reader is None else None,
+                prepared=prepared,
+                ahead=self.lanes.short,
+                rollback=self._drafts,
+                begun=None if prompt is None else prompt.known(),
+            )
+            if prompt is not None:
+                prompt.keep(matcher.position)
+        except GeneratorExit:
+            raise  # the request is gone
+        except BaseException as error:
+            arrivals.tell_of_failure(error, spec, request, is_admitted=is_admitted)
+            raise
+        finally:
+            metrics.cached(runtime.kept())
+        if not is_admitted:
+            metrics.enforced(spec.toolset.choice)
+        readable = matcher if reader is None else ReadableMatcher(matcher, reader)
+        return EnforcedGrammar(readable, request.request_id)
+
+    def _most(self, request: Any) -> int | None:
+        """Say how many ids a request may have generated at most, where that matters."""
+        config = self._manager.vllm_config.model_config
+        return prefills.budget(config, request.num_prompt_tokens, request.sampling_params)
+
+    def enforcer(self, spec: Spec | None = None) -> Enforcer:
+        """Give the engine's enforcer, for what a spec was settled for.
+
+        Raises:
+            ConfigurationError: there can be none for this model.
+
+        """
+        enforcer = runtime.enforcer_for(self._manager.tokenizer, spec)
+        if self._ids < enforcer.vocabulary.size:
+            raise ConfigurationError(
+                f"the model has {self._ids} token ids and its tokenizer "
+                f"{enforcer.vocabulary.size}: serve it with its own tokenizer"
+            )
+        return enforcer
+
+
+def _rows(config: Any, ids: int) -> torch.Tensor:
+    """Allocate the rows that vLLM's backends would: one for each draft and one more."""
+    import torch
+
+    count = config.scheduler_config.max_num_seqs * (1 + config.num_speculative_tokens)
+    return torch.from_numpy(np.full((count, -(-ids // _WORD)), -1, dtype=np.int32))
+
+
+_attaching = threading.Lock()
+
+
+def _host(manager: Any) -> _Host:
+    with _attaching:
+        found: _Host | None = manager.__dict__.get("_enforcer")
+        if found is None:
+            found = manager._enforcer = _Host(manager)  # noqa: SLF001 - ours, on vLLM's object
+        return found
+
+
+def detach(manager: Any) -> None:
+    """Have nothing stand beside a manager any more."""
+    with _attaching:
+        found = manager.__dict__.pop("_enforcer", None)
+    if found is not None:
+        found.lanes.close()
+        fill_threads.detach(manager)
+
+
+def _refuse_session() -> NoReturn:
+    raise ConfigurationError(
+        "streaming input sessions cannot be enforced, as the prompt changes during "
+        "generation: send whole requests"
+    )
+
+
+def initialised(original: Callable[..., None]) -> Callable[..., None]:
+    """Wrap `StructuredOutputManager.__init__`, which an engine comes by before it is ready.
+
+    Whatever the first enforced request needs is built there: a second or three for Kimi's
+    vocabulary. A model that no enforced request can be for goes without.
+    """
+
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807 - its name
+        original(self, *args, **kwargs)
+        recording.runs_engine()
+        host = _host(self)
+        prefills.meet(self.vllm_config)
+        scores.check(self.vllm_config)
+        if getattr(self, "tokenizer", None) is None:
+            return
+        try:
+            host.enforcer().warm(in_time=settings.current().may_finish())
+            if served_model.has_stock_parser():
+                stock.text_reader(host.enforcer().table)
+            runtime.pool().warm()
+        except EnforcerError as error:
+            metrics.log_nothing(model_format.blamed(error), asked=served_model.has_our_parser())
+
+    return __init__
+
+
+def grammar_init(original: Callable[..., None]) -> Callable[..., None]:
+    """Wrap `StructuredOutputManager.grammar_init`, through which every structured request comes.
+
+    vLLM calls it on one thread, before the request is scheduled.
+    """
+
+    def _grammar_init(self: Any, request: Any) -> None:
+        wanted = request.structured_output_request
+        if wanted is None:
+            return
+        host = _host(self)
+        source = arrivals.source_of(request)
+        if source is None:
+            name = request.sampling_params.structured_outputs._backend  # noqa: SLF001
+            self.backend = host.backends.get(name)
+            self.backend_name = None if self.backend is None else name  # asked by vLLM 0.33
+            original(self, request)
+            host.backends[name] = self.backend
+            return
+        # Our envelope has the think in it. vLLM's own gate would leave it unmasked.
+        wanted.reasoning_ended = True
+        grammar = host.begin(source, request)
+        if not self._use_async_grammar_compilation:  # every rank must see it at the same step
+            grammar.exception()
+        wanted.grammar = grammar
+
+    return _grammar_init
+
+
+def create_grammar(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap `StructuredOutputManager._create_grammar`, which compiles on threads of vLLM's."""
+
+    def _create_grammar(self: Any, request: Any) -> StructuredOutputGrammar:
+        name = request.sampling_params.structured_outputs._backend  # noqa: SLF001
+        # Not there yet: `grammar_init` has just made it, and has not returned.
+        backend = _host(self).backends.get(name, self.backend)
+        with_its_own = copy.copy(self)
+        with_its_own.backend = backend
+        return original(with_its_own, request)
+
+    return _create_grammar

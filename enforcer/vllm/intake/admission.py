@@ -1,0 +1,356 @@
+"""What a request that carries a spec is let in with, and what it is refused for.
+
+Owns: what the server settles for a spec, the sampling options that could leave no id legal, prompts
+that have begun a turn, and how a check's error is answered. Must not know: by which door of vLLM's
+a request comes in (that is `frontend`), parsers, the engine process, how schemas are checked.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import fields, replace
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from vllm.exceptions import GracefulHTTPError
+
+from enforcer.errors import Busy, RequestError, UnknownLength, brief
+from enforcer.request import carrier, spec_text
+from enforcer.request import spec as specs
+from enforcer.turn import dialects
+from enforcer.turn.request_envelope import look_at_prompt, refuse_names
+from enforcer.vllm.config import settings
+from enforcer.vllm.config.names import reads_extra
+from enforcer.vllm.intake.requests import not_allowed, option_refusal, placed, refusal
+from enforcer.vllm.native import stock
+from enforcer.vllm.observe import families, metrics, request_context
+from enforcer.vllm.observe.families import Relaxed
+from enforcer.vllm.server import engine_marks, prefills, runtime, served_model
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from enforcer.request.spec import Spec
+    from enforcer.vllm.intake.checks import Inexact
+
+# Far from what is infinite in 32 bits, also once it is divided by a temperature. Most routes of
+# vLLM's take 100 for whatever is more.
+_MOST_BIAS = 1e30
+# vLLM multiplies and divides what is masked, and what is not, by it: a logit with such a bias, so
+# penalized and divided by the lowest temperature, is still far from what is infinite in 32 bits.
+_MOST_PENALTY = 1e3
+_LINES = 8  # of one request, on schemas that are not exact; the others are counted in one more
+_READ_HERE = 200_000  # characters of a tag of vLLM's own; larger ones are read in the engine alone
+
+
+@contextmanager
+def answered() -> Iterator[None]:
+    """Turn what a check raises into vLLM's answers: 400, or 503 where there was no room for it."""
+    try:
+        yield
+    except RequestError as error:
+        raise refusal(error) from error
+    except Busy as error:
+        metrics.checked(families.Checked.BUSY)
+        request = request_context.told()["request"]
+        metrics.log_busy(own=error.own, lacks=error.lacks, request=request)
+        request_context.is_to_come_again()
+        raise GracefulHTTPError(str(error), HTTPStatus.SERVICE_UNAVAILABLE) from error
+
+
+def admit(text: str, tokenizer: Any = None, where: str = spec_text.HERE) -> tuple[str, Spec]:
+    """Read a spec that somebody has sent, and settle what the server decides for it.
+
+    What its schemas refer to of the operator's documents is in them from here on.
+
+    Args:
+        text: the spec.
+        tokenizer: the model's; None where it is not at hand, as `runtime.dialect_for` has it.
+        where: the path of the spec in the request.
+
+    Returns:
+        The spec with the server's decisions in it, as text and read.
+
+    Raises:
+        VLLMValidationError: it is malformed, or wishes what this server does not grant.
+        GracefulHTTPError: an engine of this server has no plugin.
+
+    """
+    engine_marks.refuse_unmarked()
+    try:
+        spec = runtime.read(text)
+    except RequestError as error:
+        here = error.at(lambda path: path.replace(spec_text.HERE, where, 1))
+        raise refusal(here) from error
+    request_context.name_tools(list(spec.toolset.tools))
+    dialect = runtime.dialect_for(tokenizer)
+    try:
+        refuse_names(dialect, spec.toolset, runtime.vocabulary_of(tokenizer))
+    except RequestError as error:
+        raise refusal(error) from error
+    mine = _settled(spec, dialect.name)
+    if spec.settled is None:
+        with answered():
+            specs.refuse_large(spec, mine.options.limits)
+            bundled = specs.bundled(spec, runtime.bundle, mine.options.limits.size)
+        if bundled is not spec:
+            text = spec_text.put(text, bundled)
+        return spec_text.settle(text, mine), replace(bundled, settled=mine)
+    if spec.settled != mine:
+        raise option_refusal(
+            "settled",
+            "the spec was settled by a server with other settings than this one "
+            f"({_other(spec.settled, mine)}): clients leave `settled` out; a server "
+            "that renders prompts for this one needs the same --tool-call-parser and "
+            "ENFORCER_… variables",
+        )
+    limits = mine.options.limits
+    with answered():  # a client can write what a server settles; documents are in it by then
+        specs.refuse_large(spec, replace(limits, request=limits.request + limits.size))
+    return text, spec
+
+
+def _other(theirs: specs.Settled, mine: specs.Settled) -> str:
+    """Name the settings in which two differ, with both values where they are words."""
+    found = [
+        f"{name} {brief(one)}, and {brief(other)} here"
+        for name in ("dialect", "engine")
+        if (one := getattr(theirs, name)) != (other := getattr(mine, name))
+    ]
+    found += [
+        each.name
+        for each in fields(mine.options)
+        if getattr(theirs.options, each.name) != getattr(mine.options, each.name)
+    ]
+    if theirs.as_text != mine.as_text:
+        found.append("whose parser reads the reply")
+    return "; ".join(found)
+
+
+def _settled(spec: Spec, dialect: str) -> specs.Settled:
+    chosen = settings.current()
+    own, allowed = chosen.options(), chosen.allowed()
+    wanted = spec.on_unsupported
+    if wanted is not None and wanted.value not in {"refuse", own.on_unsupported.value, *allowed}:
+        raise not_allowed("on_unsupported", f"`on_unsupported` to {brief(wanted.value)}")
+    finish = spec.finish_within_budget
+    if finish is not None and finish != own.finish_within_budget and "finish" not in allowed:
+        raise not_allowed("finish_within_budget", f"`finish_within_budget` to {brief(finish)}")
+    closed = spec.closed_objects
+    word = "closed" if closed else "open"
+    if closed is not None and closed != own.conventions.closed_objects and word not in allowed:
+        raise not_allowed("closed_objects", f"`closed_objects` to {brief(closed)}")
+    options = replace(spec, settled=None).resolve(own)
+    if options.finish_within_budget and not dialects.load(dialect).is_simple:
+        with answered():
+            raise UnknownLength("$.finish_within_budget", dialect)
+    return specs.Settled(dialect, chosen.engine, options, served_model.reads_text())
+
+
+def isolated(text: str, inexact: Iterable[Inexact]) -> str:
+    """Give a spec in which a tool that cannot be held to its schema takes any object.
+
+    vLLM hands a request from check to check. A tool that has been isolated has no schema any
+    more at the next one.
+    """
+    log_inexact(inexact)
+    names = {one.tool for one in inexact if one.how is Relaxed.ISOLATED and one.tool is not None}
+    return spec_text.isolate(text, names) if names else text
+
+
+def count_inexact(inexact: Iterable[Inexact]) -> None:
+    """Count what is not enforced exactly, or not in time: once for a request, where it is let in.
+
+    A request of several prompts is one, though the engine gets several.
+    """
+    for one in inexact:
+        metrics.relaxed(one.how, one.problem)
+
+
+def log_inexact(inexact: Iterable[Inexact]) -> None:
+    """Log what is not exact, or not in time, once for each schema that is new to this process.
+
+    One that no time was left for is new each time, so that of many most are counted only.
+    """
+    new = [one for one in inexact if one.is_new]
+    for late in (False, True):
+        of_kind = [one for one in new if (one.how is Relaxed.UNTIMED) is late]
+        for one in of_kind[:_LINES]:
+            of = request_context.told(one.problem.path)
+            metrics.log_relaxed(one.how, placed(one.problem), error=one.error, **of)
+        if len(of_kind) > _LINES:
+            more = len(of_kind) - _LINES
+            metrics.log_more_relaxed(more, late=late, request=request_context.told()["request"])
+
+
+def refuse_stock(params: Any) -> Spec | None:
+    """Refuse what the engine could not begin of a tag of vLLM's own, as far as it shows here.
+
+    There it would be a 500, and a turn that failed.
+
+    Returns:
+        What the tag asks for; None where the engine alone can tell, or there is no such tag.
+
+    Raises:
+        VLLMValidationError: the tag's tools are none, or an option does not go with it.
+
+    """
+    own = getattr(params, "structured_outputs", None)
+    tag = own.structural_tag if own else None
+    if not isinstance(tag, str) or len(tag) > _READ_HERE or carrier.from_structural_tag(tag):
+        return None
+    for dialect in served_model.dialects():
+        if stock.concerns(tag, dialect):
+            with answered():
+                spec = stock.turn_of(tag, dialect)
+                if spec is None:
+                    continue
+                request_context.name_tools(list(spec.toolset.tools))
+                refuse_names(dialect, spec.toolset)
+            refuse_sampling(params, spec)
+            return spec
+    return None
+
+
+def refuse_prefix(tokenizer: Any, spec: Spec, prompt_ids: Sequence[int] | None) -> int:
+    """Refuse a prompt that has begun a turn which the request's tools do not allow.
+
+    Returns:
+        As `look_at_prompt` does.
+
+    Raises:
+        VLLMValidationError: it has, or what the request asks for cannot be told apart.
+
+    """
+    if prompt_ids is None:
+        return 0
+    settled = spec.settled
+    table = runtime.table_for(tokenizer, None if settled is None else settled.dialect)
+    try:
+        return look_at_prompt(table, spec, settings.current().options(), prompt_ids)
+    except RequestError as error:
+        raise refusal(error) from error
+
+
+def refuse_unread_spec(extra: Any, model_config: Any) -> None:
+    """Refuse a spec in `vllm_xargs` on a server without the logits processor that reads it.
+
+    Raises:
+        VLLMValidationError: it would be ignored.
+
+    """
+    if carrier.from_extra(extra) is None:
+        return
+    if not reads_extra(getattr(model_config, "logits_processors", None)):
+        raise option_refusal(
+            "vllm_xargs",
+            f"a spec in `vllm_xargs.{carrier.KEY}` is for servers with the logits processor, and "
+            "would be ignored here: leave out `via` where the client builds it with "
+            "`enforcer.extra_body`",
+        )
+
+
+def refuse_replaced_spec(request: Any, text: str) -> None:
+    """Refuse a `response_format` with a structural tag, which vLLM puts in the place of a spec.
+
+    Raises:
+        VLLMValidationError: it has one, or another constraint beside the spec.
+
+    """
+    extract = getattr(request, "extract_structured_outputs", None)
+    if extract is not None and carrier.from_structural_tag(extract().structural_tag) != text:
+        raise option_refusal(
+            "response_format",
+            "`response_format` takes the place of the spec of `enforcer.extra_body`, which would "
+            "be ignored: leave it out, and give `enforcer.extra_body` the format of the text",
+        )
+
+
+def refuse_without_tokenizer(model_config: Any) -> None:
+    """Refuse a spec on a server that loads no tokenizer: nobody knows there what an id stands for.
+
+    Raises:
+        VLLMValidationError: it loads none.
+
+    """
+    if getattr(model_config, "skip_tokenizer_init", False):
+        raise option_refusal(
+            "structured_outputs",
+            "this server loads no tokenizer (--tokens-only or --skip-tokenizer-init), without "
+            "which no tool call can be enforced: send the request to one that does, such as one "
+            "with --enable-scale-out for token ids",
+        )
+
+
+def refuse_beam_search() -> NoReturn:
+    """Refuse a request for beam search, in which vLLM drops what masks it.
+
+    Raises:
+        VLLMValidationError: always.
+
+    """
+    raise option_refusal(
+        "use_beam_search", "beam search cannot be enforced: leave out `use_beam_search`"
+    )
+
+
+def refuse_sampling(params: Any, spec: Spec, request: Any = None) -> None:
+    """Refuse options that take ids away after our mask: none might be left.
+
+    Args:
+        params: what has the options.
+        spec: what the request allows.
+        request: as its route takes it, where that says more of it.
+
+    Raises:
+        VLLMValidationError: the request has such an option.
+
+    """
+    calls_nothing = not spec.toolset.allowed and spec.response_format is None
+    if getattr(params, "thinking_token_budget", None) is not None:
+        raise option_refusal(
+            "thinking_token_budget",
+            "`thinking_token_budget` makes vLLM force the end of the reasoning after "
+            "the mask is applied, even inside a call that began in the reasoning: "
+            "leave it out",
+        )
+    if getattr(params, "trace_decode_token_ids", None) is not None:
+        raise option_refusal(
+            "trace_decode_token_ids",
+            "`trace_decode_token_ids` dictates the reply's token ids, whatever the mask forbids: "
+            "leave it out",
+        )
+    # vLLM's Rust front end sends the ids of words alone.
+    for name, sent in (
+        ("allowed_token_ids", "allowed_token_ids"),
+        ("bad_words", "bad_words"),
+        ("bad_words", "bad_words_token_ids"),
+    ):
+        harmless = name == "bad_words" and calls_nothing
+        if getattr(params, sent, None) and not harmless:
+            raise option_refusal(
+                name, f"`{name}` could forbid tokens that an enforced reply needs: leave it out"
+            )
+    biases = (getattr(params, "logit_bias", None) or {}).values()
+    if any(not abs(bias) <= _MOST_BIAS for bias in biases):  # nor is what is no number
+        raise option_refusal(
+            "logit_bias",
+            "a `logit_bias` that is infinite, or becomes so in 32 bits, could forbid "
+            f"tokens that an enforced reply needs: use one from -{_MOST_BIAS:g} to "
+            f"{_MOST_BIAS:g}",
+        )
+    penalty = getattr(params, "repetition_penalty", None)
+    if penalty is not None and not 1 / _MOST_PENALTY <= penalty <= _MOST_PENALTY:
+        raise option_refusal(
+            "repetition_penalty",
+            "a `repetition_penalty` close to zero or very large turns logits into "
+            "infinity or NaN after the mask is applied: use one from "
+            f"{1 / _MOST_PENALTY:g} to {_MOST_PENALTY:g}",
+        )
+    least = getattr(params, "min_tokens", 0)
+    if least and not calls_nothing and not prefills.is_prefill(params, request):
+        raise option_refusal(
+            "min_tokens",
+            "`min_tokens` forbids the end of the turn, which is all that may follow calls or a "
+            "complete formatted text: leave it out, or send no tools",
+        )

@@ -1,0 +1,240 @@
+"""Whether a request's schemas can be enforced: kept, told by a look, or found out by a worker.
+
+Owns: which schemas of a spec have to be checked, what is remembered of them, and the path of an
+error in the request. Must not know: vLLM, how a schema is checked.
+
+Nothing is compiled in this process. What has been checked before is looked up, what is plain is
+plain, and neither waits for a slow check of somebody else's.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from time import perf_counter_ns
+from typing import TYPE_CHECKING
+
+from enforcer.budget.shortest import untimed
+from enforcer.checking.beginning import Beginning
+from enforcer.checking.verdict import Verdict
+from enforcer.checking.work import LOOK, SECONDS, Check
+from enforcer.compiling import is_plain
+from enforcer.errors import Busy, Problem, SchemaLimit, UnsupportedSchema
+from enforcer.request.response_format import FormatKind
+from enforcer.schema import Limits, OnUnsupported, Root
+from enforcer.vllm.config import settings
+from enforcer.vllm.observe import families, metrics, request_context
+from enforcer.vllm.observe.families import Checked, Relaxed
+from enforcer.vllm.server import runtime
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator, Sequence
+
+    from enforcer.request.spec import Spec
+
+_OPENING = 64  # ids that the opening of a turn may have
+_OVER_TIME = (
+    f"checking the schemas of this request takes over {SECONDS:g} seconds of processor time "
+    "together; those that have passed are remembered, so that sending it again helps"
+)
+
+
+# Settled specs of which every schema has passed as it is, as `runtime.read` keeps them: a list of a
+# thousand prompts has each looked at, and a thousand tools' schemas are not digested for each.
+_passed: deque[Spec] = deque(maxlen=4)
+
+
+@dataclass(frozen=True, slots=True)
+class Inexact:
+    """A tool, or the format, that will not be enforced exactly, or not be finished in time.
+
+    Attributes:
+        tool: name of the tool; None for the format.
+        how: what is enforced in its place.
+        problem: the first thing that is why; its path is the request's.
+        error: class of the error that it would be refused with.
+        is_new: whether the schema had not been checked before.
+
+    """
+
+    tool: str | None
+    how: Relaxed
+    problem: Problem
+    error: str
+    is_new: bool
+
+
+def check(spec: Spec) -> list[Inexact]:
+    """Refuse a spec that has a schema which cannot be enforced; blocks while one is checked.
+
+    Returns:
+        What will not be enforced exactly, or not finished in time, since that was asked for.
+
+    Raises:
+        SchemaError: a schema or format cannot be enforced, or not finished in time, or takes too
+            long to check.
+        Busy: too much is being checked for others, or all schemas take too long together, and
+            tools are not isolated.
+
+    """
+    found: list[Inexact] = []
+    with suppress(StopIteration), closing(_steps(spec, found)) as steps:
+        asked = next(steps)
+        while True:
+            asked = steps.send(runtime.pool().check(asked))
+    return found
+
+
+async def check_async(spec: Spec) -> list[Inexact]:
+    """Do the same without blocking the event loop; raises as `check` does."""
+    found: list[Inexact] = []
+    with suppress(StopIteration), closing(_steps(spec, found)) as steps:
+        asked = next(steps)
+        while True:
+            asked = steps.send(await runtime.pool().check_async(asked))
+    return found
+
+
+async def begin_async(text: str, prompt_ids: Sequence[int], begun: int, budget: int | None) -> None:
+    """Refuse a turn that cannot be started; what is found out is remembered.
+
+    Args:
+        text: the spec, with what the server has settled, its schemas checked.
+        prompt_ids: ids of the rendered prompt.
+        begun: how many of them stand in the turn.
+        budget: how many ids the turn may have; None if nobody knows.
+
+    Raises:
+        IllegalPrefix: the prompt has begun what the request does not allow.
+        BudgetTooSmall: what is demanded does not fit into the budget.
+        SchemaError: how short a text can be is not known.
+        Busy: too much is being checked for others.
+
+    """
+    asked = _begins(text, prompt_ids, begun, budget)
+    _tell_beginning(asked, _kept(asked) or await runtime.pool().check_async(asked))
+
+
+def begin(text: str, prompt_ids: Sequence[int], begun: int, budget: int | None) -> None:
+    """Do the same, and block while it is tried out; takes and raises what `begin_async` does."""
+    asked = _begins(text, prompt_ids, begun, budget)
+    _tell_beginning(asked, _kept(asked) or runtime.pool().check(asked))
+
+
+def _tell_beginning(asked: Beginning, verdict: Verdict) -> None:
+    _keep(asked, verdict)
+    if verdict.error is not None:
+        raise verdict.error
+
+
+def _begins(text: str, prompt_ids: Sequence[int], begun: int, budget: int | None) -> Beginning:
+    # The turn's opening is short.
+    skipped = max(0, len(prompt_ids) - begun - _OPENING)
+    return Beginning(text, skipped, tuple(prompt_ids[skipped:]), budget)
+
+
+def _steps(spec: Spec, found: list[Inexact]) -> Generator[Check, Verdict, None]:
+    """Yield what has to be found out; is sent each verdict; raises the first refusal."""
+    if any(spec is passed for passed in tuple(_passed)):  # other threads may add to it
+        return
+    spent = 0.0
+    on_unsupported = spec.resolve(settings.current().options()).on_unsupported
+    isolates = on_unsupported is OnUnsupported.ISOLATE
+    for tool, path, asked in _checks(spec):
+        verdict = _known(asked)
+        is_new = verdict is None
+        if verdict is None and spent > SECONDS:
+            if not isolates or tool is None:
+                raise Busy(_OVER_TIME, own=True)
+            verdict = Verdict(SchemaLimit((Problem("$", "", _OVER_TIME),)))  # this time
+        elif verdict is None:
+            begun = perf_counter_ns()
+            verdict = yield asked
+            metrics.timed(families.CHECK, begun)
+            spent += verdict.seconds
+            # Of several who wait for one check, the first to go on tells of it.
+            is_new = _kept(asked) is None
+            if is_new:
+                _tell(asked, verdict, path)
+            else:
+                metrics.checked(Checked.KEPT)
+        if verdict.error is None:
+            # Nothing else has a superset to enforce.
+            how, problems, error = Relaxed.RELAXED, verdict.relaxed, UnsupportedSchema.__name__
+        elif isolates and tool is not None:
+            how, problems = Relaxed.ISOLATED, verdict.error.problems
+            error = type(verdict.error).__name__
+        else:
+            raise verdict.error.under(path)
+        if verdict.untimed and (tool is None or on_unsupported is OnUnsupported.REFUSE):
+            raise untimed(*verdict.untimed).under(path)
+        if problems:
+            found.append(Inexact(tool, how, problems[0].under(path), error, is_new))
+        if verdict.untimed:
+            late = verdict.untimed[0].under(path)
+            name = UnsupportedSchema.__name__
+            found.append(Inexact(tool, Relaxed.UNTIMED, late, name, is_new))
+    if spec.settled is not None and not found:
+        _passed.append(spec)
+
+
+def _tell(asked: Check, verdict: Verdict, path: str) -> None:
+    """Keep what a check has found out, count it, and log that it was slow."""
+    _keep(asked, verdict)
+    if verdict.seconds >= LOOK:
+        of = request_context.told(path)
+        metrics.log_slow(verdict.seconds, path="" if of["tool"] else path, **of)
+    metrics.checked(Checked.PASSED if verdict.error is None else Checked.REFUSED)
+
+
+def _checks(spec: Spec) -> Iterator[tuple[str | None, str, Check]]:
+    """List a spec's schemas with tools and paths, also of tools that the choice leaves out."""
+    options = spec.resolve(settings.current().options())
+    laid_out = runtime.laid_out(
+        runtime.dialect_for().name if spec.settled is None else spec.settled.dialect
+    )
+    for tool in spec.toolset.tools.values():
+        asked = Check(FormatKind.JSON_SCHEMA, tool.schema, Root.OBJECT, options, dialect=laid_out)
+        yield tool.name, tool.path, asked
+    wanted = spec.response_format
+    if wanted is None:
+        return
+    path = "$"  # the errors of other formats have their own
+    if wanted.kind is FormatKind.JSON_SCHEMA:
+        path = "$.response_format.json_schema.schema"
+    yield None, path, Check(wanted.kind, wanted.source, Root.ANY, options)
+
+
+def _known(asked: Check) -> Verdict | None:
+    found = _kept(asked)
+    if found is not None:
+        metrics.checked(Checked.KEPT)
+    elif _is_plain(asked):
+        found = Verdict()
+        _keep(asked, found)
+        metrics.checked(Checked.PLAIN)
+    return found
+
+
+def _is_plain(asked: Check) -> bool:
+    if (
+        asked.kind is not FormatKind.JSON_SCHEMA
+        or asked.options.limits != Limits()
+        or asked.dialect
+    ):
+        return False
+    return runtime.trusts_plain() and is_plain(asked.source)
+
+
+def _kept(asked: Check | Beginning) -> Verdict | None:
+    found: Verdict | None = runtime.kept().peek(_key(asked))
+    return found
+
+
+def _keep(asked: Check | Beginning, verdict: Verdict) -> None:
+    runtime.kept().get(_key(asked), lambda: verdict, lambda kept: kept.weight)
+
+
+def _key(asked: Check | Beginning) -> tuple[object, ...]:
+    return ("verdict", asked.key())

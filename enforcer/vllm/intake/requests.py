@@ -1,0 +1,335 @@
+"""vLLM's request objects, read as a chat request.
+
+Owns: the difference between `ChatCompletionRequest` and `ResponsesRequest` (which
+`/v1/messages` is turned into the former of), and the dialog before it is rendered:
+its call ids are put into the dialect's form, its calls counted. Must not know: masks,
+replies.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from vllm.entrypoints.openai.responses.protocol import ResponsesRequest
+from vllm.exceptions import VLLMValidationError
+from vllm.tool_parsers.utils import get_function_tools
+
+from enforcer.errors import RequestError, brief
+from enforcer.request import carrier, history, spec_text
+from enforcer.request.tools import is_same
+from enforcer.vllm.config import settings
+from enforcer.vllm.intake import call_ids, client_paths, dialog_tools, kimi_k3
+from enforcer.vllm.intake.client_paths import Places, Shown
+from enforcer.vllm.observe import log_filters, metrics, request_context
+from enforcer.vllm.server import runtime
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from enforcer.errors import Problem
+    from enforcer.request.spec import Spec
+
+
+@dataclass(frozen=True, slots=True)
+class _Dialog:
+    """What the messages say about calls: how many there were, and tools declared in them."""
+
+    calls: int = 0
+    tools: tuple[Shown, ...] = ()
+
+
+# Set where the dialog is rendered, read where the spec is written, in the same task.
+_dialog: ContextVar[_Dialog] = ContextVar("_dialog", default=_Dialog())  # noqa: B039 - frozen
+# Set where the spec is written, read where it is refused, in the same task.
+_places: ContextVar[Places] = ContextVar("_places", default=Places())  # noqa: B039 - frozen
+# The request whose demand was taken back, for its other replies, which are read in the same task.
+_owned_up: ContextVar[Any] = ContextVar("_owned_up", default=None)
+
+
+class _RefusalError(VLLMValidationError):  # type: ignore[misc]
+    """A 400 whose `param` is the path into the request; the message has it already."""
+
+    def __init__(self, message: str, path: str = "$") -> None:  # as a copy is made of its `args`
+        super().__init__(message, parameter=path.removeprefix("$").removeprefix(".") or None)
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+def refusal(error: RequestError) -> VLLMValidationError:
+    """Give the error as vLLM answers it: HTTP 400 with the message, in the client's own paths."""
+    of = request_context.told(error.path)
+    error = error.at(_places.get().of)
+    metrics.refused(error, **of)
+    return log_filters.said(_RefusalError(f"{type(error).__name__}: {error}", error.path))
+
+
+def placed(problem: Problem) -> Problem:
+    """Give a problem with the path in the client's own body."""
+    return replace(problem, path=_places.get().of(problem.path))
+
+
+def option_refusal(option: str, reason: str) -> VLLMValidationError:
+    """Give a 400 for a field of the request that enforcement does not go with."""
+    metrics.refused_option(option, request=request_context.told()["request"])
+    return log_filters.said(VLLMValidationError(reason, parameter=option))
+
+
+def not_allowed(option: str, what: str) -> VLLMValidationError:
+    """Give a 400 for what a request may set only where the operator lets it."""
+    here = ", ".join(sorted(settings.current().allowed())) or "nothing"
+    return option_refusal(
+        option,
+        f"a request may not set {what} here: leave it out ({carrier.ALLOW} allows {here})",
+    )
+
+
+def preprocess_chat(original: Callable[..., Any], ours: Callable[[Any, Any], Any]) -> Any:
+    """Wrap `OnlineRenderer.preprocess_chat`, through which every chat-like route goes.
+
+    Args:
+        original: what is wrapped.
+        ours: gives our parser's class for the server's and a request; None where vLLM's own
+            prepares it.
+
+    """
+
+    async def _preprocess_chat(
+        self: Any, request: Any, messages: list[Any], *args: Any, **kwargs: Any
+    ) -> Any:
+        # `/tokenize` hands no parser on: it shows the prompt alone.
+        parser = ours(kwargs.get("parser", getattr(self, "parser", None)), request)
+        if parser is not None:
+            if "parser" in kwargs:
+                kwargs["parser"] = parser
+            try:
+                dialog = [dialog_tools.materialised(message) for message in messages]
+                within = dialog_tools.declared(request, dialog)
+                _dialog.set(_Dialog(history.count_calls(_rendered(request, dialog)), within))
+                dialect = runtime.dialect_for(self.renderer.tokenizer)
+                messages = kimi_k3.kept(self.renderer, call_ids.normalise(dialog, dialect))
+            except RequestError as error:
+                raise refusal(error) from error
+            messages = dialog_tools.without_strict_within(messages)
+            if "tool_dicts" in kwargs:
+                kwargs["tool_dicts"] = dialog_tools.without_strict(kwargs["tool_dicts"])
+        return await original(self, request, messages, *args, **kwargs)
+
+    return _preprocess_chat
+
+
+def _rendered(request: Any, dialog: list[Any]) -> list[Any]:
+    """Return the messages whose calls the prompt has.
+
+    A final message that is continued ends with its content: calls behind it are cut.
+    """
+    continued = request.build_chat_params(None, "auto").chat_template_kwargs
+    return dialog[:-1] if continued.get("continue_final_message") else dialog
+
+
+def adopt_dialog_tools(request: Any) -> None:
+    """Add the dialog's own tools to the request's, in place, once the prompt is rendered."""
+    dialog_tools.adopt(request, _dialog.get().tools)
+
+
+def write_spec(request: Any) -> str | None:
+    """Write the spec of a request whose dialog has been rendered in this task.
+
+    Returns:
+        The spec; None where the client switched enforcement off, and may.
+
+    """
+    if getattr(request, "use_beam_search", False):
+        raise option_refusal(
+            "use_beam_search", "beam search cannot be enforced: leave out `use_beam_search`"
+        )
+    switched = _switched(request)
+    if "off" in switched:
+        metrics.switched_off(request=request_context.told()["request"])
+        return None
+    brought = _brought(request)
+    shown = client_paths.shown(request, _dialog.get().tools)
+    choice = client_paths.plain(request.tool_choice)
+    wanted = _response_format(request)
+    _places.set(client_paths.places(request, shown, choice))
+    request_context.name_tools([_name(one.tool) for one in shown])
+    if isinstance(request, ResponsesRequest):
+        choice = _nested_choice(choice)
+    if not shown and choice == "auto":
+        choice = None
+    on_unsupported: str | None = next(
+        (word for word in ("isolate", "relax") if word in switched), None
+    )
+    finish: bool | None = "finish" in switched or None
+    closed = next((word == "closed" for word in ("open", "closed") if word in switched), None)
+    if brought is not None:
+        own = brought.on_unsupported
+        on_unsupported = on_unsupported or (None if own is None else own.value)
+        finish = finish if finish is not None else brought.finish_within_budget
+        closed = closed if closed is not None else brought.closed_objects
+    try:
+        text = spec_text.write(
+            [one.tool for one in shown],
+            choice,
+            request.parallel_tool_calls,
+            _dialog.get().calls,
+            wanted,
+            on_unsupported=on_unsupported,
+            finish_within_budget=finish,
+            closed_objects=closed,
+        )
+        if brought is not None:
+            _refuse_another(brought, spec_text.read(text))
+    except RequestError as error:
+        raise refusal(error) from error
+    return text
+
+
+def _brought(request: Any) -> Spec | None:
+    """Take a spec of ours out of a request to a server that writes its own; None if it has none."""
+    text = carrier.from_params(request)
+    if text is None:
+        return None
+    try:
+        brought = spec_text.read(text)
+    except RequestError as error:
+        raise refusal(error) from error
+    request.structured_outputs = None
+    return brought
+
+
+def _refuse_another(brought: Spec, mine: Spec) -> None:
+    """Refuse a spec that allows something else than the request that brings it says."""
+    what = _difference(brought, mine)
+    if what is not None:
+        raise option_refusal(
+            "structured_outputs",
+            f"the spec of `enforcer.extra_body` has {what}: give it what the request itself says",
+        )
+
+
+def _difference(brought: Spec, mine: Spec) -> str | None:
+    """Say what a spec has that its request has not; None if they are the same."""
+    theirs, own = brought.toolset, mine.toolset
+    for name in (*theirs.tools, *own.tools):
+        if name not in own.tools:
+            return f"the tool {brief(name)}, which the request's `tools` do not declare"
+        if name not in theirs.tools:
+            return f"not the tool {brief(name)}, which the request's `tools` declare"
+        if not is_same(theirs.tools[name].schema, own.tools[name].schema):
+            return f"another schema for {brief(name)} than the request's `tools`"
+    if (theirs.choice, set(theirs.allowed)) != (own.choice, set(own.allowed)):
+        return "another `tool_choice` than the request"
+    if theirs.parallel != own.parallel:
+        return "another `parallel_tool_calls` than the request"
+    if brought.response_format != mine.response_format:
+        return "another `response_format` than the request"
+    return None
+
+
+def _switched(request: Any) -> frozenset[str]:
+    """Read `{"vllm_xargs": {"enforcer": WORDS}}`, where the operator allows them.
+
+    WORDS are some of `off`, `relax`, `isolate`, `finish`, `closed`, `open`, as a list or with
+    commas between.
+    """
+    value = (request.vllm_xargs or {}).get(carrier.KEY, "")
+    listed = value.split(",") if isinstance(value, str) else value
+    if not isinstance(listed, list) or not all(isinstance(word, str) for word in listed):
+        listed = [brief(value)]
+    words = frozenset(filter(None, (word.strip() for word in listed)))
+    allowed = settings.current().allowed()
+    if refused := sorted(words - allowed):
+        raise not_allowed("vllm_xargs", f"`vllm_xargs.{carrier.KEY}` to {brief(refused[0])}")
+    return words
+
+
+def _response_format(request: Any) -> dict[str, Any] | None:
+    """Give the request's own constraint on its text in the form of a `response_format`."""
+    own = request.extract_structured_outputs()
+    if own is None:
+        return None
+    if own.structural_tag is not None:
+        raise option_refusal(
+            "structured_outputs",
+            "this server enforces tool calls itself: `structural_tag` in `structured_outputs` "
+            "cannot be combined with that; leave it out",
+        )
+    if own.json_object:
+        return {"type": "json_object"}
+    if own.json is not None:
+        try:
+            schema = json.loads(own.json) if isinstance(own.json, str) else own.json
+        except (ValueError, RecursionError) as error:
+            raise VLLMValidationError(f"structured_outputs.json is not JSON: {error}") from error
+        return {"type": "json_schema", "json_schema": {"schema": schema}}
+    for kind in ("regex", "choice", "grammar"):
+        if (value := getattr(own, kind)) is not None:
+            return {"type": kind, kind: value}
+    return None
+
+
+def _name(tool: Any) -> object:
+    function = tool.get("function") if isinstance(tool, Mapping) else None
+    return function.get("name") if isinstance(function, Mapping) else None
+
+
+def _nested(tool: Any) -> Any:
+    """Give a flat reference of the Responses API to a function in Chat Completions' form."""
+    if not isinstance(tool, Mapping) or tool.get("type") not in ("function", "custom"):
+        return tool
+    return {"type": "function", "function": {"name": tool.get("name")}}
+
+
+def _nested_choice(choice: Any) -> Any:
+    if not isinstance(choice, Mapping):
+        return choice
+    if choice.get("type") == "allowed_tools":
+        listed = [_nested(tool) for _, tool in client_paths.allowed(choice)]
+        mode = {"mode": choice.get("mode"), "tools": listed}
+        return {"type": "allowed_tools", "allowed_tools": mode}
+    return _nested(choice)
+
+
+def callable_tools(request: Any) -> dict[str, Mapping[str, Any] | None]:
+    """Give the parameters, as declared, of each tool that a reply to a request may call.
+
+    Raises:
+        VLLMValidationError: a message declares what is no tool, in a request that comes with its
+            reply.
+
+    """
+    try:
+        request = dialog_tools.prepared(request)
+    except RequestError as error:
+        raise refusal(error) from error
+    if request.tool_choice == "none":
+        return {}
+    listed = get_function_tools(request.tools or ())
+    functions = [getattr(tool, "function", tool) for tool in listed]
+    return {str(each.name): getattr(each, "parameters", None) for each in functions}
+
+
+def own_up(request: Any) -> None:
+    """Let vLLM report the finish reason of a whole reply that made no call, in place.
+
+    Where a call is demanded, vLLM reports `tool_calls` for whatever ended by itself or by a
+    stop string, whether there is a call in it or not; else it looks.
+    """
+    if not isinstance(request, ResponsesRequest) and request.tool_choice == "required":
+        request.tool_choice = "auto"
+        _owned_up.set(request)
+
+
+def demands_call(request: Any) -> bool:
+    """Return whether a request demands a call, also of a reply after one that owned up (`n`)."""
+    if _owned_up.get() is request:
+        return True
+    choice = client_paths.plain(request.tool_choice)
+    if isinstance(choice, Mapping) and choice.get("type") == "allowed_tools":
+        choice = choice.get("mode")
+    return choice not in (None, "auto", "none")

@@ -1,0 +1,158 @@
+"""What a starting server says: what it enforces, and what is wrong with its chat template.
+
+Owns: the one line, when the template is looked at, and how loudly. Must not know: what is wrong
+with a template (that is `enforcer.diagnosis.template`), how anything is enforced.
+
+A template that does not open the assistant's turn, or that renders strings as lists, makes
+any model look broken. It is no reason to refuse to start: a request may bring its own.
+"""
+
+from __future__ import annotations
+
+import logging
+import shlex
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from enforcer.diagnosis import Status
+from enforcer.diagnosis.template import checks_of
+from enforcer.schema import OnUnsupported
+from enforcer.turn import dialects as dialects_
+from enforcer.vllm.config import names, settings
+from enforcer.vllm.native import stock
+from enforcer.vllm.observe import families, recording
+from enforcer.vllm.server import runtime, served_model
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from enforcer.vllm.config.settings import Settings
+
+logger = logging.getLogger("vllm.enforcer")
+
+# `/batch` takes no tools; of `/invocations` the bodies with `messages`.
+_BY_ITSELF = "/v1/chat/completions (and /batch), /v1/responses, /v1/messages and /invocations"
+_OTHERS = "/v1/completions, routes that take token ids, gRPC"
+_ALWAYS_SAID = ("dialect", "engine")
+_DONE = {OnUnsupported.RELAX.value: "relaxed", OnUnsupported.ISOLATE.value: "isolated"}
+_seen: set[int] = set()
+
+
+@cache
+def say(parser: str | None, dialects: tuple[str, ...]) -> None:
+    """Log what this server enforces, and show that and its format; once in a process.
+
+    Args:
+        parser: the name that the server was started with as `--tool-call-parser`.
+        dialects: names of those that the model may speak.
+
+    """
+    logger.info("enforcer: %s", said(parser, dialects, settings.current()))
+    enforced = families.Enforced.EVERY if names.is_enforced(parser) else families.Enforced.ASKED
+    recording.recorder().set(families.SERVERS, 1, (enforced.value,))
+    versions = tuple(value for _, (value,) in families.VERSION.labels)
+    recording.recorder().set(families.VERSION, 1, versions)
+    if len(dialects) == 1:
+        recording.recorder().set(families.DIALECT, 1, dialects)
+
+
+def said(parser: str | None, dialects: tuple[str, ...], chosen: Settings) -> str:
+    """Say in one line what a server enforces, how, and what it does not.
+
+    The version is named, and every setting that is not at its default: what an operator has
+    switched on and the line leaves out would be taken for off.
+    """
+    if names.is_enforced(parser):
+        what = f"every request by {_BY_ITSELF} is enforced{_exceptions(chosen)}"
+        rest = _OTHERS
+    else:
+        given = f"--tool-call-parser {parser}" if parser else "no --tool-call-parser"
+        what = f"no request is enforced by itself ({given}{_remedy(parser, dialects)})"
+        rest = "on any route"
+    if chosen.requires():
+        excepted = ", ".join(sorted(chosen.excepted()))
+        others = "requests without a spec are refused" + (f" except {excepted}" if excepted else "")
+    else:
+        of_vllm = "" if names.is_enforced(parser) else _constrained(dialects)
+        others = f"{rest}: only requests with a spec of `enforcer.extra_body`{of_vllm}"
+    return f"{what}; {others}; beam search is refused. {in_force(dialects, chosen)}"
+
+
+def in_force(dialects: tuple[str, ...], chosen: Settings) -> str:
+    """Name the version, the dialects, the engine and every setting that is not at its default."""
+    version, *_ = dict(families.VERSION.labels)["version"]
+    changed = [
+        f" {name}={shlex.quote(value)}"
+        for name, value in chosen.changed().items()
+        if name not in _ALWAYS_SAID
+    ]
+    spoken = " or ".join(dialects)
+    return f"version={version} dialect={spoken} engine={chosen.engine}{''.join(changed)}"
+
+
+def _constrained(dialects: tuple[str, ...]) -> str:
+    """Say that what vLLM constrains by a tag of its own is enforced, where such tags are known."""
+    if not any(stock.is_known(dialects_.load(name)) for name in dialects):
+        return ""
+    return (
+        ", and what vLLM's own parser or front end constrains (`tool_choice` that demands a call, "
+        "arguments of tools with `strict`)"
+    )
+
+
+def _exceptions(chosen: Settings) -> str:
+    """Say of what that is not true, as the settings are."""
+    allowed, own = chosen.allowed(), chosen.options().on_unsupported
+    found = ["requests that switch it off"] if "off" in allowed else []
+    done = [_DONE[own.value]] if own.value in _DONE else []
+    # What isolates leaves nothing to ask for.
+    asked = sorted(allowed & _DONE.keys() - {own.value})
+    if asked and own is not OnUnsupported.ISOLATE:
+        done.append(f"{' or '.join(_DONE[word] for word in asked)} where a request asks for it")
+    if done:
+        found.append(f"schemas that cannot be enforced exactly ({', or '.join(done)})")
+    return f", except {' and '.join(found)}" if found else ""
+
+
+def _remedy(parser: str | None, dialects: tuple[str, ...]) -> str:
+    if parser not in dialects_.parsers():
+        parser = next((name for one in dialects for name in dialects_.load(one).parsers), None)
+    return f"; {names.enforced(parser)} would enforce all" if parser else ""
+
+
+def renderer_made(original: Callable[..., None]) -> Callable[..., None]:
+    """Wrap `OnlineRenderer.__init__`, to look at the chat template that the API server uses.
+
+    Each API server makes one. The command line is no place to read the template from: where
+    several API servers are started, each loads plugins only once it has read its own.
+    """
+
+    def _init(self: Any, *args: Any, **kwargs: Any) -> None:
+        original(self, *args, **kwargs)
+        if served_model.has_our_parser():
+            look_at(self.renderer.tokenizer, self.chat_template)
+
+    return _init
+
+
+def look_at(tokenizer: Any, given: str | None) -> None:
+    """Log what must be mended in the chat template that a server uses; once for each tokenizer.
+
+    Args:
+        tokenizer: the model's; None where the server has none.
+        given: the template of `--chat-template`; None for the tokenizer's own.
+
+    """
+    if tokenizer is None or id(tokenizer) in _seen:
+        return
+    _seen.add(id(tokenizer))
+    whose = "the model's own chat template" if given is None else "the template of --chat-template"
+    for check in checks_of(tokenizer, given, runtime.dialect_for(tokenizer)):
+        if check.status is Status.BAD:
+            logger.warning(
+                "%s: %s: %s. What to do: %s",
+                whose,
+                check.name,
+                check.found,
+                check.mend,
+            )

@@ -1,0 +1,61 @@
+"""What Model Runner V2 holds of a request's options: beyond it, its worker ends with the engine.
+
+Owns: those bounds, and refusing what exceeds them, for every request, since what one brings ends
+them all. vLLM looks at some of them only where it is too late. Must not know: specs, masks.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from vllm import envs
+
+from enforcer.vllm.intake.requests import option_refusal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+# Of vLLM 0.32 and 0.33, in `v1/worker/gpu/sample/logit_bias.py`; their import takes Triton.
+_ALLOWED, _BIASED, _STOPS = 1024, 1024, 128
+
+
+def refuse(params: Any, vllm_config: Any) -> None:
+    """Refuse sampling parameters that the worker has no room for.
+
+    Args:
+        params: as the engine gets them, the model's own stop ids among them; None for a request
+            that generates nothing.
+        vllm_config: the server's.
+
+    Raises:
+        VLLMValidationError: there are more of something than the worker takes.
+
+    """
+    if params is None or not vllm_config.use_v2_model_runner:
+        return
+    for option, count, most in _counts(params):
+        if count > most:
+            raise option_refusal(
+                option, f"`{option}` has {count} entries, of which this server takes {most}"
+            )
+
+
+def _counts(params: Any) -> Iterator[tuple[str, int, int]]:
+    """Count what is held, by the option that it comes of, and with the most that there may be."""
+    yield "allowed_token_ids", len(params.allowed_token_ids or ()), _ALLOWED
+    yield "logit_bias", len(params.logit_bias or ()), _BIASED
+    if params.min_tokens > 0:  # else nobody holds them
+        yield "stop_token_ids", len(params.all_stop_token_ids), _STOPS
+    words = params.bad_words_token_ids or ()
+    yield "bad_words", len(words), envs.VLLM_MAX_NUM_BAD_WORDS
+    yield "bad_words", sum(map(len, words)), envs.VLLM_MAX_BAD_WORDS_TOTAL_TOKENS
+
+
+def preprocess_add_request(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap `EngineCore.preprocess_add_request`, for what comes by another front end."""
+
+    def _preprocess_add_request(self: Any, request: Any) -> Any:
+        refuse(request.sampling_params, self.vllm_config)
+        return original(self, request)
+
+    return _preprocess_add_request

@@ -1,0 +1,240 @@
+"""Refusals before a reply begins, on a server that has the logits processor and not the plugin.
+
+Owns: an ASGI application (https://asgi.readthedocs.io) around vLLM's, for its `--middleware`, which
+reads the bodies that carry a spec, and compares each with its spec. Must not know: what else is
+refused and why (that is `admission`), the engine.
+
+vLLM asks a logits processor about a request only when it generates, which is after HTTP 200 where
+the reply streams; and it drops a spec that came another way for a constraint of its own.
+"""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from http import HTTPStatus
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+from vllm.exceptions import GracefulHTTPError, VLLMValidationError
+
+from enforcer.errors import brief
+from enforcer.request import carrier
+from enforcer.request.tools import ToolChoice, as_text, is_same
+from enforcer.vllm.intake import admission, checks, stops
+from enforcer.vllm.intake.requests import option_refusal
+from enforcer.vllm.logits_processor import processor as logits_processor
+from enforcer.vllm.observe import request_context
+from enforcer.vllm.server import bodies, pacing, prefills, runtime
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterator
+
+    from enforcer.request.spec import Spec
+
+_MESSAGES = "/v1/messages"
+_TOOLS = "$.tools"
+_DIALOGS = {"messages", "input"}  # of a body whose reply vLLM's parser reads
+_TOKENS = "/inference/v1/generate"  # sampling parameters in a field of their own
+_COHERE = "/cohere/v2/chat"
+# All that generate and are registered by vLLM, by itself or with an option.
+_ROUTES = (
+    *("/v1/chat/completions", "/v1/chat/completions/batch", "/v1/completions", "/v1/responses"),
+    *("/invocations", _MESSAGES, _TOKENS, _COHERE),
+)
+
+
+class RefuseEarly:
+    """Answers what the logits processor would refuse, with HTTP 400 whether it streams or not."""
+
+    def __init__(self, app: Callable[..., Awaitable[None]]) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Serve one request, or a lifespan."""
+        request_context.read_header(scope)
+        path = scope.get("path", "")
+        if scope["type"] != "http" or scope["method"] != "POST" or not path.endswith(_ROUTES):
+            await self._app(scope, receive, send)
+            return
+
+        async def refuse(raw: bytes) -> Exception | None:
+            await pacing.turn(len(raw))
+            _meet_engine(scope)
+            return await _refused(raw, path)
+
+        async def answer(send: Any, error: Exception) -> None:
+            await _answer(send, error, is_anthropic=path.endswith(_MESSAGES))
+
+        async def paced(scope: Any, receive: Any, send: Any) -> None:
+            await self._app(scope, pacing.paced(receive), send)
+
+        await bodies.serve(paced, scope, receive, send, refuse=refuse, answer=answer)
+
+
+def _meet_engine(scope: Any) -> None:
+    """Learn from vLLM's application what the plugin would have seen when it was made."""
+    config = getattr(getattr(scope.get("app"), "state", None), "vllm_config", None)
+    if config is not None:
+        prefills.meet(config)
+
+
+async def _refused(raw: bytes, path: str) -> Exception | None:
+    """Say why a body cannot be served; None where that is vLLM's affair."""
+    if not carrier.may_be_in(raw):
+        return None
+    try:
+        body = json.loads(raw)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(body, dict):
+        return None
+    request_context.begin(SimpleNamespace(model_fields_set=body, request_id=body.get("request_id")))
+    if path.endswith(_TOKENS):
+        body = _sampling(body)
+    own, extra = body.get("structured_outputs"), body.get("vllm_xargs")
+    tag = own.get("structural_tag") if isinstance(own, dict) else None
+    try:
+        if path.endswith(_COHERE):
+            _refuse_dropped(tag, extra)
+        logits_processor.refuse_other_route(tag)
+        if isinstance(extra, dict) and extra.get(carrier.KEY) is not None:
+            await _check(logits_processor.spec_text(extra), body)
+    except (VLLMValidationError, GracefulHTTPError) as error:
+        found: Exception = error
+        return found
+    return None
+
+
+def _sampling(body: dict[str, Any]) -> dict[str, Any]:
+    """Give the sampling parameters of a body of token ids, named as other bodies have them."""
+    own = body.get("sampling_params")
+    if not isinstance(own, dict):
+        return {}
+    named = {"vllm_xargs": own.get("extra_args")}
+    return {**own, **named, "kv_transfer_params": body.get("kv_transfer_params")}
+
+
+def _refuse_dropped(tag: object, extra: object) -> None:
+    """Refuse a spec on a route where vLLM drops it.
+
+    Raises:
+        VLLMValidationError: there is one.
+
+    """
+    if carrier.from_structural_tag(tag) is not None or carrier.from_extra(extra) is not None:
+        raise option_refusal(
+            "vllm_xargs",
+            f"vLLM drops what `enforcer.extra_body` builds on {_COHERE}, and would serve the "
+            "request unenforced: use /v1/chat/completions",
+        )
+
+
+async def _check(text: str, body: dict[str, Any]) -> None:
+    await pacing.turn(len(text))
+    if body.get("use_beam_search"):
+        admission.refuse_beam_search()
+    _, spec = admission.admit(text, where=logits_processor.WHERE)
+    await pacing.turn(len(text))
+    with admission.answered():
+        _refuse_another(runtime.read(text), body)
+    with suppress(TypeError, AttributeError):  # of another type than vLLM takes, which it says
+        sent = SimpleNamespace(**body)
+        admission.refuse_sampling(sent, spec)
+        stops.refuse_all(sent, spec)
+    await pacing.turn(len(text))
+    with admission.answered():
+        admission.log_inexact(await checks.check_async(spec))
+
+
+def _refuse_another(spec: Spec, body: dict[str, Any]) -> None:
+    """Refuse a spec that allows what the rest of its request does not.
+
+    vLLM's parser reports whatever call it reads, and where a request demands something, vLLM has a
+    constraint of its own beside the mask.
+
+    Raises:
+        VLLMValidationError: it does.
+        InvalidTools: a schema of the request's cannot be written.
+
+    """
+    if body.keys().isdisjoint(_DIALOGS) or not isinstance(body.get("tools"), list | None):
+        return  # a completion says nothing of tools, and nobody reads its reply; or vLLM refuses it
+    allowed, declared = spec.toolset.allowed, dict(_declared(body.get("tools")))
+    for message in _listed(body.get("messages")):
+        declared |= _declared(message.get("tools"))  # as Kimi's API lets system messages
+    if _says_none(body.get("tool_choice")) and allowed:
+        raise _another(f"calls of {brief(allowed[0])}, and `tool_choice` none")
+    for name in allowed:
+        if name not in declared:
+            raise _another(f"calls of {brief(name)}, which `tools` does not declare")
+        schema = declared[name]
+        said = spec.toolset.tools[name].schema
+        if isinstance(schema, dict) and not is_same(as_text(schema, _TOOLS), said):
+            raise _another(f"other arguments of {brief(name)} than `tools` declares")
+    demanded = _demanded(body.get("tool_choice"))
+    if demanded is not None and (
+        spec.toolset.choice is not ToolChoice.REQUIRED or (demanded and allowed != (demanded,))
+    ):
+        raise _another("what `tool_choice` does not")
+    wanted = body.get("response_format")
+    is_free = not isinstance(wanted, dict) or wanted.get("type") in (None, "text")
+    if spec.response_format is None and not is_free:
+        raise _another("text that is not in the `response_format`")
+
+
+def _another(what: str) -> VLLMValidationError:
+    return option_refusal(
+        f"vllm_xargs.{carrier.KEY}",
+        f"the spec allows {what}: give `enforcer.extra_body` what the request itself says",
+    )
+
+
+def _declared(tools: Any) -> Iterator[tuple[str, Any]]:
+    """Give the tools that a body declares, in the form of any route, and their schemas."""
+    for tool in _listed(tools):
+        own = tool["function"] if isinstance(tool.get("function"), dict) else tool
+        if isinstance(own.get("name"), str):
+            yield own["name"], own.get("parameters", own.get("input_schema"))
+        yield from _declared(tool.get("tools"))
+
+
+def _listed(found: Any) -> list[dict[str, Any]]:
+    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+
+
+def _says_none(choice: Any) -> bool:
+    return (choice.get("type") if isinstance(choice, dict) else choice) == "none"
+
+
+def _demanded(choice: Any) -> str | None:
+    """Give the name of the call that a body demands, "" for any; None if it demands none."""
+    if not isinstance(choice, dict):
+        return "" if choice == "required" else None
+    of = choice.get("allowed_tools", choice)
+    if choice.get("type") == "allowed_tools":
+        return "" if isinstance(of, dict) and of.get("mode") == "required" else None
+    if choice.get("type") not in ("function", "tool"):
+        return "" if choice.get("type") == "any" else None
+    own = choice["function"] if isinstance(choice.get("function"), dict) else choice
+    return own["name"] if isinstance(own.get("name"), str) else None
+
+
+async def _answer(send: Any, error: Exception, *, is_anthropic: bool) -> None:
+    status = getattr(error, "http_status", HTTPStatus.BAD_REQUEST)
+    said: dict[str, Any] = {"type": "BadRequestError", "message": str(error)}
+    if status != HTTPStatus.BAD_REQUEST:
+        said["type"] = HTTPStatus(status).phrase.replace(" ", "")
+    if is_anthropic:
+        content: dict[str, Any] = {"type": "error", "error": said}
+    else:
+        said |= {"param": getattr(error, "parameter", None), "code": int(status)}
+        content = {"error": said}
+    body = json.dumps(content).encode()
+    headers = [
+        (b"content-type", b"application/json"),
+        (b"content-length", str(len(body)).encode()),
+        *request_context.when_to_come(),
+    ]
+    await send({"type": "http.response.start", "status": int(status), "headers": headers})
+    await send({"type": "http.response.body", "body": body})

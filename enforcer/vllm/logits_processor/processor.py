@@ -1,0 +1,350 @@
+"""vLLM's logits-processor interfaces, for servers without the plugin.
+
+Owns: following the batch of vLLM's two model runners and masking its rows. Switched on
+for one request by `enforcer.extra_body(..., via=enforcer.Route.LOGITS_PROCESSOR)`. Must not
+know: tool parsers, the structured-output machinery.
+
+Named on the command line only: vLLM repairs stale output ids, and refuses
+speculative decoding, for processors named there, and silently drops the ones that
+it finds through an entry point.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from vllm.sampling_params import SamplingParams
+from vllm.tokenizers import cached_tokenizer_from_config
+from vllm.v1.sample.logits_processor.builtin import process_dict_updates
+from vllm.v1.sample.logits_processor.interface import LogitsProcessor as V1LogitsProcessor
+from vllm.v1.worker.gpu.sample.logits_processor.interface import (
+    LogitsProcessor as V2LogitsProcessor,
+)
+from vllm.v1.worker.gpu.sample.logits_processor.interface import LogitsProcRequestState
+
+from enforcer.errors import ConfigurationError
+from enforcer.request.carrier import KEY, from_structural_tag
+from enforcer.vllm.config import settings
+from enforcer.vllm.config.names import PATCHED
+from enforcer.vllm.intake import startup
+from enforcer.vllm.logits_processor import rows
+from enforcer.vllm.logits_processor.rows import RowTurn
+from enforcer.vllm.native import stock
+from enforcer.vllm.server import prefills, runtime
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from vllm.config import VllmConfig
+    from vllm.v1.sample.logits_processor.interface import BatchUpdate
+    from vllm.v1.worker.gpu.sample.logits_processor.interface import LogitsContext
+
+logger = logging.getLogger("vllm.enforcer")
+
+WHERE = f"$.vllm_xargs.{KEY}"  # a spec's place in a request
+_WORD = 32
+# Those that sample nothing but what the masked logits allow. "synthetic" and "fly" accept
+# drafts against the logits.
+_EXACT_REJECTION = ("standard", "block")
+
+
+class EnforcerLogitsProcessor(V1LogitsProcessor, V2LogitsProcessor):  # type: ignore[misc]
+    """Masks the rows of requests that carry a spec in `vllm_xargs`.
+
+    Both runners are served; which one it is shows in what the constructor is given.
+
+    Args:
+        vllm_config: the server's.
+        where: the V1 runner's device, or the V2 runner's request state.
+        is_pin_memory: given by the V1 runner only.
+
+    Raises:
+        ConfigurationError: the server decodes speculatively in a way that a logits processor
+            cannot follow, or its model has fewer ids than its tokenizer.
+
+    """
+
+    @classmethod
+    def validate_params(cls, sampling_params: SamplingParams) -> None:
+        """Refuse a request, in the API server, that cannot be enforced.
+
+        Raises:
+            VLLMValidationError: its spec is malformed, has a schema that cannot be enforced,
+                or it has a sampling option that could leave no id legal.
+
+        """
+        # Needed in the API server only, and not in every worker.
+        from enforcer.vllm.intake import admission, checks, stops
+
+        extra = sampling_params.extra_args or {}
+        own = sampling_params.structured_outputs
+        refuse_other_route(own.structural_tag if own else None)
+        if extra.get(KEY) is None:
+            return
+        settled, spec = admission.admit(spec_text(extra), where=WHERE)
+        admission.refuse_sampling(sampling_params, spec)
+        stops.refuse_all(sampling_params, spec)
+        with admission.answered():
+            inexact = checks.check(spec)
+        sampling_params.extra_args = {**extra, KEY: admission.isolated(settled, inexact)}
+
+    def __init__(
+        self,
+        vllm_config: VllmConfig,
+        where: torch.device | LogitsProcRequestState,
+        is_pin_memory: bool | None = None,  # noqa: ARG002, FBT001 - vLLM's signature
+    ) -> None:
+        v2 = isinstance(where, LogitsProcRequestState)
+        _refuse_drafts(vllm_config.speculative_config, v2=v2)
+        prefills.meet(vllm_config)
+        tokenizer: Any = cached_tokenizer_from_config(vllm_config.model_config)
+        enforcer = runtime.enforcer_for(tokenizer)
+        vocabulary = enforcer.vocabulary
+        size = vllm_config.model_config.get_vocab_size()
+        if size < vocabulary.size:
+            raise ConfigurationError(
+                f"the model has {size} token ids and its tokenizer {vocabulary.size}: serve "
+                "it with its own tokenizer"
+            )
+        stock.text_reader(enforcer.table)  # lest the first request's step builds it
+        config = vllm_config.model_config
+        self._slots = _Slots(tokenizer, config, where) if v2 else None
+        self._batch = _Batch(tokenizer, config)
+        logger.info(
+            "enforcer: the logits processor enforces requests with a spec of "
+            "`enforcer.extra_body(…, via=enforcer.Route.LOGITS_PROCESSOR)`, and no others. %s",
+            startup.in_force((enforcer.dialect.name,), settings.current()),
+        )
+
+    def is_argmax_invariant(self) -> bool:
+        """Greedy requests need the mask as well."""
+        return False
+
+    def update_state(self, batch_update: BatchUpdate | None) -> None:
+        """Follow requests into, within and out of the V1 runner's batch."""
+        self._batch.update(batch_update)
+
+    def add_request(self, req_idx: int, sampling_params: SamplingParams) -> bool:
+        """Take a request into a slot of the V2 runner; tells whether it is enforced."""
+        if self._slots is None:
+            raise ConfigurationError("add_request belongs to the V2 model runner's interface")
+        return self._slots.add(req_idx, sampling_params)
+
+    def apply(self, logits: torch.Tensor, ctx: LogitsContext | None = None) -> torch.Tensor:
+        """Mask in place.
+
+        Args:
+            logits: float32, shape `(rows, ids of the model)`.
+            ctx: the layout of the rows, from the V2 runner.
+
+        """
+        if self._slots is not None:
+            self._slots.apply(logits, ctx)
+        else:
+            self._batch.apply(logits)
+        return logits
+
+
+def spec_text(extra: Mapping[str, Any]) -> str:
+    """Give the spec that a request brings in its `vllm_xargs`.
+
+    Raises:
+        VLLMValidationError: it is a word for servers with the plugin, or nothing of ours.
+
+    """
+    from enforcer.vllm.intake.requests import option_refusal
+
+    text = extra[KEY]
+    if isinstance(text, str) and text.lstrip().startswith("{"):
+        return text
+    raise option_refusal(
+        f"vllm_xargs.{KEY}",
+        f"this server enforces with the logits processor, which takes no words such as `off`: in "
+        f"`vllm_xargs.{KEY}` it reads what `enforcer.extra_body(…, "
+        "via=enforcer.Route.LOGITS_PROCESSOR)` builds, and enforces nothing without it",
+    )
+
+
+def refuse_other_route(tag: object) -> None:
+    """Refuse a spec for the plugin on a server that has not loaded it: the engine fails on it.
+
+    Args:
+        tag: `structured_outputs.structural_tag` of the request.
+
+    Raises:
+        VLLMValidationError: it carries one, and there is no plugin.
+
+    """
+    plugin = hasattr(SamplingParams._validate_structured_outputs, PATCHED)  # noqa: SLF001
+    if from_structural_tag(tag) is not None and not plugin:
+        from enforcer.vllm.intake.requests import option_refusal
+
+        raise option_refusal(
+            "structured_outputs",
+            "this server enforces with the logits processor: build the request with "
+            "`enforcer.extra_body(…, via=enforcer.Route.LOGITS_PROCESSOR)`",
+        )
+
+
+def _refuse_drafts(config: Any, *, v2: bool) -> None:
+    if config is None:
+        return
+    if not v2:
+        raise ConfigurationError(
+            "a logits processor cannot follow speculative decoding in vLLM's V1 runner: "
+            "use the plugin (--tool-call-parser NAME_enforced)"
+        )
+    if config.rejection_sample_method not in _EXACT_REJECTION:
+        raise ConfigurationError(
+            f"rejection_sample_method {config.rejection_sample_method!r} accepts draft "
+            "tokens that a logits processor has masked: use one of "
+            f"{', '.join(_EXACT_REJECTION)}, or the plugin"
+        )
+
+
+def _empty(count: int, logits: torch.Tensor) -> np.ndarray[Any, np.dtype[np.int32]]:
+    return np.zeros((count, -(-logits.shape[1] // _WORD)), dtype=np.int32)
+
+
+@dataclass(slots=True)
+class _Row:
+    """One row of the V1 batch. `output_ids` is vLLM's own list, which it appends to."""
+
+    turn: RowTurn
+    output_ids: list[int]
+
+
+class _Batch:
+    """The V1 runner's persistent batch.
+
+    A preempted request comes back with a new list that has all of its output: its turn is
+    begun anew and catches up.
+    """
+
+    def __init__(self, tokenizer: Any, model_config: Any) -> None:
+        self._tokenizer = tokenizer
+        self._config = model_config
+        self._rows: dict[int, _Row] = {}
+
+    def update(self, batch_update: BatchUpdate | None) -> None:
+        process_dict_updates(self._rows, batch_update, self._start)
+
+    def _start(
+        self, params: SamplingParams, prompt_ids: list[int] | None, output_ids: list[int]
+    ) -> _Row | None:
+        spec = (params.extra_args or {}).get(KEY)
+        if spec is None:
+            return None
+        budget = prefills.budget(self._config, len(prompt_ids or ()), params)
+        return _Row(RowTurn(self._tokenizer, spec, prompt_ids, budget), output_ids)
+
+    def apply(self, logits: torch.Tensor) -> None:
+        """Mask; only here are output ids final, placeholders under async scheduling before."""
+        if not self._rows:
+            return
+        bitmask = _empty(len(self._rows), logits)
+        for at, row in enumerate(self._rows.values()):
+            row.turn.catch_up(row.output_ids)
+            row.turn.fill(bitmask, at)
+        rows.mask(logits, list(self._rows), bitmask)
+
+
+@dataclass(slots=True)
+class _Slot:
+    """One request slot of the V2 runner; its prompt can be read at the first step only."""
+
+    spec: str
+    params: SamplingParams
+    turn: RowTurn | None = None
+
+
+class _Slots:
+    """The V2 runner's request slots.
+
+    Ids are on the device. Each step copies two things to the host: the layout of its rows,
+    which has the drafts, and the ids that have been committed since the last step.
+    """
+
+    def __init__(self, tokenizer: Any, model_config: Any, state: LogitsProcRequestState) -> None:
+        self._tokenizer = tokenizer
+        self._config = model_config
+        self._state = state
+        self._slots: dict[int, _Slot] = {}
+
+    def add(self, index: int, params: SamplingParams) -> bool:
+        """Begin a slot anew, also after a preemption; its last occupant is forgotten."""
+        self._slots.pop(index, None)
+        spec = (params.extra_args or {}).get(KEY)
+        if spec is None:
+            return False
+        self._slots[index] = _Slot(spec, params)
+        return True
+
+    def apply(self, logits: torch.Tensor, ctx: LogitsContext) -> None:
+        if not any(int(index) in self._slots for index in ctx.idx_mapping_np):
+            return
+        layout = torch.stack(
+            [
+                column.to(torch.int64)
+                for column in (ctx.expanded_idx_mapping, ctx.pos, ctx.input_ids)
+            ]
+        )
+        slots, positions, ids = layout.tolist()
+        rows_of: dict[int, list[int]] = {}
+        for row, index in enumerate(slots):
+            if index in self._slots:
+                rows_of.setdefault(index, []).append(row)
+        # A part of a prompt that is not its last samples nothing.
+        prefill = self._state.prefill_len.np
+        rows_of = {
+            index: found
+            for index, found in rows_of.items()
+            if positions[found[0]] + 1 >= prefill[index]
+        }
+        if not rows_of:
+            return
+        turns = self._catch_up({index: positions[at[0]] + 1 for index, at in rows_of.items()})
+        masked = [row for found in rows_of.values() for row in found]
+        bitmask = _empty(len(masked), logits)
+        at = 0
+        for index, found in rows_of.items():
+            drafts = [ids[row] for row in found[1:]]
+            turns[index].fill_drafts(bitmask, range(at, at + len(found)), drafts)
+            at += len(found)
+        rows.mask(logits, masked, bitmask)
+
+    def _catch_up(self, committed: dict[int, int]) -> dict[int, RowTurn]:
+        """Advance over the ids that have been committed since the last step.
+
+        Args:
+            committed: for each slot, how many ids its request has.
+
+        Returns:
+            The turn of each slot.
+
+        """
+        history, prompt_len = self._state.all_token_ids.gpu, self._state.prompt_len.np
+        wanted = []
+        for index, total in committed.items():
+            slot, prompt = self._slots[index], int(prompt_len[index])
+            if slot.turn is not None and total - prompt < slot.turn.read:
+                slot.turn = None  # vLLM computes a part again
+            begin = 0 if slot.turn is None else prompt + slot.turn.read
+            wanted.append((slot, history[index, begin:total]))
+        ids = torch.cat([new for _, new in wanted]).tolist()
+        turns = {}
+        for index, (slot, new) in zip(committed, wanted, strict=True):
+            prompt = int(prompt_len[index])
+            mine, ids = ids[: len(new)], ids[len(new) :]
+            if slot.turn is None:
+                budget = prefills.budget(self._config, prompt, slot.params)
+                slot.turn = RowTurn(self._tokenizer, slot.spec, mine[:prompt], budget)
+                mine = mine[prompt:]
+            for token_id in mine:
+                slot.turn.advance(token_id)
+            turns[index] = slot.turn
+        return turns

@@ -1,0 +1,179 @@
+"""One enforced request in a batch of logits.
+
+Owns: keeping a matcher level with the ids of its request, whatever happens to them, and
+masking rows of logits. Replies are read by vLLM's own parsers here. Must not know: how vLLM
+tells of its batch.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from typing import TYPE_CHECKING, Any
+from weakref import ref
+
+import torch
+
+from enforcer.errors import EnforcerError
+from enforcer.logits import illegal
+from enforcer.turn.transitions import named
+from enforcer.vllm.engine.lanes import Lanes
+from enforcer.vllm.native import stock
+from enforcer.vllm.native.misreadings import ReadableMatcher
+from enforcer.vllm.observe import families, metrics, request_context
+from enforcer.vllm.server import runtime
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    import numpy.typing as npt
+
+    from enforcer.turn.matcher import Matcher
+
+
+@cache
+def _lanes() -> Lanes:
+    """Return the threads that make turns ready in a process without an engine of ours."""
+    return Lanes()
+
+
+os.register_at_fork(after_in_child=_lanes.cache_clear)
+
+
+class RowTurn:
+    """Follows one request; never raises, since that would end every request of the worker.
+
+    What cannot be followed closes the gate: the turn may only end. Schemas that take long are
+    compiled on other threads from the turn's start on; nobody waits for them before a call begins.
+
+    Args:
+        tokenizer: the model's, of transformers.
+        spec: the request's spec, which has been checked.
+        prompt_ids: the prompt; None if it is not known by ids.
+        budget: how many ids the turn may have; None if that is not known.
+
+    """
+
+    __slots__ = (
+        *("_budget", "_matcher", "_prompt_ids", "_spec", "_tokenizer", "_told", "read"),
+        *("_prepared", "__weakref__"),
+    )
+
+    def __init__(
+        self,
+        tokenizer: Any,
+        spec: str,
+        prompt_ids: Sequence[int] | None,
+        budget: int | None = None,
+    ) -> None:
+        self._tokenizer = tokenizer
+        self._spec = spec
+        self._prompt_ids = prompt_ids
+        self._budget = budget
+        self._told = False
+        self._start()
+
+    def _start(self) -> None:
+        self.read = 0
+        self._matcher: Matcher | ReadableMatcher | None = None
+        try:
+            spec, lanes, own = runtime.read(self._spec), _lanes(), ref(self)
+            enforcer = runtime.enforcer_for(self._tokenizer, spec)
+            # What comes of it is in the process's cache, and held here as long as the turn lasts.
+            self._prepared = lanes.begin(enforcer.prepare(spec), lambda: own() is not None)
+            matcher = enforcer.start(spec, self._prompt_ids, self._budget, ahead=lanes.short)
+            reader = stock.text_reader(enforcer.table)
+            self._matcher = matcher if reader is None else ReadableMatcher(matcher, reader)
+        except BaseException as error:  # noqa: BLE001 - whatever it is, it ends this turn alone
+            metrics.log_failed(
+                families.Failure.START, error=type(named(error, "starting a turn")).__name__
+            )
+
+    def catch_up(self, output_ids: Sequence[int]) -> None:
+        """Advance over the output's ids that have not been read; all of them are final.
+
+        vLLM shortens an output where it has to compute a part of it again.
+        """
+        if len(output_ids) < self.read:
+            self._start()
+        for token_id in output_ids[self.read :]:
+            self.advance(token_id)
+
+    def advance(self, token_id: int) -> None:
+        """Advance over one final id."""
+        self.read += 1
+        matcher = self._matcher
+        if matcher is None or matcher.accept(token_id) or matcher.failure is not None:
+            return
+        self._told = True
+        metrics.log_failed(families.Failure.REJECTED, state=matcher.state)
+        matcher.fail(EnforcerError(f"token id {token_id} was sampled though it was masked"))
+
+    def fill(self, bitmask: npt.NDArray[np.int32], row: int) -> None:
+        """Write the mask of the ids that may come next.
+
+        Args:
+            bitmask: int32, shape `(rows, words)`.
+            row: the row to write.
+
+        """
+        if self._matcher is not None:
+            self._matcher.fill(bitmask, row)
+            self._tell_of_a_closed_gate(self._matcher)
+            return
+        table = runtime.table_for(self._tokenizer)
+        end = table.vocabulary.row(table.turn_end_ids)
+        bitmask[row] = 0
+        bitmask[row, : len(end)] = end
+
+    def _tell_of_a_closed_gate(self, matcher: Matcher | ReadableMatcher) -> None:
+        """Log, once a turn, why the matcher could not go on: the reply says nothing of it."""
+        if matcher.failure is None or self._told:
+            return
+        self._told = True
+        metrics.log_failed(
+            families.Failure.GATE_CLOSED,
+            state=matcher.state,
+            error=type(matcher.failure).__name__,
+            tool=request_context.told_of_call(matcher.tool)["tool"],
+        )
+
+    def fill_drafts(
+        self, bitmask: npt.NDArray[np.int32], rows: Sequence[int], drafts: Sequence[int]
+    ) -> None:
+        """Write the masks before and after each drafted id; the state is unchanged.
+
+        After a draft that is illegal the last mask is repeated: the row before has it at
+        -inf, so that vLLM rejects it, and no id is sampled from the rows behind it.
+
+        Args:
+            bitmask: int32, shape `(rows, words)`.
+            rows: the rows to write, one more than there are drafts.
+            drafts: the drafted ids, -1 where there is none.
+
+        """
+        self.fill(bitmask, rows[0])
+        legal = 0
+        for before, row, token_id in zip(rows, rows[1:], drafts, strict=False):
+            if self._matcher is not None and legal == before - rows[0]:
+                legal += self._matcher.accept(token_id)
+            if legal == row - rows[0]:
+                self.fill(bitmask, row)
+            else:
+                bitmask[row] = bitmask[before]
+        if self._matcher is not None:
+            self._matcher.rollback(legal)
+
+
+def mask(logits: torch.Tensor, rows: Sequence[int], bitmask: npt.NDArray[np.int32]) -> None:
+    """Set what is illegal to -inf, in place.
+
+    Args:
+        logits: float, shape `(batch, ids of the model)`, on any device.
+        rows: the rows of `logits` that the bitmask is for.
+        bitmask: int32, shape `(len(rows), words)`.
+
+    """
+    index = torch.tensor(rows, device=logits.device)
+    logits[index] = logits[index].masked_fill(illegal(bitmask, logits), -torch.inf)

@@ -1,0 +1,1 @@
+"""Metrics, logs and records of what the enforcer does in a server."""

@@ -1,0 +1,258 @@
+"""What operators see: metrics on vLLM's own `/metrics`, and log lines.
+
+Owns: when something is counted, and the form of the log lines. Must not know: where the numbers of
+a process are kept, and how all are shown (`recording`), requests, matchers.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from time import perf_counter_ns
+from typing import TYPE_CHECKING
+
+from enforcer.errors import SchemaError
+from enforcer.vllm.config.names import is_probe
+from enforcer.vllm.observe import families, recording
+from enforcer.vllm.observe.families import known
+
+if TYPE_CHECKING:
+    from enforcer.cache import Cache
+    from enforcer.errors import EnforcerError, Problem, RequestError
+    from enforcer.request.tools import ToolChoice
+    from enforcer.vllm.observe.slow_masks import Told
+    from enforcer.vllm.observe.stats import Histogram
+
+logger = logging.getLogger("vllm.enforcer")
+
+_LONGEST_PATH = 300  # of a log line
+
+
+def enforced(choice: ToolChoice) -> None:
+    """Count a request that passed the check."""
+    recording.recorder().add(families.REQUESTS, (choice.value,))
+
+
+def switched_off(*, request: str = "") -> None:
+    """Count and log a request that its client has switched enforcement off for.
+
+    It may be all that a client sends, which the operator allows: nothing to warn of.
+
+    Args:
+        request: its id; empty where it has none yet.
+
+    """
+    recording.recorder().add(families.OFF)
+    _log("switched off", logging.INFO, request=request)
+
+
+def relaxed(how: families.Relaxed, problem: Problem | None = None) -> None:
+    """Count a tool or format that is not exact, or not in time; None where it has no schema."""
+    recording.recorder().add(
+        families.RELAXED, (how.value, "" if problem is None else known(problem.keyword))
+    )
+
+
+def log_relaxed(
+    how: families.Relaxed, problem: Problem, *, error: str, request: str = "", tool: str = ""
+) -> None:
+    """Log one, once for each schema that is new to the server.
+
+    Args:
+        how: what is enforced in its place.
+        problem: the first thing that is why.
+        error: class of the error that it would be refused with.
+        request: id of the request that brought it first; empty where it has none yet.
+        tool: name of the tool; empty for a format.
+
+    """
+    enforced = {} if how is families.Relaxed.UNTIMED else {"enforced": how.value}
+    _log(
+        "schema not exact" if enforced else "calls may be cut off",
+        **enforced,
+        error=_label(error),
+        path=problem.path,
+        keyword=known(problem.keyword),
+        request=request,
+        tool=tool,
+    )
+
+
+def log_more_relaxed(count: int, *, late: bool, request: str) -> None:
+    """Log how many more schemas of a request are new and not exact, or not in time."""
+    what = "calls to more tools may be cut off" if late else "more schemas not exact"
+    _log(what, count=str(count), request=request)
+
+
+def checked(how: families.Checked) -> None:
+    """Count a schema or format that had to be checked."""
+    recording.recorder().add(families.CHECKS, (how.value,))
+
+
+def timed(histogram: Histogram, begun: int) -> None:
+    """Record what has passed since `begun`, of `time.perf_counter_ns`."""
+    recording.recorder().observer(histogram)(perf_counter_ns() - begun)
+
+
+def compiled(nanoseconds: int) -> None:
+    """Record what a compilation took."""
+    recording.recorder().observer(families.COMPILE)(nanoseconds)
+
+
+def cached(cache: Cache) -> None:
+    """Publish the state of what a process keeps."""
+    numbers = recording.recorder()
+    numbers.set(families.CACHE, len(cache))
+    numbers.set(families.CACHE_BYTES, cache.weight)
+    numbers.set(families.HITS, cache.hits)
+    numbers.set(families.MISSES, cache.misses)
+
+
+def calls(outcome: families.Outcome, count: int, *, request: str = "") -> None:
+    """Count calls of a reply, of a request with this id; cut-off calls of the doctor's apart."""
+    if not count:
+        return
+    if outcome in (families.Outcome.CUT_OFF, families.Outcome.NOT_BEGUN) and is_probe(request):
+        recording.recorder().add(families.PROBES, (families.Probed.CUT_OFF.value,))
+    else:
+        recording.recorder().add(families.CALLS, (outcome.value,), count)
+
+
+def log_dropped(*, tool: str = "", request: str = "") -> None:
+    """Log a reply that had calls which were dropped, one line however many.
+
+    Args:
+        tool: the name that the first of them has; empty where none could be read.
+        request: id of the request; empty where it is not known.
+
+    """
+    _log("call dropped", tool=tool, request=request)
+
+
+def refused(error: RequestError, *, request: str = "", tool: str = "") -> None:
+    """Count and log a request that was refused for what its tools or schemas say.
+
+    A refused probe of `enforcer doctor` is counted apart, and is nothing to warn of.
+
+    Args:
+        error: why.
+        request: its id; empty where it has none yet.
+        tool: name of the tool at fault; empty where it is none's.
+
+    """
+    keyword = error.keyword if isinstance(error, SchemaError) else ""
+    label = _label(type(error).__name__)
+    _log(
+        "refused",
+        _count_refused(label, known(keyword), request),
+        error=label,
+        path=error.path,
+        keyword=known(keyword),
+        request=request,
+        tool=tool,
+    )
+
+
+def refused_option(option: str, *, request: str = "") -> None:
+    """Count and log a request that was refused for a sampling option or a switch."""
+    field = option.partition(".")[0]
+    label = field if field in families.OPTIONS else "other"
+    level = _count_refused(families.OPTION, label, request)
+    _log(
+        *("refused", level),
+        error=families.OPTION,
+        path=f"$.{option}",
+        keyword=label,
+        request=request,
+    )
+
+
+def _count_refused(error: str, keyword: str, request: str) -> int:
+    """Count a refusal, and return the level at which it is logged."""
+    if is_probe(request):
+        recording.recorder().add(families.PROBES, (families.Probed.REFUSED.value,))
+        return logging.INFO
+    recording.recorder().add(families.REFUSED, (error, keyword))
+    return logging.WARNING
+
+
+def log_busy(*, own: bool, request: str, lacks: str = "") -> None:
+    """Log a request that is not served, as there is no room to check its schemas.
+
+    Args:
+        own: whether its own schemas took the time; else those of others.
+        request: its id; empty where it has none yet.
+        lacks: what the system has no more of, where no schemas took it.
+
+    """
+    whose = {"lacks": lacks} if lacks else {"schemas": "own" if own else "of others"}
+    _log("busy", **whose, request=request)
+
+
+def log_slow(seconds: float, *, path: str, request: str, tool: str) -> None:
+    """Log a check that took long enough to hold others up, whatever came of it.
+
+    Args:
+        seconds: processor time.
+        path: what it was, where that is no tool; else empty.
+        request: id of the request that brought the schema first.
+        tool: name of the tool.
+
+    """
+    _log("slow check", seconds=f"{seconds:.1f}", path=path, request=request, tool=tool)
+
+
+def log_slow_masks(told: Told) -> None:
+    """Log which tool's masks took long."""
+    _log(
+        "slow masks",
+        tool=told.tool,
+        longest=f"{told.longest / 1e6:.1f} ms",
+        masks=str(told.masks),
+        spent=f"{told.spent / 1e6:.0f} ms",
+        request=told.request,
+    )
+
+
+def log_nothing(error: EnforcerError, *, asked: bool) -> None:
+    """Log that an engine can enforce nothing, and why. No request is there yet to forge it.
+
+    Args:
+        error: why.
+        asked: whether its server is to enforce anything, or merely has the plugin.
+
+    """
+    level = logging.WARNING if asked else logging.INFO
+    logger.log(level, "enforcer: this engine enforces nothing: %s", error)
+
+
+def log_replaced(status: int) -> None:
+    """Log a process that checked schemas and was ended by somebody else, the kernel mostly.
+
+    Args:
+        status: its exit status; less than zero, minus the signal's number.
+
+    """
+    _log("checking process replaced", status=str(status))
+
+
+def failed(failure: families.Failure, request_id: str, **more: str) -> None:
+    """Count and log a turn that the enforcer had to end."""
+    recording.recorder().add(families.FAILED, (failure.value,))
+    log_failed(failure, request=request_id, **more)
+
+
+def log_failed(failure: families.Failure, **more: str) -> None:
+    """Log one, where it is not counted: each worker of a group has the same logits processor."""
+    _log("turn failed", reason=failure.value, **more)
+
+
+def _label(error: str) -> str:
+    """Give the label of a class of errors."""
+    return error if error in families.ERRORS else "other"
+
+
+def _log(what: str, level: int = logging.WARNING, /, **fields: str) -> None:
+    """Write one line. Values are JSON strings: a path may hold what a client wrote."""
+    said = [f"{key}={json.dumps(value[:_LONGEST_PATH])}" for key, value in fields.items() if value]
+    logger.log(level, "enforcer: %s", " ".join([what, *said]))

@@ -1,0 +1,1 @@
+"""The state of one server process: vocabulary, enforcer, caches and the model that it serves."""

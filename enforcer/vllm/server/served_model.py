@@ -1,0 +1,121 @@
+"""What vLLM's command line says of the served model: its parser, so its formats.
+
+Owns: the one way from that name to dialects, and telling it to the processes that the launcher
+starts, which do not see its command line; what is added to the command line, and what is missing
+from it. Must not know: what a dialect says, tokenizers.
+
+A stock parser's name counts like ours: behind it stands a front end that sends requests with a
+spec, or vLLM's own tags.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from vllm import envs
+
+from enforcer.errors import ConfigurationError
+from enforcer.turn import dialects as dialects_
+from enforcer.vllm.config import names, settings
+from enforcer.vllm.observe import recording, request_context
+from enforcer.vllm.server import pacing
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from enforcer.turn.dialect import Dialect
+
+
+_MIDDLEWARE = tuple(
+    f"{kind.__module__}.{kind.__name__}"
+    for kind in (
+        pacing.TurnsMiddleware,
+        request_context.RequestIdMiddleware,
+    )  # the last one comes first
+)
+
+
+def from_cli_args(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap `EngineArgs.from_cli_args`, which every launcher calls before it starts an engine."""
+
+    def _from_cli_args(cls: Any, args: Any) -> Any:
+        if hasattr(args, "tool_call_parser"):
+            tell(args.tool_call_parser)
+            # A node without an API server picks no parser.
+            port = settings.current().port()
+            if not getattr(args, "headless", False):
+                demand_auto_tools(
+                    args.tool_call_parser, getattr(args, "enable_auto_tool_choice", None)
+                )
+            elif port is not None:
+                recording.serve(port, args.host)
+        # Launchers read the same arguments more than once, each API server among them. vLLM's Rust
+        # front end gets them too, and does not start with such an argument.
+        middleware = getattr(args, "middleware", None)
+        if middleware is not None and not envs.VLLM_USE_RUST_FRONTEND:
+            missing = (name for name in _MIDDLEWARE if name not in middleware)
+            args.middleware = [*middleware, *missing]
+        return original(cls, args)
+
+    return _from_cli_args
+
+
+def demand_auto_tools(parser: str | None, enabled: bool | None) -> None:  # noqa: FBT001 - a flag's
+    """Refuse a parser of ours whose calls vLLM would leave out of its replies.
+
+    Args:
+        parser: its name.
+        enabled: whether `--enable-auto-tool-choice` was given; None where that is not known.
+
+    Raises:
+        ConfigurationError: it is one, and the flag was not given.
+
+    """
+    if names.is_enforced(parser) and enabled is False:
+        raise ConfigurationError(
+            f"--tool-call-parser {parser} needs --enable-auto-tool-choice: without it "
+            "vLLM leaves calls out of its replies that `tool_choice` does not demand"
+        )
+
+
+def tell(parser: str | None) -> None:
+    """Remember the parser's name, here and in processes that this one starts."""
+    if parser:
+        os.environ[names.PARSER_VARIABLE] = parser
+    else:
+        os.environ.pop(names.PARSER_VARIABLE, None)
+
+
+def has_stock_parser() -> bool:
+    """Tell whether a parser of vLLM's own stands here, which reads replies by their text."""
+    parser = os.environ.get(names.PARSER_VARIABLE)
+    return bool(parser) and not names.is_enforced(parser)
+
+
+def has_our_parser() -> bool:
+    """Tell whether a parser of ours stands here, which enforces every request."""
+    return names.is_enforced(os.environ.get(names.PARSER_VARIABLE))
+
+
+def reads_text() -> bool:
+    """Tell whether that parser also reads the replies to requests that bring a spec.
+
+    Of the formats that are known by its name, ours reads them (`parser_choice`).
+    """
+    parser = os.environ.get(names.PARSER_VARIABLE, "")
+    return has_stock_parser() and not dialects_.of_parser(parser)
+
+
+def dialects() -> tuple[Dialect, ...]:
+    """Give the dialects that the served model may speak: one, or several that a tokenizer tells.
+
+    Those of the parser; where it has none, the operator's `ENFORCER_DIALECT`.
+
+    Raises:
+        UnknownDialect: a file is not a valid dialect.
+        ConfigurationError: a setting of the operator is wrong.
+
+    """
+    parser = names.stock(os.environ.get(names.PARSER_VARIABLE, ""))
+    return dialects_.of_parser(parser) or (dialects_.load(settings.current().dialect),)

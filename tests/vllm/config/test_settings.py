@@ -1,0 +1,180 @@
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from enforcer.errors import ConfigurationError, brief
+from enforcer.schema import Conventions, Formats, Integers, Limits, OnUnsupported
+from enforcer.vllm import patches
+from enforcer.vllm.config import settings
+from enforcer.vllm.observe import recording
+
+DOC = Path(__file__).resolve().parents[3] / "docs" / "vllm.md"
+
+
+def test_defaults() -> None:
+    chosen = settings.read({})
+    assert chosen.options().on_unsupported is OnUnsupported.REFUSE
+    assert chosen.options().max_calls == 128
+    assert chosen.allowed() == frozenset()
+    assert not chosen.options().finish_within_budget
+    assert chosen.options().conventions == Conventions(closed_objects=True)
+    assert not chosen.options().allow_empty_turns
+    assert not chosen.requires()
+    assert chosen.excepted() == frozenset()
+    assert chosen.sources() == ()
+
+
+def test_values_are_read() -> None:
+    chosen = settings.read(
+        {
+            "ENFORCER_ON_UNSUPPORTED": "relax",
+            "ENFORCER_ALLOW_CLIENT": "isolate, relax",
+            "ENFORCER_PREAMBLE_IDS": "0",
+            "ENFORCER_MAX_CALLS": "3",
+            "ENFORCER_LIMITS": "depth=64, branches=500",
+            "ENFORCER_FINISH_WITHIN_BUDGET": "on",
+            "ENFORCER_EMPTY_TURNS": "allow",
+            "ENFORCER_REQUIRE": "on",
+            "ENFORCER_REQUIRE_EXCEPT": "structured, completions",
+            "ENFORCER_CACHE_MIB": "3",
+            "ENFORCER_FORMAT": "standard",
+            "ENFORCER_CLOSED_OBJECTS": "off",
+            "ENFORCER_INTEGERS": "digits",
+            "ENFORCER_DOCUMENTS": "/etc/schemas, https://example.com/s=/srv/s,",
+        }
+    )
+    assert chosen.sources() == ("/etc/schemas", "https://example.com/s=/srv/s")
+    assert chosen.options().finish_within_budget
+    assert chosen.options().allow_empty_turns
+    assert chosen.requires()
+    assert chosen.excepted() == {"structured", "completions"}
+    assert chosen.cache_bytes() == 3 << 20
+    assert chosen.options().on_unsupported is OnUnsupported.RELAX
+    assert chosen.options().conventions == Conventions(Formats.STANDARD, False, Integers.DIGITS)
+    assert chosen.options().preamble_ids == 0
+    assert chosen.options().max_calls == 3
+    assert chosen.options().limits == Limits(depth=64, branches=500)
+    assert chosen.allowed() == {"isolate", "relax"}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("ENFORCER_ENGINE", "nope"),
+        ("ENFORCER_ON_UNSUPPORTED", "ignore"),
+        ("ENFORCER_ALLOW_CLIENT", "everything"),
+        ("ENFORCER_MAX_CALLS", "0"),
+        ("ENFORCER_MAX_CALLS", "many"),
+        ("ENFORCER_MAX_CALLS", "٣"),
+        ("ENFORCER_METRICS_PORT", "70000"),
+        ("ENFORCER_METRICS_PORT", "x"),
+        ("ENFORCER_CACHE_MIB", "-1"),
+        ("ENFORCER_CACHE_MIB", "0"),
+        ("ENFORCER_FINISH_WITHIN_BUDGET", "yes"),
+        ("ENFORCER_EMPTY_TURNS", "on"),
+        ("ENFORCER_FORMAT", "off"),
+        ("ENFORCER_CLOSED_OBJECTS", "yes"),
+        ("ENFORCER_INTEGERS", "plain"),
+        ("ENFORCER_REQUIRE", "all"),
+        ("ENFORCER_REQUIRE_EXCEPT", "chat"),
+        ("ENFORCER_MAX_CALLS", "9" * 5000),
+        ("ENFORCER_PREAMBLE_IDS", "-"),
+        ("ENFORCER_LIMITS", "depth"),
+        ("ENFORCER_LIMITS", "depth=0"),
+        ("ENFORCER_LIMITS", "width=3"),
+    ],
+)
+def test_a_wrong_value_names_its_variable(name: str, value: str) -> None:
+    with pytest.raises(ConfigurationError, match=name) as raised:
+        settings.read({name: value})
+    assert f"{name} is {brief(value)}, but must be " in str(raised.value)
+
+
+def test_exceptions_from_what_is_off_do_nothing_and_are_an_error() -> None:
+    excepted = {"ENFORCER_REQUIRE_EXCEPT": "completions"}
+    for off in ({}, {"ENFORCER_REQUIRE": "off"}):
+        with pytest.raises(ConfigurationError, match="ENFORCER_REQUIRE_EXCEPT says"):
+            settings.read(excepted | off)
+    settings.read(excepted | {"ENFORCER_REQUIRE": "on"})
+
+
+@pytest.mark.parametrize("value", ["", " "])
+def test_an_empty_variable_is_not_set(value: str) -> None:
+    names = [f"{settings.PREFIX}{field.name.upper()}" for field in fields(settings.Settings)]
+    assert settings.read(dict.fromkeys(names, value)) == settings.Settings()
+
+
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [
+        ("ENFORCER_MAX_CALL", "ENFORCER_MAX_CALLS"),
+        ("ENFORCER_ALLOWCLIENT", "ENFORCER_ALLOW_CLIENT"),
+        ("ENFORCER_CACHED_GRAMMARS", "ENFORCER_CACHE_MIB"),
+        ("ENFORCER_PORTS", ""),
+        ("ENFORCER_PORT_80_HTTP", "docs/vllm.md"),
+        ("ENFORCER_SERVICE", "docs/vllm.md"),
+        ("ENFORCER_XYZ123", "docs/vllm.md"),
+    ],
+)
+def test_a_misspelt_name_is_an_error_that_names_the_nearest(name: str, near: str) -> None:
+    with pytest.raises(ConfigurationError, match=f"{name} is no setting.*{near}"):
+        settings.read({name: "1"})
+
+
+def test_variables_that_are_no_settings_are_let_through() -> None:
+    assert recording.FOLDER_VARIABLE in settings.OTHERS
+    settings.read({**dict.fromkeys(settings.OTHERS, "x"), "OTHER_VARIABLE": "y"})
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("ENFORCER_SERVICE_HOST", "ENFORCER_SERVICE_PORT", "ENFORCER_SERVICE_PORT_HTTP"),
+        *("ENFORCER_PORT", "ENFORCER_PORT_80_TCP", "ENFORCER_PORT_80_TCP_PROTO"),
+        *("ENFORCER_PORT_80_TCP_PORT", "ENFORCER_PORT_53_UDP_ADDR", "ENFORCER_PORT_9_SCTP"),
+    ],
+)
+def test_what_kubernetes_says_of_a_service_of_our_name_is_no_setting(name: str) -> None:
+    assert settings.read({name: "tcp://10.0.0.1:80"}) == settings.read({})
+
+
+def test_the_docs_list_every_setting_as_it_is() -> None:
+    rows = [
+        f"| `{settings.PREFIX}{field.name.upper()}` "
+        f"| {f'`{field.default}`' if field.default else 'empty'} | {field.metadata['what']} |"
+        for field in fields(settings.Settings)
+    ]
+    assert [line for line in DOC.read_text().splitlines() if "| `ENFORCER_" in line] == rows
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "word"),
+    [
+        ("ENFORCER_DIALECT", "kimi_k9", "kimi_k2"),
+        ("ENFORCER_MAX_CALLS", "x", "ENFORCER_MAX_CALLS"),
+        ("ENFORCER_ENGINE", "nope", "llguidance or xgrammar"),
+    ],
+)
+def test_a_server_does_not_start_with_wrong_settings(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str, word: str
+) -> None:
+    monkeypatch.setenv(name, value)
+    settings.current.cache_clear()
+    try:
+        with pytest.raises(ConfigurationError, match=word):
+            patches.install()
+    finally:
+        settings.current.cache_clear()
+
+
+@pytest.mark.parametrize(("text", "good"), [("1", True), ("9" * 12, True), ("1" * 13, False)])
+def test_a_number_has_at_most_twelve_digits(text: str, good: bool) -> None:
+    environment = {"ENFORCER_MAX_CALLS": text}
+    if good:
+        assert settings.read(environment).options().max_calls == int(text)
+        return
+    with pytest.raises(ConfigurationError, match="ENFORCER_MAX_CALLS"):
+        settings.read(environment)

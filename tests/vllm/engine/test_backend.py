@@ -1,0 +1,184 @@
+"""What vLLM's scheduler sees of a turn, without an engine around it."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from tests.vocabularies import small, write
+
+pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
+
+import enforcer
+from enforcer.errors import EnforcerError
+from enforcer.vllm import tryout
+from enforcer.vllm.config import names
+from enforcer.vllm.engine.ahead import Spent, Threads
+from enforcer.vllm.engine.backend import EnforcedGrammar, initialised
+from enforcer.vllm.observe import families, metrics, scores
+from enforcer.vllm.server import runtime
+from tests import dialect_cases
+
+V = small()
+TOOLS = [{"type": "function", "function": {"name": "get", "parameters": {"type": "object"}}}]
+OPENED = write(
+    V,
+    "<|tool_calls_section_begin|><|tool_call_begin|>functions.get:0<|tool_call_argument_begin|>{",
+)
+
+
+@pytest.fixture
+def grammar() -> EnforcedGrammar:
+    return EnforcedGrammar(enforcer.Enforcer(V).matcher(TOOLS), "chatcmpl-1")
+
+
+def legal(grammar: EnforcedGrammar) -> list[int]:
+    bitmask = np.zeros((1, V.words), dtype=np.int32)
+    grammar.fill_bitmask(bitmask, 0)
+    bits = np.unpackbits(bitmask.view(np.uint8), bitorder="little")
+    found: list[int] = np.flatnonzero(bits).tolist()
+    return found
+
+
+def test_a_turn_is_accepted_and_taken_back(grammar: EnforcedGrammar) -> None:
+    assert grammar.accept_tokens("chatcmpl-1", OPENED)
+    assert grammar.validate_tokens(write(V, "}x")) == write(V, "}")
+    assert not grammar.accept_tokens("chatcmpl-1", write(V, "}x"))
+    assert grammar.matcher.accepted == len(OPENED)
+    grammar.rollback(len(OPENED))
+    assert grammar.matcher.accepted == 0
+    assert not grammar.is_terminated()
+
+
+def test_a_mask_that_is_there_is_kept_while_drafts_are_validated(
+    grammar: EnforcedGrammar, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert grammar.accept_tokens("chatcmpl-1", OPENED)
+    expected, masks = legal(grammar), grammar._ahead
+    begun: Future[Spent] = Future()
+    begun.set_result(Spent(1, 1))
+    masks._row = np.zeros(V.words, dtype=np.int32)
+    grammar.matcher.fill(masks._row[np.newaxis], 0)
+    masks._announced, masks._threads = begun, Threads(0)
+    monkeypatch.setattr(grammar.matcher, "fill", None)
+    assert grammar.validate_tokens(write(V, "}x")) == write(V, "}")
+    assert legal(grammar) == expected
+
+
+def test_a_mask_of_an_open_gate_is_void_once_a_draft_has_closed_it(
+    grammar: EnforcedGrammar, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert grammar.accept_tokens("chatcmpl-1", OPENED)
+    begun: Future[Spent] = Future()
+    begun.set_result(Spent(1, 1))
+    grammar._ahead._row = np.zeros(V.words, dtype=np.int32)
+    grammar._ahead._announced, grammar._ahead._threads = begun, Threads(0)
+
+    def loses(_: list[int]) -> int:
+        grammar.matcher.fail(EnforcerError("the engine's state is lost"))
+        return 0
+
+    monkeypatch.setattr(grammar.matcher, "validate", loses)
+    grammar.validate_tokens(write(V, "}"))
+    assert legal(grammar) == [V.control("[EOS]"), V.control("<|im_end|>")]
+
+
+def test_a_turn_whose_gate_was_closed_ends_with_an_error(grammar: EnforcedGrammar) -> None:
+    assert grammar.accept_tokens("chatcmpl-1", OPENED)
+    grammar.matcher.fail(EnforcerError("a limit of the engine"))
+    end = V.control("<|im_end|>")
+    assert legal(grammar) == [V.control("[EOS]"), end]
+    assert not grammar.accept_tokens("chatcmpl-1", [end])
+    assert grammar.matcher.accepted == len(OPENED)
+
+
+def test_a_turn_that_fails_as_its_arguments_begin_is_unchanged_by_the_ids_that_began_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    reported = []
+
+    def failed(reason: families.Failure, request_id: str, **fields: str) -> None:
+        reported.append((reason, request_id, fields))
+
+    monkeypatch.setattr(metrics, "failed", failed)
+
+    def refuses(_name: str) -> None:
+        raise EnforcerError("a limit of the engine")
+
+    matcher = enforcer.Enforcer(V).matcher(TOOLS)
+    matcher._transitions._arguments = refuses
+    grammar = EnforcedGrammar(matcher, "chatcmpl-1")
+    header, begun = OPENED[:-2], OPENED[-2:-1]
+    assert grammar.accept_tokens("chatcmpl-1", header)
+    for _ in range(2):
+        assert not grammar.accept_tokens("chatcmpl-1", begun)
+        assert matcher.accepted == len(header)
+    told = {"state": "ARGUMENTS", "error": "EnforcerError", "tool": "get"}
+    assert reported == [(families.Failure.GATE_CLOSED, "chatcmpl-1", told)]
+
+
+@pytest.mark.parametrize(
+    ("ids", "tool"), [(0, ""), (3, ""), (len(OPENED) - 1, "get"), (len(OPENED), "get")]
+)
+def test_a_closed_gate_names_the_tool_whose_arguments_it_was_in(
+    grammar: EnforcedGrammar, monkeypatch: pytest.MonkeyPatch, ids: int, tool: str
+) -> None:
+    named = []
+    monkeypatch.setattr(metrics, "failed", lambda *_, **fields: named.append(fields["tool"]))
+    assert grammar.accept_tokens("chatcmpl-1", OPENED[:ids])
+    grammar.matcher.fail(EnforcerError("a limit of the engine"))
+    legal(grammar)
+    legal(grammar)
+    assert named == [tool]
+
+
+def test_a_gate_that_a_draft_closed_is_open_again_without_it(grammar: EnforcedGrammar) -> None:
+    assert grammar.accept_tokens("chatcmpl-1", OPENED)
+    grammar.matcher.fail(EnforcerError("a limit of the engine"))
+    grammar.rollback(1)
+    assert grammar.accept_tokens("chatcmpl-1", OPENED[-1:])
+
+
+@pytest.mark.parametrize(
+    ("parser", "level", "cause"),
+    [
+        (
+            "kimi_k2_enforced",
+            "WARNING",
+            "--tool-call-parser kimi_k2_enforced is for models of the format kimi_k2: ",
+        ),
+        ("kimi_k2", "INFO", ""),
+    ],
+)
+def test_an_engine_of_another_vocabulary_warns_that_it_enforces_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    parser: str,
+    level: str,
+    cause: str,
+) -> None:
+    """A model that merely has the plugin beside it is none of whom a warning is for."""
+    caplog.set_level("INFO", logger="vllm.enforcer")
+    monkeypatch.setenv(names.PARSER_VARIABLE, parser)
+    monkeypatch.setattr(scores, "check", lambda _: None)
+    tokenizer = object()
+    runtime.know(tokenizer, dialect_cases.vocabulary("hermes"))
+
+    built = tryout.manager(None, V.size)
+
+    def original(self: SimpleNamespace) -> None:
+        self.vllm_config, self.tokenizer = built.vllm_config, tokenizer
+        self._grammar_bitmask = built._grammar_bitmask
+
+    try:
+        initialised(original)(SimpleNamespace())
+    finally:
+        runtime.forget(tokenizer)
+    (record,) = [each for each in caplog.records if each.name == "vllm.enforcer"]
+    assert record.levelname == level
+    assert record.getMessage().startswith(
+        f"enforcer: this engine enforces nothing: {cause}the tokenizer has no control token "
+    )

@@ -1,0 +1,171 @@
+"""Tools that messages declare: whose they become, and how those that are none are refused."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
+
+from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
+from vllm.entrypoints.openai.responses.protocol import ResponsesRequest
+from vllm.entrypoints.openai.responses.utils import construct_input_messages
+from vllm.tool_parsers.utils import get_function_tools
+
+from enforcer.errors import InvalidTools
+from enforcer.request import spec_text
+from enforcer.vllm.intake import dialog_tools, requests
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+USER = {"role": "user", "content": "Hi."}
+
+
+def tool(name: str = "get", **more: Any) -> dict[str, Any]:
+    return {"type": "function", "function": {"name": name, **more}}
+
+
+def says(*tools: Any, role: str = "system") -> dict[str, Any]:
+    return {"role": role, "content": "x", "tools": list(tools)}
+
+
+def chat(*messages: Any, **more: Any) -> ChatCompletionRequest:
+    return ChatCompletionRequest(model="m", messages=list(messages), **more)
+
+
+def responses(*items: Any, **more: Any) -> ResponsesRequest:
+    return ResponsesRequest(input=list(items), **more)
+
+
+def dialog_of(request: Any, earlier: list[Any] | None = None) -> list[Any]:
+    """Give the messages that vLLM renders."""
+    messages = (
+        construct_input_messages(
+            request_instructions=request.instructions,
+            request_input=request.input,
+            prev_msg=earlier,
+        )
+        if isinstance(request, ResponsesRequest)
+        else request.messages
+    )
+    return [dialog_tools.materialised(message) for message in messages]
+
+
+def prepared(request: Any, earlier: list[Any] | None = None) -> Any:
+    within = dialog_tools.declared(request, dialog_of(request, earlier))
+    requests._dialog.set(requests._Dialog(0, within))
+    requests.adopt_dialog_tools(request)
+    return request
+
+
+SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}}
+FLAT = {"type": "function", "name": "own", "parameters": SCHEMA}
+
+
+@pytest.mark.parametrize("role", ["system", "developer"])
+@pytest.mark.parametrize("make", [chat, responses])
+def test_they_may_be_called_whatever_the_route(make: Any, role: str) -> None:
+    """On /v1/responses vLLM reads a name of each of the request's tools, which are flat there."""
+    request = prepared(make(says(tool(parameters=SCHEMA), role=role), USER))
+    (function,) = get_function_tools(request.tools)
+    named: Any = getattr(function, "function", function)
+    assert (named.name, named.parameters) == ("get", SCHEMA)
+    assert request.tool_choice == "auto"
+    spec = spec_text.read(requests.write_spec(request))
+    assert spec.toolset.allowed == ("get",)
+    assert requests.callable_tools(request) == {"get": SCHEMA}
+
+
+def test_they_stand_behind_the_requests_own() -> None:
+    own = {"tools": [tool("own")]}
+    assert [one.function.name for one in prepared(chat(says(tool()), USER, **own)).tools] == [
+        "own",
+        "get",
+    ]
+    request = prepared(responses(says(tool()), USER, tools=[FLAT], tool_choice="required"))
+    assert [one.name for one in request.tools] == ["own", "get"]
+    assert request.tool_choice == "required"
+
+
+def test_a_choice_of_the_clients_own_stays() -> None:
+    assert prepared(chat(says(tool()), USER, tool_choice="none")).tool_choice == "none"
+    request = responses(says(tool()), USER, tools=[FLAT], tool_choice="none")
+    assert prepared(request).tool_choice == "none"
+
+
+@pytest.mark.parametrize(
+    ("request_", "earlier", "places"),
+    [
+        (chat(USER, says(tool(), tool("b"))), None, ["$.messages[1]", "$.messages[1]"]),
+        (responses(USER, says(tool())), None, ["$.input[1]"]),
+        (responses(says(tool()), USER, instructions="Be brief."), None, ["$.input[0]"]),
+        (
+            # Two items that become one message stand before it.
+            responses(
+                {"type": "function_call", "call_id": "1", "name": "a", "arguments": "{}"},
+                {"type": "function_call", "call_id": "2", "name": "a", "arguments": "{}"},
+                says(tool(), role="developer"),
+                says(tool("b")),
+            ),
+            [says(tool("c"), role="developer"), USER],
+            ["$.previous_response_id", "$.input[2]", "$.input[3]"],
+        ),
+    ],
+)
+def test_each_is_named_where_it_stands_in_the_body(
+    request_: Any, earlier: list[Any] | None, places: list[str]
+) -> None:
+    within = dialog_tools.declared(request_, dialog_of(request_, earlier))
+    assert [one.at.rpartition(".tools[")[0] for one in within] == places
+
+
+def test_one_that_repeats_a_tool_of_the_requests_own_is_refused_at_its_place() -> None:
+    request = prepared(responses(USER, says(tool("own", parameters={})), tools=[FLAT]))
+    with pytest.raises(InvalidTools, match="declared twice") as caught:
+        spec_text.read(requests.write_spec(request))
+    assert "`$.input[1].tools[0].function.name`" in str(requests.refusal(caught.value))
+
+
+@pytest.mark.parametrize(
+    ("tools", "path"),
+    [
+        (5, ""),
+        ("x", ""),
+        ({"a": 1}, ""),
+        (False, ""),
+        ([5], "[0]"),
+        ([tool(), {"type": "function"}], "[1].function"),
+        ([tool(parameters=5)], "[0].function.parameters"),
+        ([{**tool(), "type": "other"}], "[0].type"),
+        ([tool(description=5)], "[0].function.description"),
+    ],
+)
+@pytest.mark.parametrize(("make", "place"), [(chat, "$.messages[1]"), (responses, "$.input[1]")])
+def test_what_is_no_list_of_tools_is_refused_at_its_place(
+    make: Any, place: str, tools: object, path: str
+) -> None:
+    request = make(USER, {"role": "system", "content": "x", "tools": tools})
+    with pytest.raises(InvalidTools) as caught:
+        prepared(request)
+    assert caught.value.path == f"{place}.tools{path}"
+    assert "pydantic" not in str(caught.value)
+
+
+@pytest.mark.parametrize("tools", [5, "x", [5], None, [tool()]])
+def test_other_roles_declare_none(tools: object) -> None:
+    """For vLLM it is a key that nobody reads."""
+    request = prepared(chat({"role": "user", "content": "Hi.", "tools": tools}))
+    assert not request.tools
+
+
+def test_what_runs_once_is_listed_for_whoever_reads_next() -> None:
+    def once() -> Iterator[dict[str, Any]]:
+        yield tool()
+
+    message = {"role": "system", "tools": once()}
+    assert dialog_tools.materialised(message)["tools"] == [tool()]
+    assert message["tools"] == [tool()]
+    calls = {"role": "assistant", "tool_calls": 5}
+    assert dialog_tools.materialised(calls) == calls

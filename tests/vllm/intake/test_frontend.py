@@ -1,0 +1,686 @@
+"""What is refused before generation, where vLLM takes requests in."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from contextvars import Context
+from functools import cache
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
+
+from vllm import SamplingParams
+from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
+from vllm.entrypoints.openai.completion.protocol import CompletionRequest
+from vllm.entrypoints.scale_out.token_in_token_out.protocol import GenerateRequest
+from vllm.exceptions import GracefulHTTPError, VLLMValidationError
+from vllm.sampling_params import StructuredOutputsParams
+
+import enforcer
+from enforcer.errors import Busy
+from enforcer.request import carrier, spec_text
+from enforcer.request import spec as specs
+from enforcer.request.options import Options
+from enforcer.request.tools import ToolChoice
+from enforcer.schema import Conventions
+from enforcer.schema.bundling import Documents
+from enforcer.vllm.config import names, settings
+from enforcer.vllm.intake import checks, frontend, requests
+from enforcer.vllm.intake.client_paths import Places
+from enforcer.vllm.observe import metrics, request_context
+from enforcer.vllm.server import reply_lengths, runtime, served_model
+from tests import vocabularies
+from tests.stock_tags import python_tag
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from enforcer.request.spec import Spec
+
+
+VOCABULARY = vocabularies.small()
+TABLE = enforcer.Enforcer(VOCABULARY).table
+TOOL = {"type": "function", "function": {"name": "get", "parameters": {"type": "object"}}}
+WRONG = {"type": "function", "function": {"name": "late", "parameters": {"type": "float"}}}
+OPENING = "<|im_user|>user<|im_middle|>Hi<|im_end|><|im_assistant|>assistant<|im_middle|>"
+BEGUN = OPENING + "<|tool_calls_section_begin|><|tool_call_begin|>functions.get:0"
+
+
+def ids(text: str) -> list[int]:
+    return vocabularies.write(VOCABULARY, text)
+
+
+@pytest.fixture(autouse=True)
+def _vocabulary(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
+    if request.node.get_closest_marker("vllm") is None:
+        monkeypatch.setattr(runtime, "table_for", lambda *_: TABLE)
+
+
+def use(monkeypatch: pytest.MonkeyPatch, **environment: Any) -> None:
+    chosen = settings.read({f"ENFORCER_{name.upper()}": text for name, text in environment.items()})
+    monkeypatch.setattr(settings, "current", lambda: chosen)
+    # The process's own would check, or trust, for the wrong engine ever after.
+    monkeypatch.setattr(runtime, "pool", cache(runtime.pool.__wrapped__))
+    monkeypatch.setattr(runtime, "trusts_plain", cache(runtime.trusts_plain.__wrapped__))
+
+
+def carried(
+    tools: list[dict[str, Any]] | tuple[dict[str, Any], ...] = (TOOL,), **options: Any
+) -> str:
+    return str(enforcer.extra_body(list(tools), **options)["structured_outputs"]["structural_tag"])
+
+
+def parameters(tag: str | None = None, **more: Any) -> SamplingParams:
+    own = None if tag is None else StructuredOutputsParams(structural_tag=tag)
+    return SamplingParams(structured_outputs=own, **more)
+
+
+def spec_of(params: SimpleNamespace | SamplingParams) -> Spec:
+    return spec_text.read(carrier.from_structural_tag(params.structured_outputs.structural_tag))
+
+
+def validated(params: SamplingParams) -> SamplingParams:
+    frontend.validate_structured_outputs(lambda *_: None)(params, None, None, None)
+    return params
+
+
+def test_a_clients_spec_is_given_what_the_server_has_settled(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    use(monkeypatch, max_calls="3", empty_turns="allow", engine="xgrammar")
+    spec = spec_of(validated(parameters(carried())))
+    conventions = Conventions(closed_objects=True)
+    options = Options(max_calls=3, allow_empty_turns=True, conventions=conventions)
+    assert spec.settled == specs.Settled("kimi_k2", "xgrammar", options)
+
+
+def test_a_refusals_line_names_the_request_and_the_tool(caplog: pytest.LogCaptureFixture) -> None:
+    """By each door: where only the client has named it, and where vLLM has."""
+    body = completion(carried([TOOL, WRONG]), request_id="order-7")
+
+    async def render(*_: object) -> list[Any]:
+        return []
+
+    server = SimpleNamespace(model_config=Model(), renderer=SimpleNamespace(tokenizer=None))
+    with pytest.raises(VLLMValidationError):
+        asyncio.run(frontend.rendered(render)(server, body))
+
+    async def add(*_: object) -> None: ...
+
+    async def late() -> None:
+        params = SamplingParams(structured_outputs=body.structured_outputs)
+        await frontend.add_request(add)(SimpleNamespace(), "cmpl-8", None, params)
+
+    with pytest.raises(VLLMValidationError):
+        asyncio.run(late())
+    said = [r.getMessage() for r in caplog.records if "enforcer: refused" in r.getMessage()]
+    assert [line.partition(" request=")[2] for line in said] == [
+        '"order-7" tool="late"',
+        '"cmpl-8" tool="late"',
+    ]
+
+
+def test_validating_twice_changes_nothing_more() -> None:
+    params = validated(parameters(carried()))
+    tag = params.structured_outputs.structural_tag
+    assert validated(params).structured_outputs.structural_tag == tag
+
+
+@pytest.mark.parametrize(
+    ("here", "differs"),
+    [
+        ({"max_calls": "3"}, r"\(max_calls\)"),
+        ({"dialect": "hermes"}, r"\(dialect 'kimi_k2', and 'hermes' here\)"),
+        ({"engine": "xgrammar", "limits": "depth=9"}, r"engine 'llg.*', and 'xg.*' here; limits\)"),
+    ],
+)
+def test_a_client_may_not_claim_settings_that_are_not_the_servers(
+    monkeypatch: pytest.MonkeyPatch, here: dict[str, str], differs: str
+) -> None:
+    """Nor may a server that renders for this one have others; the answer says which."""
+    tag = validated(parameters(carried())).structured_outputs.structural_tag
+    use(monkeypatch, **here)
+    with pytest.raises(VLLMValidationError, match=f"{differs}: clients leave `settled` out"):
+        validated(parameters(tag))
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "word"),
+    [("on_unsupported", "relax", "relax"), ("finish_within_budget", True, "finish")],
+)
+def test_a_clients_wish_is_granted_where_the_server_allows_it(
+    monkeypatch: pytest.MonkeyPatch, option: str, value: bool | str, word: str
+) -> None:
+    wish: dict[str, Any] = {option: value}
+    with pytest.raises(VLLMValidationError, match=option):
+        validated(parameters(carried(**wish)))
+    use(monkeypatch, allow_client=word)
+    spec = spec_of(validated(parameters(carried(**wish))))
+    granted = getattr(spec.settled.options, option)
+    assert getattr(granted, "value", granted) == value
+
+
+@pytest.mark.parametrize(
+    ("here", "wanted", "word"), [("on", False, "open"), ("off", True, "closed")]
+)
+def test_a_clients_wish_for_closed_objects_is_granted_where_the_server_allows_it(
+    monkeypatch: pytest.MonkeyPatch, here: str, wanted: bool, word: str
+) -> None:
+    use(monkeypatch, closed_objects=here)
+    with pytest.raises(VLLMValidationError, match="closed_objects"):
+        validated(parameters(carried(closed_objects=wanted)))
+    use(monkeypatch, closed_objects=here, allow_client=word)
+    spec = spec_of(validated(parameters(carried(closed_objects=wanted))))
+    assert spec.settled.options.conventions.closed_objects is wanted
+
+
+CITY = "https://schemas.example.com/city"
+
+
+def test_what_a_request_refers_to_travels_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    provided = Documents({CITY: {"const": "Rome"}})
+    monkeypatch.setattr(runtime, "documents", lambda: provided)
+    schema = {"type": "object", "properties": {"a": {"$ref": CITY}}}
+    tool = {"type": "function", "function": {"name": "get", "parameters": schema}}
+    params = validated(parameters(carried([tool])))
+    tag = params.structured_outputs.structural_tag
+    monkeypatch.setattr(runtime, "documents", None)  # of another host, which asks for none
+    assert json.loads(spec_of(params).toolset.tools["get"].schema)["$defs"][CITY]["const"] == "Rome"
+    assert validated(params).structured_outputs.structural_tag == tag
+    enforcer.Enforcer(VOCABULARY).check(spec_of(params))
+
+
+def test_a_reference_to_no_document_is_a_400_with_its_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    provided = Documents({CITY: {"const": "Rome"}, f"{CITY}/more": {"$comment": "x" * 3_000}})
+    monkeypatch.setattr(runtime, "documents", lambda: provided)
+    function: dict[str, Any] = {"name": "get", "parameters": {"$ref": f"{CITY}/x"}}
+    tool = {"type": "function", "function": function}
+    with pytest.raises(VLLMValidationError, match=r"leads out.*\$\.tools\[0\].*parameters\.\$ref"):
+        validated(parameters(carried([tool])))
+    use(monkeypatch, limits="size=1000")
+    function["parameters"]["$ref"] = f"{CITY}/more"
+    with pytest.raises(VLLMValidationError, match=r"over 1000 characters.*\$\.tools\[0\]"):
+        validated(parameters(carried([tool])))
+
+
+def test_more_tools_than_an_engine_tells_apart_in_a_step_are_a_400(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    use(monkeypatch, limits="tools=2")
+    tools = [{"type": "function", "function": {"name": name}} for name in "abc"]
+    with pytest.raises(VLLMValidationError, match=r"3 tools, over 2.*fewer.*\$\.tools"):
+        validated(parameters(carried(tools)))
+    validated(parameters(carried(tools[:2])))
+
+
+@pytest.mark.parametrize(
+    ("own", "lacks", "said"),
+    [
+        (False, "", 'schemas="of others"'),
+        (True, "", 'schemas="own"'),
+        (False, "no more processes", 'lacks="no more processes"'),
+    ],
+)
+def test_no_room_for_a_check_is_a_503(
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    own: bool,
+    lacks: str,
+    said: str,
+) -> None:
+    def full(_: Spec) -> None:
+        raise Busy("send it again", own=own, lacks=lacks)
+
+    request_context.read_header({})
+    monkeypatch.setattr(checks, "check", full)
+    with pytest.raises(GracefulHTTPError, match="send it again") as refused:
+        validated(parameters(carried()))
+    assert refused.value.http_status == 503
+    (line,) = [r.getMessage() for r in caplog.records if r.name == metrics.logger.name]
+    assert line == f"enforcer: busy {said}"
+    assert request_context.when_to_come() == [(b"retry-after", b"1")]
+
+
+class Model:
+    """As much of vLLM's configuration of a model as the wrappers see."""
+
+    max_model_len = 4096
+    generation_config = "auto"
+    skip_tokenizer_init = False
+
+    def __init__(self, *logits_processors: str, **overridden: int) -> None:
+        self.logits_processors = list(logits_processors)
+        self.override_generation_config = overridden
+
+    def get_diff_sampling_param(self) -> dict[str, int]:
+        return {}
+
+
+class Processor:
+    """As much of vLLM's input processor as the wrapper sees."""
+
+    tokenizer = None
+
+    def __init__(self, *logits_processors: str) -> None:
+        self.model_config = Model(*logits_processors)
+        self.vllm_config = SimpleNamespace(
+            use_v2_model_runner=False, model_config=self.model_config
+        )
+
+    def process(
+        self,
+        prompt: list[int],
+        params: SamplingParams,
+        *,
+        resumable: bool = False,
+        name: str = "r",
+    ) -> SimpleNamespace:
+        def original(  # vLLM's
+            self: object,  # noqa: ARG001
+            request_id: str,
+            prompt: list[int],
+            params: SamplingParams,
+            **_: object,
+        ) -> SimpleNamespace:
+            return SimpleNamespace(
+                request_id=request_id,
+                sampling_params=params,
+                prompt_token_ids=prompt,
+                resumable=resumable,
+            )
+
+        found: SimpleNamespace = frontend.process_inputs(original)(self, name, prompt, params)
+        return found
+
+
+@pytest.mark.parametrize("text", [OPENING, BEGUN, "Hi", OPENING + "<think>"])
+def test_a_prompt_that_the_tools_allow_passes(text: str) -> None:
+    assert Processor().process(ids(text), parameters(carried())).prompt_token_ids == ids(text)
+
+
+def test_a_stop_id_that_can_stand_inside_a_call_is_refused_beside_a_spec() -> None:
+    with pytest.raises(VLLMValidationError, match="half a call"):
+        Processor().process(ids(OPENING), parameters(carried(), stop_token_ids=ids("{")))
+
+
+@pytest.mark.parametrize(
+    ("parser", "as_text"),
+    [(None, False), ("kimi_k2_enforced", False), ("kimi_k2", False), ("xlam", True)],
+)
+def test_the_engine_is_told_that_a_parser_of_an_unknown_format_reads_the_reply(
+    monkeypatch: pytest.MonkeyPatch, parser: str | None, *, as_text: bool
+) -> None:
+    monkeypatch.setenv(names.PARSER_VARIABLE, "")
+    served_model.tell(parser)
+    settled = spec_of(validated(parameters(carried()))).settled
+    assert settled is not None
+    assert settled.as_text == as_text
+
+
+@pytest.mark.parametrize("tools", [(), ({**TOOL, "function": {"name": "other"}},)])
+def test_a_prompt_that_has_begun_what_the_tools_do_not_allow_is_refused(
+    tools: tuple[dict[str, Any], ...],
+) -> None:
+    places = requests._places.set(Places())  # no chat request has come before in this task
+    try:
+        with pytest.raises(VLLMValidationError, match=r"IllegalPrefix.*prompt_token_ids"):
+            Processor().process(ids(BEGUN), parameters(carried(tools)))
+    finally:
+        requests._places.reset(places)
+
+
+@pytest.mark.parametrize(
+    ("names", "more", "said"),
+    [
+        (["weather", "weather"], {}, "declared twice"),
+        (["get weather!"], {}, "InvalidTools"),
+        (["weather"], {"min_tokens": 3}, "min_tokens"),
+        (["weather"], {"stop_token_ids": ids("a")}, "half a call"),
+    ],
+)
+def test_what_no_engine_could_begin_of_vllms_own_tag_is_a_400(
+    names: list[str], more: dict[str, Any], said: str
+) -> None:
+    tools = [{"type": "function", "function": {"name": name}} for name in names]
+    tag = python_tag({"tools": tools, "tool_choice": "required"}, "auto")
+    params = SamplingParams(structured_outputs=StructuredOutputsParams(structural_tag=tag), **more)
+    with pytest.raises(VLLMValidationError, match=said):
+        Processor().process(ids(OPENING), params)
+
+
+def test_vllms_own_tags_pass_as_they_are() -> None:
+    tag = python_tag({"tools": [TOOL], "tool_choice": "required"}, "auto")
+    for text in (tag, '{"type": "structural_tag"}', "no tag"):
+        wanted = StructuredOutputsParams(structural_tag=text)
+        made = Processor().process(ids(OPENING), SamplingParams(structured_outputs=wanted))
+        assert made.sampling_params.structured_outputs.structural_tag == text
+
+
+def test_streamed_input_is_refused() -> None:
+    with pytest.raises(VLLMValidationError, match="send whole requests"):
+        Processor().process(ids(OPENING), parameters(carried()), resumable=True)
+    assert Processor().process(ids(OPENING), parameters(), resumable=True)
+
+
+def test_a_spec_that_nothing_would_read_is_refused() -> None:
+    extra: dict[str, Any] = enforcer.extra_body([TOOL], via=enforcer.Route.LOGITS_PROCESSOR)[
+        "vllm_xargs"
+    ]
+    with pytest.raises(VLLMValidationError, match="would be ignored here"):
+        Processor("other:LogitsProcessor").process(ids(OPENING), parameters(extra_args=extra))
+    named = "enforcer.vllm.logits_processor:EnforcerLogitsProcessor"
+    assert Processor(named).process(ids(OPENING), parameters(extra_args=extra))
+    word = {carrier.KEY: "off"}
+    assert Processor().process(ids(OPENING), parameters(extra_args=word))
+
+
+def test_what_the_engine_would_refuse_to_serve_unenforced_is_a_400_before(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert Processor().process(ids("Hi"), parameters())
+    read = settings.read({"ENFORCER_REQUIRE": "on"})
+    monkeypatch.setattr(settings, "current", lambda: read)
+    with pytest.raises(VLLMValidationError, match="enforced requests only"):
+        Processor().process(ids("Hi"), parameters())
+    assert Processor().process(ids("Hi"), parameters(carried(())))
+
+
+@pytest.mark.parametrize("by_http", [False, True])
+def test_a_completion_is_excepted_by_its_route_and_not_by_an_id_that_a_client_has_written(
+    monkeypatch: pytest.MonkeyPatch, by_http: bool
+) -> None:
+    """By /v1/responses the body's `request_id` is vLLM's."""
+    use(monkeypatch, require="on", require_except="completions")
+
+    async def original(*_: object) -> list[Any]:
+        return []
+
+    async def prepare(body: Any) -> None:
+        body.vllm_xargs = None
+        server = SimpleNamespace(model_config=Model(), renderer=SimpleNamespace(tokenizer=None))
+        await frontend.rendered(original)(server, body)
+
+    async def route(scope: Any, _receive: object, _send: object) -> None:
+        # As vLLM does: in a task of its own, and what streams is generated outside of it.
+        await asyncio.create_task(prepare(scope["body"]))
+        Processor().process(ids("Hi"), parameters(), name="cmpl-1")
+
+    def ask(body: Any) -> None:
+        async def both() -> None:
+            await prepare(body)
+            Processor().process(ids("Hi"), parameters(), name="cmpl-1")
+
+        by_route = request_context.RequestIdMiddleware(route)
+        Context().run(asyncio.run, by_route({"body": body}, None, None) if by_http else both())
+
+    ask(CompletionRequest(prompt="Hi"))
+    with pytest.raises(VLLMValidationError, match="enforced requests only"):
+        ask(SimpleNamespace(request_id="cmpl-1", model_fields_set={"request_id"}))
+
+
+def test_requests_that_come_in_on_the_event_loop_are_checked_without_blocking_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen = []
+
+    async def check(spec: Spec) -> list[Any]:
+        await asyncio.sleep(0)
+        seen.append(spec)
+        return []
+
+    monkeypatch.setattr(checks, "check_async", check)
+
+    async def original(*_: object) -> int:
+        return len(seen)
+
+    added = frontend.add_request(original)
+    assert asyncio.run(added(None, "r", ids(OPENING), parameters(carried()))) == 1
+    assert asyncio.run(added(None, "r", ids(OPENING), parameters())) == 1
+
+
+def rendering(
+    request: Any,
+    prompts: list[dict[str, Any]] | tuple[list[str], list[dict[str, Any]]],
+    model: Model | None = None,
+) -> list[dict[str, Any]]:
+    async def original(
+        *_: object,
+    ) -> list[dict[str, Any]] | tuple[list[str], list[dict[str, Any]]]:
+        return prompts
+
+    own = SimpleNamespace(
+        model_config=model or Model(),
+        renderer=SimpleNamespace(tokenizer=None),
+    )
+    return asyncio.run(frontend.rendered(original)(own, request))
+
+
+def completion(tag: str, **more: Any) -> CompletionRequest:
+    return CompletionRequest(
+        prompt="Hi", structured_outputs=StructuredOutputsParams(structural_tag=tag), **more
+    )
+
+
+def test_every_prompt_of_a_completion_is_looked_at() -> None:
+    good, bad = ({"prompt_token_ids": ids(text)} for text in (OPENING, BEGUN))
+    request = completion(carried(()))
+    assert rendering(request, [good, good]) == [good, good]
+    assert spec_of(request).settled is not None
+    with pytest.raises(VLLMValidationError, match="IllegalPrefix"):
+        rendering(completion(carried(())), [good, bad])
+    with pytest.raises(VLLMValidationError, match="IllegalPrefix"):
+        rendering(completion(carried(())), (["dialog"], [bad]))
+
+
+def test_a_format_that_vllm_would_put_in_the_place_of_a_spec_is_refused() -> None:
+    prompts = [{"prompt_token_ids": ids(OPENING)}]
+    tag = {"type": "structural_tag", "format": {"type": "any_text"}}
+    with pytest.raises(VLLMValidationError, match="would be ignored") as refused:
+        rendering(completion(carried(), response_format=tag), prompts)
+    assert refused.value.parameter == "response_format"
+    with pytest.raises(VLLMValidationError, match="only use one kind"):  # vLLM's own words
+        rendering(completion(carried(), response_format={"type": "json_object"}), prompts)
+    assert rendering(completion(carried(), response_format={"type": "text"}), prompts) == prompts
+
+
+def test_what_streams_is_refused_before_its_reply_begins(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where only the engine's side was asked, it had been answered with HTTP 200."""
+    prompts = [{"prompt_token_ids": ids(OPENING)}]
+    with pytest.raises(VLLMValidationError, match="half a call"):
+        rendering(completion(carried(), stop_token_ids=[5], stream=True), prompts)
+    rendering(CompletionRequest(prompt="Hi", stream=True), prompts)
+    use(monkeypatch, require="on")
+    with pytest.raises(VLLMValidationError, match="enforced requests only"):
+        rendering(CompletionRequest(prompt="Hi", stream=True), prompts)
+    rendering(completion(carried(), stream=True), prompts)
+
+
+def test_a_request_is_counted_once_and_only_if_nothing_refuses_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    counted: list[Any] = []
+    monkeypatch.setattr(metrics, "enforced", counted.append)
+    monkeypatch.setattr(metrics, "relaxed", lambda how, _: counted.append(how.value))
+    use(monkeypatch, on_unsupported="isolate")
+    request = completion(carried([TOOL, WRONG]), max_tokens=9)
+    prompts = [{"prompt_token_ids": ids(OPENING)}] * 3
+    rendering(request, prompts)
+    params = request.to_sampling_params(9, {})
+    for each in prompts:
+        Processor().process(each["prompt_token_ids"], validated(params))
+    assert counted == ["isolated", *[ToolChoice.AUTO] * 3]
+    del counted[:]
+    with pytest.raises(VLLMValidationError, match="IllegalPrefix"):
+        Processor().process(ids(BEGUN), validated(parameters(carried(()))))
+    assert counted == []
+
+
+def of_tokens(tag: str, **more: Any) -> GenerateRequest:
+    params = {"structured_outputs": {"structural_tag": tag}, **more}
+    return GenerateRequest.model_validate({"token_ids": ids(OPENING), "sampling_params": params})
+
+
+@pytest.mark.parametrize(
+    ("tag", "more", "text", "said"),
+    [
+        (carried(()), {}, BEGUN, "IllegalPrefix"),
+        (carried(), {"stop_token_ids": [5]}, OPENING, "half a call"),
+        (carried(), {"min_tokens": 2, "max_tokens": 9}, OPENING, "min_tokens"),
+        (carried(), {"trace_decode_token_ids": [5]}, OPENING, "trace_decode_token_ids"),
+        (carried([WRONG]), {}, OPENING, r"InvalidSchema.*parameters\.type"),
+    ],
+)
+def test_a_body_of_token_ids_is_refused_before_its_reply_begins(
+    tag: str, more: dict[str, Any], text: str, said: str
+) -> None:
+    """What streams has been answered with HTTP 200 by the time that an engine is asked."""
+    with pytest.raises(VLLMValidationError, match=said):
+        rendering(of_tokens(tag, **more), [{"prompt_token_ids": ids(text)}])
+
+
+@pytest.mark.parametrize("choice", ["required", "none"])
+def test_a_spec_is_refused_at_every_door_of_a_server_without_a_tokenizer(choice: str) -> None:
+    """One that is started with --tokens-only, to which others render."""
+    tag, model = carried(tool_choice=choice), Model()
+    model.skip_tokenizer_init = True
+    with pytest.raises(VLLMValidationError, match=r"loads no tokenizer.*enable-scale-out"):
+        rendering(of_tokens(tag), [{"prompt_token_ids": ids(OPENING)}], model)
+    rendering(of_tokens("{}"), [{"prompt_token_ids": ids(OPENING)}], model)
+    processor = Processor()
+    processor.model_config.skip_tokenizer_init = True
+    validating = frontend.validate_structured_outputs(lambda *_: None)
+    with pytest.raises(VLLMValidationError, match="loads no tokenizer"):
+        validating(parameters(tag), model, None, None)
+    if choice == "none":
+        with pytest.raises(VLLMValidationError, match="loads no tokenizer"):
+            processor.process(ids(OPENING), parameters(tag))
+
+    async def original(*_: object) -> None:
+        """Take the request."""
+
+    added = frontend.add_request(original)
+    with pytest.raises(VLLMValidationError, match="loads no tokenizer"):
+        asyncio.run(added(processor, "r", ids(OPENING), parameters(tag)))
+
+
+def test_a_spec_that_nothing_would_read_is_refused_in_a_body_of_token_ids() -> None:
+    extra = enforcer.extra_body([TOOL], via=enforcer.Route.LOGITS_PROCESSOR)["vllm_xargs"]
+    body = {"token_ids": [5], "sampling_params": {"extra_args": extra}}
+    with pytest.raises(VLLMValidationError, match="would be ignored here"):
+        rendering(GenerateRequest.model_validate(body), [{"prompt_token_ids": [5]}])
+
+
+@pytest.fixture
+def tried_out(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
+    """Give the list of beginnings that somebody asks for."""
+    found: list[tuple[Any, ...]] = []
+
+    async def begin_async(*asked: Any) -> None:
+        found.append(asked)
+
+    use(monkeypatch, allow_client="finish")
+    monkeypatch.setattr(checks, "begin_async", begin_async)
+    monkeypatch.setattr(checks, "begin", lambda *asked: found.append(asked))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("make", "most", "model", "budget"),
+    [
+        (completion, {"max_tokens": 400}, Model(), 400),
+        (completion, {"max_tokens": 5_000}, Model(), 4096 - len(ids(OPENING))),
+        (completion, {"max_tokens": 400}, Model(max_new_tokens=25), 25),
+        (of_tokens, {"max_tokens": 400}, Model(max_new_tokens=25), 400),  # as vLLM has it
+        (of_tokens, {"max_tokens": None}, Model(max_new_tokens=25), 4096 - len(ids(OPENING))),
+        (of_tokens, {}, Model(max_new_tokens=25), 25),
+    ],
+)
+def test_a_turn_is_tried_out_with_the_ids_that_the_server_will_allow_it(
+    tried_out: list[tuple[Any, ...]],
+    make: Callable[..., Any],
+    most: dict[str, Any],
+    model: Model,
+    budget: int,
+) -> None:
+    rendering(
+        make(carried(finish_within_budget=True), **most),
+        [{"prompt_token_ids": ids(OPENING)}],
+        model,
+    )
+    assert [asked[3] for asked in tried_out] == [budget]
+
+
+def test_whoever_reads_a_reply_knows_how_many_ids_it_may_have() -> None:
+    """The model's length may end it, or what the operator allows, and not the client's number."""
+    room = 4096 - len(ids(OPENING))
+    for model, most in ((Model(), room), (Model(max_new_tokens=25), 25)):
+        own = StructuredOutputsParams(structural_tag=carried())
+        request = ChatCompletionRequest(model="m", messages=[], structured_outputs=own)
+        rendering(request, (["dialog"], [{"prompt_token_ids": ids(OPENING)}]), model)
+        assert reply_lengths.most(request) == most
+
+
+def test_a_turn_is_tried_out_once_whatever_doors_it_passes(
+    tried_out: list[tuple[Any, ...]],
+) -> None:
+    """The second time it is the same question, whose answer is remembered."""
+    prompt = {"prompt_token_ids": ids(OPENING)}
+    params = parameters(carried(finish_within_budget=True), max_tokens=5)
+    server = SimpleNamespace(model_config=Model(), tokenizer=None)
+
+    async def original(_: object, name: str, given: Any, params: Any) -> Any:
+        return Processor().process(given["prompt_token_ids"], validated(params), name=name)
+
+    asyncio.run(frontend.add_request(original)(server, "generate-tokens-1", prompt, params))
+    added, processed = tried_out
+    assert added == processed
+    assert added[3] == 5
+    # Offline, and where a prompt comes as text, nobody has asked before.
+    del tried_out[:]
+    Processor().process(ids(OPENING), params)
+    assert tried_out == [processed]
+
+
+def test_a_large_request_is_not_read_and_checked_in_one_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two steps of some milliseconds each, between which the streams of others go on."""
+    turns: dict[int, int] = {}
+    rounds = 0
+
+    async def check(spec: Spec) -> list[Any]:
+        turns[len(spec.toolset.tools["f"].schema)] = rounds
+        return []
+
+    async def others() -> None:
+        nonlocal rounds
+        while True:
+            rounds += 1
+            await asyncio.sleep(0)
+
+    async def original(_self: Any, _request: Any) -> list[Any]:
+        return []
+
+    async def both() -> None:
+        nonlocal rounds
+        beside = asyncio.ensure_future(others())
+        await asyncio.sleep(0)
+        for length in (10, 300_000):
+            rounds = 0
+            schema = {"description": "x" * length}
+            tool = {"type": "function", "function": {"name": "f", "parameters": schema}}
+            request = completion(carrier.structural_tag(spec_text.write([tool], "auto", True, 0)))
+            await frontend.rendered(original)(own, request)
+        beside.cancel()
+
+    own = SimpleNamespace(
+        model_config=Model(),
+        renderer=SimpleNamespace(tokenizer=None),
+    )
+    monkeypatch.setattr(checks, "check_async", check)
+    asyncio.run(both())
+    small, large = turns.values()
+    assert small == 0
+    assert large > 1

@@ -1,0 +1,170 @@
+"""An engine that serves nothing unenforced, whoever asks it."""
+
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from vllm import SamplingParams
+from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
+from vllm.entrypoints.openai.completion.protocol import CompletionRequest
+from vllm.entrypoints.openai.responses.protocol import ResponsesRequest
+from vllm.entrypoints.scale_out.token_in_token_out.protocol import GenerateRequest
+from vllm.exceptions import VLLMValidationError
+from vllm.sampling_params import StructuredOutputsParams
+
+from enforcer.errors import ConfigurationError
+from enforcer.request import carrier
+from enforcer.vllm import tryout
+from enforcer.vllm.config import settings
+from enforcer.vllm.config.names import PROCESSOR_NAME
+from enforcer.vllm.intake import required
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+TOOLS = [{"type": "function", "function": {"name": "f"}}]
+EXTRA = carrier.extra_body(TOOLS, via=carrier.Route.LOGITS_PROCESSOR)["vllm_xargs"]
+STOCK = '{"type": "structural_tag", "format": {"x": "<|tool_calls_section_begin|>"}}'
+
+
+def take_in(
+    params: SamplingParams | None, name: str = "chatcmpl-1", loaded: list[str] | None = None
+) -> SimpleNamespace:
+    config = SimpleNamespace(model_config=SimpleNamespace(logits_processors=loaded))
+    core = SimpleNamespace(vllm_config=config)
+    request = SimpleNamespace(sampling_params=params, request_id=name)
+    found: SimpleNamespace = required.preprocess_add_request(lambda _, request: request)(
+        core, request
+    )
+    return found
+
+
+@pytest.fixture
+def requiring(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    def set_(**more: Any) -> None:
+        read = settings.read({"ENFORCER_REQUIRE": "on", **more})
+        monkeypatch.setattr(settings, "current", lambda: read)
+
+    return set_
+
+
+def structured(**own: Any) -> SamplingParams:
+    return SamplingParams(structured_outputs=StructuredOutputsParams(**own))
+
+
+UNENFORCED = [
+    SamplingParams(),
+    structured(regex="a+"),
+    structured(structural_tag='{"type": "structural_tag", "format": {"type": "any_text"}}'),
+    SamplingParams(extra_args=EXTRA),  # which nothing here reads
+    SamplingParams(extra_args={"enforcer": "off"}),
+]
+
+
+@pytest.mark.parametrize("params", UNENFORCED)
+def test_what_brings_nothing_to_enforce_is_refused(
+    requiring: Callable[..., None], params: SamplingParams
+) -> None:
+    take_in(params)
+    requiring()
+    with pytest.raises(VLLMValidationError, match="enforced requests only"):
+        take_in(params)
+
+
+@pytest.mark.parametrize(
+    ("params", "loaded"),
+    [
+        (SamplingParams(structured_outputs=tryout.structured(TOOLS)), None),
+        (SamplingParams(extra_args=EXTRA), [f"enforcer.vllm.logits_processor:{PROCESSOR_NAME}"]),
+        (structured(structural_tag=STOCK), None),  # enforced, or refused where it is made ready
+        (None, None),  # for embeddings, say
+    ],
+)
+def test_what_is_enforced_is_served(
+    requiring: Callable[..., None], params: SamplingParams | None, loaded: list[str] | None
+) -> None:
+    requiring()
+    assert take_in(params, loaded=loaded).sampling_params is params
+
+
+def free_tag(name: str) -> str:
+    begin = f"<|tool_call_begin|>functions.{name}:"
+    arguments = {"type": "json_schema", "json_schema": True, "style": "json"}
+    index = {"type": "regex", "pattern": r"\d+"}
+    content = {"type": "sequence", "elements": [index, {"type": "const_string"}, arguments]}
+    call = {"type": "tag", "begin": begin, "content": content, "end": "<|tool_call_end|>"}
+    opened = {"type": "const_string", "value": "<|tool_calls_section_begin|>"}
+    return json.dumps({"type": "structural_tag", "format": {"elements": [opened, call]}})
+
+
+def test_a_tag_that_leaves_arguments_free_is_refused_with_their_tool(
+    requiring: Callable[..., None],
+) -> None:
+    params = structured(structural_tag=free_tag("get_weather"))
+    take_in(params)
+    requiring()
+    with pytest.raises(VLLMValidationError, match=r"'get_weather' free.*strict: true"):
+        take_in(params)
+    requiring(ENFORCER_REQUIRE_EXCEPT="structured")
+    take_in(params)
+
+
+CHAT: dict[str, Any] = {"model": "m", "messages": [{"role": "user", "content": "Hi"}]}
+SPEC = carrier.extra_body(TOOLS)["structured_outputs"]
+MODEL = SimpleNamespace(logits_processors=None)
+
+
+@pytest.mark.parametrize(
+    ("body", "lacks"),
+    [
+        (CompletionRequest(prompt="Hi"), True),
+        (CompletionRequest(prompt="Hi", structured_outputs={"regex": "a+"}), True),
+        (CompletionRequest(prompt="Hi", response_format={"type": "json_object"}), True),
+        (CompletionRequest(prompt="Hi", structured_outputs=SPEC), False),
+        (ChatCompletionRequest(**CHAT), True),
+        (ChatCompletionRequest(**CHAT, structured_outputs=SPEC), False),
+        (ResponsesRequest(input="Hi"), True),
+        (ResponsesRequest(input="Hi", structured_outputs=SPEC), False),
+        (GenerateRequest(token_ids=[1], sampling_params=SamplingParams()), True),
+        (GenerateRequest(token_ids=[1], sampling_params=structured(**SPEC)), False),
+        (SimpleNamespace(model_fields_set=()), False),  # for embeddings, say, or to tokenize
+    ],
+)
+def test_a_body_is_looked_at_before_its_reply_begins(
+    requiring: Callable[..., None], body: Any, lacks: bool
+) -> None:
+    """As far as one can tell there: what the engine would refuse, and nothing else."""
+
+    def missing(*, is_completion: bool = False) -> str | None:
+        return required.unmet_in(body, MODEL, is_completion=is_completion)
+
+    assert missing() is None
+    requiring()
+    assert (missing() is not None) == lacks
+    assert (missing(is_completion=True) is not None) == lacks
+    requiring(ENFORCER_REQUIRE_EXCEPT="completions")
+    assert (missing() is not None) == lacks
+    assert missing(is_completion=True) is None
+
+
+def test_nobody_may_switch_off_what_is_required() -> None:
+    with pytest.raises(ConfigurationError, match="ALLOW_CLIENT"):
+        settings.read({"ENFORCER_REQUIRE": "on", "ENFORCER_ALLOW_CLIENT": "finish,off"})
+    settings.read({"ENFORCER_REQUIRE": "on", "ENFORCER_ALLOW_CLIENT": "finish"})
+
+
+def test_the_operator_names_exceptions(requiring: Callable[..., None]) -> None:
+    requiring(ENFORCER_REQUIRE_EXCEPT="completions")
+    take_in(SamplingParams(), "cmpl-1-0")
+    take_in(SamplingParams(), "12_cmpl-1-0")  # one of several replies
+    for name in ("chatcmpl-1", "0_chatcmpl-1", "resp_cmpl-1"):
+        with pytest.raises(VLLMValidationError):
+            take_in(structured(regex="a"), name)
+    requiring(ENFORCER_REQUIRE_EXCEPT="structured")
+    take_in(structured(regex="a"), "chatcmpl-1")
+    with pytest.raises(VLLMValidationError):
+        take_in(SamplingParams(), "cmpl-1-0")

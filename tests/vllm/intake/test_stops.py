@@ -1,0 +1,236 @@
+"""Stop strings and stop ids, against vLLM's own detokenizers over the tiny model's tokenizer."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from contextvars import copy_context
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
+
+from vllm.exceptions import VLLMValidationError
+from vllm.sampling_params import SamplingParams, StructuredOutputsParams
+from vllm.v1.engine.detokenizer import FastIncrementalDetokenizer, SlowIncrementalDetokenizer
+
+from enforcer.request import carrier, spec_text
+from enforcer.vllm.intake import stops
+from enforcer.vllm.native import marker_roles
+from enforcer.vllm.replies import stop_strings
+from enforcer.vllm.server import runtime
+from tests.stock_tags import python_tag
+from tests.vllm_servers import TINY
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from transformers.tokenization_utils_tokenizers import TokenizersBackend
+
+
+NAME = {"name": "look"}
+TOOL = {"type": "function", "function": {**NAME, "parameters": {"type": "object"}}}
+SPEC = spec_text.write([], None, None, 0)
+CALL = (
+    "Let me see.<|tool_calls_section_begin|><|tool_call_begin|>functions.look:0"
+    '<|tool_call_argument_begin|>{"city": "Paris"}<|tool_call_end|><|tool_calls_section_end|>'
+)
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> TokenizersBackend:
+    from transformers import AutoTokenizer
+
+    return AutoTokenizer.from_pretrained(TINY)
+
+
+@pytest.fixture(params=[FastIncrementalDetokenizer, SlowIncrementalDetokenizer])
+def detokenizer(
+    request: pytest.FixtureRequest, tokenizer: TokenizersBackend
+) -> Callable[..., FastIncrementalDetokenizer | SlowIncrementalDetokenizer]:
+    """Make a detokenizer as vLLM makes one, of either kind."""
+    kind = request.param
+
+    def make(
+        stop: list[str],
+        *,
+        tag: str | None = carrier.structural_tag(SPEC),
+        prompt: str = "<|im_assistant|>a<|im_middle|>",
+    ) -> FastIncrementalDetokenizer | SlowIncrementalDetokenizer:
+        params = SamplingParams(
+            stop=stop,
+            skip_special_tokens=False,
+            structured_outputs=tag and StructuredOutputsParams(structural_tag=tag),
+        )
+        ids = tokenizer.encode(prompt, add_special_tokens=False)
+        sent = SimpleNamespace(
+            request_id="r", prompt_token_ids=ids, prompt_embeds=None, sampling_params=params
+        )
+        plain = stop_strings.from_new_request(lambda _cls, tokens, wanted: kind(tokens, wanted))
+        return plain(None, tokenizer, sent)
+
+    return make
+
+
+def _feed(
+    made: FastIncrementalDetokenizer | SlowIncrementalDetokenizer, ids: list[int], at_once: int
+) -> tuple[str, str | None]:
+    """Feed ids as steps of `at_once`; give the text that streams, and the string found."""
+    text = ""
+    for begin in range(0, len(ids), at_once):
+        found = made.update(ids[begin : begin + at_once], False)
+        text += made.get_next_output_text(found is not None, True)
+        if found:
+            return text, found
+    return text + made.get_next_output_text(True, True), None
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 3, 5, 100])
+@pytest.mark.parametrize("stop", ['"', "Paris", "}", "look", "<|tool_call", ":0"])
+def test_no_stop_string_is_found_in_calls(
+    detokenizer: Callable[..., FastIncrementalDetokenizer | SlowIncrementalDetokenizer],
+    tokenizer: TokenizersBackend,
+    stop: str,
+    at_once: int,
+) -> None:
+    ids = tokenizer.encode(CALL, add_special_tokens=False)
+    made = detokenizer([stop])
+    text, found = _feed(made, ids, at_once)
+    assert found is None
+    assert text.replace(" ", "") == CALL.replace(" ", "")
+    assert made.output_token_ids == ids
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 3, 5, 100])
+def test_one_before_the_calls_is_found_and_what_follows_is_dropped(
+    detokenizer: Callable[..., FastIncrementalDetokenizer | SlowIncrementalDetokenizer],
+    tokenizer: TokenizersBackend,
+    at_once: int,
+) -> None:
+    ids = tokenizer.encode(CALL, add_special_tokens=False)
+    made = detokenizer(["see"])
+    assert _feed(made, ids, at_once) == ("Let me ", "see")
+    assert tokenizer.decode(made.output_token_ids).startswith("Let me see")
+    assert len(made.output_token_ids) < len(ids) // 2
+
+
+def test_a_turn_that_the_prompt_has_left_inside_a_call_has_no_stop_strings(
+    detokenizer: Callable[..., FastIncrementalDetokenizer | SlowIncrementalDetokenizer],
+    tokenizer: TokenizersBackend,
+) -> None:
+    begun = CALL[: CALL.index("Paris")]
+    made = detokenizer(["Paris"], prompt=f"<|im_assistant|>a<|im_middle|>{begun}")
+    ids = tokenizer.encode(CALL[CALL.index("Paris") :], add_special_tokens=False)
+    assert _feed(made, ids, 1)[1] is None
+
+
+@pytest.mark.parametrize("choice", ["auto", "required", {"type": "function", "function": NAME}])
+def test_nor_is_one_in_calls_that_a_tag_of_vllms_own_has_enforced(
+    detokenizer: Callable[..., FastIncrementalDetokenizer | SlowIncrementalDetokenizer],
+    tokenizer: TokenizersBackend,
+    choice: object,
+) -> None:
+    tag = python_tag({"tools": [TOOL], "tool_choice": choice}, "parameter")
+    ids = tokenizer.encode(CALL, add_special_tokens=False)
+    assert _feed(detokenizer(["Paris"], tag=tag), ids, 1)[1] is None
+    assert _feed(detokenizer(["see"], tag=tag), ids, 1)[1] == "see"
+
+
+@pytest.mark.parametrize("tag", [None, '{"type": "structural_tag"}'])
+def test_other_requests_are_as_ever(
+    detokenizer: Callable[..., FastIncrementalDetokenizer | SlowIncrementalDetokenizer],
+    tokenizer: TokenizersBackend,
+    tag: str | None,
+) -> None:
+    ids = tokenizer.encode(CALL, add_special_tokens=False)
+    assert _feed(detokenizer(["Paris"], tag=tag), ids, 1)[1] == "Paris"
+
+
+def _request(tokenizer: TokenizersBackend, *names: str, choice: str = "auto") -> SimpleNamespace:
+    ids = tokenizer.convert_tokens_to_ids(list(names))
+    return SimpleNamespace(stop_token_ids=ids, tools=[object()], tool_choice=choice)
+
+
+@pytest.mark.parametrize(
+    "name", ["a", "<|tool_calls_section_begin|>", "<|tool_call_begin|>", "<|tool_call_end|>"]
+)
+def test_a_stop_id_that_can_stand_inside_a_call_is_refused(
+    tokenizer: TokenizersBackend, name: str
+) -> None:
+    table = runtime.table_for(tokenizer)
+    with pytest.raises(VLLMValidationError, match="half a call") as caught:
+        stops.refuse_ids(_request(tokenizer, "<|im_end|>", name), table)
+    assert caught.value.parameter == "stop_token_ids"
+    stops.refuse_ids(_request(tokenizer, name, choice="none"), table)
+
+
+@pytest.mark.parametrize(("choice", "refuses"), [("auto", True), ("none", False)])
+def test_so_it_is_beside_a_spec_that_the_request_brings(
+    tokenizer: TokenizersBackend, choice: str, *, refuses: bool
+) -> None:
+    spec = spec_text.read(spec_text.write([TOOL], choice, None, 0))
+    inside, end = tokenizer.convert_tokens_to_ids(["city", "<|im_end|>"])
+    taken = SamplingParams(stop_token_ids=[end]), SamplingParams()
+    for params in taken:
+        stops.refuse_ids_beside(params, spec, tokenizer)
+    with pytest.raises(VLLMValidationError, match="half a call") if refuses else nullcontext():
+        stops.refuse_ids_beside(SamplingParams(stop_token_ids=[inside]), spec, tokenizer)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["<|im_end|>", "<|tool_calls_section_end|>", "</think>"],
+)
+def test_stop_ids_that_cut_no_call_are_taken(tokenizer: TokenizersBackend, name: str) -> None:
+    stops.refuse_ids(_request(tokenizer, name), runtime.table_for(tokenizer))
+
+
+def test_what_is_no_id_of_the_models_can_stand_in_no_call(tokenizer: TokenizersBackend) -> None:
+    """What becomes of it vLLM says."""
+    table = runtime.table_for(tokenizer)
+    request = _request(tokenizer)
+    request.stop_token_ids = [-1, table.vocabulary.size, 99_999_999]
+    stops.refuse_ids(request, table)
+    request.stop_token_ids = [-1, 5]
+    with pytest.raises(VLLMValidationError, match="has 5, which"):
+        stops.refuse_ids(request, table)
+
+
+def test_what_stands_in_calls_is_found_out_once_however_many_stop_ids(
+    tokenizer: TokenizersBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = runtime.table_for(tokenizer)
+    looks: list[int] = []
+    tokens = marker_roles.tokens
+
+    def _tokens(*given: Any) -> frozenset[int]:
+        looks.append(1)
+        return tokens(*given)
+
+    monkeypatch.setattr(marker_roles, "tokens", _tokens)
+    params = SamplingParams(stop_token_ids=sorted(table.turn_end_ids) * 1000)
+    tools = [{"type": "function", "function": {"name": "look", "parameters": {}}}]
+    stops.refuse_ids_beside(
+        params, spec_text.read(spec_text.write(tools, "auto", True, 0)), tokenizer
+    )
+    assert len(looks) == 1
+
+
+def test_what_a_prompt_has_begun_is_read_once_for_all_replies(
+    detokenizer: Callable[..., FastIncrementalDetokenizer | SlowIncrementalDetokenizer],
+    tokenizer: TokenizersBackend,
+    ids_read: list[int],
+) -> None:
+    begun = "so it is " * 100
+    ids = tokenizer.encode(CALL, add_special_tokens=False)
+
+    def replies() -> None:
+        made = [
+            detokenizer(["Paris"], prompt="<|im_assistant|>a<|im_middle|>" + begun)
+            for _ in range(8)
+        ]
+        assert [_feed(one, ids, 3)[1] for one in made] == [None] * 8
+
+    copy_context().run(replies)
+    assert len(ids_read) < 2 * len(tokenizer.encode(begun)) + 8 * len(ids)

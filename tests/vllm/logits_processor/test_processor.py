@@ -1,0 +1,292 @@
+"""The logits processor: what it refuses, and V1's interface on a fake batch."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import torch
+from vllm import SamplingParams
+from vllm.exceptions import VLLMValidationError
+from vllm.sampling_params import StructuredOutputsParams
+from vllm.v1.sample.logits_processor.interface import (
+    BatchUpdate,
+    MoveDirectionality,
+)
+from vllm.v1.sample.logits_processor.interface import LogitsProcessor as V1LogitsProcessor
+from vllm.v1.worker.gpu.sample.logits_processor.interface import (
+    LogitsProcessor as V2LogitsProcessor,
+)
+
+import enforcer
+from enforcer.api import Enforcer
+from enforcer.errors import ConfigurationError, EngineFailure
+from enforcer.request import carrier, spec_text
+from enforcer.vllm.config import names
+from enforcer.vllm.config import settings as settings_
+from enforcer.vllm.logits_processor.processor import EnforcerLogitsProcessor
+from tests.vllm.processed import (
+    ENFORCER,
+    EVERYTHING,
+    MODEL_SIZE,
+    OPENING,
+    PROMPTS,
+    SLOTS,
+    TOOLS,
+    VOCABULARY,
+    config,
+    expected,
+    ids,
+    legal_rows,
+    params,
+)
+
+if TYPE_CHECKING:
+    from enforcer.turn.matcher import Matcher
+
+
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("small_vocabulary")]
+
+
+def test_one_class_for_both_interfaces() -> None:
+    assert issubclass(EnforcerLogitsProcessor, V1LogitsProcessor)
+    assert issubclass(EnforcerLogitsProcessor, V2LogitsProcessor)
+
+
+def v1() -> EnforcerLogitsProcessor:
+    return EnforcerLogitsProcessor(config(), torch.device("cpu"), False)
+
+
+def update(
+    added: list[tuple[int, SamplingParams, list[int], list[int]]] | tuple[Any, ...] = (),
+    removed: list[int] | tuple[Any, ...] = (),
+    moved: list[tuple[int, int, MoveDirectionality]] | tuple[Any, ...] = (),
+    size: int = SLOTS,
+) -> BatchUpdate:
+    return BatchUpdate(batch_size=size, removed=removed, added=added, moved=moved)
+
+
+def run(processor: EnforcerLogitsProcessor, count: int = SLOTS) -> list[set[int]]:
+    return legal_rows(processor.apply(torch.zeros(count, MODEL_SIZE)))
+
+
+def test_a_marker_cannot_be_spelled_for_vllms_parser_to_find() -> None:
+    """It reads the reply's text, in which a control token and its name look alike."""
+    processor, prompt = v1(), PROMPTS[0]
+    marker = "<|tool_calls_section_begin|>"
+    spelled = [token for char in marker for token in ids(char)]
+    output = spelled[:-1]
+    processor.update_state(update([(0, params(TOOLS), prompt, output)]))
+    opened = run(processor)[0]
+    assert spelled[-1] not in opened
+    assert {*ids("a"), *ids(marker)} <= opened
+
+
+def test_v1_follows_rows_that_are_added_moved_and_removed() -> None:
+    processor, prompt = v1(), PROMPTS[0]
+    outputs: list[list[int]] = [[], [], []]
+    processor.update_state(
+        update(
+            [
+                (0, params(TOOLS), prompt, outputs[0]),
+                (1, SamplingParams(), prompt, outputs[1]),
+                (2, params(TOOLS, "required"), prompt, outputs[2]),
+            ]
+        )
+    )
+    outputs[0] += ids("a")
+    outputs[2] += ids("<|tool_calls_section_begin|><|tool_call_begin|>")
+    zero, two = expected(prompt, outputs[0]), expected(prompt, outputs[2], choice="required")
+    assert run(processor) == [zero, EVERYTHING, two, EVERYTHING]
+    processor.update_state(update(moved=[(0, 2, MoveDirectionality.SWAP)]))
+    assert run(processor) == [two, EVERYTHING, zero, EVERYTHING]
+    processor.update_state(
+        update(removed=[0], moved=[(2, 0, MoveDirectionality.UNIDIRECTIONAL)], size=2)
+    )
+    assert run(processor, 2) == [zero, EVERYTHING]
+    processor.update_state(update([(0, SamplingParams(), prompt, [])], size=1))
+    assert run(processor, 1) == [EVERYTHING]
+
+
+def test_v1_reads_ids_when_they_are_final() -> None:
+    processor, prompt = v1(), PROMPTS[0]
+    output: list[int] = []
+    processor.update_state(update([(0, params(TOOLS), prompt, output)]))
+    run(processor)
+    output.append(-1)  # as async scheduling does
+    processor.update_state(None)
+    output[-1:] = ids("<|tool_calls_section_begin|>")
+    assert run(processor)[0] == expected(prompt, output)
+
+
+def test_v1_catches_up_after_preemption_and_after_a_shortened_output() -> None:
+    processor, prompt = v1(), PROMPTS[0]
+    output = ids("<|tool_calls_section_begin|><|tool_call_begin|>functions.get:0")
+    processor.update_state(update([(0, params(TOOLS), prompt, output)]))
+    run(processor)
+    again = list(output)
+    processor.update_state(update(removed=[0], size=0))
+    processor.update_state(update([(0, params(TOOLS), prompt, again)]))
+    assert run(processor)[0] == expected(prompt, output)
+    del again[1:]
+    assert run(processor)[0] == expected(prompt, again)
+
+
+def test_v1_refuses_speculative_decoding() -> None:
+    speculative = SimpleNamespace(rejection_sample_method="standard")
+    with pytest.raises(ConfigurationError, match="speculative"):
+        EnforcerLogitsProcessor(config(speculative), torch.device("cpu"), False)
+
+
+def end_only() -> set[int]:
+    return {VOCABULARY.control(name) for name in ("<|im_end|>", "[EOS]") if name in ENDS}
+
+
+ENDS = {name for name, i in VOCABULARY.controls.items() if i in ENFORCER.table.turn_end_ids}
+
+
+def _warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [each.getMessage() for each in caplog.records if each.levelname == "WARNING"]
+
+
+def test_a_prompt_that_cannot_go_on_closes_the_gate_for_its_request_only(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    processor = v1()
+    begun = ids(OPENING + "<|tool_calls_section_begin|>")
+    processor.update_state(
+        update([(0, params(TOOLS, "none"), begun, []), (1, params(TOOLS), PROMPTS[0], [])])
+    )
+    assert run(processor)[:2] == [end_only(), expected(PROMPTS[0], [])]
+    assert _warnings(caplog) == ['enforcer: turn failed reason="start" error="IllegalPrefix"']
+
+
+def test_an_id_that_was_masked_closes_the_gate(caplog: pytest.LogCaptureFixture) -> None:
+    processor = v1()
+    output: list[int] = []
+    processor.update_state(update([(0, params(TOOLS), PROMPTS[0], output)]))
+    output.append(-1)  # a placeholder that nobody repaired
+    assert run(processor)[0] == end_only()
+    output.append(VOCABULARY.control("<|im_end|>"))
+    assert run(processor)[0] == end_only()
+    assert _warnings(caplog) == ['enforcer: turn failed reason="rejected" state="START"']
+
+
+def test_a_gate_that_closes_is_told_once_and_others_go_on(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    processor = v1()
+    processor.update_state(
+        update([(0, params(TOOLS), PROMPTS[0], []), (1, params(TOOLS), PROMPTS[0], [])])
+    )
+    assert run(processor)[0] == expected(PROMPTS[0], [])
+    following = Enforcer.start
+    broken: list[Matcher] = []
+
+    def start(*args: Any, **more: Any) -> Matcher:
+        broken.append(following(*args, **more))
+        return broken[-1]
+
+    monkeypatch.setattr(Enforcer, "start", start)
+    processor.update_state(update([(2, params(TOOLS), PROMPTS[0], [])]))
+    broken[0].fail(EngineFailure("the engine has too many expressions"))
+    assert run(processor)[:3] == [expected(PROMPTS[0], [])] * 2 + [end_only()]
+    assert run(processor)[:3] == [expected(PROMPTS[0], [])] * 2 + [end_only()]
+    assert _warnings(caplog) == [
+        'enforcer: turn failed reason="gate_closed" state="START" error="EngineFailure"'
+    ]
+
+
+def test_a_model_with_fewer_ids_than_its_tokenizer_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    small = config()
+    monkeypatch.setattr(small.model_config, "get_vocab_size", lambda: VOCABULARY.size - 1)
+    with pytest.raises(ConfigurationError, match="ids"):
+        EnforcerLogitsProcessor(small, torch.device("cpu"), False)
+
+
+BAD = {"type": "function", "function": {"name": "f", "parameters": {"type": "text"}}}
+
+
+@pytest.mark.parametrize(
+    ("sampling", "says"),
+    [
+        (SamplingParams(extra_args={"enforcer": "{}"}), "enforcer"),
+        (SamplingParams(extra_args={"enforcer": 3}), "takes no words"),
+        (SamplingParams(extra_args={"enforcer": "off"}), "takes no words"),
+        (params([BAD]), "type"),
+        (params(TOOLS, min_tokens=3, max_tokens=9), "min_tokens"),
+        (params(TOOLS, allowed_token_ids=[1]), "allowed_token_ids"),
+        (params(TOOLS, thinking_token_budget=5), "thinking_token_budget"),
+        (params(TOOLS, stop=["x"]), "`stop`"),
+        (params(TOOLS, stop_token_ids=[3]), "`stop_token_ids`"),
+    ],
+)
+def test_a_request_that_cannot_be_enforced_is_refused_by_the_server(
+    sampling: SamplingParams, says: str
+) -> None:
+    with pytest.raises(VLLMValidationError, match=says):
+        EnforcerLogitsProcessor.validate_params(sampling)
+
+
+@pytest.mark.parametrize("word", ["refuse", "relax", "isolate"])
+def test_a_tool_that_cannot_end_in_time_is_refused_before_a_worker_has_it(
+    monkeypatch: pytest.MonkeyPatch, word: str
+) -> None:
+    given = {"ENFORCER_FINISH_WITHIN_BUDGET": "on", "ENFORCER_ON_UNSUPPORTED": word}
+    monkeypatch.setattr(settings_, "current", lambda: settings_.read(given))
+    unique = {"type": "array", "items": {"type": "string"}, "uniqueItems": True}
+    schema = {"type": "object", "properties": {"tags": unique}}
+    tool = {"type": "function", "function": {"name": "f", "parameters": schema}}
+    sampling = params([tool], max_tokens=99)
+    if word == "refuse":
+        with pytest.raises(VLLMValidationError, match=r"properties\.tags\.uniqueItems"):
+            EnforcerLogitsProcessor.validate_params(sampling)
+    else:
+        EnforcerLogitsProcessor.validate_params(sampling)
+        assert "uniqueItems" in sampling.extra_args[carrier.KEY]
+
+
+def test_stops_of_a_request_that_calls_nothing_are_served() -> None:
+    EnforcerLogitsProcessor.validate_params(params(TOOLS, "none", stop=["x"], stop_token_ids=[3]))
+
+
+def test_the_engine_is_told_what_the_server_has_settled() -> None:
+    extra = {"other": 1, **params(TOOLS).extra_args}
+    sampling = SamplingParams(extra_args=extra)
+    EnforcerLogitsProcessor.validate_params(sampling)
+    assert sampling.extra_args["other"] == 1
+    spec = spec_text.read(sampling.extra_args[carrier.KEY])
+    assert spec.settled.options == settings_.current().options()
+    assert 'settled":null' in extra[carrier.KEY]  # the caller's own is left as it was
+    again = dict(sampling.extra_args)
+    EnforcerLogitsProcessor.validate_params(sampling)
+    assert sampling.extra_args == again
+
+
+def test_a_forgotten_via_is_named_where_the_plugin_is_not_loaded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    own = StructuredOutputsParams(**enforcer.extra_body(TOOLS)["structured_outputs"])
+    sampling = SamplingParams(structured_outputs=own)
+    method = "_validate_structured_outputs"
+    bare = getattr(SamplingParams, method)
+    monkeypatch.setattr(SamplingParams, method, getattr(bare, names.PATCHED, bare))
+    with pytest.raises(VLLMValidationError, match=r"via=enforcer\.Route"):
+        EnforcerLogitsProcessor.validate_params(sampling)
+
+    def patched(*_: object) -> None:
+        """Stand in for the plugin's."""
+
+    setattr(patched, names.PATCHED, bare)
+    monkeypatch.setattr(SamplingParams, method, patched)
+    EnforcerLogitsProcessor.validate_params(sampling)
+    stock = StructuredOutputsParams(structural_tag='{"type": "structural_tag"}')
+    monkeypatch.setattr(SamplingParams, method, bare)
+    EnforcerLogitsProcessor.validate_params(SamplingParams(structured_outputs=stock))
+
+
+def test_a_request_without_a_spec_is_not_looked_at() -> None:
+    EnforcerLogitsProcessor.validate_params(SamplingParams(min_tokens=3, max_tokens=9))

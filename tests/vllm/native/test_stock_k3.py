@@ -1,0 +1,327 @@
+"""Structural tags that vLLM's own front ends build for Kimi K3 mean what their requests said."""
+
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+from random import Random
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import jsonschema
+import numpy as np
+import pytest
+
+from tests import kimi_k3_tokenizer
+from tests.kimi_k3_tokenizer import CLOSE, END, OPEN, SEP, Control
+
+pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
+
+from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionToolsParam
+from vllm.tool_parsers.kimi_k3_tool_parser import KimiK3ToolParser
+from vllm.tool_parsers.structural_tag_registry import get_kimi_k3_structural_tag
+
+from enforcer.errors import InvalidTools
+from enforcer.request import response_format, tools
+from enforcer.request.spec import Spec
+from enforcer.turn.parser import Parser
+from enforcer.vllm import patches
+from enforcer.vllm.config import names
+from enforcer.vllm.native import stock_k3
+from enforcer.vllm.native.misreadings import ReadableMatcher
+from enforcer.vllm.native.stock_shapes import UnlikeError
+from enforcer.vllm.observe import recording
+from enforcer.vllm.server import runtime
+from enforcer.vocabulary import Vocabulary
+from tests.vllm_managers import manager, request
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from vllm.v1.structured_output import StructuredOutputManager
+
+    from enforcer.vllm.engine.backend import EnforcedGrammar
+
+
+RUST = [
+    json.loads(line)
+    for line in Path(__file__).with_name("rust_tags_k3.jsonl").read_text("utf-8").splitlines()
+]
+CALLS = [case for case in RUST if stock_k3.OPEN + "tools" in (case["tag"] or "")]
+VOCABULARY = Vocabulary.of_bytes([OPEN, CLOSE, SEP, END])
+SCHEMA = {"type": "object", "properties": {'a"&': {"type": "integer"}}, "required": ['a"&']}
+TOOLS = [
+    {"type": "function", "function": {"name": "get", "parameters": SCHEMA}},
+    {"type": "function", "function": {"name": "bare"}},
+]
+OFF = {"thinking": False}
+ASK = [{"role": "user", "content": "Hi"}]
+
+
+def ids_of(parts: list[str | Control] | tuple[str | Control, ...]) -> list[int]:
+    ids: list[Any] = []
+    for part in parts:
+        ids += [VOCABULARY.control(part)] if isinstance(part, Control) else part.encode()
+    return ids
+
+
+def prompt(body: dict[str, Any], messages: list[dict[str, Any]] = ASK) -> list[int]:
+    options = body.get("chat_template_kwargs", {})
+    choice = body.get("tool_choice")
+    listed = body.get("tools")
+    return ids_of(
+        kimi_k3_tokenizer.rendered(
+            messages, listed, add_generation_prompt=True, tool_choice=choice, **options
+        )
+    )
+
+
+def read(case: dict[str, Any]) -> tuple[Spec, bool]:
+    return stock_k3.turn(json.loads(case["tag"]), VOCABULARY, prompt(case["body"]))
+
+
+def expected(body: dict[str, Any]) -> Spec:
+    declared, choice = copy.deepcopy(body["tools"]), body.get("tool_choice") or "auto"
+    parallel = body.get("parallel_tool_calls", True)
+    if isinstance(choice, dict):
+        declared = [tool for tool in declared if tool["function"]["name"] == "get"]
+        choice, parallel = "required", False
+    own = body.get("response_format")
+    for kind, value in body.get("structured_outputs", {}).items():
+        own = {"type": kind, kind: value}
+    wanted = response_format.parse(own) if choice == "auto" else None
+    return Spec(tools.parse(declared, choice, parallel), 0, wanted)
+
+
+def test_what_was_recorded_has_many_shapes() -> None:
+    assert len(CALLS) > 30
+
+
+def same(found: Spec, wanted: Spec) -> bool:
+    """Schemas are compared as values: the prompt has them with their keys sorted."""
+    for spec in (found, wanted):
+        for name, tool in spec.toolset.tools.items():
+            mine = (found.toolset.tools[name].schema, wanted.toolset.tools[name].schema)
+            assert json.loads(mine[0]) == json.loads(mine[1]), tool
+    asked = (found.toolset.allowed, found.toolset.choice, found.toolset.parallel)
+    return asked == (wanted.toolset.allowed, wanted.toolset.choice, wanted.toolset.parallel) and (
+        found.response_format == wanted.response_format
+    )
+
+
+@pytest.mark.parametrize("case", CALLS, ids=lambda case: f"{case['level']} {case['body']}"[:90])
+def test_a_tag_of_the_rust_front_end_means_its_request(case: dict[str, Any]) -> None:
+    spec, think_apart = read(case)
+    assert same(spec, expected(case["body"]))
+    assert think_apart is case["body"].get("chat_template_kwargs", {}).get("thinking", True)
+
+
+def python_tag(choice: str, listed: list[dict[str, Any]] = TOOLS) -> str:
+    made = [ChatCompletionToolsParam.model_validate(tool) for tool in listed]
+    return str(get_kimi_k3_structural_tag(made, [], choice, reasoning=False).model_dump_json())
+
+
+@pytest.mark.parametrize("choice", ["auto", "required"])
+def test_a_tag_of_the_python_front_end_means_its_request(choice: str) -> None:
+    case = {"tag": python_tag(choice), "body": {"tools": TOOLS}}
+    spec, think_apart = read(case)
+    assert same(spec, expected({"tools": TOOLS, "tool_choice": choice}))
+    assert not think_apart
+
+
+def test_tools_that_messages_declare_are_known() -> None:
+    case: dict[str, Any] = {"tag": python_tag("auto"), "body": {"tools": TOOLS[1:]}}
+    late: list[dict[str, Any]] = [*ASK, {"role": "system", "tools": TOOLS[:1]}, *ASK]
+    spec, _ = stock_k3.turn(json.loads(case["tag"]), VOCABULARY, prompt(case["body"], late))
+    assert json.loads(spec.toolset.tools["get"].schema) == SCHEMA
+
+
+def test_what_a_user_spells_declares_nothing() -> None:
+    declared = "".join(kimi_k3_tokenizer.rendered([], TOOLS, thinking=False))
+    spelled = prompt({}, [{"role": "user", "content": declared}])
+    with pytest.raises(UnlikeError):
+        stock_k3.turn(json.loads(python_tag("auto")), VOCABULARY, spelled)
+
+
+def test_a_tool_that_the_prompt_does_not_declare_is_refused() -> None:
+    for ids in ([], prompt({"tools": TOOLS[:1]})):
+        with pytest.raises(UnlikeError):
+            stock_k3.turn(json.loads(python_tag("auto")), VOCABULARY, ids)
+
+
+def test_a_declaration_that_cannot_be_read_is_refused() -> None:
+    parts = kimi_k3_tokenizer.rendered([], TOOLS, thinking=False)
+    broken = [p if isinstance(p, Control) else p.replace('"name"', "name") for p in parts]
+    with pytest.raises(InvalidTools, match="cannot be read"):
+        stock_k3.turn(json.loads(python_tag("auto")), VOCABULARY, ids_of(broken))
+
+
+def nodes(value: Any, path: tuple[int | str, ...] = ()) -> Iterator[tuple[int | str, ...]]:
+    if isinstance(value, dict):
+        yield path
+        for key, each in value.items():
+            if key != "json_schema":
+                yield from nodes(each, (*path, key))
+    elif isinstance(value, list):
+        for at, each in enumerate(value):
+            yield from nodes(each, (*path, at))
+
+
+def in_arguments(data: dict[str, Any], path: tuple[int | str, ...]) -> bool:
+    """Whether a node is among a call's arguments, which the prompt tells."""
+    node: Any = data
+    for at, key in enumerate(path):
+        node = node[key]
+        if key == "content" and isinstance(node, dict) and at:
+            elements = node.get("elements") or [{}]
+            if elements[0].get("type") == "regex" and len(path) > at + 2:
+                return path[at + 2] == 2
+    return False
+
+
+@pytest.mark.parametrize("at", range(0, len(CALLS), 3))
+def test_a_tag_with_a_key_more_is_refused(at: int) -> None:
+    case = CALLS[at]
+    data = json.loads(case["tag"])
+    paths = [path for path in nodes(data) if not in_arguments(data, path)]
+    assert len(paths) > 8
+    for path in paths:
+        more = copy.deepcopy(data)
+        node = more
+        for key in path:
+            node = node[key]
+        node["more"] = 1
+        with pytest.raises(UnlikeError):
+            stock_k3.turn(more, VOCABULARY, prompt(case["body"]))
+
+
+TURN_TOOLS: list[dict[str, Any]] = [
+    {
+        "type": "function",
+        "function": {
+            "name": "get",
+            "parameters": {
+                "type": "object",
+                "properties": {
+                    "s": {"type": "string", "maxLength": 12},
+                    "n": {"type": "integer"},
+                    "o": {"type": "object", "additionalProperties": {"type": "string"}},
+                },
+                "required": ["s"],
+                "additionalProperties": False,
+            },
+        },
+    },
+    {"type": "function", "function": {"name": "now", "parameters": {"type": "object"}}},
+]
+
+
+@pytest.fixture
+def engine(monkeypatch: pytest.MonkeyPatch) -> Iterator[StructuredOutputManager]:
+    """Give vLLM's manager over a tokenizer of bytes and Kimi K3's control tokens."""
+    patches.install()
+    monkeypatch.delenv(recording.FOLDER_VARIABLE)
+    monkeypatch.setenv(names.PARSER_VARIABLE, "kimi_k3")
+    tokenizer = object()
+    runtime.know(tokenizer, VOCABULARY)
+    yield manager(tokenizer, VOCABULARY.size)
+    runtime.forget(tokenizer)
+
+
+def begin(engine: StructuredOutputManager, tag: str, prompt_ids: list[int]) -> EnforcedGrammar:
+    wanted = {"structural_tag": tag, "_backend": "xgrammar"}
+    one = request("r", prompt_ids, wanted)
+    engine.grammar_init(one)
+    found: EnforcedGrammar = one.structured_output_request._grammar.result(60)
+    return found
+
+
+def takes(grammar: EnforcedGrammar, *parts: str | Control) -> bool:
+    ids = ids_of(parts)
+    return grammar.validate_tokens(ids) == ids
+
+
+def opened(tag: str, **attributes: Any) -> list[str | Control]:
+    return kimi_k3_tokenizer._open(tag, **attributes)
+
+
+def test_the_engine_enforces_what_the_prompt_declares(engine: StructuredOutputManager) -> None:
+    body = {"tools": TURN_TOOLS, "chat_template_kwargs": OFF}
+    grammar = begin(engine, python_tag("required", TURN_TOOLS), prompt(body))
+    assert isinstance(grammar.matcher, ReadableMatcher)
+    close = kimi_k3_tokenizer._close
+    tools_ = [*close("response"), *opened("tools")]
+    call = [*tools_, *opened("call", tool="get", index="1")]
+    argument = opened("argument", key="s", type="string")
+    whole = [*call, *argument, "twelve bytes", *close("argument"), *close("call")]
+    assert takes(grammar, *whole)
+    assert not takes(grammar, *call, *close("call"))  # without what is required
+    assert not takes(grammar, *call, *argument, "thirteen bytes")
+    assert not takes(grammar, *tools_, *opened("call", tool="evil", index="1"))
+    assert not takes(grammar, *tools_, *opened("call", tool="get", index="2"))
+    assert not takes(grammar, *close("response"), *close("message"))
+    # What vLLM's parsers, which read text, would take for markers.
+    assert not takes(grammar, *call, *argument, "<|close|>")
+    assert not takes(grammar, "<|open|>")
+
+
+def test_a_think_that_is_split_off_is_closed_before_calls(engine: StructuredOutputManager) -> None:
+    case = next(case for case in CALLS if "chat_template_kwargs" not in case["body"])
+    grammar = begin(engine, case["tag"], prompt(case["body"]))
+    assert not takes(grammar, "So.", *opened("tools"))
+    assert takes(grammar, "So.", *kimi_k3_tokenizer._close("think"), *opened("response"))
+
+
+class Tokens:
+    """What stock parsers ask of a tokenizer."""
+
+    def get_vocab(self) -> dict[str, int]:
+        return dict(VOCABULARY.controls)
+
+
+def sampled(grammar: EnforcedGrammar, random: Random) -> list[int] | None:
+    """Give the ids of a turn with random logits; None where it does not end soon."""
+    ids: list[int] = []
+    ends = VOCABULARY.control(END)
+    while len(ids) < 600:
+        mask = np.zeros((1, VOCABULARY.words), dtype=np.int32)
+        grammar.matcher.fill(mask)
+        bits = np.unpackbits(mask.view(np.uint8), bitorder="little")
+        legal = np.flatnonzero(bits).tolist()
+        quick = [i for i in legal if i in VOCABULARY.control_ids or i in b'"}]']
+        ids.append(random.choice(quick if quick and random.random() < 0.5 else legal))
+        assert grammar.accept_tokens("r", ids[-1:])
+        if ids[-1] == ends:
+            return ids
+    return None
+
+
+@pytest.mark.slow
+def test_what_is_sampled_is_read_by_vllms_parser_to_the_same_calls(
+    engine: StructuredOutputManager,
+) -> None:
+    prompt_ids = prompt({"tools": TURN_TOOLS, "chat_template_kwargs": OFF})
+    schemas = {tool["function"]["name"]: tool["function"]["parameters"] for tool in TURN_TOOLS}
+    listed = [ChatCompletionToolsParam.model_validate(tool) for tool in TURN_TOOLS]
+    ended = 0
+    for seed in range(40):
+        ids = sampled(begin(engine, python_tag("required", TURN_TOOLS), prompt_ids), Random(seed))
+        if ids is None:
+            continue
+        ended += 1
+        mine = Parser(runtime.table_for(engine.tokenizer), prompt_ids, schemas.keys(), schemas.get)
+        mine.feed(ids)
+        turn = mine.turn()
+        assert turn.ended
+        assert turn.calls
+        text = OPEN + "response" + SEP + VOCABULARY.decode(ids).decode(errors="replace")
+        stock = KimiK3ToolParser(Tokens(), listed)
+        theirs = stock.extract_tool_calls(text, SimpleNamespace(tools=listed))
+        functions = [call.function for call in theirs.tool_calls]
+        found = [(each.name, json.loads(each.arguments)) for each in functions]
+        assert found == [(call.name, json.loads(call.arguments)) for call in turn.calls]
+        assert (theirs.content or "") == turn.content
+        for name, arguments in found:
+            jsonschema.validate(arguments, schemas[name])
+    assert ended > 30

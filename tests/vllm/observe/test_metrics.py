@@ -1,0 +1,291 @@
+from __future__ import annotations
+
+import ast
+import logging
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from enforcer.vllm.observe.stats import Counter
+
+prometheus_client = pytest.importorskip("prometheus_client")
+
+from enforcer import errors  # noqa: E402
+from enforcer.errors import InvalidTools, Problem, UnsupportedSchema  # noqa: E402
+from enforcer.request.tools import ToolChoice  # noqa: E402
+from enforcer.vllm.config import names  # noqa: E402
+from enforcer.vllm.observe import families, metrics, recording  # noqa: E402
+from tests.vllm_servers import sample  # noqa: E402 - see above
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from httpx import Response
+
+    from bench.demo.servers import Server
+
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture
+def shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+    """Give a function that reads `/metrics` of a server whose only process this is."""
+    monkeypatch.setenv(recording.FOLDER_VARIABLE, str(tmp_path))
+    process = recording._Process()
+    monkeypatch.setattr(recording, "recorder", process.recorder)
+    registry = prometheus_client.CollectorRegistry()
+    recording.show_in(registry)
+    found: Callable[..., Any] = registry.get_sample_value
+    return found
+
+
+def test_each_number_is_shown_under_its_name(shown: Callable[..., Any]) -> None:
+    metrics.enforced(ToolChoice.REQUIRED)
+    metrics.enforced(ToolChoice.REQUIRED)
+    metrics.calls(families.Outcome.DROPPED, 3)
+    metrics.calls(families.Outcome.COMPLETED, 0)
+    for nanoseconds in (1_500, 3_000, 999_000_000):
+        recording.recorder().observer(families.MASK)(nanoseconds)
+    assert shown("enforcer_requests_total", {"tool_choice": "required"}) == 2
+    assert shown("enforcer_requests_total", {"tool_choice": "auto"}) == 0
+    assert shown("enforcer_calls_total", {"outcome": "dropped"}) == 3
+    assert shown("enforcer_mask_seconds_bucket", {"le": "2e-06"}) == 1
+    assert shown("enforcer_mask_seconds_bucket", {"le": "5e-06"}) == 2
+    assert shown("enforcer_mask_seconds_bucket", {"le": "0.02"}) == 2
+    assert shown("enforcer_mask_seconds_bucket", {"le": "+Inf"}) == 3
+    assert shown("enforcer_mask_seconds_count") == 3
+    assert shown("enforcer_mask_seconds_sum") == pytest.approx(0.9990045)
+
+
+def lines(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [record.getMessage() for record in caplog.records if record.name == "vllm.enforcer"]
+
+
+def test_a_refusal_is_counted_and_logged_by_keyword(
+    shown: Callable[..., Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    problem = Problem("$.tools[0].function.parameters.properties.n", "multipleOf", "cannot")
+    metrics.refused(UnsupportedSchema((problem,)))
+    metrics.refused(UnsupportedSchema((Problem("$", "x-mine", "cannot"),)))
+    metrics.refused(InvalidTools("$.tools", "no list"))
+    name = "enforcer_requests_refused_total"
+    assert shown(name, {"error": "UnsupportedSchema", "keyword": "multipleOf"}) == 1
+    assert shown(name, {"error": "UnsupportedSchema", "keyword": "other"}) == 1
+    assert shown(name, {"error": "InvalidTools", "keyword": ""}) == 1
+    assert lines(caplog)[0] == (
+        'enforcer: refused error="UnsupportedSchema" '
+        'path="$.tools[0].function.parameters.properties.n" keyword="multipleOf"'
+    )
+
+
+def test_an_option_that_is_refused_is_named(
+    shown: Callable[..., Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    metrics.refused_option("min_tokens")
+    name = "enforcer_requests_refused_total"
+    assert shown(name, {"error": "Option", "keyword": "min_tokens"}) == 1
+    assert lines(caplog) == [
+        'enforcer: refused error="Option" path="$.min_tokens" keyword="min_tokens"'
+    ]
+
+
+def test_refused_probes_of_the_doctor_are_counted_apart_and_warn_of_nothing(
+    shown: Callable[..., Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    probe = f"{names.PROBE}1f2e"
+    metrics.refused(InvalidTools("$.tools", "no list"), request=probe)
+    metrics.refused_option("min_tokens", request=f"chatcmpl-{probe}")
+    metrics.calls(families.Outcome.CUT_OFF, 1, request=probe)
+    metrics.calls(families.Outcome.NOT_BEGUN, 1, request=probe)
+    assert [record.levelname for record in caplog.records] == ["INFO", "INFO"]
+    assert "refused error" in caplog.text
+    assert shown("enforcer_probes_total", {"outcome": "refused"}) == 2
+    assert shown("enforcer_probes_total", {"outcome": "cut_off"}) == 2
+    assert not shown("enforcer_requests_refused_total", {"error": "InvalidTools", "keyword": ""})
+    for outcome in ("cut_off", "not_begun"):
+        assert shown("enforcer_calls_total", {"outcome": outcome}) == 0
+
+
+def test_no_id_of_a_request_hides_an_undeclared_call_or_one_that_nothing_enforces(
+    shown: Callable[..., Any],
+) -> None:
+    """What an alert or an operator has to see is counted, whoever a client says that it is."""
+    probe = f"{names.PROBE}1f2e"
+    metrics.calls(families.Outcome.DROPPED, 2, request=probe)
+    metrics.switched_off(request=probe)
+    assert shown("enforcer_calls_total", {"outcome": "dropped"}) == 2
+    assert shown("enforcer_requests_switched_off_total") == 1
+
+
+def test_every_option_that_can_be_refused_has_a_label() -> None:
+    """The value of a label is one of a fixed list; of what is not on it nobody knows the name."""
+    refused, refusing = set(), {"option_refusal", "not_allowed"}
+    for module in (ROOT / "enforcer" / "vllm").rglob("*.py"):
+        for node in ast.walk(ast.parse(module.read_text())):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) in refusing:
+                option = node.args[0]
+                refused.add(option.value if isinstance(option, ast.Constant) else "name")
+    # A name that is not written out is that of an option which takes ids away, or ends a reply.
+    taken = {"allowed_token_ids", "bad_words", "stop", "stop_sequences"}
+    assert refused - {"name"} | taken == set(families.OPTIONS)
+
+
+def test_every_error_of_a_request_has_a_label() -> None:
+    """But what only the engine raises, and what is raised as one of its kinds."""
+    kinds = {
+        name
+        for name, value in vars(errors).items()
+        if isinstance(value, type) and issubclass(value, errors.RequestError)
+    }
+    (_, labels), _ = families.REFUSED.labels
+    assert kinds - set(labels) == {"RequestError", "SchemaError", "UnknownTag"}
+
+
+@pytest.mark.usefixtures("shown")  # counts go to its folder
+def test_a_path_cannot_forge_a_log_line(caplog: pytest.LogCaptureFixture) -> None:
+    metrics.refused(InvalidTools("$.a\nINFO: all is well" + "x" * 10_000, "wrong"))
+    (line,) = lines(caplog)
+    assert "\n" not in line
+    assert len(line) < 400
+
+
+def test_a_refusal_names_its_request_and_its_tool(
+    shown: Callable[..., Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    metrics.refused(InvalidTools("$.tools", "no"), request='r"7', tool="get\nall")
+    metrics.refused_option("min_tokens", request="r8")
+    assert lines(caplog) == [
+        'enforcer: refused error="InvalidTools" path="$.tools" request="r\\"7" tool="get\\nall"',
+        'enforcer: refused error="Option" path="$.min_tokens" keyword="min_tokens" request="r8"',
+    ]
+    assert shown("enforcer_requests_refused_total", {"error": "InvalidTools", "keyword": ""}) == 1
+
+
+def test_a_failed_turn_names_its_request(
+    shown: Callable[..., Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    metrics.failed(families.Failure.GATE_CLOSED, "chatcmpl-7", state="ARGUMENTS")
+    assert shown("enforcer_turns_failed_total", {"reason": "gate_closed"}) == 1
+    assert lines(caplog) == [
+        'enforcer: turn failed reason="gate_closed" request="chatcmpl-7" state="ARGUMENTS"'
+    ]
+
+
+@pytest.mark.usefixtures("shown")
+def test_what_is_not_exact_names_its_error_its_request_and_its_tool(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    empty = Problem("$.tools[0].parameters.n", "", "nothing fits")
+    isolated = families.Relaxed.ISOLATED
+    metrics.log_relaxed(
+        isolated, empty, error="UnsatisfiableSchema", request="r\n9", tool='get"all'
+    )
+    metrics.log_relaxed(isolated, empty, error="Unheard")
+    said = 'enforcer: schema not exact enforced="isolated" error='
+    path = 'path="$.tools[0].parameters.n"'
+    assert lines(caplog) == [
+        f'{said}"UnsatisfiableSchema" {path} request="r\\n9" tool="get\\"all"',
+        f'{said}"other" {path}',
+    ]
+
+
+@pytest.mark.usefixtures("shown")
+def test_a_dropped_call_cannot_forge_a_log_line(caplog: pytest.LogCaptureFixture) -> None:
+    metrics.log_dropped(tool='x" y="\nINFO: all is well' + "x" * 10_000, request="r1")
+    metrics.log_dropped()
+    first, second = lines(caplog)
+    assert first.startswith('enforcer: call dropped tool="x\\" y=\\"\\nINFO: all')
+    assert first.endswith('x" request="r1"')
+    assert len(first) < 400
+    assert second == "enforcer: call dropped"
+
+
+def test_a_request_that_is_switched_off_is_counted_and_told_without_a_warning(
+    shown: Callable[..., Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, logger="vllm.enforcer")
+    metrics.switched_off(request="order-7")
+    metrics.switched_off()
+    assert shown("enforcer_requests_switched_off_total") == 2
+    assert lines(caplog) == ['enforcer: switched off request="order-7"', "enforcer: switched off"]
+    assert {record.levelname for record in caplog.records} == {"INFO"}
+
+
+@pytest.mark.vllm
+def test_a_server_shows_what_its_engine_does(tiny_server: Server) -> None:
+    import httpx
+
+    from bench.demo.servers import MODEL_NAME
+
+    url = tiny_server.url
+    names = (
+        "enforcer_requests_total",
+        "enforcer_calls_total",
+        "enforcer_compile_seconds_count",
+        "enforcer_mask_seconds_count",
+        "enforcer_grammar_cache_hits_total",
+        "enforcer_grammar_cache_misses_total",
+    )
+
+    def ask(schema: dict[str, Any], **more: Any) -> Response:
+        function = {"name": "measured_here", "parameters": schema}
+        body = {
+            "model": MODEL_NAME,
+            "messages": [{"role": "user", "content": "hello"}],
+            "tools": [{"type": "function", "function": function}],
+            "tool_choice": "required",
+            "parallel_tool_calls": False,
+            "max_tokens": 200,
+            **more,
+        }
+        return httpx.post(f"{url}/v1/chat/completions", json=body, timeout=300)
+
+    schema = {
+        "type": "object",
+        "properties": {"only_in_this_test": {"enum": [1, 2]}},
+        "required": ["only_in_this_test"],
+        "additionalProperties": False,
+    }
+    before = [sample(url, name) for name in names]
+    looked = sample(url, "enforcer_schema_checks_total", how="plain")
+    spent = 0
+    for stream in (False, True):
+        answer = ask(schema, stream=stream)
+        assert answer.status_code == 200, answer.text
+        if not stream:
+            spent = answer.json()["usage"]["completion_tokens"]
+    after = [sample(url, name) for name in names]
+    grew = dict(zip(names, (b - a for a, b in zip(before, after, strict=True)), strict=True))
+    assert grew["enforcer_requests_total"] == 2
+    # One look at it; the second time it is remembered.
+    assert sample(url, "enforcer_schema_checks_total", how="plain") == looked + 1
+    assert grew["enforcer_calls_total"] == 2
+    assert grew["enforcer_grammar_cache_misses_total"] == 1
+    assert grew["enforcer_compile_seconds_count"] == 1
+    assert grew["enforcer_grammar_cache_hits_total"] == 1
+    assert grew["enforcer_mask_seconds_count"] >= spent > 0
+    assert sample(url, "enforcer_grammar_cache_entries") >= 1
+    assert sample(url, "enforcer_turns_failed_total") == 0  # in no test on this server
+
+    refused = {"error": "InvalidSchema", "keyword": "type"}
+    earlier = sample(url, "enforcer_requests_refused_total", **refused)
+    assert ask({"type": "text"}).status_code == 400
+    assert sample(url, "enforcer_requests_refused_total", **refused) == earlier + 1
+    assert sample(url, "enforcer_api_servers", enforces="every_request") == 1
+    assert sample(url, "enforcer_api_servers", enforces="on_request") == 0
+    # vLLM's own are still there.
+    assert sample(url, "vllm:request_success_total") >= 2
+
+
+def test_the_documentation_lists_every_metric() -> None:
+    page = ROOT / "docs" / "vllm" / "metrics.md"
+    listed = [
+        line.split("`")[1].partition("{")[0]
+        for line in page.read_text().splitlines()
+        if line.startswith("| `enforcer_")
+    ]
+    suffix: dict[type, str] = {Counter: "_total"}
+    assert listed == [f.name + suffix.get(type(f), "") for f in families.LAYOUT.families]

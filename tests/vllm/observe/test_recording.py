@@ -1,0 +1,201 @@
+"""The numbers of a process, and the sum that `/metrics` shows."""
+
+from __future__ import annotations
+
+import errno
+import logging
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+
+import pytest
+
+prometheus_client = pytest.importorskip("prometheus_client")
+
+from prometheus_client import multiprocess  # noqa: E402
+
+from bench.demo.servers import free_port  # noqa: E402
+from enforcer.errors import ConfigurationError  # noqa: E402
+from enforcer.vllm.observe import families, recording  # noqa: E402
+from tests.vllm_servers import sample  # noqa: E402
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Be the only process of a server."""
+    monkeypatch.setenv(recording.FOLDER_VARIABLE, str(tmp_path))
+    monkeypatch.setattr(recording, "recorder", recording._Process().recorder)
+
+
+@pytest.mark.usefixtures("own")
+def test_a_registry_shows_it_once() -> None:
+    registry = prometheus_client.CollectorRegistry()
+    recording.show_in(registry)
+    recording.show_in(registry)
+    text = prometheus_client.generate_latest(registry).decode()
+    assert text.count("# TYPE enforcer_calls_total counter") == 1
+
+
+@pytest.mark.usefixtures("own")
+def test_what_several_api_servers_show_has_it_too(tmp_path: Path) -> None:
+    class Collecting(multiprocess.MultiProcessCollector):
+        __init__ = recording.collecting(multiprocess.MultiProcessCollector.__init__)
+
+    registry = prometheus_client.CollectorRegistry()
+    Collecting(registry, str(tmp_path))
+    text = prometheus_client.generate_latest(registry).decode()
+    assert text.count("# TYPE enforcer_calls_total counter") == 1
+
+
+def test_without_a_folder_nothing_is_shown_and_nothing_breaks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv(recording.FOLDER_VARIABLE, raising=False)
+    process = recording._Process()
+    process.recorder().add(families.MISSES)
+    registry = prometheus_client.CollectorRegistry()
+    recording.show_in(registry)
+    assert registry.get_sample_value("enforcer_grammar_cache_misses_total") == 0
+
+
+@pytest.mark.usefixtures("own")
+def test_where_no_folder_can_be_made_it_is_said_and_the_server_starts(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A container may let nothing be written, or its disk be full."""
+
+    def full(**_: object) -> str:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setenv(recording.FOLDER_VARIABLE, "/gone")
+    monkeypatch.setattr(tempfile, "mkdtemp", full)
+    with caplog.at_level(logging.WARNING):
+        recording.install()
+    assert recording.folder() is None
+    assert ["No space left on device" in line for line in caplog.messages] == [True]
+    recording._Process().recorder().add(families.MISSES)
+
+
+def test_a_folder_that_is_gone_is_said_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv(recording.FOLDER_VARIABLE, str(tmp_path / "gone"))
+    caplog.set_level(logging.WARNING)
+    process = recording._Process()
+    process.recorder().add(families.MISSES)
+    process.recorder().add(families.MISSES)
+    assert [record.name for record in caplog.records] == ["vllm.enforcer"]
+
+
+@pytest.fixture
+def actor(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Be an actor of Ray's, which vLLM names as it names no process."""
+    context = SimpleNamespace(get_actor_id=lambda: "0b9d4b1e")
+    ray = SimpleNamespace(is_initialized=lambda: True, get_runtime_context=lambda: context)
+    monkeypatch.setitem(sys.modules, "ray", ray)
+
+
+def _running() -> dict[str, float | None]:
+    registry = prometheus_client.CollectorRegistry()
+    recording.show_in(registry)
+    return {
+        part.value: registry.get_sample_value("enforcer_processes", {"part": part.value})
+        for part in families.Part
+    }
+
+
+@pytest.mark.usefixtures("own", "actor")
+def test_an_actor_of_rays_is_a_worker_until_it_has_an_engine() -> None:
+    recording.recorder()
+    assert _running() == {"front": 0, "engine": 0, "worker": 1}
+    recording.runs_engine()
+    assert _running() == {"front": 0, "engine": 1, "worker": 0}
+
+
+@pytest.mark.usefixtures("own")
+def test_a_program_that_has_an_engine_of_its_own_is_a_front() -> None:
+    recording.recorder()
+    recording.runs_engine()
+    assert _running() == {"front": 1, "engine": 0, "worker": 0}
+
+
+@pytest.mark.usefixtures("own")
+def test_a_folder_of_rays_name_is_not_ray(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", ModuleType("ray"))
+    recording.recorder()
+    assert _running() == {"front": 1, "engine": 0, "worker": 0}
+
+
+@pytest.mark.usefixtures("own", "actor")
+def test_an_actor_on_another_host_makes_no_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(recording.FOLDER_VARIABLE, "/only/on/the/head")
+    monkeypatch.setattr(tempfile, "mkdtemp", None)
+    recording.install()
+    assert recording.folder() is None
+
+
+@pytest.mark.usefixtures("own")
+def test_ray_hands_its_engines_the_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    name = "VLLM_RAY_EXTRA_ENV_VARS_TO_COPY"
+    monkeypatch.setenv(name, "MINE")
+    recording.install()
+    recording.install()
+    assert os.environ[name] == "MINE,ENFORCER_METRICS_FOLDER,ENFORCER_PARSER"
+
+
+@pytest.mark.usefixtures("own")
+def test_a_node_without_an_api_server_shows_its_numbers_on_a_port(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    port = free_port()
+    monkeypatch.setattr(recording, "_serving", [])
+    recording.install()
+    recording.serve(port, "127.0.0.1")
+    recording.serve(port, "127.0.0.1")
+    recording.recorder().add(families.MISSES)
+    assert sample(f"http://127.0.0.1:{port}", "enforcer_grammar_cache_misses_total") == 1
+    monkeypatch.setattr(recording, "_serving", [])
+    with pytest.raises(ConfigurationError, match=f"ENFORCER_METRICS_PORT={port}"):
+        recording.serve(port, "127.0.0.1")
+
+
+# Like a server: the parent makes the folder, a spawned and a forked child find it.
+FAMILY = """
+import multiprocessing, os, sys
+from enforcer.vllm.observe import families, metrics, recording
+
+def count():
+    recording.recorder().add(families.MISSES)
+
+if __name__ == "__main__":
+    recording.install()
+    recording.install()
+    count()
+    for kind in ("spawn", "fork"):
+        child = multiprocessing.get_context(kind).Process(target=count)
+        child.start()
+        child.join()
+    from prometheus_client import REGISTRY
+    print(REGISTRY.get_sample_value("enforcer_grammar_cache_misses_total"))
+    print(os.environ[recording.FOLDER_VARIABLE])
+    print(len(os.listdir(os.environ[recording.FOLDER_VARIABLE])))
+"""
+
+
+@pytest.mark.slow
+def test_processes_share_a_folder_that_goes_with_the_first(tmp_path: Path) -> None:
+    script = tmp_path / "family.py"
+    script.write_text(FAMILY)
+    environment = {k: v for k, v in os.environ.items() if k != recording.FOLDER_VARIABLE}
+    environment["PYTHONPATH"] = str(ROOT)
+    done = subprocess.run(
+        [sys.executable, str(script)], env=environment, capture_output=True, text=True, check=True
+    )
+    total, folder, files = done.stdout.split()
+    assert (total, files) == ("3", "3")
+    assert not Path(folder).exists()

@@ -1,0 +1,156 @@
+"""What a line of the log says of the request that was refused."""
+
+from __future__ import annotations
+
+import asyncio
+from contextvars import copy_context
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from enforcer.vllm.observe import request_context
+
+
+@pytest.fixture(autouse=True)
+def _afresh() -> None:
+    request_context.known_as("")
+    request_context.name_tools(())
+
+
+@pytest.mark.parametrize(
+    ("path", "tool"),
+    [
+        ("$.tools[1].function.parameters.properties.n", "second"),
+        ("$.tools[0]", "first"),
+        ("$.tools[2].function.name", ""),
+        ("$.tools", ""),
+        ("$.response_format", ""),
+        ("$", ""),
+        ("$.tools[" + "9" * 30 + "]", ""),
+    ],
+)
+def test_a_tool_is_named_by_its_place(path: str, tool: str) -> None:
+    request_context.name_tools(["first", "second", 3])
+    assert request_context.told(path) == {"request": "", "tool": tool}
+
+
+@pytest.mark.parametrize(
+    ("request_", "known"),
+    [
+        (SimpleNamespace(request_id="mine-7", model_fields_set={"request_id"}), "mine-7"),
+        (SimpleNamespace(request_id="made up", model_fields_set={"model"}), ""),
+        (SimpleNamespace(), ""),
+        (SimpleNamespace(request_id=None, model_fields_set={"request_id"}), ""),
+    ],
+)
+def test_the_id_is_the_one_that_the_client_gave(request_: Any, known: str) -> None:
+    request_context.known_as("another's")
+    request_context.begin(request_)
+    assert request_context.told()["request"] == known
+
+
+@pytest.mark.parametrize(
+    ("headers", "known"),
+    [
+        ([(b"host", b"here"), (b"x-request-id", b"from-a-proxy")], "from-a-proxy"),
+        ([(b"x-request-id", b"first"), (b"x-request-id", b"second")], "first"),
+        ([(b"x-request-id", b"\xff")], "\xff"),
+        ([(b"x-request-id", b"")], "mine-7"),
+        ([], "mine-7"),
+        (None, "mine-7"),  # no request of HTTP's
+    ],
+)
+def test_a_header_counts_before_the_body(
+    headers: list[tuple[bytes, bytes]] | None, known: str
+) -> None:
+    seen = []
+
+    async def route(_scope: object, _receive: object, _send: object) -> None:
+        request_context.begin(SimpleNamespace(request_id="mine-7", model_fields_set={"request_id"}))
+        seen.append(request_context.told()["request"])
+
+    async def connection() -> None:
+        # One of its own, on which another request came before.
+        middleware = request_context.RequestIdMiddleware(route)
+        await middleware({"headers": [(b"x-request-id", b"before")]}, None, None)
+        await middleware({} if headers is None else {"headers": headers}, None, None)
+
+    asyncio.run(connection())
+    assert seen == ["before", known]
+
+
+def test_a_request_that_comes_knows_nothing_of_the_one_before() -> None:
+    async def route(*_: object) -> None:
+        assert request_context.told("$.tools[0]") == {"request": "", "tool": ""}
+        request_context.known_as("mine-7")
+        request_context.name_tools(["get"])
+
+    async def connection() -> None:
+        for _ in range(2):
+            await request_context.RequestIdMiddleware(route)({}, None, None)
+
+    asyncio.run(connection())
+
+
+def test_the_header_stands_behind_an_id_that_was_not_made_of_it() -> None:
+    async def route(*_: object) -> None:
+        for known, told in (
+            ("resp_7_0", "resp_7_0 from-a-proxy"),
+            ("chatcmpl-from-a-proxy", "chatcmpl-from-a-proxy"),
+            ("", "from-a-proxy"),
+        ):
+            request_context.known_as(known)
+            assert request_context.told()["request"] == told
+
+    middleware = request_context.RequestIdMiddleware(route)
+    asyncio.run(middleware({"headers": [(b"x-request-id", b"from-a-proxy")]}, None, None))
+
+
+def test_what_a_client_wrote_is_cut() -> None:
+    request_context.known_as("i" * 10_000)
+    request_context.name_tools(["n" * 10_000])
+    assert request_context.told("$.tools[0]") == {"request": "i" * 64, "tool": "n" * 64}
+    assert request_context.told_of_call("m" * 10_000) == {"request": "i" * 64, "tool": "m" * 64}
+
+
+def test_who_is_to_come_again_is_told_when() -> None:
+    sent: list[Any] = []
+
+    async def route(scope: Any, _receive: object, send: Any) -> None:
+        if scope["refuses"]:
+            # In a task of its own, as a route may be.
+            await asyncio.create_task(_refuse())
+        await send({"type": "http.response.start", "status": 503, "headers": [(b"a", b"b")]})
+        await send({"type": "http.response.body", "body": b""})
+
+    async def _refuse() -> None:
+        request_context.is_to_come_again()
+        request_context.is_to_come_again()
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    async def connection() -> None:
+        for refuses in (True, False):
+            await request_context.RequestIdMiddleware(route)({"refuses": refuses}, None, send)
+
+    asyncio.run(connection())
+    assert [message.get("headers") for message in sent] == [
+        [(b"a", b"b"), (b"retry-after", b"1")],
+        None,
+        [(b"a", b"b")],
+        None,
+    ]
+
+
+def test_what_comes_after_a_completion_in_the_same_task_is_none() -> None:
+    """As where no request of HTTP's begins anew: what is excepted must not outlive its request."""
+
+    def ask() -> None:
+        request_context.completes(whether=True)
+        assert request_context.is_completion()
+        request_context.completes(whether=False)
+        assert not request_context.is_completion()
+
+    copy_context().run(ask)

@@ -1,0 +1,319 @@
+"""What is told of a reply's calls: of those that were not declared, and of those that lack."""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextvars import copy_context
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
+
+from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
+from vllm.entrypoints.openai.responses.protocol import ResponsesRequest
+from vllm.parser import ParserManager
+
+import enforcer
+from enforcer.errors import ConfigurationError, InvalidVocabulary
+from enforcer.turn import dialects
+from enforcer.vllm.config import names, settings
+from enforcer.vllm.intake import dialog_tools, startup
+from enforcer.vllm.observe import metrics, request_context
+from enforcer.vllm.observe.families import Outcome
+from enforcer.vllm.replies.tool_parser import EnforcedParser, compose_parser
+from enforcer.vllm.server import reply_lengths, runtime
+from tests import dialect_cases, vocabularies
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+VOCABULARY = vocabularies.small()
+TABLE = enforcer.Enforcer(VOCABULARY).table
+TOOL = {"type": "function", "function": {"name": "get", "parameters": {"type": "object"}}}
+HEADER = "<|im_assistant|>assistant<|im_middle|>"
+
+
+def reply(*headers: str) -> list[int]:
+    """Write a turn that makes a call of each header."""
+    calls = "".join(
+        f"<|tool_call_begin|>{header}<|tool_call_argument_begin|>{{}}<|tool_call_end|>"
+        for header in headers
+    )
+    text = f"<|tool_calls_section_begin|>{calls}<|tool_calls_section_end|><|im_end|>"
+    return vocabularies.write(VOCABULARY, text)
+
+
+TEXT = vocabularies.write(VOCABULARY, "Let me")
+BEGUN = reply("functions.get:0")[:-4]
+
+
+def parsed(parser: EnforcedParser, request: Any, ids: list[int]) -> list[str]:
+    _, _, calls = parser.parse("", request, True, ids)
+    return [call.name for call in calls]
+
+
+def streamed(parser: EnforcedParser, request: Any, ids: list[int]) -> list[str]:
+    found = []
+    prompt = vocabularies.write(VOCABULARY, HEADER)
+    for at, token_id in enumerate(ids):
+        delta = parser.parse_delta("", [token_id], request, prompt, finished=at == len(ids) - 1)
+        found += [call.function.name for call in (delta and delta.tool_calls) or () if call.id]
+    return found
+
+
+def new_parser(request: Any) -> EnforcedParser:
+    parser = EnforcedParser(None, request.tools)
+    parser.set_prompt_token_ids(vocabularies.write(VOCABULARY, HEADER))
+    return parser
+
+
+def count(monkeypatch: pytest.MonkeyPatch) -> Counter[Outcome]:
+    """Count what is told of calls from here on."""
+    counted: Counter[Outcome] = Counter()
+    monkeypatch.setattr(runtime, "table_for", lambda *_: TABLE)
+    monkeypatch.setattr(metrics, "calls", lambda what, number, **_: counted.update({what: number}))
+    return counted
+
+
+@pytest.fixture(params=[parsed, streamed])
+def read(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., list[str]]:
+    """Give a function that reads a reply to a request by an id, and names its calls."""
+    monkeypatch.setattr(runtime, "table_for", lambda *_: TABLE)
+
+    def _read(ids: list[int], known_as: str) -> list[str]:
+        sent = ChatCompletionRequest(model="m", messages=[], tools=[TOOL], tool_choice="auto")
+        dialog_tools.adopt(sent, ())  # as it is prepared
+        request_context.known_as(known_as)
+        found: list[str] = request.param(new_parser(sent), sent, ids)
+        return found
+
+    return lambda ids, known_as="chatcmpl-7": copy_context().run(_read, ids, known_as)
+
+
+@pytest.mark.parametrize(
+    ("headers", "line"),
+    [
+        (["functions.evil:0"], ' tool="evil" request="chatcmpl-7"'),
+        (["functions.get:0", "functions.evil:1", "functions.worse:2"],
+         ' tool="evil" request="chatcmpl-7"'),
+        (["functions." + "x" * 99 + ":0"], f' tool="{"x" * 64}" request="chatcmpl-7"'),
+        (["no\nheader", "functions.evil:1"], ' request="chatcmpl-7"'),
+    ],
+)  # fmt: skip
+def test_a_reply_with_dropped_calls_has_one_line_that_names_the_first(
+    read: Callable[..., list[str]],
+    caplog: pytest.LogCaptureFixture,
+    headers: list[str],
+    line: str,
+) -> None:
+    declared = [header for header in headers if header.startswith("functions.get:")]
+    assert len(read(reply(*headers))) == len(declared)
+    (said,) = (record for record in caplog.records if "call dropped" in record.getMessage())
+    assert said.getMessage() == f"enforcer: call dropped{line}"
+    assert said.levelname == "WARNING"
+
+
+def test_without_an_id_the_line_has_the_tool_alone(
+    read: Callable[..., list[str]], caplog: pytest.LogCaptureFixture
+) -> None:
+    read(reply("functions.evil:0"), "")
+    (said,) = (record.getMessage() for record in caplog.records)
+    assert said == 'enforcer: call dropped tool="evil"'
+
+
+def test_a_reply_of_declared_calls_has_no_line(
+    read: Callable[..., list[str]], caplog: pytest.LogCaptureFixture
+) -> None:
+    assert read(reply("functions.get:0", "functions.get:1")) == ["get", "get"]
+    assert not caplog.records
+
+
+@pytest.mark.parametrize("reader", [parsed, streamed])
+def test_ids_that_came_to_be_read_say_nothing_of_what_is_enforced(
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    reader: Callable[..., list[str]],
+) -> None:
+    """By /derender anybody sends any ids, and must not fire the alert of undeclared calls."""
+    counted, request = count(monkeypatch), chat("auto")
+    ids = reply("functions.rm:0", "functions.get:1")
+    assert copy_context().run(reader, new_parser(request), request, ids) == ["get"]
+    assert counted[Outcome.COMPLETED] == 1
+    assert Outcome.DROPPED not in counted
+    assert not caplog.records
+
+
+@pytest.mark.parametrize("reader", [parsed, streamed])
+def test_a_reply_that_came_to_be_read_may_call_what_a_message_declares(
+    monkeypatch: pytest.MonkeyPatch, reader: Callable[..., list[str]]
+) -> None:
+    counted = count(monkeypatch)
+    says = [{"role": "system", "content": "x", "tools": [TOOL]}]
+    for more, found in (({}, ["get"]), ({"tool_choice": "none"}, [])):
+        request = ChatCompletionRequest(model="m", messages=says, **more)
+        ids = reply("functions.get:0")
+        assert copy_context().run(reader, new_parser(request), request, ids) == found
+        assert (request.tools, request.tool_choice) == (None, "none")
+    assert counted[Outcome.COMPLETED] == 1
+
+
+SENT = {"model": "m", "messages": [], "tools": [TOOL]}
+NAMED = {"type": "function", "function": {"name": "get"}}
+LISTED = {
+    "type": "allowed_tools",
+    "mode": "required",
+    "tools": [{"type": "function", "name": "get"}],
+}
+AT_CHOICE = {"type": "function", "name": "get", "parameters": {}}
+
+
+def chat(choice: Any) -> ChatCompletionRequest:
+    return ChatCompletionRequest(**SENT, tool_choice=choice)
+
+
+def responses(choice: Any) -> ResponsesRequest:
+    return ResponsesRequest(input="", tools=[AT_CHOICE], tool_choice=choice)
+
+
+@pytest.mark.parametrize("reader", [parsed, streamed])
+@pytest.mark.parametrize(
+    ("request_", "ids", "lacks"),
+    [
+        (chat("required"), TEXT, True),
+        (chat(NAMED), TEXT, True),
+        (chat("required"), BEGUN, False),  # cut off, which is counted by itself
+        (chat("required"), reply("functions.get:0"), False),
+        (chat("required"), reply("functions.evil:0"), False),  # dropped, likewise
+        (chat("auto"), TEXT, False),
+        (chat("none"), TEXT, False),
+        (responses("required"), TEXT, True),
+        (responses(LISTED), TEXT, True),
+        (responses({**LISTED, "mode": "auto"}), TEXT, False),
+    ],
+)
+def test_a_demanded_call_that_was_not_begun_is_counted(
+    monkeypatch: pytest.MonkeyPatch,
+    reader: Callable[..., list[str]],
+    request_: Any,
+    ids: list[int],
+    lacks: bool,
+) -> None:
+    counted = count(monkeypatch)
+    copy_context().run(reader, new_parser(request_), request_.model_copy(), ids)
+    assert counted[Outcome.NOT_BEGUN] == lacks
+
+
+def test_each_of_several_replies_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first makes vLLM forget that a call was demanded."""
+    counted, request = count(monkeypatch), chat("required")
+
+    def _read() -> None:
+        for _ in range(3):
+            parsed(new_parser(request), request, TEXT)
+
+    copy_context().run(_read)
+    assert request.tool_choice == "auto"
+    assert counted[Outcome.NOT_BEGUN] == 3
+
+
+def test_the_rest_of_a_call_that_the_prompt_has_begun_is_none_that_was_not_begun(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    counted, request = count(monkeypatch), chat("required")
+    parser = new_parser(request)
+    parser.set_prompt_token_ids([*vocabularies.write(VOCABULARY, HEADER), *BEGUN])
+    assert parsed(parser, request, reply("functions.get:0")[len(BEGUN) :]) == []
+    assert counted[Outcome.NOT_BEGUN] == 0
+
+
+def test_a_reply_that_the_models_length_ends_right_behind_its_calls_has_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """No call comes under `length`, whoever's number it is that ends the reply."""
+    counted, ids = count(monkeypatch), reply("functions.get:0")[:-1]
+    request = chat("auto")
+    assert copy_context().run(parsed, new_parser(request), request, ids) == ["get"]
+    reply_lengths.remember(request, len(ids))
+    assert copy_context().run(parsed, new_parser(request), request, ids) == []
+    assert counted == {Outcome.COMPLETED: 1, Outcome.CUT_OFF: 1}
+
+
+def test_a_server_without_auto_tools_does_not_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the flag vLLM leaves calls out of whole replies, and says nothing of it."""
+    monkeypatch.setenv(names.PARSER_VARIABLE, "")
+    compose = compose_parser(lambda *_, **__: None)
+    with pytest.raises(ConfigurationError, match="needs --enable-auto-tool-choice"):
+        compose(ParserManager, "kimi_k2_enforced", enable_auto_tools=False)
+    made = compose(ParserManager, "kimi_k2_enforced", enable_auto_tools=True)
+    assert made is EnforcedParser
+
+
+def test_a_server_says_that_it_enforces_once_it_has_read_the_vocabulary(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """With another format's parser it does not start, and must not have said that it enforces."""
+    said: list[str | None] = []
+    monkeypatch.setenv(names.PARSER_VARIABLE, "")
+    monkeypatch.setattr(runtime, "pool", Pool)
+    monkeypatch.setattr(startup, "say", lambda parser, _: said.append(parser))
+    compose = compose_parser(lambda *_, **__: None)
+    tokenizer = object()
+    runtime.know(tokenizer, dialect_cases.vocabulary("hermes"))
+    try:
+        with pytest.raises(InvalidVocabulary, match=r"--tool-call-parser .* no control token"):
+            compose(ParserManager, "kimi_k2_enforced", tokenizer=tokenizer)
+        assert said == []
+        compose(ParserManager, "hermes_enforced", tokenizer=tokenizer)
+        assert said == ["hermes_enforced"]
+    finally:
+        runtime.forget(tokenizer)
+
+
+class Pool:
+    def __init__(self) -> None:
+        self.warmed = 0
+
+    def warm(self) -> None:
+        self.warmed += 1
+
+
+@pytest.fixture
+def beside_stock(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+    """Start a server with a parser of vLLM's own, and the plugin."""
+
+    def compose(**environment: str) -> Any:
+        pool, tokenizer = Pool(), object()
+        monkeypatch.setenv(names.PARSER_VARIABLE, "")
+        monkeypatch.setattr(settings, "current", lambda: settings.read(environment))
+        monkeypatch.setattr(runtime, "pool", lambda: pool)
+        made = compose_parser(lambda *_, **__: None)
+        runtime.know(tokenizer, dialect_cases.vocabulary("hermes"))
+        try:
+            made(ParserManager, "hermes", tokenizer=tokenizer)
+        finally:
+            runtime.forget(tokenizer)
+        return pool
+
+    return compose
+
+
+def test_what_checks_specs_is_started_beside_vllms_parser_though_calls_could_not_end_in_time(
+    beside_stock: Callable[..., Any],
+) -> None:
+    """With a parser of ours that setting ends the start, in a format that is not simple."""
+    assert not dialects.load("hermes").is_simple
+    assert beside_stock(ENFORCER_FINISH_WITHIN_BUDGET="on").warmed == 1
+
+
+def test_a_broken_document_ends_the_start_beside_vllms_parser(
+    beside_stock: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "city.json").write_text("{")
+    monkeypatch.setattr(runtime, "documents", cache(runtime.documents.__wrapped__))
+    with pytest.raises(ConfigurationError, match=r"city\.json is not JSON"):
+        beside_stock(ENFORCER_DOCUMENTS=str(tmp_path))

@@ -1,0 +1,130 @@
+"""A parser of another format than the model's ends a start before the weights are loaded."""
+
+from __future__ import annotations
+
+from functools import cache
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
+
+from bench.demo.servers import Server, ServerFailedError, Setting
+from enforcer.errors import ConfigurationError, InvalidVocabulary
+from enforcer.turn.parser import Parser
+from enforcer.vllm.config import names, settings
+from enforcer.vllm.server import model_format, runtime
+from tests import dialect_cases
+from tests.vllm_servers import TINY
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@pytest.fixture
+def tokenizer() -> Iterator[object]:
+    """Give a tokenizer of the format hermes."""
+    made = object()
+    runtime.know(made, dialect_cases.vocabulary("hermes"))
+    yield made
+    runtime.forget(made)
+
+
+def _processor(tokenizer: object) -> Any:
+    """Make an input processor as the plugin has it."""
+
+    def original(self: SimpleNamespace, config: str) -> None:
+        self.vllm_config, self.tokenizer = config, tokenizer
+
+    made = SimpleNamespace()
+    model_format.input_processor(original)(made, "the server's")
+    return made
+
+
+def test_a_parser_of_another_format_is_refused_by_its_flag(
+    monkeypatch: pytest.MonkeyPatch, tokenizer: object
+) -> None:
+    monkeypatch.setenv(names.PARSER_VARIABLE, "kimi_k2_enforced")
+    with pytest.raises(InvalidVocabulary) as refused:
+        _processor(tokenizer)
+    assert str(refused.value).startswith(
+        "--tool-call-parser kimi_k2_enforced is for models of the format kimi_k2: "
+        "the tokenizer has no control token "
+    )
+
+
+@pytest.mark.parametrize("parser", ["kimi_k2", "xlam", ""])
+def test_a_model_is_served_as_ever_without_a_parser_of_ours(
+    monkeypatch: pytest.MonkeyPatch, tokenizer: object, parser: str
+) -> None:
+    monkeypatch.setenv(names.PARSER_VARIABLE, parser)
+    assert _processor(tokenizer).vllm_config == "the server's"
+
+
+def test_a_server_without_a_tokenizer_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(names.PARSER_VARIABLE, "kimi_k2_enforced")
+    assert _processor(None).tokenizer is None
+
+
+def test_what_is_read_is_kept_for_the_requests(
+    monkeypatch: pytest.MonkeyPatch, tokenizer: object
+) -> None:
+    monkeypatch.setenv(names.PARSER_VARIABLE, "hermes_enforced")
+    _processor(tokenizer)
+    table = runtime.table_for(tokenizer)
+    assert Parser(table, []).feed([]) == []
+    _processor(tokenizer)
+    assert runtime.table_for(tokenizer) is table
+
+
+@pytest.mark.parametrize("parser", ["kimi_k2_enforced", "kimi_k2"])
+def test_documents_that_are_not_there_are_named_before_an_engine_is_started(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, parser: str
+) -> None:
+    monkeypatch.setenv(names.PARSER_VARIABLE, parser)
+    missing = str(tmp_path / "nope")
+    chosen = settings.read({"ENFORCER_DOCUMENTS": missing})
+    monkeypatch.setattr(settings, "current", lambda: chosen)
+    monkeypatch.setattr(runtime, "documents", cache(runtime.documents.__wrapped__))
+    with pytest.raises(ConfigurationError, match=f"^ENFORCER_DOCUMENTS: .*{missing}"):
+        _processor(None)
+
+
+def test_only_a_vocabulary_that_does_not_fit_is_laid_on_the_parser(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    other, own = ConfigurationError("a setting"), InvalidVocabulary("no such token")
+    monkeypatch.setenv(names.PARSER_VARIABLE, "kimi_k2_enforced")
+    assert model_format.blamed(other) is other
+    assert "--tool-call-parser kimi_k2_enforced" in str(model_format.blamed(own))
+    monkeypatch.setenv(names.PARSER_VARIABLE, "kimi_k2")
+    assert model_format.blamed(own) is own
+
+
+@pytest.mark.vllm
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (
+            ("--enable-auto-tool-choice", "--tool-call-parser", "mistral_enforced"),
+            "InvalidVocabulary: --tool-call-parser mistral_enforced is for models of the format ",
+        ),
+        (
+            ("--tool-call-parser", "kimi_k2_enforced"),
+            "ConfigurationError: --tool-call-parser kimi_k2_enforced needs --enable-auto-tool-choi",
+        ),
+    ],
+)
+def test_a_real_server_ends_before_it_starts_an_engine(
+    tmp_path: Path, flags: tuple[str, ...], said: str
+) -> None:
+    log = tmp_path / "log"
+    wrong = Setting("wrong", flags, "enforcer")
+    with Server(TINY, wrong, log) as server, pytest.raises(ServerFailedError):
+        server.wait_until_ready()
+    written = log.read_text()
+    assert said in written
+    assert "EngineCore" not in written

@@ -1,0 +1,240 @@
+"""What a process has once."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from functools import cache
+from typing import TYPE_CHECKING, Any
+from unittest.mock import ANY, Mock
+
+import numpy as np
+import pytest
+
+from enforcer import engines
+from enforcer.cache import Cache
+from enforcer.checking import pool as pools
+from enforcer.checking.process import Forker
+from enforcer.errors import ConfigurationError
+from enforcer.request import spec as specs
+from enforcer.request import spec_text
+from enforcer.request.options import Options
+from enforcer.schema.bundling import Documents
+from enforcer.turn.table import Table
+from enforcer.vllm.config import settings
+from enforcer.vllm.server import runtime
+from enforcer.vocabulary import Vocabulary
+from tests import checking_cases, vocabularies
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+TOOL = {"type": "function", "function": {"name": "get", "parameters": {"type": "object"}}}
+
+
+@pytest.fixture(autouse=True)
+def _fresh(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runtime, "_known", {})
+    monkeypatch.setattr(runtime, "kept", cache(lambda: Cache(1 << 20)))
+
+
+@pytest.fixture
+def tokenizers(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """Give what reads tokenizers, each time anew, and counts it."""
+    read = []
+
+    def from_transformers(tokenizer: list[str]) -> Vocabulary:
+        read.append(tokenizer)
+        like = vocabularies.small() if tokenizer != ["other"] else vocabularies.small("[BOS]")
+        tokens = [like.token_bytes(at) for at in range(like.size)]
+        return Vocabulary(tokens, like.controls)
+
+    monkeypatch.setattr(Vocabulary, "from_transformers", from_transformers)
+    return read
+
+
+def test_replies_are_read_without_an_engine(
+    tokenizers: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise AssertionError("an argument engine was built")
+
+    monkeypatch.setattr(engines, "load", refuse)
+    tokenizer = ["one"]
+    table = runtime.table_for(tokenizer)
+    assert runtime.table_for(tokenizer) is table
+    assert len(tokenizers) == 1
+
+
+def test_two_tokenizers_with_the_same_ids_share_all_that_is_built(tokenizers: list[Any]) -> None:
+    one, same, other = ["one"], ["one"], ["other"]
+    enforcer = runtime.enforcer_for(one)
+    assert runtime.enforcer_for(same) is enforcer
+    assert runtime.table_for(same) is runtime.table_for(one)
+    assert runtime.enforcer_for(other) is not enforcer
+    assert tokenizers == [one, same, other]
+
+
+def test_an_id_that_vllm_adds_for_embeddings_is_none_of_the_models(
+    tokenizers: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from vllm.renderers import chat_utils
+
+    known = vocabularies.small()
+    tokens = [known.token_bytes(at) for at in range(known.size)]
+    name = chat_utils.PROMPT_EMBEDS_PLACEHOLDER_TOKEN
+    added = Vocabulary([*tokens, name.encode()], {**known.controls, name: known.size})
+    enforcer = runtime.enforcer_for(["one"])
+    monkeypatch.setattr(Vocabulary, "from_transformers", lambda _: added)
+    assert runtime.enforcer_for(["with embeddings"]) is enforcer
+    assert tokenizers == [["one"]]
+
+
+def test_a_turn_runs_with_what_was_settled_and_not_with_this_process_environment(
+    tokenizers: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        settings, "current", lambda: settings.read({"ENFORCER_ENGINE": "outlines-core"})
+    )
+    settled = specs.Settled("kimi_k2", "llguidance", Options(max_calls=1))
+    text = spec_text.settle(spec_text.write([TOOL], "auto", True, 0), settled)
+    tokenizer = ["one"]
+    spec = spec_text.read(text)
+    enforcer = runtime.enforcer_for(tokenizer, spec)
+    assert enforcer.engine.name == "llguidance"
+    matcher = enforcer.start(spec, None)
+    assert len(tokenizers) == 1
+    vocabulary = enforcer.vocabulary
+    call = vocabularies.write(
+        vocabulary,
+        "<|tool_calls_section_begin|><|tool_call_begin|>functions.get:0"
+        "<|tool_call_argument_begin|>{}<|tool_call_end|>",
+    )
+    assert matcher.validate(call) == len(call)
+    for token_id in call:
+        matcher.accept(token_id)
+    assert not matcher.accept(vocabulary.control("<|tool_call_begin|>"))  # the one call was it
+
+
+def test_a_forked_child_begins_anew() -> None:
+    pool = runtime.pool()
+    read, write = os.pipe()
+    runtime._building.acquire()  # as another thread of the parent's may hold it
+    try:
+        if not (child := os.fork()):
+            ok = runtime.pool() is not pool and not runtime._building.locked()
+            os.write(write, b"y" if ok else b"n")
+            os._exit(0)
+    finally:
+        runtime._building.release()
+    os.waitpid(child, 0)
+    assert os.read(read, 1) == b"y"
+    assert runtime.pool() is pool
+
+
+CITY = "https://schemas.example.com/city"
+REFERS = json.dumps({"$ref": CITY})
+
+
+@pytest.fixture
+def provided(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., None]:
+    """Give what says where documents are, once it has written one."""
+    monkeypatch.setattr(runtime, "documents", cache(runtime.documents.__wrapped__))
+
+    def use(text: str) -> None:
+        (tmp_path / "city.json").write_text(text)
+        chosen = settings.read({"ENFORCER_DOCUMENTS": str(tmp_path)})
+        monkeypatch.setattr(settings, "current", lambda: chosen)
+
+    return use
+
+
+def test_documents_are_put_in_and_what_comes_of_it_is_kept(
+    provided: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    provided(json.dumps({"$id": CITY, "const": "Rome"}))
+    bundled = runtime.bundle(REFERS)
+    assert json.loads(bundled)["$defs"] == {CITY: {"$id": CITY, "const": "Rome"}}
+    monkeypatch.setattr(Documents, "bundle", None)  # is not asked again
+    assert runtime.bundle(REFERS) == bundled
+
+
+def test_without_documents_a_schema_is_what_it_is() -> None:
+    assert runtime.bundle(REFERS) is REFERS
+    assert len(runtime.kept()) == 0
+
+
+def test_a_server_does_not_start_with_a_document_that_is_broken(
+    provided: Callable[..., None], tokenizers: list[Any], tmp_path: Path
+) -> None:
+    provided("{")
+    with pytest.raises(ConfigurationError, match=f"{tmp_path}.city.json is not JSON"):
+        runtime.warm(["one"])
+    assert tokenizers
+
+
+@pytest.mark.parametrize(
+    ("chosen", "in_time"),
+    [
+        ({}, False),
+        ({"ENFORCER_FINISH_WITHIN_BUDGET": "on"}, True),
+        ({"ENFORCER_ALLOW_CLIENT": "relax,finish"}, True),
+    ],
+)
+def test_workers_are_ready_for_what_may_be_asked(
+    chosen: dict[str, str],
+    in_time: bool,
+    tokenizers: list[Any],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    read = settings.read(chosen)
+    monkeypatch.setattr(settings, "current", lambda: read)
+    runtime.table_for(["one"])
+    pool = runtime.pool.__wrapped__()
+    forker = Mock()
+    monkeypatch.setattr(pools, "Forker", forker)
+    pool._fork()
+    forker.assert_called_once_with("llguidance", ANY, "kimi_k2", in_time=in_time)
+    assert tokenizers
+
+
+def test_what_has_been_warmed_builds_nothing_for_its_first_request(
+    tokenizers: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server is healthy only after that, in its front end as in its engine."""
+    monkeypatch.setattr(runtime, "pool", cache(runtime.pool.__wrapped__))
+    tokenizer = ["one"]
+    runtime.warm(tokenizer)
+    host = runtime.enforcer_for(tokenizer)
+    host.warm()
+    pool, patience = runtime.pool(), time.monotonic() + 60
+    while pool._forker is None:  # a thread of its own starts it
+        assert time.monotonic() < patience
+        time.sleep(0.01)
+
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("built after the server was healthy")
+
+    monkeypatch.setattr(engines, "load", refuse)
+    monkeypatch.setattr(Table, "__init__", refuse)
+    monkeypatch.setattr(Forker, "__init__", refuse)
+    monkeypatch.setattr(Documents, "__init__", refuse)
+    pattern = {"properties": {"v": {"type": "string", "pattern": "^a{3}$"}}, "required": ["v"]}
+    assert pool.check(checking_cases.check(pattern)).error is None
+    tool = {"type": "function", "function": {"name": "get", "parameters": pattern}}
+    settled = specs.Settled("kimi_k2", "llguidance", Options())
+    text = spec_text.settle(spec_text.write([tool], "required", True, 0), settled)
+    spec = spec_text.read(text)
+    matcher = runtime.enforcer_for(tokenizer, spec).start(spec, None)
+    row = np.zeros((1, host.vocabulary.words), dtype=np.int32)
+    for token_id in vocabularies.write(
+        host.vocabulary,
+        "<|tool_calls_section_begin|><|tool_call_begin|>functions.get:0"
+        '<|tool_call_argument_begin|>{"v":"aaa"}<|tool_call_end|>',
+    ):
+        matcher.fill(row)
+        assert matcher.accept(token_id)
+    assert len(tokenizers) == 1

@@ -1,0 +1,109 @@
+"""The dialect that a server speaks, by its parser's name."""
+
+from __future__ import annotations
+
+import os
+from argparse import Namespace
+from typing import Any
+
+import pytest
+
+pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
+
+from vllm.tool_parsers import ToolParserManager
+
+from enforcer.errors import ConfigurationError, UnknownDialect
+from enforcer.turn import dialects
+from enforcer.vllm import patches
+from enforcer.vllm.config import names, settings
+from enforcer.vllm.observe import recording
+from enforcer.vllm.server import served_model
+
+
+@pytest.fixture(autouse=True)
+def _of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(names.PARSER_VARIABLE, "")
+
+
+def _chosen(monkeypatch: pytest.MonkeyPatch, **environment: Any) -> None:
+    monkeypatch.setattr(settings, "current", lambda: settings.read(environment))
+
+
+@pytest.mark.parametrize("parser", ["kimi_k2", "kimi_k2_enforced"])
+def test_the_parsers_name_tells_it_whatever_the_setting(
+    parser: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _chosen(monkeypatch, ENFORCER_DIALECT="no_such")
+    served_model.tell(parser)
+    assert [one.name for one in served_model.dialects()] == ["kimi_k2"]
+
+
+@pytest.mark.parametrize("parser", [None, "", "xlam"])
+def test_where_no_name_tells_it_the_setting_does(
+    parser: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    served_model.tell(parser)
+    _chosen(monkeypatch)
+    assert [one.name for one in served_model.dialects()] == ["kimi_k2"]
+    _chosen(monkeypatch, ENFORCER_DIALECT="no_such")
+    with pytest.raises(UnknownDialect):
+        served_model.dialects()
+
+
+def test_a_launcher_tells_the_processes_that_it_starts() -> None:
+    seen = []
+
+    def original(cls: type, args: Namespace) -> str:
+        seen.append((cls, args, os.environ.get(names.PARSER_VARIABLE)))
+        return "engine arguments"
+
+    made = served_model.from_cli_args(original)
+    args = Namespace(tool_call_parser="kimi_k2_enforced")
+    assert made(int, args) == "engine arguments"
+    assert seen == [(int, args, "kimi_k2_enforced")]
+    made(int, Namespace())  # a command without the option
+    assert os.environ[names.PARSER_VARIABLE] == "kimi_k2_enforced"
+    made(int, Namespace(tool_call_parser=None))
+    assert names.PARSER_VARIABLE not in os.environ
+
+
+def test_a_launcher_refuses_our_parser_without_auto_tools_before_it_starts_anything() -> None:
+    """An engine without an API server picks no parser, so that it needs no such flag."""
+    read: list[Namespace] = []
+    made = served_model.from_cli_args(lambda _cls, args: read.append(args))
+    given = {"tool_call_parser": "kimi_k2_enforced", "enable_auto_tool_choice": False}
+    with pytest.raises(ConfigurationError, match="needs --enable-auto-tool-choice"):
+        made(int, Namespace(**given, headless=False))
+    assert not read
+    made(int, Namespace(**given, headless=True))
+    made(int, Namespace(**given | {"enable_auto_tool_choice": True}))
+    made(int, Namespace(**given | {"tool_call_parser": "kimi_k2"}))
+    assert len(read) == 3
+
+
+def test_request_ids_are_read_from_headers_once_however_often_a_launcher_reads() -> None:
+    read = served_model.from_cli_args(lambda _cls, args: args)
+    args = Namespace(middleware=["their.own"])
+    assert read(int, read(int, args)).middleware == [
+        "their.own",
+        "enforcer.vllm.server.pacing.TurnsMiddleware",
+        "enforcer.vllm.observe.request_context.RequestIdMiddleware",
+    ]
+    assert not hasattr(read(int, Namespace()), "middleware")  # a command that serves nothing
+
+
+def test_vllms_rust_front_end_gets_no_argument_that_it_does_not_know(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("VLLM_USE_RUST_FRONTEND", "1")
+    read = served_model.from_cli_args(lambda _cls, args: args)
+    assert read(int, Namespace(middleware=[])).middleware == []
+
+
+def test_every_parser_of_the_dialects_is_known_to_vllm_by_an_enforced_name() -> None:
+    patches.install()
+    # Else servers that later tests start would count into this process's folder.
+    os.environ.pop(recording.FOLDER_VARIABLE)
+    known = ToolParserManager.list_registered()
+    for parser in dialects.parsers():
+        assert {parser, names.enforced(parser)} <= set(known)

@@ -1,0 +1,275 @@
+from __future__ import annotations
+
+import inspect
+import json
+import os
+import re
+import subprocess
+import sys
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import pytest
+from vllm import SamplingParams
+from vllm.exceptions import VLLMValidationError
+from vllm.sampling_params import StructuredOutputsParams
+from vllm.v1 import structured_output
+
+import enforcer
+from bench.demo.servers import ENFORCED, MODEL_NAME, Server, ServerFailedError
+from enforcer.errors import UnsupportedHost
+from enforcer.request import carrier
+from enforcer.vllm import fit, patches
+from enforcer.vllm.config.names import PATCHED, TESTED_VERSIONS
+from enforcer.vllm.observe import recording
+from tests.vllm_servers import TINY
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from subprocess import CompletedProcess
+
+
+pytestmark = pytest.mark.slow
+
+TOOL = {"type": "function", "function": {"name": "get", "parameters": {"type": "object"}}}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _installed() -> None:
+    patches.install()
+    # Else servers that later tests start would count into this process's folder.
+    os.environ.pop(recording.FOLDER_VARIABLE)
+
+
+def patched() -> dict[str, Any]:
+    names = [name for name in fit.SIGNATURES if hasattr(fit.find(name), PATCHED)]
+    return {name: fit.find(name) for name in names}
+
+
+def test_installing_again_changes_nothing() -> None:
+    before = {name: getattr(found, "__func__", found) for name, found in patched().items()}
+    assert len(before) >= 5
+    patches.install()
+    os.environ.pop(recording.FOLDER_VARIABLE)
+    assert before == {name: getattr(found, "__func__", found) for name, found in patched().items()}
+    for found in before.values():
+        assert not hasattr(getattr(found, PATCHED), PATCHED)
+
+
+@pytest.mark.parametrize("version", ["0.31.9", "0.34.0", "0.32.1rc1", "1.0.dev3+g1234", "0.33", ""])
+def test_an_untested_version_is_refused_with_those_that_were(version: str) -> None:
+    with pytest.raises(UnsupportedHost) as refused:
+        fit.check_version(version)
+    for tested in TESTED_VERSIONS:
+        assert tested in str(refused.value)
+
+
+def test_a_front_end_without_plugins_starts_and_says_what_is_enforced(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("WARNING", logger="vllm.enforcer")
+    monkeypatch.setattr(patches.logger, "propagate", True)
+    monkeypatch.setenv("VLLM_USE_RUST_FRONTEND", "1")
+    patches.install()
+    assert "--tool-strict-level parameter" in caplog.text
+    assert "Not enforced" in caplog.text
+
+
+@pytest.mark.parametrize("version", [*TESTED_VERSIONS, "0.32.0+cpu"])
+def test_a_tested_version_is_accepted(version: str) -> None:
+    assert fit.check_version(version)
+
+
+@pytest.mark.parametrize("version", ["0.32.1", "0.33.17+cu130"])
+def test_another_patch_release_is_to_be_tried(version: str) -> None:
+    assert not fit.check_version(version)
+
+
+def test_a_changed_signature_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    name = "vllm.v1.structured_output.StructuredOutputManager._create_grammar"
+
+    def changed(self: Any, request: Any, more: dict[str, Any]) -> None:
+        raise NotImplementedError
+
+    manager = structured_output.StructuredOutputManager
+    monkeypatch.setattr(manager, "_create_grammar", changed)
+    with pytest.raises(UnsupportedHost, match=re.escape(name)):
+        fit.check_signatures()
+    monkeypatch.delattr(manager, "_create_grammar")
+    with pytest.raises(UnsupportedHost, match="has no"):
+        fit.check_signatures()
+
+
+def test_a_package_that_vllm_wants_and_has_not_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "wants_more.py").write_text("import not_there_at_all\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(UnsupportedHost, match=r"wants_more.* cannot .* 'not_there_at_all'"):
+        fit.find("wants_more.Server.start")
+    assert fit.find("not_there_at_all.Server.start") is None
+
+
+@pytest.mark.parametrize(
+    ("enabled", "sdk", "served"),
+    [("1", SimpleNamespace(), True), ("0", SimpleNamespace(), False), ("1", None, False)],
+)
+def test_coheres_route_is_looked_at_where_vllm_serves_it(
+    monkeypatch: pytest.MonkeyPatch, enabled: str, sdk: object, *, served: bool
+) -> None:
+    """With an SDK that cannot be imported vLLM serves all its other routes, and so do we."""
+    monkeypatch.setenv("VLLM_ENABLE_COHERE_API", enabled)
+    monkeypatch.setitem(sys.modules, "cohere", sdk)  # None is an ImportError
+    assert fit.has_cohere() is served
+
+
+def test_every_wrapped_function_is_among_the_checked_ones() -> None:
+    source = inspect.getsource(patches._patch)
+    wrapped = set(re.findall(r'_wrap\(\s*[\w.]+,\s*"(\w+)"', source))
+    assert wrapped
+    assert wrapped <= {name.rpartition(".")[2] for name in fit.SIGNATURES}
+
+
+# Another vLLM, or one in which a turn does not go as it must.
+OTHER = """
+import logging, sys
+logging.basicConfig(level=logging.INFO)
+import vllm
+vllm.__version__ = sys.argv[1]
+from vllm.v1.structured_output import StructuredOutputManager
+if len(sys.argv) > 2:
+    StructuredOutputManager.validate_tokens = lambda self, request, tokens: tokens
+before = StructuredOutputManager.grammar_init
+from vllm.plugins import load_general_plugins
+load_general_plugins()
+from vllm.tool_parsers import ToolParserManager
+print("patched", StructuredOutputManager.grammar_init is not before)
+print("named", "kimi_k2_enforced" in ToolParserManager.tool_parsers)
+"""
+
+
+def other(*arguments: str, **environment: Any) -> CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", OTHER, *arguments],
+        env={**os.environ, "VLLM_PLUGINS": "enforcer", **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [(("0.11.0",), "0.11.0 is untested"), (("0.32.9", "changed"), "an illegal draft")],
+)
+def test_on_a_vllm_that_does_not_fit_other_models_are_served(
+    arguments: tuple[str, ...], why: str
+) -> None:
+    done = other(*arguments)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["patched", "False", "named", "False"]
+    assert why in done.stderr
+    assert "nothing is enforced, and no --tool-call-parser NAME_enforced is known" in done.stderr
+
+
+def test_on_a_vllm_that_does_not_fit_an_operator_who_requires_enforcement_has_no_server() -> None:
+    done = other("0.11.0", ENFORCER_REQUIRE="on")
+    assert done.returncode
+    assert "0.11.0 is untested" in done.stderr
+    assert "patched" not in done.stdout
+
+
+def test_a_patch_release_is_tried_and_served_without_a_trace_of_the_trial() -> None:
+    done = other("0.33.9")
+    assert done.stdout.split() == ["patched", "True", "named", "True"], done.stderr
+    assert "a trial turn at start was enforced" in done.stderr
+    assert "refused" not in done.stderr
+    assert "turn failed" not in done.stderr
+
+
+def validate(tag: str, server_backend: str = "auto", **options: Any) -> SamplingParams:
+    params = SamplingParams(
+        structured_outputs=StructuredOutputsParams(structural_tag=tag), **options
+    )
+    config = SimpleNamespace(backend=server_backend, disable_any_whitespace=False)
+    params._validate_structured_outputs(
+        SimpleNamespace(is_diffusion=False), config, tokenizer=object()
+    )
+    return params
+
+
+def tag(**changes: Any) -> str:
+    body = enforcer.extra_body([TOOL])
+    made = json.loads(body["structured_outputs"]["structural_tag"])
+    if changes:
+        made[carrier.KEY] = json.dumps(json.loads(made[carrier.KEY]) | changes)
+    return json.dumps(made)
+
+
+def test_a_spec_passes_and_picks_the_backend_that_it_rides_on() -> None:
+    assert validate(tag()).structured_outputs._backend == "xgrammar"
+
+
+@pytest.mark.parametrize("chosen", ["guidance", "outlines", "lm-format-enforcer"])
+def test_the_operators_backend_is_for_the_others(chosen: str) -> None:
+    assert validate(tag(), chosen).structured_outputs._backend == "xgrammar"
+
+
+FORGED = [
+    tag(version=99),
+    tag(first_index=-1),
+    tag(first_index="0"),
+    tag(surplus=True),
+    tag(tools=[TOOL, TOOL]),
+    tag(tools="all"),
+    tag(tool_choice={"type": "function", "function": {"name": "other"}}),
+    tag(on_unsupported="relax"),
+    json.dumps(json.loads(tag()) | {carrier.KEY: {"tools": []}}),
+    json.dumps(json.loads(tag()) | {carrier.KEY: 7}),
+    json.dumps(json.loads(tag()) | {carrier.KEY: "no JSON"}),
+]
+
+
+@pytest.mark.parametrize("forged", FORGED)
+def test_a_forged_spec_is_refused(forged: str) -> None:
+    with pytest.raises(VLLMValidationError):
+        validate(forged)
+
+
+# The plugin is loaded in the API server, and taken away from the engine that it spawns.
+WITHOUT = """
+import os, runpy
+from vllm.plugins import load_general_plugins
+load_general_plugins()
+os.environ["VLLM_PLUGINS"] = ""
+os.environ["VLLM_WORKER_MULTIPROC_METHOD"] = "spawn"
+runpy.run_module("vllm.entrypoints.openai.api_server", run_name="__main__", alter_sys=True)
+"""
+
+
+@pytest.mark.vllm
+def test_a_server_does_not_start_over_an_engine_without_the_plugin(tmp_path: Path) -> None:
+    log = tmp_path / "server.log"
+    server = Server(TINY, ENFORCED, log)
+    at = server._command.index("-m")
+    server._command[at : at + 2] = ["-c", WITHOUT]
+    with server, pytest.raises(ServerFailedError):
+        server.wait_until_ready()
+    assert "engine 0 (by data-parallel rank) has not loaded the plugin" in log.read_text()
+
+
+@pytest.mark.vllm
+def test_forged_specs_are_refused_over_http(tiny_server: Server) -> None:
+    for forged in FORGED:
+        answer = httpx.post(
+            f"{tiny_server.url}/v1/completions",
+            json={
+                "model": MODEL_NAME,
+                "prompt": "hello",
+                "max_tokens": 4,
+                "structured_outputs": {"structural_tag": forged},
+            },
+            timeout=300,
+        )
+        assert answer.status_code == 400, answer.text
