@@ -34,7 +34,7 @@ _FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef
 _SUBCLASSES = {
     "backend.EnforcedGrammar": ("vllm.v1.structured_output.backend_types.StructuredOutputGrammar",),
     "tool_parser.EnforcedParser": ("vllm.parser.abstract_parser.Parser",),
-    "logits_processor.EnforcerLogitsProcessor": (
+    "processor.EnforcerLogitsProcessor": (
         "vllm.v1.sample.logits_processor.interface.LogitsProcessor",
         "vllm.v1.worker.gpu.sample.logits_processor.interface.LogitsProcessor",
     ),
