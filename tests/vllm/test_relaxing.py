@@ -23,8 +23,7 @@ from enforcer.request import carrier, spec_text
 from enforcer.request.carrier import Route
 from enforcer.verify.replies import Reply
 from enforcer.vllm.config import settings
-from enforcer.vllm.intake import frontend, requests
-from enforcer.vllm.intake.client_paths import Places
+from enforcer.vllm.intake import frontend
 from enforcer.vllm.observe import metrics, request_context
 from enforcer.vllm.server import runtime
 from tests.vllm_servers import TINY, reader, serving
@@ -146,17 +145,14 @@ def test_the_doctor_tells_the_mode_and_nothing_is_counted(
     environment = {"ENFORCER_ON_UNSUPPORTED": word}
     monkeypatch.setattr(settings, "current", lambda: settings.read(environment))
     replies = []
-    places = requests._places.set(Places())  # whatever came by another route before
-    try:
-        for make in (probes.unenforceable, probes.impossible):
-            body = probes.asking(probes.never_served(make("toy")), Route.PLUGIN)
-            tag = body["structured_outputs"]["structural_tag"]
-            params = SamplingParams(structured_outputs=StructuredOutputsParams(structural_tag=tag))
-            with pytest.raises(VLLMValidationError) as caught:
-                frontend.validate_structured_outputs(lambda *_: None)(params, None, None, None)
-            replies.append(Reply(400, str(caught.value)))
-    finally:
-        requests._places.reset(places)
+    request_context.read_header({})  # whatever came by another route before
+    for make in (probes.unenforceable, probes.impossible):
+        body = probes.asking(probes.never_served(make("toy")), Route.PLUGIN)
+        tag = body["structured_outputs"]["structural_tag"]
+        params = SamplingParams(structured_outputs=StructuredOutputsParams(structural_tag=tag))
+        with pytest.raises(VLLMValidationError) as caught:
+            frontend.validate_structured_outputs(lambda *_: None)(params, None, None, None)
+        replies.append(Reply(400, str(caught.value)))
     check = answers.refuses(*replies)
     assert check.status.value == status
     assert said in check.found

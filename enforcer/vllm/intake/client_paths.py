@@ -8,7 +8,6 @@ there, how a spec is written.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextvars import ContextVar
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -18,6 +17,7 @@ from vllm.sampling_params import StructuredOutputsParams
 from vllm.tool_parsers.utils import get_function_tools
 
 from enforcer.request import carrier
+from enforcer.vllm.server.remembered import notes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -71,19 +71,13 @@ class Shown:
     of_message: bool = False
 
 
-# Set where vLLM turns a request of /v1/messages into a chat request, in the same task.
-_messages: ContextVar[tuple[Any, Any] | None] = ContextVar("_messages", default=None)
-# The chat request that was last made of one of Cohere's route, likewise.
-_of_cohere: ContextVar[Any] = ContextVar("_of_cohere", default=None)
-
-
 def to_chat_completion_request(original: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap `AnthropicServingMessages.to_chat_completion_request`, to know what it was made of."""
 
     def _to_chat_completion_request(cls: Any, sent: Any, *args: Any, **kwargs: Any) -> Any:
         made = original(cls, sent, *args, **kwargs)
         carry_spec(sent, made)
-        _messages.set((made, sent))
+        notes(made).messages_body = sent
         return made
 
     return _to_chat_completion_request
@@ -95,7 +89,7 @@ def from_cohere(original: Callable[..., Any]) -> Callable[..., Any]:
     def _to_chat_completion_request(self: Any, sent: Any) -> Any:
         made = original(self, sent)
         carry_spec(sent, made)
-        _of_cohere.set(made)
+        notes(made).is_of_cohere = True
         return made
 
     return _to_chat_completion_request
@@ -141,7 +135,7 @@ def shown(request: Any, within: Sequence[Shown] = ()) -> list[Shown]:
     if isinstance(request, ResponsesRequest):
         flat = (_flat(tool, f"$.tools[{at}]") for at, tool in enumerate(own))
         return [*chain.from_iterable(flat), *within]
-    sent = _sent_as_messages(request)
+    sent = notes(request).messages_body
     if sent is None:
         listed = [Shown(plain(tool), f"$.tools[{at}]") for at, tool in enumerate(own)]
     else:
@@ -156,23 +150,13 @@ def plain(value: Any) -> Any:
     return value.model_dump() if hasattr(value, "model_dump") else value
 
 
-def _sent_as_messages(request: Any) -> Any:
-    """Give the body of /v1/messages that a chat request was made of; None if there is none."""
-    made = _messages.get()
-    return made[1] if made is not None and made[0] is request else None
-
-
-def _is_of_cohere(request: Any) -> bool:
-    return _of_cohere.get() is request
-
-
 def drop_think_budget(request: Any) -> None:
     """Leave out the budget that /v1/messages sets for a think, in place.
 
     There `thinking.budget_tokens` is a target, which agents send with every request. What vLLM
     makes of it ends a think after our mask, even inside a call, and so is refused elsewhere.
     """
-    if _sent_as_messages(request) is not None:
+    if notes(request).messages_body is not None:
         request.thinking_token_budget = None
 
 
@@ -198,7 +182,7 @@ def places(request: Any, tools: Sequence[Shown], choice: Any) -> Places:
         choice: the tool choice as the request carries it.
 
     """
-    sent = _sent_as_messages(request)
+    sent = notes(request).messages_body
     if isinstance(request, ResponsesRequest):
         moved = [pair for at, one in enumerate(tools) for pair in _moved(at, one, "parameters")]
         moved += _moved_choice(choice)
@@ -212,7 +196,7 @@ def places(request: Any, tools: Sequence[Shown], choice: Any) -> Places:
         moved = [(f"$.tools[{at}]", one.at) for at, one in enumerate(tools)]
         has_format = getattr(request.response_format, "type", "text") != "text"
         own = f"{_FORMAT}.json_schema" if has_format else None
-        if own is not None and not _is_of_cohere(request):
+        if own is not None and not notes(request).is_of_cohere:
             own += ".schema"
     moved.append((f"{_FORMAT}.json_schema.schema", own or "$.structured_outputs.json"))
     if own is None:
@@ -227,7 +211,7 @@ def _most(request: Any) -> str:
     if isinstance(request, ResponsesRequest):
         return "$.max_output_tokens"
     counts = getattr(request, "max_completion_tokens", None) is not None
-    own = _sent_as_messages(request) is not None or _is_of_cohere(request)
+    own = notes(request).messages_body is not None or notes(request).is_of_cohere
     return "$.max_completion_tokens" if counts and not own else _MOST
 
 

@@ -17,14 +17,13 @@ from vllm.entrypoints.openai.responses.protocol import ResponsesRequest
 
 from enforcer.errors import InvalidTools
 from enforcer.vllm.intake.client_paths import Shown
-from enforcer.vllm.server.remembered import Remembered
+from enforcer.vllm.server.remembered import notes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _ROLES = ("system", "developer")
 _NONE = "none"
-_prepared: Remembered[bool] = Remembered()
 
 
 def materialised(message: Any) -> Any:
@@ -126,7 +125,7 @@ def adopt(request: Any, within: Sequence[Shown]) -> None:
     vLLM takes a request without `tools` for one that makes no calls. A request for which this was
     asked is prepared, even if no message declares any.
     """
-    _prepared.put(request, True)
+    notes(request).is_prepared = True
     if not within:
         return
     added = [_parsed(one.tool, one.at) for one in within]
@@ -141,7 +140,7 @@ def is_prepared(request: Any) -> bool:
 
     One that comes with a reply (`/derender`) has not: that is whatever somebody has sent.
     """
-    return _prepared.get(request) is True
+    return notes(request).is_prepared
 
 
 def prepared(request: Any) -> Any:

@@ -60,9 +60,8 @@ def rendered(original: Callable[..., Awaitable[Any]]) -> Callable[..., Any]:
     """
 
     async def _rendered(self: Any, request: Any, *args: Any, **kwargs: Any) -> Any:
-        request_context.begin(request)
         completes = isinstance(request, CompletionRequest)
-        request_context.completes(whether=completes)
+        request_context.begin(request, is_completion=completes)
         params = getattr(request, "sampling_params", request)
         extra = getattr(params, "extra_args" if params is not request else "vllm_xargs", None)
         admission.refuse_unread_spec(extra, self.model_config)

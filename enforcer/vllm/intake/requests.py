@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from vllm.entrypoints.openai.responses.protocol import ResponsesRequest
@@ -23,31 +22,15 @@ from enforcer.request import carrier, history, spec_text
 from enforcer.request.tools import is_same
 from enforcer.vllm.config import settings
 from enforcer.vllm.intake import call_ids, client_paths, dialog_tools, kimi_k3
-from enforcer.vllm.intake.client_paths import Places, Shown
 from enforcer.vllm.observe import log_filters, metrics, request_context
 from enforcer.vllm.server import runtime
+from enforcer.vllm.server.remembered import notes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from enforcer.errors import Problem
     from enforcer.request.spec import Spec
-
-
-@dataclass(frozen=True, slots=True)
-class _Dialog:
-    """What the messages say about calls: how many there were, and tools declared in them."""
-
-    calls: int = 0
-    tools: tuple[Shown, ...] = ()
-
-
-# Set where the dialog is rendered, read where the spec is written, in the same task.
-_dialog: ContextVar[_Dialog] = ContextVar("_dialog", default=_Dialog())  # noqa: B039 - frozen
-# Set where the spec is written, read where it is refused, in the same task.
-_places: ContextVar[Places] = ContextVar("_places", default=Places())  # noqa: B039 - frozen
-# The request whose demand was taken back, for its other replies, which are read in the same task.
-_owned_up: ContextVar[Any] = ContextVar("_owned_up", default=None)
 
 
 class _RefusalError(VLLMValidationError):  # type: ignore[misc]
@@ -63,14 +46,14 @@ class _RefusalError(VLLMValidationError):  # type: ignore[misc]
 def refusal(error: RequestError) -> VLLMValidationError:
     """Give the error as vLLM answers it: HTTP 400 with the message, in the client's own paths."""
     of = request_context.told(error.path)
-    error = error.at(_places.get().of)
+    error = error.at(request_context.current().client_path)
     metrics.refused(error, **of)
     return log_filters.said(_RefusalError(f"{type(error).__name__}: {error}", error.path))
 
 
 def placed(problem: Problem) -> Problem:
     """Give a problem with the path in the client's own body."""
-    return replace(problem, path=_places.get().of(problem.path))
+    return replace(problem, path=request_context.current().client_path(problem.path))
 
 
 def option_refusal(option: str, reason: str) -> VLLMValidationError:
@@ -108,8 +91,9 @@ def preprocess_chat(original: Callable[..., Any], ours: Callable[[Any, Any], Any
                 kwargs["parser"] = parser
             try:
                 dialog = [dialog_tools.materialised(message) for message in messages]
-                within = dialog_tools.declared(request, dialog)
-                _dialog.set(_Dialog(history.count_calls(_rendered(request, dialog)), within))
+                known = notes(request)
+                known.tools = dialog_tools.declared(request, dialog)
+                known.calls = history.count_calls(_rendered(request, dialog))
                 dialect = runtime.dialect_for(self.renderer.tokenizer)
                 messages = kimi_k3.kept(self.renderer, call_ids.normalise(dialog, dialect))
             except RequestError as error:
@@ -133,7 +117,7 @@ def _rendered(request: Any, dialog: list[Any]) -> list[Any]:
 
 def adopt_dialog_tools(request: Any) -> None:
     """Add the dialog's own tools to the request's, in place, once the prompt is rendered."""
-    dialog_tools.adopt(request, _dialog.get().tools)
+    dialog_tools.adopt(request, notes(request).tools)
 
 
 def write_spec(request: Any) -> str | None:
@@ -152,11 +136,13 @@ def write_spec(request: Any) -> str | None:
         metrics.switched_off(request=request_context.told()["request"])
         return None
     brought = _brought(request)
-    shown = client_paths.shown(request, _dialog.get().tools)
+    shown = client_paths.shown(request, notes(request).tools)
     choice = client_paths.plain(request.tool_choice)
     wanted = _response_format(request)
-    _places.set(client_paths.places(request, shown, choice))
-    request_context.name_tools([_name(one.tool) for one in shown])
+    request_context.change(
+        client_path=client_paths.places(request, shown, choice).of,
+        tools=tuple(_name(one.tool) for one in shown),
+    )
     if isinstance(request, ResponsesRequest):
         choice = _nested_choice(choice)
     if not shown and choice == "auto":
@@ -176,7 +162,7 @@ def write_spec(request: Any) -> str | None:
             [one.tool for one in shown],
             choice,
             request.parallel_tool_calls,
-            _dialog.get().calls,
+            notes(request).calls,
             wanted,
             on_unsupported=on_unsupported,
             finish_within_budget=finish,
@@ -322,12 +308,12 @@ def own_up(request: Any) -> None:
     """
     if not isinstance(request, ResponsesRequest) and request.tool_choice == "required":
         request.tool_choice = "auto"
-        _owned_up.set(request)
+        notes(request).demanded_call = True
 
 
 def demands_call(request: Any) -> bool:
     """Return whether a request demands a call, also of a reply after one that owned up (`n`)."""
-    if _owned_up.get() is request:
+    if notes(request).demanded_call:
         return True
     choice = client_paths.plain(request.tool_choice)
     if isinstance(choice, Mapping) and choice.get("type") == "allowed_tools":

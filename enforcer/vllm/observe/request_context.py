@@ -1,15 +1,16 @@
-"""Which request the current task is about, for lines of the log and for headers of replies.
+"""The context of the request that the current task serves: the plugin's only `ContextVar`.
 
-Owns: the id and the names of the tools, from where a request comes in to where it is refused or
-its reply is read, in the same task; the header that gives an id, and the one that says when to come
-again; whether it is a completion, which no id tells, for clients write those. Must not know: what
-is refused, and why.
+vLLM's own calls reach a refusal, a line of the log or the end of a stream's item without the
+request object, so that no argument can carry these facts. All others are notes beside the request
+object (`server/remembered.py`). A context is immutable: a task that copies it keeps its own. Tasks
+of one HTTP request share the `Exchange`, as vLLM renders a prompt in another task than it answers.
 """
 
 from __future__ import annotations
 
 import re
 from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -18,14 +19,56 @@ if TYPE_CHECKING:
 _TOOL = re.compile(r"\$\.tools\[(\d{1,9})\]")
 _LONGEST = 64  # characters; an id or a name is whatever a client has written
 _HEADER = b"x-request-id"
-_header: ContextVar[str] = ContextVar("_header", default="")
-_id: ContextVar[str] = ContextVar("_id", default="")
-_names: ContextVar[tuple[object, ...]] = ContextVar("_names", default=())
-# Put in by whoever refuses, which may be in a task of its own, with a copy of what is known here.
-_again: ContextVar[list[bytes]] = ContextVar("_again")
-# Likewise by whoever renders a completion: vLLM streams its reply in another task.
-_completes: ContextVar[list[bool]] = ContextVar("_completes")
 _SECONDS = b"1"  # after which a client is to come again
+
+
+@dataclass(slots=True)
+class Exchange:
+    """One HTTP request and its answer, shared by all tasks that serve it.
+
+    Attributes:
+        header: the request's `X-Request-Id`; empty if it has none.
+        retries: whether the request was rejected for want of room alone.
+        is_completion: whether it is a raw completion, which no id tells, for clients write those.
+
+    """
+
+    header: str = ""
+    retries: bool = False
+    is_completion: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RequestContext:
+    """Facts about the request that the current task serves.
+
+    Attributes:
+        exchange: the HTTP request that it came with.
+        id: the client's id, or vLLM's once the engine is asked; empty if there is none to show.
+        tools: the tools' names, in the order of `$.tools`.
+        client_path: maps a path in the spec to the path in the client's body.
+        is_cut: whether the reply that was read last ended inside, or right after, its calls.
+
+    """
+
+    exchange: Exchange = field(default_factory=Exchange)
+    id: str = ""
+    tools: tuple[object, ...] = ()
+    client_path: Callable[[str], str] = str
+    is_cut: bool = False
+
+
+_current: ContextVar[RequestContext | None] = ContextVar("_current", default=None)
+
+
+def current() -> RequestContext:
+    """Return the context of the current task's request; an empty one where none has begun."""
+    return _current.get() or RequestContext()
+
+
+def change(**fields: Any) -> None:
+    """Replace fields of the current task's `RequestContext`."""
+    _current.set(replace(current(), **fields))
 
 
 class RequestIdMiddleware:
@@ -50,60 +93,51 @@ class RequestIdMiddleware:
 
 
 def read_header(scope: Mapping[str, Any]) -> None:
-    """Take the id in the headers of what comes in, if there is one, and forget what was known."""
-    known_as("")
-    name_tools(())
-    _again.set([])
-    _completes.set([])
+    """Begin the context of an HTTP request, with the id in its headers."""
     values = (value for name, value in scope.get("headers", ()) if name == _HEADER)
-    _header.set(next(values, b"").decode("latin-1"))
+    _current.set(RequestContext(Exchange(header=next(values, b"").decode("latin-1"))))
 
 
 def is_to_come_again() -> None:
-    """Note that the request was refused for want of room alone."""
-    if (found := _again.get(None)) is not None:
-        found.append(_SECONDS)
+    """Note that the request was rejected for want of room alone."""
+    current().exchange.retries = True
 
 
 def when_to_come() -> list[tuple[bytes, bytes]]:
-    """Give the header `Retry-After` for the answer to such a request; clients wait for as long."""
-    return [(b"retry-after", seconds) for seconds in (_again.get(None) or ())[:1]]
+    """Return the header `Retry-After` for the answer to such a request."""
+    return [(b"retry-after", _SECONDS)] if current().exchange.retries else []
 
 
-def completes(*, whether: bool) -> None:
-    """Note whether the request whose prompt is being rendered is a completion."""
-    found = _completes.get(None)
-    if found is None:  # no request of HTTP's; one that comes later in this task says so anew
-        _completes.set(found := [])
-    found[:] = [whether]
+def begin(request: Any, *, is_completion: bool = False) -> None:
+    """Begin the context of a request object, with the id that its client has given it.
+
+    Of a header and a field in the body the header counts, as it does for vLLM. An id that vLLM
+    makes up is shown to nobody.
+    """
+    exchange = current().exchange
+    exchange.is_completion = is_completion
+    _current.set(RequestContext(exchange))
+    given = "request_id" in getattr(request, "model_fields_set", ())
+    known_as(exchange.header or (request.request_id if given else ""))
 
 
 def is_completion() -> bool:
-    """Tell whether it is one."""
-    return any(_completes.get([]))
-
-
-def begin(request: Any) -> None:
-    """Take the id that a client has given its request; one that vLLM makes up is told to nobody.
-
-    Of a header and a field in the body the header counts, as it does for vLLM.
-    """
-    given = "request_id" in getattr(request, "model_fields_set", ())
-    known_as(_header.get() or (request.request_id if given else ""))
+    """Return whether the request is a raw completion."""
+    return current().exchange.is_completion
 
 
 def known_as(request_id: object) -> None:
-    """Take the id by which vLLM knows a request."""
-    _id.set(request_id if isinstance(request_id, str) else "")
+    """Set the id by which vLLM knows the request."""
+    change(id=request_id if isinstance(request_id, str) else "")
 
 
 def name_tools(names: Sequence[object]) -> None:
-    """Take the names of the tools, in the order of `$.tools`."""
-    _names.set(tuple(names))
+    """Set the names of the tools, in the order of `$.tools`."""
+    change(tools=tuple(names))
 
 
 def told(path: str = "$") -> dict[str, str]:
-    """Give what a line says of the request, and of the tool that a path in a spec leads to.
+    """Return a log line's fields on the request, and on the tool that a path in a spec leads to.
 
     Returns:
         `request` and `tool`, each at most 64 characters; empty where it is not known. The header's
@@ -112,9 +146,9 @@ def told(path: str = "$") -> dict[str, str]:
     """
     found = _TOOL.match(path)
     at = int(found[1]) if found else -1
-    names = _names.get()
-    name = names[at] if 0 <= at < len(names) else ""
-    given, header = _id.get()[:_LONGEST], _header.get()[:_LONGEST]
+    of = current()
+    name = of.tools[at] if 0 <= at < len(of.tools) else ""
+    given, header = of.id[:_LONGEST], of.exchange.header[:_LONGEST]
     return {
         "request": given if header in given else f"{given} {header}".strip(),
         "tool": name[:_LONGEST] if isinstance(name, str) else "",
@@ -122,5 +156,5 @@ def told(path: str = "$") -> dict[str, str]:
 
 
 def told_of_call(name: str) -> dict[str, str]:
-    """Give the same of a request whose reply is read, and of a call in it that names a tool."""
+    """Return a log line's fields on the request, and on the tool that a call names."""
     return {**told(), "tool": name[:_LONGEST]}

@@ -10,8 +10,9 @@ has ended it, also where an operator has aborted it.
 
 from __future__ import annotations
 
-from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
+
+from enforcer.vllm.observe import request_context
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,21 +26,12 @@ _SAY_SO = (
     "response.custom_tool_call_input.done",
 )
 
-# Set by whoever reads the last ids of a reply, before vLLM closes what they have opened, in the
-# same task.
-_is_cut: ContextVar[bool] = ContextVar("_is_cut", default=False)
-
-
-def tell(*, is_cut: bool) -> None:
-    """Say whether the reply that is read in this task was cut off inside, or behind, its calls."""
-    _is_cut.set(is_cut)
-
 
 def from_request(original: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap `ResponsesResponse.from_request`, which is told the status of a reply."""
 
     def _from_request(cls: Any, *args: Any, **kwargs: Any) -> Any:
-        is_cut = _is_cut.get() and kwargs.get("status") == "completed"
+        is_cut = request_context.current().is_cut and kwargs.get("status") == "completed"
         made = original(cls, *args, **kwargs | ({"status": "incomplete"} if is_cut else {}))
         if is_cut:
             made.incomplete_details = None  # vLLM gives `max_output_tokens` as the reason
@@ -60,7 +52,7 @@ def initialised(original: Callable[..., None]) -> Callable[..., None]:
 
         def close_current(*args: Any, **kwargs: Any) -> list[Any]:
             events: list[Any] = close(*args, **kwargs)
-            if not _is_cut.get():
+            if not request_context.current().is_cut:
                 return events
             self.output_items[:] = [one for one in self.output_items if one.type not in _CALLS]
             return [_incomplete(one) for one in events if _stays(one)]

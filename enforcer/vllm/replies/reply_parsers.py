@@ -8,11 +8,11 @@ Must not know: what becomes of a reply.
 
 from __future__ import annotations
 
-from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from enforcer.turn.parser import Parser
 from enforcer.vllm.intake import requests
+from enforcer.vllm.server.remembered import notes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -20,57 +20,26 @@ if TYPE_CHECKING:
     from enforcer.turn.table import Table
 
 
-class _Begun(NamedTuple):
-    """What a prompt has begun of a turn.
-
-    Attributes:
-        of: the request, or the table, whose replies share it.
-        prompt_ids: the prompt.
-        parser: from which those of replies are made.
-
-    """
-
-    of: object
-    prompt_ids: Sequence[int] | None
-    parser: Parser
-
-
-# vLLM makes a parser for each reply to a request, and what looks for stop strings in each, and
-# reads all of them in the request's own task.
-_declared: ContextVar[_Begun | None] = ContextVar("_declared", default=None)
-_any: ContextVar[_Begun | None] = ContextVar("_any", default=None)
-
-
 def begin(table: Table, prompt_ids: Sequence[int] | None, request: Any) -> Parser:
-    """Give a parser for a reply, which stands where the prompt leaves the turn."""
+    """Return a parser for a reply to a request, in the state in which its prompt ends."""
 
     def make() -> Parser:
         tools = requests.callable_tools(request)
         return Parser(table, prompt_ids, tools.keys(), tools.get)
 
-    return _begin(_declared, request, prompt_ids, make)
+    return _begin(request, prompt_ids, make)
 
 
-def begin_any(table: Table, prompt_ids: Sequence[int] | None) -> Parser:
-    """Give a parser for a reply that may call whatever it likes, likewise."""
-    return _begin(_any, table, prompt_ids, lambda: Parser(table, prompt_ids))
+def begin_any(table: Table, prompt_ids: Sequence[int] | None, owner: object) -> Parser:
+    """Return the same for a reply that may call any tool; replies with the same owner share it."""
+    return _begin(owner, prompt_ids, lambda: Parser(table, prompt_ids))
 
 
-def _begin(
-    last: ContextVar[_Begun | None],
-    of: object,
-    prompt_ids: Sequence[int] | None,
-    make: Callable[[], Parser],
-) -> Parser:
-    found = last.get()
-    if found is None or found.of is not of or not _is_same(found.prompt_ids, prompt_ids):
-        found = _Begun(of, prompt_ids, make())
-        last.set(found)
-    return found.parser.another()
-
-
-def _is_same(ids: Sequence[int] | None, others: Sequence[int] | None) -> bool:
-    return ids is others or ids == others
+def _begin(owner: object, prompt_ids: Sequence[int] | None, make: Callable[[], Parser]) -> Parser:
+    known = notes(owner)
+    if known.beginning is None or known.beginning[0] != prompt_ids:
+        known.beginning = prompt_ids, make()
+    return known.beginning[1].another()
 
 
 class Thinking:

@@ -28,7 +28,8 @@ def from_new_request(original: Callable[..., Any]) -> Callable[..., Any]:
         wanted = request.sampling_params.structured_outputs
         if getattr(made, "stop", None) and wanted and _is_enforced(wanted.structural_tag):
             table = runtime.table_for(tokenizer)
-            parser = reply_parsers.begin_any(table, request.prompt_token_ids)
+            # vLLM's copies of a request with `n` share their constraint.
+            parser = reply_parsers.begin_any(table, request.prompt_token_ids, wanted)
             if parser.in_calls:
                 _forget(made)
             else:

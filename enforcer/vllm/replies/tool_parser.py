@@ -30,7 +30,7 @@ from enforcer.vllm.config import names
 from enforcer.vllm.intake import call_ids, client_paths, dialog_tools, requests, startup, stops
 from enforcer.vllm.observe import metrics, request_context
 from enforcer.vllm.observe.families import Outcome
-from enforcer.vllm.replies import cut_calls, parser_choice, reply_parsers
+from enforcer.vllm.replies import parser_choice, reply_parsers
 from enforcer.vllm.replies.clip import Clip
 from enforcer.vllm.replies.reply_parsers import Thinking
 from enforcer.vllm.server import (
@@ -129,7 +129,7 @@ class EnforcedParser(VllmParser):  # type: ignore[misc]
         events = self._read(parser, model_output_token_ids, request, model_output, last=True)
         self._thinking.is_read(parser, model_output_token_ids)
         cut_off = _is_cut_off(parser, len(model_output_token_ids), request)
-        cut_calls.tell(is_cut=cut_off)
+        request_context.change(is_cut=cut_off)
         calls = [] if cut_off else _completed(events, self._table.dialect.ids)
         if not calls:
             requests.own_up(request)
@@ -158,7 +158,8 @@ class EnforcedParser(VllmParser):  # type: ignore[misc]
         calls = self._delta_calls(events)
         self._completed += _how_many(events, Happening.CALL_END)
         if finished:
-            cut_calls.tell(is_cut=_is_cut_off(self._parser, self._parser.read, request))
+            is_cut = _is_cut_off(self._parser, self._parser.read, request)
+            request_context.change(is_cut=is_cut)
             self._count(self._parser, request, self._calls, self._completed)
         if not (reasoning or content or calls):
             return None

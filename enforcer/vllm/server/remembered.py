@@ -1,14 +1,19 @@
-"""What is remembered beside objects of vLLM's, which have neither a place for it nor a hash.
+"""Side tables of vLLM's objects, which have neither an attribute for our notes nor a hash.
 
-Owns: that it is forgotten when its object goes, and never taken for another object's. Must not
-know: what is remembered, or why.
+A value is dropped with its object, and never taken for another object's.
 """
 
 from __future__ import annotations
 
 import weakref
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from enforcer.turn.parser import Parser
 
 _T = TypeVar("_T")
 
@@ -26,11 +31,11 @@ class Remembered(Generic[_T]):
         return len(self._known)
 
     def put(self, owner: object, value: _T) -> None:
-        """Remember a value; the last one counts."""
+        """Set an object's value."""
         self._known[id(owner)] = (weakref.ref(owner, partial(self._forget, id(owner))), value)
 
     def get(self, owner: object) -> _T | None:
-        """Give an object's value; None where there is none."""
+        """Return an object's value; None where there is none."""
         reference, value = self._known.get(id(owner), (None, None))
         return value if reference is not None and reference() is owner else None
 
@@ -39,3 +44,41 @@ class Remembered(Generic[_T]):
         # Another object may stand in the same place by now.
         if known is not None and known[0] is reference:
             self._known.pop(place, None)
+
+
+@dataclass(slots=True)
+class Notes:
+    """Notes on one request object, from its rendering to the last of its replies.
+
+    Attributes:
+        messages_body: the body of /v1/messages that it was made of.
+        is_of_cohere: whether it was made of a body of Cohere's route.
+        calls: how many calls its dialog has.
+        tools: the tools that messages of its dialog declare, as `client_paths.Shown`.
+        is_prepared: whether it was prepared here, for an engine to reply to.
+        most_ids: how many token ids a reply may have, as vLLM computes it; None if not yet known.
+        demanded_call: whether its demand for a call was taken back, to report a reply without one.
+        beginning: a prompt, and the parser that has read what this has begun of a reply.
+
+    """
+
+    messages_body: Any = None
+    is_of_cohere: bool = False
+    calls: int = 0
+    tools: tuple[Any, ...] = ()
+    is_prepared: bool = False
+    most_ids: int | None = None
+    demanded_call: bool = False
+    beginning: tuple[Sequence[int] | None, Parser] | None = None
+
+
+_notes: Remembered[Notes] = Remembered()
+
+
+def notes(request: object) -> Notes:
+    """Return the notes on a request object; they last as long as it does."""
+    found = _notes.get(request)
+    if found is None:
+        found = Notes()
+        _notes.put(request, found)
+    return found

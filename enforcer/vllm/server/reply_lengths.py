@@ -9,10 +9,9 @@ from __future__ import annotations
 from math import inf
 from typing import Any
 
-from enforcer.vllm.server.remembered import Remembered
+from enforcer.vllm.server.remembered import Remembered, notes
 
 _SAID = ("max_completion_tokens", "max_tokens", "max_output_tokens")
-_allowed: Remembered[int] = Remembered()
 # Of a model's configuration: its sampling defaults, for which vLLM reads a file each time.
 _defaults: Remembered[dict[str, Any]] = Remembered()
 
@@ -74,10 +73,10 @@ def _of(model_config: Any) -> dict[str, Any]:
 
 def remember(request: Any, most: int) -> None:
     """Remember how many ids the reply to a request may have, for whoever reads it."""
-    _allowed.put(request, most)
+    notes(request).most_ids = most
 
 
 def most(request: Any) -> float:
     """Return how many ids it may have at most, as far as that is known here."""
-    known = _allowed.get(request)
+    known = notes(request).most_ids
     return said(request) if known is None else known

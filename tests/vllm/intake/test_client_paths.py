@@ -17,9 +17,10 @@ from vllm.exceptions import VLLMValidationError
 
 from bench.demo.servers import MODEL_NAME
 from enforcer.errors import IllegalPrefix, RequestError
-from enforcer.request import history, spec_text
+from enforcer.request import spec_text
 from enforcer.request.carrier import Route, extra_body
 from enforcer.vllm.intake import checks, client_paths, dialog_tools, requests
+from enforcer.vllm.server.remembered import notes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -191,14 +192,10 @@ def test_a_prompt_that_the_client_did_not_write_is_its_dialog(
 def test_tools_that_a_message_declares_are_named_where_they_stand() -> None:
     dialog = [{"role": "user", "content": "Hi."}, {"role": "system", "tools": [CHAT, BAD_CHAT]}]
     within = dialog_tools.declared(_chat(), dialog)
-    token = requests._dialog.set(requests._Dialog(history.count_calls(dialog), within))
-    try:
-        request = _chat(tools=[CHAT | {"function": {"name": "own"}}])
-        requests.adopt_dialog_tools(request)
-        expected = "`$.messages[1].tools[1].function.parameters.properties.n"
-        assert expected in _refused(request)
-    finally:
-        requests._dialog.reset(token)
+    request = _chat(tools=[CHAT | {"function": {"name": "own"}}])
+    notes(request).tools = within
+    requests.adopt_dialog_tools(request)
+    assert "`$.messages[1].tools[1].function.parameters.properties.n" in _refused(request)
 
 
 def test_a_later_request_of_the_same_task_has_its_own_paths() -> None:

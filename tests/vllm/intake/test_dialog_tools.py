@@ -16,6 +16,7 @@ from vllm.tool_parsers.utils import get_function_tools
 from enforcer.errors import InvalidTools
 from enforcer.request import spec_text
 from enforcer.vllm.intake import dialog_tools, requests
+from enforcer.vllm.server.remembered import notes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -55,7 +56,7 @@ def dialog_of(request: Any, earlier: list[Any] | None = None) -> list[Any]:
 
 def prepared(request: Any, earlier: list[Any] | None = None) -> Any:
     within = dialog_tools.declared(request, dialog_of(request, earlier))
-    requests._dialog.set(requests._Dialog(0, within))
+    notes(request).tools = within
     requests.adopt_dialog_tools(request)
     return request
 

@@ -29,8 +29,7 @@ from enforcer.request.tools import ToolChoice
 from enforcer.schema import Conventions
 from enforcer.schema.bundling import Documents
 from enforcer.vllm.config import names, settings
-from enforcer.vllm.intake import checks, frontend, requests
-from enforcer.vllm.intake.client_paths import Places
+from enforcer.vllm.intake import checks, frontend
 from enforcer.vllm.observe import metrics, request_context
 from enforcer.vllm.server import reply_lengths, runtime, served_model
 from tests import vocabularies
@@ -325,12 +324,9 @@ def test_the_engine_is_told_that_a_parser_of_an_unknown_format_reads_the_reply(
 def test_a_prompt_that_has_begun_what_the_tools_do_not_allow_is_refused(
     tools: tuple[dict[str, Any], ...],
 ) -> None:
-    places = requests._places.set(Places())  # no chat request has come before in this task
-    try:
-        with pytest.raises(VLLMValidationError, match=r"IllegalPrefix.*prompt_token_ids"):
-            Processor().process(ids(BEGUN), parameters(carried(tools)))
-    finally:
-        requests._places.reset(places)
+    request_context.read_header({})  # no chat request has come before in this task
+    with pytest.raises(VLLMValidationError, match=r"IllegalPrefix.*prompt_token_ids"):
+        Processor().process(ids(BEGUN), parameters(carried(tools)))
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextvars import copy_context
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -148,9 +149,31 @@ def test_what_comes_after_a_completion_in_the_same_task_is_none() -> None:
     """As where no request of HTTP's begins anew: what is excepted must not outlive its request."""
 
     def ask() -> None:
-        request_context.completes(whether=True)
+        request_context.begin(SimpleNamespace(), is_completion=True)
         assert request_context.is_completion()
-        request_context.completes(whether=False)
+        request_context.begin(SimpleNamespace())
         assert not request_context.is_completion()
 
     copy_context().run(ask)
+
+
+def test_tasks_of_one_exchange_keep_their_own_ids() -> None:
+    """As of a batch, whose dialogs are rendered and generated in tasks side by side."""
+
+    async def serve(name: str) -> str:
+        request_context.begin(SimpleNamespace())
+        request_context.known_as(name)
+        await asyncio.sleep(0)
+        return request_context.told()["request"]
+
+    async def route(*_: object) -> None:
+        assert await asyncio.gather(serve("one"), serve("two")) == ["one", "two"]
+
+    asyncio.run(request_context.RequestIdMiddleware(route)({}, None, None))
+
+
+def test_no_other_module_has_a_context_variable() -> None:
+    """Each would be an argument that nobody sees; the reason for this one is in its docstring."""
+    sources = (Path(request_context.__file__).parents[2]).rglob("*.py")
+    having = [path.name for path in sources if "ContextVar(" in path.read_text("utf-8")]
+    assert having == ["request_context.py"]
