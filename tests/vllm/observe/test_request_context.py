@@ -167,7 +167,7 @@ def test_tasks_of_one_exchange_keep_their_own_ids() -> None:
         return request_context.told()["request"]
 
     async def route(*_: object) -> None:
-        assert await asyncio.gather(serve("one"), serve("two")) == ["one", "two"]
+        assert list(await asyncio.gather(serve("one"), serve("two"))) == ["one", "two"]
 
     asyncio.run(request_context.RequestIdMiddleware(route)({}, None, None))
 
