@@ -130,7 +130,7 @@ def _patch() -> None:
     from enforcer.vllm.engine import backend
     from enforcer.vllm.intake import client_paths, frontend
     from enforcer.vllm.observe import log_filters, recording, scores
-    from enforcer.vllm.replies import cut_calls, stop_strings, tool_parser
+    from enforcer.vllm.replies import cut_calls, parser_choice, stop_strings, tool_parser
     from enforcer.vllm.server import model_format, served_model
 
     manager = structured_output.StructuredOutputManager
@@ -161,8 +161,8 @@ def _patch() -> None:
 
         _wrap(CohereServingChatV2, "to_chat_completion_request", client_paths.from_cohere)
         client_paths.keep_unknown(CohereChatV2Request)
-    _wrap(ParserManager, "_compose_parser", tool_parser.compose_parser)
-    _wrap(DelegatingParser, "_apply_structural_tag", tool_parser.apply_structural_tag)
+    _wrap(ParserManager, "_compose_parser", parser_choice.compose_parser)
+    _wrap(DelegatingParser, "_apply_structural_tag", parser_choice.apply_structural_tag)
     _wrap(IncrementalDetokenizer, "from_new_request", stop_strings.from_new_request)
     _patch_rendering()
     _wrap(streaming_events.SimpleStreamingEventProcessor, "__init__", cut_calls.initialised)
@@ -182,13 +182,13 @@ def _patch_rendering() -> None:
     from vllm.renderers.online_renderer import OnlineRenderer
 
     from enforcer.vllm.intake import frontend, kimi_k3, requests, startup
-    from enforcer.vllm.replies import tool_parser
+    from enforcer.vllm.replies import parser_choice
 
     _wrap(OnlineRenderer, "__init__", startup.renderer_made)
     _wrap(
         OnlineRenderer,
         "preprocess_chat",
-        lambda inner: frontend.rendered(requests.preprocess_chat(inner, tool_parser.ours)),
+        lambda inner: frontend.rendered(requests.preprocess_chat(inner, parser_choice.ours)),
     )
     _wrap(OnlineRenderer, "preprocess_completion", frontend.rendered)
     _wrap(KimiK3Renderer, "_apply_chat_template", kimi_k3.apply_chat_template)

@@ -26,7 +26,7 @@ from enforcer.vllm.native.misreadings import MisreadError, ReadableMatcher
 from enforcer.vllm.observe import families, metrics, recording, request_context, scores
 from enforcer.vllm.observe.families import Failure
 from enforcer.vllm.observe.slow_masks import SlowMasks
-from enforcer.vllm.server import model_format, prefills, runtime, served_model
+from enforcer.vllm.server import model_format, reply_lengths, runtime, served_model
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -222,7 +222,7 @@ class _Host:
     def _most(self, request: Any) -> int | None:
         """Say how many ids a request may have generated at most, where that matters."""
         config = self._manager.vllm_config.model_config
-        return prefills.budget(config, request.num_prompt_tokens, request.sampling_params)
+        return reply_lengths.budget(config, request.num_prompt_tokens, request.sampling_params)
 
     def enforcer(self, spec: Spec | None = None) -> Enforcer:
         """Give the engine's enforcer, for what a spec was settled for.
@@ -286,7 +286,7 @@ def initialised(original: Callable[..., None]) -> Callable[..., None]:
         original(self, *args, **kwargs)
         recording.runs_engine()
         host = _host(self)
-        prefills.meet(self.vllm_config)
+        reply_lengths.meet(self.vllm_config)
         scores.check(self.vllm_config)
         if getattr(self, "tokenizer", None) is None:
             return

@@ -25,7 +25,7 @@ from enforcer.vllm.intake.requests import not_allowed, option_refusal, placed, r
 from enforcer.vllm.native import stock
 from enforcer.vllm.observe import families, metrics, request_context
 from enforcer.vllm.observe.families import Relaxed
-from enforcer.vllm.server import engine_marks, prefills, runtime, served_model
+from enforcer.vllm.server import engine_marks, reply_lengths, runtime, served_model
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -348,7 +348,7 @@ def refuse_sampling(params: Any, spec: Spec, request: Any = None) -> None:
             f"{1 / _MOST_PENALTY:g} to {_MOST_PENALTY:g}",
         )
     least = getattr(params, "min_tokens", 0)
-    if least and not calls_nothing and not prefills.is_prefill(params, request):
+    if least and not calls_nothing and not reply_lengths.is_prefill(params, request):
         raise option_refusal(
             "min_tokens",
             "`min_tokens` forbids the end of the turn, which is all that may follow calls or a "

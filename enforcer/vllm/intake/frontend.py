@@ -19,7 +19,7 @@ from enforcer.vllm.config import settings
 from enforcer.vllm.intake import admission, bans, checks, required, stops, worker_limits
 from enforcer.vllm.intake.requests import option_refusal
 from enforcer.vllm.observe import metrics, request_context
-from enforcer.vllm.server import pacing, prefills, reply_lengths, runtime
+from enforcer.vllm.server import pacing, reply_lengths, runtime
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -115,7 +115,7 @@ async def _check_rendered(
         if prompt_ids is not None:
             most = reply_lengths.allowed(request, renderer.model_config, len(prompt_ids))
             reply_lengths.remember(request, most)
-            budget = None if prefills.is_prefill(request, params) else most
+            budget = None if reply_lengths.is_prefill(request, params) else most
             await _refuse_beginning(tokenizer, spec, settled, prompt_ids, budget)
     if is_first:
         admission.count_inexact(inexact)
@@ -177,7 +177,7 @@ def add_request(original: Callable[..., Awaitable[Any]]) -> Callable[..., Any]:
             settled = admission.isolated(settled, inexact)
             prompt_ids = _ids(prompt)
             if prompt_ids is not None:
-                most = prefills.budget(self.model_config, len(prompt_ids), params)
+                most = reply_lengths.budget(self.model_config, len(prompt_ids), params)
                 await _refuse_beginning(tokenizer, spec, settled, prompt_ids, most)
         return await original(self, request_id, prompt, params, *args, **kwargs)
 
@@ -241,7 +241,7 @@ def _refuse_start(processor: Any, params: Any, made: Any, text: str) -> None:
     stops.refuse_ids_beside(params, spec, processor.tokenizer)
     if prompt_ids is None:
         return  # embeddings, which nobody can look into
-    most = prefills.budget(processor.model_config, len(prompt_ids), made.sampling_params)
+    most = reply_lengths.budget(processor.model_config, len(prompt_ids), made.sampling_params)
     asked = _beginning(processor.tokenizer, spec, prompt_ids, most)
     if asked is not None:
         # Known by now where the request came in on an event loop.

@@ -25,7 +25,7 @@ from enforcer.vllm.intake import admission, checks, stops
 from enforcer.vllm.intake.requests import option_refusal
 from enforcer.vllm.logits_processor import processor as logits_processor
 from enforcer.vllm.observe import request_context
-from enforcer.vllm.server import bodies, pacing, prefills, runtime
+from enforcer.vllm.server import bodies, pacing, reply_lengths, runtime
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
@@ -76,7 +76,7 @@ def _meet_engine(scope: Any) -> None:
     """Learn from vLLM's application what the plugin would have seen when it was made."""
     config = getattr(getattr(scope.get("app"), "state", None), "vllm_config", None)
     if config is not None:
-        prefills.meet(config)
+        reply_lengths.meet(config)
 
 
 async def _refused(raw: bytes, path: str) -> Exception | None:

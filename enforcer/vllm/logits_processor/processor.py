@@ -34,7 +34,7 @@ from enforcer.vllm.intake import startup
 from enforcer.vllm.logits_processor import rows
 from enforcer.vllm.logits_processor.rows import RowTurn
 from enforcer.vllm.native import stock
-from enforcer.vllm.server import prefills, runtime
+from enforcer.vllm.server import reply_lengths, runtime
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -100,7 +100,7 @@ class EnforcerLogitsProcessor(V1LogitsProcessor, V2LogitsProcessor):  # type: ig
     ) -> None:
         v2 = isinstance(where, LogitsProcRequestState)
         _refuse_drafts(vllm_config.speculative_config, v2=v2)
-        prefills.meet(vllm_config)
+        reply_lengths.meet(vllm_config)
         tokenizer: Any = cached_tokenizer_from_config(vllm_config.model_config)
         enforcer = runtime.enforcer_for(tokenizer)
         vocabulary = enforcer.vocabulary
@@ -239,7 +239,7 @@ class _Batch:
         spec = (params.extra_args or {}).get(KEY)
         if spec is None:
             return None
-        budget = prefills.budget(self._config, len(prompt_ids or ()), params)
+        budget = reply_lengths.budget(self._config, len(prompt_ids or ()), params)
         return _Row(RowTurn(self._tokenizer, spec, prompt_ids, budget), output_ids)
 
     def apply(self, logits: torch.Tensor) -> None:
@@ -341,7 +341,7 @@ class _Slots:
             prompt = int(prompt_len[index])
             mine, ids = ids[: len(new)], ids[len(new) :]
             if slot.turn is None:
-                budget = prefills.budget(self._config, prompt, slot.params)
+                budget = reply_lengths.budget(self._config, prompt, slot.params)
                 slot.turn = RowTurn(self._tokenizer, slot.spec, mine[:prompt], budget)
                 mine = mine[prompt:]
             for token_id in mine:

@@ -1,9 +1,8 @@
-"""Stop strings: a reply goes as far as vLLM's text does, not as far as its ids.
+"""Stop strings: a reply's events, let out as far as vLLM's text goes.
 
-Owns: aligning the events that ids have brought with the length of the text that
-vLLM lets out. vLLM looks for stop strings in the text of all ids before the calls, markers
-spelled out; it cuts that text before the stop string, and while streaming it holds back
-what may yet become one. Must not know: requests, deltas.
+vLLM looks for stop strings in the text of all token ids before the calls, markers spelled out. It
+cuts that text before the stop string, and while streaming it holds back what may become one. Events
+that token ids have brought are aligned here with the length of that text.
 """
 
 from __future__ import annotations
@@ -27,54 +26,53 @@ _TEXT = frozenset({Happening.REASONING, Happening.CONTENT, Happening.ARGUMENTS})
 
 
 class Clip:
-    """Feeds ids to a parser, and lets its events out as far as the text has come."""
+    """Feeds token ids to a parser, and holds its events back until the text has come as far."""
 
     def __init__(self, parser: Parser, vocabulary: Vocabulary) -> None:
         self._parser = parser
         self._vocabulary = vocabulary
         self._decoder = _Decoder(errors="replace")
-        self._length = 0
+        self._spelled = 0  # characters of the token ids
+        self._shown = 0  # characters of vLLM's text
         self._waiting: deque[tuple[int, int, Event]] = deque()
-        self._uncut = False
+        self._in_calls = False
 
-    def feed(self, token_ids: Sequence[int]) -> None:
-        """Read more ids."""
+    def read(self, token_ids: Sequence[int], text: str, *, last: bool) -> list[Event]:
+        """Return the events of the text so far that have not been returned.
+
+        Args:
+            token_ids: the next token ids.
+            text: what vLLM's text has grown by.
+            last: whether nothing follows, so that the beginning of a marker is text.
+
+        """
+        self._shown += len(text)
         for token_id in token_ids:
-            begin = self._length
-            self._length += len(self._decoder.decode(self._vocabulary.token_bytes(token_id)))
+            begin = self._spelled
+            self._spelled += len(self._decoder.decode(self._vocabulary.token_bytes(token_id)))
             self._wait(begin, self._parser.feed([token_id]))
-            self._uncut |= self._parser.in_calls
-
-    def finish(self) -> None:
-        """Read no more: what might have become a marker is text."""
-        self._wait(self._length, self._parser.finish())
+            self._in_calls |= self._parser.in_calls
+        if last:
+            self._wait(self._spelled, self._parser.finish())
+        # No stop string is looked for in calls, and there was none before.
+        return self._let_out(self._spelled if self._in_calls else self._shown)
 
     def _wait(self, begin: int, events: Iterable[Event]) -> None:
         # The bytes of a marker are ASCII, a character each.
-        end = self._length - self._parser.held
+        end = self._spelled - self._parser.held
         for event in events:
-            # What was held back began before this id did.
+            # Text that was held back began before this token id did.
             first = min(begin, end - len(event.text)) if event.what in _TEXT else begin
             self._waiting.append((first, end, event))
 
-    def let_out(self, length: int) -> list[Event]:
-        """Give the events of the first `length` characters that have not been given.
-
-        Once calls have begun, all: no stop string is looked for there, and none was before.
-        """
-        if self._uncut:
-            length = self._length
+    def _let_out(self, length: int) -> list[Event]:
         events = []
-        while self._waiting:
+        while self._waiting and self._waiting[0][1] <= length:
+            events.append(self._waiting.popleft()[2])
+        if self._waiting:
             begin, end, event = self._waiting[0]
-            if end <= length:
-                self._waiting.popleft()
-                events.append(event)
-                continue
             room = length - begin
             if room > 0 and event.what in _TEXT:
                 events.append(replace(event, text=event.text[:room]))
-                rest = replace(event, text=event.text[room:])
-                self._waiting[0] = (length, end, rest)
-            break
+                self._waiting[0] = (length, end, replace(event, text=event.text[room:]))
         return events

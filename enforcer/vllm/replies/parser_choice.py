@@ -1,99 +1,147 @@
-"""A server with a parser of vLLM's own: requests that bring a spec are read by the enforcer's.
+"""Which parser a server has, and which one prepares and reads a request.
 
-Owns: who prepares and reads a chat request on a server that was not started with a parser of ours.
-Must not know: how either of them does.
-
-A request that brings a spec of `enforcer.extra_body` is treated as on a server that enforces all:
-vLLM's parsers read text, change arguments after the schema (`5` becomes `"5"` where a `$ref` says
-what it is), and report calls that were cut off.
+With `--tool-call-parser NAME_enforced` it is ours for all. On any other server a request that
+brings a spec of `enforcer.extra_body` is treated as on a server that enforces all: vLLM's parsers
+read text, change arguments after the schema (`5` becomes `"5"` where a `$ref` says what it is), and
+report calls that were cut off.
 """
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Any
 
 from vllm.parser.abstract_parser import Parser as VllmParser
 
+from enforcer.errors import InvalidVocabulary
 from enforcer.request import carrier
 from enforcer.turn import dialects
+from enforcer.vllm.config import names
+from enforcer.vllm.intake import startup
+from enforcer.vllm.replies.tool_parser import EnforcedParser
+from enforcer.vllm.server import model_format, runtime, served_model
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+logger = logging.getLogger("vllm.enforcer")
+
 
 class EitherParser(VllmParser):  # type: ignore[misc]
-    """One request's parser: vLLM's, which a subclass of `beside` has behind it, or ours.
+    """One request's parser: vLLM's, which a subclass of `beside` inherits, or ours.
 
-    Ours from the first look at a request with a spec: once it is prepared, each has one or none.
+    Decided at the first look at the request: once it is prepared, it has a spec or has none.
     """
 
-    make_own: Callable[[Any], Any]
-
-    def __init__(self, tokenizer: Any, *args: Any, **kwargs: Any) -> None:
-        super().__init__(tokenizer, *args, **kwargs)
-        self._own_tokenizer = tokenizer
-        self._prompt_ids: Sequence[int] | None = None
-        self._own: Any = None
-        self._decided = False
+    _own: EnforcedParser | None = None
+    _is_decided = False
+    _prompt_ids: Sequence[int] | None = None
 
     def set_prompt_token_ids(self, prompt_token_ids: Sequence[int]) -> None:
-        """Say where the turn starts."""
+        """Set the prompt's token ids."""
         self._prompt_ids = prompt_token_ids
         super().set_prompt_token_ids(prompt_token_ids)
 
     def parse(self, model_output: str, request: Any, *args: Any, **kwargs: Any) -> Any:
         """Read a whole reply."""
-        own = self._for(request)
-        if own is None:
-            return super().parse(model_output, request, *args, **kwargs)
-        return own.parse(model_output, request, *args, **kwargs)
+        reads: Any = self._ours(request) or super()
+        return reads.parse(model_output, request, *args, **kwargs)
 
     def parse_delta(
         self, delta_text: str, delta_token_ids: list[int], request: Any, *args: Any, **kwargs: Any
     ) -> Any:
-        """Read the next ids of a streamed reply."""
-        own = self._for(request)
-        if own is None:
-            return super().parse_delta(delta_text, delta_token_ids, request, *args, **kwargs)
-        return own.parse_delta(delta_text, delta_token_ids, request, *args, **kwargs)
+        """Read the next token ids of a streamed reply."""
+        reads: Any = self._ours(request) or super()
+        return reads.parse_delta(delta_text, delta_token_ids, request, *args, **kwargs)
 
     def count_reasoning_tokens(self, token_ids: Sequence[int]) -> int:
-        """Count the ids inside a think, for vLLM's usage statistics."""
-        if self._own is None:
-            return int(super().count_reasoning_tokens(token_ids))
-        return int(self._own.count_reasoning_tokens(token_ids))
+        """Return how many token ids are reasoning."""
+        reads: Any = self._own or super()
+        return int(reads.count_reasoning_tokens(token_ids))
 
-    def _for(self, request: Any) -> Any:
-        if self._decided:  # not at each token: a tag of vLLM's own may be long
-            return self._own
-        self._decided = True
-        if brings_spec(request):
-            self._own = type(self).make_own(self._own_tokenizer)
-            if self._prompt_ids is not None:
-                self._own.set_prompt_token_ids(self._prompt_ids)
+    def _ours(self, request: Any) -> EnforcedParser | None:
+        if not self._is_decided:  # not at each token: a tag of vLLM's own may be long
+            self._is_decided = True
+            if brings_spec(request):
+                self._own = EnforcedParser(self.model_tokenizer)
+                if self._prompt_ids is not None:
+                    self._own.set_prompt_token_ids(self._prompt_ids)
         return self._own
 
 
-def beside(parser: Any, name: str | None, own: Callable[[Any], Any]) -> Any:
-    """Give a class that reads as `parser` does, and as ours where a request brings a spec.
+def beside(parser: Any, name: str | None) -> Any:
+    """Return a class that reads as vLLM's does, and as ours where a request brings a spec.
 
     Args:
         parser: vLLM's class; None where the server has none.
-        name: what the command line calls its tool parser. Ours is for the formats that are known
-            by that name; of any other, vLLM's parser reads all.
-        own: makes ours of a tokenizer.
+        name: the command line's name of its tool parser. vLLM's reads all in formats that we do not
+            know by that name.
 
     """
     if parser is None or parser.tool_parser_cls is None or not dialects.of_parser(name or ""):
         return parser
-    return type(parser.__name__, (EitherParser, parser), {"make_own": staticmethod(own)})
-
-
-def reads(parser: Any, request: Any) -> bool:
-    """Tell whether ours prepares and reads a request to a server with a class of `beside`."""
-    return isinstance(parser, type) and issubclass(parser, EitherParser) and brings_spec(request)
+    return type(parser.__name__, (EitherParser, parser), {})
 
 
 def brings_spec(request: Any) -> bool:
-    """Tell whether a request has a spec of ours in its `structured_outputs`."""
+    """Return whether a request has a spec of ours in its `structured_outputs`."""
     return carrier.from_params(request) is not None
+
+
+def ours(parser: Any, request: Any) -> type[EnforcedParser] | None:
+    """Return our class where it prepares a request: on a server with it, or for a spec beside."""
+    if not isinstance(parser, type):
+        return None
+    is_ours = issubclass(parser, EnforcedParser) or (
+        issubclass(parser, EitherParser) and brings_spec(request)
+    )
+    return EnforcedParser if is_ours else None
+
+
+def compose_parser(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap `ParserManager._compose_parser`, which picks the class for the command line's names."""
+
+    def _compose_parser(cls: Any, tool_parser_name: str | None, *args: Any, **kwargs: Any) -> Any:
+        served_model.tell(tool_parser_name)
+        tokenizer = kwargs.get("tokenizer")
+        if not names.is_enforced(tool_parser_name):
+            startup.say(tool_parser_name, tuple(one.name for one in served_model.dialects()))
+            _warm_for_specs(tokenizer)
+            made = original(cls, tool_parser_name, *args, **kwargs)
+            return beside(made, tool_parser_name)
+        # What a server has been asked before its engine was started, whoever starts it otherwise.
+        served_model.demand_auto_tools(tool_parser_name, kwargs.get("enable_auto_tools"))
+        model_format.demand(tokenizer)
+        dialect = runtime.dialect_for(tokenizer)
+        if tokenizer is not None:
+            runtime.warm(tokenizer)  # the server is not healthy before it
+        # After it: where the vocabulary is another format's, nothing is enforced.
+        startup.say(tool_parser_name, (dialect.name,))
+        return EnforcedParser
+
+    return _compose_parser
+
+
+def _warm_for_specs(tokenizer: Any) -> None:
+    """Build what requests with a spec need, on a server whose model one can be for.
+
+    Other models are served as ever; an operator's mistake ends the start as with a parser of ours.
+    """
+    if tokenizer is None:
+        return
+    try:
+        runtime.table_for(tokenizer)
+    except InvalidVocabulary as error:
+        runtime.forget(tokenizer)
+        logger.info("enforcer: requests with a spec cannot be enforced for this model: %s", error)
+    else:
+        runtime.ready()
+
+
+def apply_structural_tag(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap `DelegatingParser._apply_structural_tag`, which would replace the spec of a request."""
+
+    def _apply_structural_tag(self: Any, request: Any) -> Any:
+        return request if brings_spec(request) else original(self, request)
+
+    return _apply_structural_tag

@@ -1,54 +1,49 @@
-"""Stop strings and stop ids: they may end what a turn says, never a call that has begun.
-
-Owns: where vLLM's detokenizer looks for stop strings, and which stops a request that may call
-can have. Stop strings are found in the API server; stop ids are looked at in the engine as well,
-where another front end has let a request in. Must not know: deltas, how a reply is read.
-"""
+"""Where vLLM looks for stop strings: they may end what a turn says, never a call that has begun."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from enforcer.request import carrier
+from enforcer.turn.parser import Parser
 from enforcer.vllm.native import stock
-from enforcer.vllm.replies import reply_parsers
+from enforcer.vllm.replies.reply import begin
 from enforcer.vllm.server import runtime, served_model
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from enforcer.turn.parser import Parser
-
 
 def from_new_request(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap `IncrementalDetokenizer.from_new_request`, which makes what finds stop strings."""
+    """Wrap `IncrementalDetokenizer.from_new_request`, whose result finds stop strings."""
 
     def _from_new_request(cls: Any, tokenizer: Any, request: Any) -> Any:
         made = original(cls, tokenizer, request)
         wanted = request.sampling_params.structured_outputs
         if getattr(made, "stop", None) and wanted and _is_enforced(wanted.structural_tag):
-            table = runtime.table_for(tokenizer)
+            table, ids = runtime.table_for(tokenizer), request.prompt_token_ids
             # vLLM's copies of a request with `n` share their constraint.
-            parser = reply_parsers.begin_any(table, request.prompt_token_ids, wanted)
-            if parser.in_calls:
-                _forget(made)
-            else:
-                _spare_calls(made, parser)
+            _spare_calls(made, begin(wanted, ids, lambda: Parser(table, ids)))
         return made
 
     return _from_new_request
 
 
 def _is_enforced(tag: object) -> bool:
-    """Tell whether calls are held to the request's tools: by a spec, or a tag of vLLM's own."""
+    """Return whether calls are held to the request's tools: by a spec, or a tag of vLLM's own."""
     return carrier.from_structural_tag(tag) is not None or any(
         stock.concerns(tag, dialect) for dialect in served_model.dialects()
     )
 
 
 def _spare_calls(detokenizer: Any, parser: Parser) -> None:
-    """Make a detokenizer look for stop strings in what comes before the calls alone."""
+    """Make a detokenizer look for stop strings in the text before the calls alone."""
     update = detokenizer.update
+
+    def forget() -> None:
+        detokenizer.stop = []
+        detokenizer.stop_buffer_length = 0  # of text that is held back as it may begin one
+        detokenizer.update = update
 
     def begins_calls(token: int) -> bool:
         parser.feed([token])
@@ -58,16 +53,11 @@ def _spare_calls(detokenizer: Any, parser: Parser) -> None:
         at = next((at for at, token in enumerate(new_token_ids) if begins_calls(token)), None)
         if at is None:
             return update(new_token_ids, stop_terminated)
-        found = update(new_token_ids[:at], False)
-        if found:
+        if found := update(new_token_ids[:at], False):
             return found
-        _forget(detokenizer)
-        detokenizer.update = update
+        forget()
         return update(new_token_ids[at:], stop_terminated)
 
     detokenizer.update = _update
-
-
-def _forget(detokenizer: Any) -> None:
-    detokenizer.stop = []
-    detokenizer.stop_buffer_length = 0  # of text that is held back as it may begin a stop string
+    if parser.in_calls:
+        forget()

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from enforcer.errors import EnforcerError, InvalidVocabulary
 from enforcer.vllm.config import names
-from enforcer.vllm.server import prefills, runtime, served_model
+from enforcer.vllm.server import reply_lengths, runtime, served_model
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,7 +27,7 @@ def input_processor(original: Callable[..., None]) -> Callable[..., None]:
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807 - its name
         runtime.documents()
         original(self, *args, **kwargs)
-        prefills.meet(self.vllm_config)
+        reply_lengths.meet(self.vllm_config)
         demand(self.tokenizer)
 
     return __init__

@@ -27,7 +27,7 @@ from enforcer.vllm.config import names
 from enforcer.vllm.intake import checks
 from enforcer.vllm.logits_processor.early import _ROUTES, RefuseEarly
 from enforcer.vllm.observe import metrics
-from enforcer.vllm.server import prefills
+from enforcer.vllm.server import reply_lengths
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -130,7 +130,7 @@ def test_what_is_not_refused_reaches_vllm_as_it_is(
 def test_whether_prompts_are_handed_on_is_asked_of_vllms_application(
     monkeypatch: pytest.MonkeyPatch, hands_on: bool, expected: int
 ) -> None:
-    monkeypatch.setattr(prefills, "_met", set())
+    monkeypatch.setattr(reply_lengths, "_met", set())
     connector = SimpleNamespace(is_kv_producer=True) if hands_on else None
     config = SimpleNamespace(kv_transfer_config=connector)
     app = SimpleNamespace(state=SimpleNamespace(vllm_config=config))

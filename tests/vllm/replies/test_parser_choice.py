@@ -13,7 +13,7 @@ from vllm.parser.abstract_parser import Parser
 
 import enforcer
 from enforcer.request import carrier
-from enforcer.vllm.replies import parser_choice, tool_parser
+from enforcer.vllm.replies import parser_choice
 from enforcer.vllm.replies.tool_parser import EnforcedParser
 
 TOOL = {"type": "function", "function": {"name": "get", "parameters": {"type": "object"}}}
@@ -27,6 +27,7 @@ class Stock(Parser):  # type: ignore[misc]
     tool_parser_cls: type | None = object
 
     def __init__(self, tokenizer: Any, tools: Any = None, **_: Any) -> None:
+        self.model_tokenizer = tokenizer
         self.made_of = (tokenizer, tools)
         self.prompt: Any = None
 
@@ -58,12 +59,13 @@ def request(tag: str | None) -> Any:
     return SimpleNamespace(structured_outputs=own)
 
 
-EITHER = parser_choice.beside(Stock, "kimi_k2", Own)
+EITHER = parser_choice.beside(Stock, "kimi_k2")
 OTHERS = [None, '{"type": "structural_tag", "format": {"type": "any_text"}}', "no JSON"]
 
 
 @pytest.mark.parametrize("tag", [TAG, CLAIMED])
-def test_ours_reads_what_brings_a_spec(tag: str) -> None:
+def test_ours_reads_what_brings_a_spec(monkeypatch: pytest.MonkeyPatch, tag: str) -> None:
+    monkeypatch.setattr(parser_choice, "EnforcedParser", Own)
     parser = EITHER("tokenizer", ["tools"])
     parser.set_prompt_token_ids([1, 2])
     assert parser.parse("text", request(tag), True) == ("Own", "text after [1, 2]")
@@ -94,21 +96,21 @@ def test_who_reads_is_decided_once_and_not_at_each_token(monkeypatch: pytest.Mon
 
 @pytest.mark.parametrize("tag", [TAG, *OTHERS])
 def test_who_prepares_a_request(tag: str | None) -> None:
-    found = tool_parser.ours(EITHER, request(tag))
+    found = parser_choice.ours(EITHER, request(tag))
     assert found is (EnforcedParser if tag == TAG else None)
-    assert tool_parser.ours(EnforcedParser, request(tag)) is EnforcedParser
-    assert tool_parser.ours(Stock, request(tag)) is None
-    assert tool_parser.ours(None, request(tag)) is None
+    assert parser_choice.ours(EnforcedParser, request(tag)) is EnforcedParser
+    assert parser_choice.ours(Stock, request(tag)) is None
+    assert parser_choice.ours(None, request(tag)) is None
 
 
 def test_a_format_that_nobody_knows_is_left_to_vllm() -> None:
-    assert parser_choice.beside(Stock, "xlam", Own) is Stock
-    assert parser_choice.beside(Stock, None, Own) is Stock
-    assert parser_choice.beside(None, "kimi_k2", Own) is None
+    assert parser_choice.beside(Stock, "xlam") is Stock
+    assert parser_choice.beside(Stock, None) is Stock
+    assert parser_choice.beside(None, "kimi_k2") is None
 
     class Silent(Stock):
         """Without --enable-auto-tool-choice there is no tool parser in it."""
 
         tool_parser_cls = None
 
-    assert parser_choice.beside(Silent, "kimi_k2", Own) is Silent
+    assert parser_choice.beside(Silent, "kimi_k2") is Silent

@@ -22,7 +22,8 @@ from enforcer.vllm.config import names, settings
 from enforcer.vllm.intake import dialog_tools, startup
 from enforcer.vllm.observe import metrics, request_context
 from enforcer.vllm.observe.families import Outcome
-from enforcer.vllm.replies.tool_parser import EnforcedParser, compose_parser
+from enforcer.vllm.replies import parser_choice
+from enforcer.vllm.replies.tool_parser import EnforcedParser
 from enforcer.vllm.server import reply_lengths, runtime
 from tests import dialect_cases, vocabularies
 
@@ -246,7 +247,7 @@ def test_a_reply_that_the_models_length_ends_right_behind_its_calls_has_none(
 def test_a_server_without_auto_tools_does_not_start(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the flag vLLM leaves calls out of whole replies, and says nothing of it."""
     monkeypatch.setenv(names.PARSER_VARIABLE, "")
-    compose = compose_parser(lambda *_, **__: None)
+    compose = parser_choice.compose_parser(lambda *_, **__: None)
     with pytest.raises(ConfigurationError, match="needs --enable-auto-tool-choice"):
         compose(ParserManager, "kimi_k2_enforced", enable_auto_tools=False)
     made = compose(ParserManager, "kimi_k2_enforced", enable_auto_tools=True)
@@ -261,7 +262,7 @@ def test_a_server_says_that_it_enforces_once_it_has_read_the_vocabulary(
     monkeypatch.setenv(names.PARSER_VARIABLE, "")
     monkeypatch.setattr(runtime, "pool", Pool)
     monkeypatch.setattr(startup, "say", lambda parser, _: said.append(parser))
-    compose = compose_parser(lambda *_, **__: None)
+    compose = parser_choice.compose_parser(lambda *_, **__: None)
     tokenizer = object()
     runtime.know(tokenizer, dialect_cases.vocabulary("hermes"))
     try:
@@ -291,7 +292,7 @@ def beside_stock(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
         monkeypatch.setenv(names.PARSER_VARIABLE, "")
         monkeypatch.setattr(settings, "current", lambda: settings.read(environment))
         monkeypatch.setattr(runtime, "pool", lambda: pool)
-        made = compose_parser(lambda *_, **__: None)
+        made = parser_choice.compose_parser(lambda *_, **__: None)
         runtime.know(tokenizer, dialect_cases.vocabulary("hermes"))
         try:
             made(ParserManager, "hermes", tokenizer=tokenizer)

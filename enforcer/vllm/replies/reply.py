@@ -1,0 +1,113 @@
+"""One reply, read from its token ids: its events, its calls, and whether these were cut off.
+
+Replies to one request share a parser that has read what the prompt has begun of the turn, so that
+no token id of a prompt is read twice.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from enforcer.turn.events import Happening
+from enforcer.turn.parser import Parser
+from enforcer.vllm.intake import dialog_tools, requests
+from enforcer.vllm.observe import metrics, request_context
+from enforcer.vllm.observe.families import Outcome
+from enforcer.vllm.replies.clip import Clip
+from enforcer.vllm.server import reply_lengths
+from enforcer.vllm.server.remembered import notes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from enforcer.turn.events import Event
+    from enforcer.turn.table import Table
+
+
+class Reply:
+    """One reply to a request, read whole or in pieces.
+
+    Args:
+        table: the tool-call format, bound to the vocabulary.
+        prompt_ids: the prompt's token ids.
+        request: the request, as its route takes it.
+
+    Attributes:
+        parser: reads the token ids.
+        begun: how many calls have begun.
+        completed: how many of them are complete.
+
+    """
+
+    def __init__(self, table: Table, prompt_ids: Sequence[int] | None, request: Any) -> None:
+        self._request = request
+
+        def make() -> Parser:
+            tools = requests.callable_tools(request)
+            return Parser(table, prompt_ids, tools.keys(), tools.get)
+
+        self.parser = begin(request, prompt_ids, make)
+        self._clip = Clip(self.parser, table.vocabulary) if request.stop else None
+        # The rest of a call that the prompt has begun is no call of the reply.
+        self._demands_call = not self.parser.in_calls and requests.demands_call(request)
+        self.begun = self.completed = 0
+
+    def read(self, token_ids: Sequence[int], text: str, *, last: bool) -> list[Event]:
+        """Return the events of the next token ids, as far as vLLM's text goes.
+
+        Args:
+            token_ids: the next token ids.
+            text: what vLLM's text has grown by. Markers in it cannot be told from spelled ones: it
+                only says how far the reply goes, where a stop string may have ended it.
+            last: whether nothing follows.
+
+        """
+        if self._clip is not None:
+            events = self._clip.read(token_ids, text, last=last)
+        else:
+            events = self.parser.feed(token_ids)
+            events += self.parser.finish() if last else ()
+        self.begun += sum(event.what is Happening.CALL for event in events)
+        self.completed += sum(event.what is Happening.CALL_END for event in events)
+        if last:
+            request_context.change(is_cut=self.is_cut)
+        return events
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether the reply was cut off inside its calls, or right after them.
+
+        Right after: vLLM may report `length` there, under which no client expects a call.
+        """
+        parser = self.parser
+        is_short = parser.read < reply_lengths.most(self._request)
+        return parser.in_calls or not (parser.ended or is_short)
+
+    def count(self, completed: int) -> None:
+        """Count the calls of the reply, once it has been read, of which so many are reported."""
+        if reply_lengths.is_prefill(self._request):
+            return  # it is the other server's reply that has the calls
+        metrics.calls(Outcome.COMPLETED, completed)
+        of, dropped = request_context.told()["request"], self.parser.dropped
+        metrics.calls(Outcome.CUT_OFF, self.begun - completed, request=of)
+        if self._demands_call and not self.begun and not dropped:
+            metrics.calls(Outcome.NOT_BEGUN, 1, request=of)
+        # Token ids that a client has sent to be read say nothing of enforcement here.
+        if dropped and dialog_tools.is_prepared(self._request):
+            metrics.calls(Outcome.DROPPED, dropped)
+            metrics.log_dropped(**request_context.told_of_call(self.parser.dropped_name))
+
+
+def begin(owner: object, prompt_ids: Sequence[int] | None, make: Callable[[], Parser]) -> Parser:
+    """Return a parser for a reply, in the state in which its prompt ends.
+
+    Args:
+        owner: the object that the replies to one request have in common.
+        prompt_ids: the prompt's token ids.
+        make: returns a parser that has read what they have begun of the turn.
+
+    """
+    known = notes(owner)
+    if known.beginning is None or known.beginning[0] != prompt_ids:
+        known.beginning = prompt_ids, make()
+    return known.beginning[1].another()
