@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from enforcer.cli import response_formats
 from enforcer.documents import Unreadable
 from enforcer.schema import Root
+from enforcer.schema.keywords import KEYWORDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,16 +26,7 @@ _SCHEMA_KEYS = ("parameters", "input_schema", "inputSchema")
 _SCHEMA = "schema (`parameters`, `input_schema`, `inputSchema`)"
 # Any of these makes an object a schema; an object without them would be one by the letter of
 # the standard, and fit everything.
-_WORDS = """
-$anchor $comment $defs $dynamicRef $id $recursiveRef $ref $schema additionalItems
-additionalProperties allOf anyOf const contains default definitions dependencies
-dependentRequired dependentSchemas deprecated description else enum examples
-exclusiveMaximum exclusiveMinimum format id if items maxItems maxLength maxProperties
-maximum minItems minLength minProperties minimum multipleOf not oneOf pattern
-patternProperties prefixItems properties propertyNames readOnly required then title type
-unevaluatedItems unevaluatedProperties uniqueItems writeOnly
-"""
-_KEYWORDS = frozenset(_WORDS.split())
+_KEYWORDS = frozenset(KEYWORDS)
 
 
 # What may stand around a request: JSON-RPC around an MCP result, recorders, batches.

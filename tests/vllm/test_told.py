@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import re
+import time
 from typing import Any
 
 import pytest
@@ -20,7 +21,7 @@ from enforcer.request import spec_text
 from enforcer.vllm.config import settings
 from enforcer.vllm.intake import checks, requests, startup
 from enforcer.vllm.observe import families, metrics
-from enforcer.vllm.observe.slow_masks import Told
+from enforcer.vllm.observe.slow_masks import SlowMasks
 from tests.snippets import MESSAGES, ROOT, blocks
 
 
@@ -67,8 +68,13 @@ def test_lines_of_the_log_are_as_the_code_writes_them(
         metrics.log_slow(float(given["seconds"]), path="", **told)
     elif what == "slow masks":
         longest, spent = (round(float(given[n].split()[0]) * 1e6) for n in ("longest", "spent"))
-        told_of = Told(given["tool"], given["request"], longest, int(given["masks"]), spent)
-        metrics.log_slow_masks(told_of)
+        others = int(given["masks"]) - 1
+        masks = SlowMasks(metrics.log_slow_masks)
+        masks._next += 10  # the first line is to have all of them
+        for _ in range(others):
+            masks.see((spent - longest) // others, lambda: given["tool"], "r")
+        masks._next = time.monotonic()
+        masks.see(longest, lambda: given["tool"], given["request"])
     elif what == "checking process replaced":
         metrics.log_replaced(int(given["status"]))
     elif what.startswith("this engine enforces nothing: "):

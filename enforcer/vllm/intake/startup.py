@@ -48,8 +48,8 @@ def say(parser: str | None, dialects: tuple[str, ...]) -> None:
 
     """
     logger.info("enforcer: %s", said(parser, dialects, settings.current()))
-    enforced = families.Enforced.EVERY if names.is_enforced(parser) else families.Enforced.ASKED
-    recording.recorder().set(families.SERVERS, 1, (enforced.value,))
+    enforced = families.EVERY if names.is_enforced(parser) else families.ASKED
+    recording.recorder().set(families.SERVERS, 1, (enforced,))
     versions = tuple(value for _, (value,) in families.VERSION.labels)
     recording.recorder().set(families.VERSION, 1, versions)
     if len(dialects) == 1:

@@ -1,7 +1,4 @@
-"""Which numbers there are on `/metrics`, and which values their labels have.
-
-Owns: the metric families and their labels. Must not know: when something is counted, how numbers
-are kept or shown.
+"""The metric families on `/metrics` and the values that their labels have.
 
 No label has a value that a client can choose.
 """
@@ -12,12 +9,12 @@ from enum import Enum
 from importlib.metadata import PackageNotFoundError, version
 
 from enforcer.request.tools import ToolChoice
+from enforcer.schema import keywords
 from enforcer.turn import dialects
-from enforcer.vllm.observe.stats import Counter, Gauge, Histogram, Layout
+from enforcer.vllm.observe.stats import Counter, Family, Gauge, Histogram, Layout
 
-_MICRO, _MILLI = 1_000, 1_000_000
-_LONG = tuple(n * _MILLI for n in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000))
-_SHORT = tuple(n * _MICRO for n in (2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 20_000))
+_LONG = tuple(ms * 10**6 for ms in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000))
+_SHORT = tuple(us * 1000 for us in (2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 20_000))
 
 OPTION = "Option"
 ERRORS = (
@@ -25,24 +22,13 @@ ERRORS = (
     *("UnsupportedSchema", "UnsatisfiableSchema", "SchemaLimit", OPTION, "other"),
 )
 # Fields of a request that can be refused for themselves.
-OPTIONS = (
-    *("allowed_token_ids", "bad_words", "closed_objects", "finish_within_budget", "logit_bias"),
-    *("min_tokens", "on_unsupported", "repetition_penalty", "response_format", "settled"),
-    *("stop_token_ids", "structured_outputs"),
-    *("stop", "stop_sequences", "thinking_token_budget", "tools", "trace_decode_token_ids"),
-    *("use_beam_search", "vllm_xargs"),
-)
-KEYWORDS = (
-    *("", "$anchor", "$defs", "$dynamicAnchor", "$dynamicRef", "$id", "$recursiveRef", "$ref"),
-    *("$schema", "additionalItems", "additionalProperties", "allOf", "anyOf", "const"),
-    *("contains", "contentEncoding", "contentMediaType", "contentSchema", "definitions"),
-    *("dependencies", "dependentRequired", "dependentSchemas", "else", "enum"),
-    *("exclusiveMaximum", "exclusiveMinimum", "format", "id", "if", "items", "maxContains"),
-    *("maxItems", "maxLength", "maxProperties", "maximum", "minContains", "minItems"),
-    *("minLength", "minProperties", "minimum", "multipleOf", "not", "oneOf", "pattern"),
-    *("patternProperties", "prefixItems", "properties", "propertyNames", "required", "then"),
-    *("type", "unevaluatedItems", "unevaluatedProperties", "uniqueItems", "other"),
-)
+_OPTIONS = """
+allowed_token_ids bad_words closed_objects finish_within_budget logit_bias min_tokens on_unsupported
+repetition_penalty response_format settled stop stop_sequences stop_token_ids structured_outputs
+thinking_token_budget tools trace_decode_token_ids use_beam_search vllm_xargs
+"""
+OPTIONS = tuple(_OPTIONS.split())
+KEYWORDS = ("", *keywords.KEYWORDS, "other")
 
 
 def installed(package: str) -> str:
@@ -71,13 +57,6 @@ class Outcome(Enum):
     DROPPED = "dropped"
 
 
-class Probed(Enum):
-    """What came of a request of `enforcer doctor` that no other metric counts."""
-
-    REFUSED = "refused"
-    CUT_OFF = "cut_off"  # before or inside its call
-
-
 class Failure(Enum):
     """Why a turn was ended by the enforcer."""
 
@@ -98,114 +77,55 @@ class Checked(Enum):
     BUSY = "busy"  # not at all: too much was being checked; the request was refused with 503
 
 
-class Part(Enum):
-    """What a process of a server does."""
-
-    FRONT = "front"  # an API server, what launches several, or a program that uses vLLM offline
-    ENGINE = "engine"
-    WORKER = "worker"
-
-
-class Enforced(Enum):
-    """Which requests by chat routes an API server enforces."""
-
-    EVERY = "every_request"
-    ASKED = "on_request"  # those that bring a spec, or a tag of vLLM's own
+def _by(**labels: tuple[str, ...] | type[Enum]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    return tuple(
+        (name, values if isinstance(values, tuple) else tuple(each.value for each in values))
+        for name, values in labels.items()
+    )
 
 
-REQUESTS = Counter(
-    "enforcer_requests",
-    "Requests that passed the admission check and are enforced, by tool_choice.",
-    (("tool_choice", tuple(choice.value for choice in ToolChoice)),),
-)
+# In the order of docs/vllm/metrics.md, which has the whole meaning of each.
+REQUESTS = Counter("enforcer_requests", "Enforced requests.", _by(tool_choice=ToolChoice))
 REFUSED = Counter(
     "enforcer_requests_refused",
-    "Requests refused with HTTP 400, by class of error and by the first "
-    "offending keyword of a schema or option of the request.",
-    (("error", ERRORS), ("keyword", (*KEYWORDS, *OPTIONS))),
-)
-OFF = Counter(
-    "enforcer_requests_switched_off", "Chat requests for which the client switched enforcement off."
-)
-RELAXED = Counter(
-    "enforcer_tools_relaxed",
-    "Tools and response formats whose schema is not enforced exactly, or whose "
-    "calls max_tokens may cut off despite finish_within_budget, by what is "
-    "enforced instead and the first keyword to blame.",
-    (("how", tuple(how.value for how in Relaxed)), ("keyword", KEYWORDS)),
-)
-CALLS = Counter(
-    "enforcer_calls",
-    "Tool calls in parsed replies: completed, cut off, demanded but never "
-    "begun, or dropped as undeclared or malformed.",
-    (("outcome", tuple(outcome.value for outcome in Outcome)),),
+    "Requests refused with HTTP 400, by error and the first offending keyword or option.",
+    _by(error=ERRORS, keyword=(*KEYWORDS, *OPTIONS)),
 )
 PROBES = Counter(
-    "enforcer_probes",
-    "Requests of `enforcer doctor`, told by their ids, that were refused, or whose calls were cut "
-    "off. Other metrics do not count these.",
-    (("outcome", tuple(outcome.value for outcome in Probed)),),
+    "enforcer_probes", "Probes of `enforcer doctor`.", _by(outcome=("refused", "cut_off"))
 )
-CHECKS = Counter(
-    "enforcer_schema_checks",
-    "Schemas and response formats of requests, by how the admission check decided on them.",
-    (("how", tuple(how.value for how in Checked)),),
+OFF = Counter("enforcer_requests_switched_off", "Requests that clients had not enforced.")
+RELAXED = Counter(
+    "enforcer_tools_relaxed", "Inexactly enforced tools.", _by(how=Relaxed, keyword=KEYWORDS)
 )
-CHECK = Histogram(
-    "enforcer_check_seconds",
-    "Time from asking a worker to check one schema to its answer, the wait in the queue included.",
-    _LONG,
-)
-COMPILE = Histogram(
-    "enforcer_compile_seconds",
-    "Time to compile one schema into a grammar, or to compute its shortest completions.",
-    _LONG,
-)
-MASK = Histogram("enforcer_mask_seconds", "Time that the engine waited for one bitmask.", _SHORT)
-CACHE = Gauge("enforcer_grammar_cache_entries", "Compiled grammars in the engine's cache.")
-CACHE_BYTES = Gauge(
-    "enforcer_grammar_cache_bytes",
-    "Estimated memory of what the engine keeps between requests (grammars, mask rows), in bytes.",
-)
-HITS = Counter(
-    "enforcer_grammar_cache_hits", "Lookups of a compiled grammar that the cache answered."
-)
-MISSES = Counter(
-    "enforcer_grammar_cache_misses", "Lookups of a compiled grammar that had to compile it."
-)
-FAILED = Counter(
-    "enforcer_turns_failed",
-    "Turns that the enforcer ended because it could not enforce them any further, by reason.",
-    (("reason", tuple(failure.value for failure in Failure)),),
-)
-PROCESSES = Gauge(
-    "enforcer_processes",
-    "Running processes of this server that have the plugin, by their role.",
-    (("part", tuple(part.value for part in Part)),),
-)
+CALLS = Counter("enforcer_calls", "Tool calls in parsed replies.", _by(outcome=Outcome))
+CHECKS = Counter("enforcer_schema_checks", "Schemas of requests, checked.", _by(how=Checked))
+CHECK = Histogram("enforcer_check_seconds", "Checking a schema, with its wait.", bounds=_LONG)
+COMPILE = Histogram("enforcer_compile_seconds", "Compiling a schema.", bounds=_LONG)
+MASK = Histogram("enforcer_mask_seconds", "Waiting for a bitmask.", bounds=_SHORT)
+CACHE = Gauge("enforcer_grammar_cache_entries", "Compiled grammars in the cache.")
+CACHE_BYTES = Gauge("enforcer_grammar_cache_bytes", "Memory kept between requests, estimated.")
+HITS = Counter("enforcer_grammar_cache_hits", "Lookups that the grammar cache answered.")
+MISSES = Counter("enforcer_grammar_cache_misses", "Lookups that had to compile a grammar.")
+FAILED = Counter("enforcer_turns_failed", "Turns that the enforcer ended.", _by(reason=Failure))
+# An API server, what launches several, or a program that uses vLLM offline is a front.
+PARTS = FRONT, ENGINE, WORKER = "front", "engine", "worker"
+PROCESSES = Gauge("enforcer_processes", "Running processes with the plugin.", _by(part=PARTS))
 DIALECT = Gauge(
-    "enforcer_dialect",
-    "API servers, by the tool-call format that they serve.",
-    (("dialect", tuple(dialects.available())),),
+    "enforcer_dialect", "API servers, by tool-call format.", _by(dialect=(*dialects.available(),))
 )
+EVERY, ASKED = "every_request", "on_request"  # those that bring a spec, or a tag of vLLM's own
 SERVERS = Gauge(
-    "enforcer_api_servers",
-    "API servers, by which chat requests they enforce: every one, or those that ask for it.",
-    (("enforces", tuple(which.value for which in Enforced)),),
+    "enforcer_api_servers", "API servers, by what they enforce.", _by(enforces=(EVERY, ASKED))
 )
 VERSION = Gauge(
     "enforcer_version",
     "API servers, by the versions of the Enforcer and of llguidance.",
-    (("version", (installed("kimi-enforcer"),)), ("llguidance", (installed("llguidance"),))),
+    _by(version=(installed("kimi-enforcer"),), llguidance=(installed("llguidance"),)),
 )
-LAYOUT = Layout(
-    (
-        *(REQUESTS, REFUSED, PROBES, OFF, RELAXED, CALLS, CHECKS, CHECK, COMPILE, MASK),
-        *(CACHE, CACHE_BYTES, HITS, MISSES, FAILED, PROCESSES, DIALECT, SERVERS, VERSION),
-    )
-)
+LAYOUT = Layout([each for each in tuple(vars().values()) if isinstance(each, Family)])
 
 
-def known(keyword: str) -> str:
-    """Give the label of a keyword."""
-    return keyword if keyword in KEYWORDS else "other"
+def label(value: str, values: tuple[str, ...] = KEYWORDS) -> str:
+    """Return a label's value: one of those declared."""
+    return value if value in values else "other"

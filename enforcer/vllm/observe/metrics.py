@@ -1,8 +1,4 @@
-"""What operators see: metrics on vLLM's own `/metrics`, and log lines.
-
-Owns: when something is counted, and the form of the log lines. Must not know: where the numbers of
-a process are kept, and how all are shown (`recording`), requests, matchers.
-"""
+"""What operators see: metrics on vLLM's own `/metrics`, and log lines."""
 
 from __future__ import annotations
 
@@ -14,13 +10,12 @@ from typing import TYPE_CHECKING
 from enforcer.errors import SchemaError
 from enforcer.vllm.config.names import is_probe
 from enforcer.vllm.observe import families, recording
-from enforcer.vllm.observe.families import known
+from enforcer.vllm.observe.families import label
 
 if TYPE_CHECKING:
     from enforcer.cache import Cache
     from enforcer.errors import EnforcerError, Problem, RequestError
     from enforcer.request.tools import ToolChoice
-    from enforcer.vllm.observe.slow_masks import Told
     from enforcer.vllm.observe.stats import Histogram
 
 logger = logging.getLogger("vllm.enforcer")
@@ -37,10 +32,6 @@ def switched_off(*, request: str = "") -> None:
     """Count and log a request that its client has switched enforcement off for.
 
     It may be all that a client sends, which the operator allows: nothing to warn of.
-
-    Args:
-        request: its id; empty where it has none yet.
-
     """
     recording.recorder().add(families.OFF)
     _log("switched off", logging.INFO, request=request)
@@ -48,34 +39,29 @@ def switched_off(*, request: str = "") -> None:
 
 def relaxed(how: families.Relaxed, problem: Problem | None = None) -> None:
     """Count a tool or format that is not exact, or not in time; None where it has no schema."""
-    recording.recorder().add(
-        families.RELAXED, (how.value, "" if problem is None else known(problem.keyword))
-    )
+    keyword = "" if problem is None else label(problem.keyword)
+    recording.recorder().add(families.RELAXED, (how.value, keyword))
 
 
-def log_relaxed(
-    how: families.Relaxed, problem: Problem, *, error: str, request: str = "", tool: str = ""
-) -> None:
+def log_relaxed(how: families.Relaxed, problem: Problem, *, error: str, **of: str) -> None:
     """Log one, once for each schema that is new to the server.
 
     Args:
         how: what is enforced in its place.
         problem: the first thing that is why.
         error: class of the error that it would be refused with.
-        request: id of the request that brought it first; empty where it has none yet.
-        tool: name of the tool; empty for a format.
+        of: `request` that brought it first, and `tool`; a format has none.
 
     """
-    enforced = {} if how is families.Relaxed.UNTIMED else {"enforced": how.value}
-    _log(
-        "schema not exact" if enforced else "calls may be cut off",
-        **enforced,
-        error=_label(error),
-        path=problem.path,
-        keyword=known(problem.keyword),
-        request=request,
-        tool=tool,
-    )
+    fields = {
+        "error": label(error, families.ERRORS),
+        "path": problem.path,
+        "keyword": label(problem.keyword),
+    }
+    if how is families.Relaxed.UNTIMED:
+        _log("calls may be cut off", **fields, **of)
+    else:
+        _log("schema not exact", enforced=how.value, **fields, **of)
 
 
 def log_more_relaxed(count: int, *, late: bool, request: str) -> None:
@@ -100,7 +86,7 @@ def compiled(nanoseconds: int) -> None:
 
 
 def cached(cache: Cache) -> None:
-    """Publish the state of what a process keeps."""
+    """Publish the state of a process's cache."""
     numbers = recording.recorder()
     numbers.set(families.CACHE, len(cache))
     numbers.set(families.CACHE_BYTES, cache.weight)
@@ -110,11 +96,10 @@ def cached(cache: Cache) -> None:
 
 def calls(outcome: families.Outcome, count: int, *, request: str = "") -> None:
     """Count calls of a reply, of a request with this id; cut-off calls of the doctor's apart."""
-    if not count:
-        return
-    if outcome in (families.Outcome.CUT_OFF, families.Outcome.NOT_BEGUN) and is_probe(request):
-        recording.recorder().add(families.PROBES, (families.Probed.CUT_OFF.value,))
-    else:
+    lost = outcome in (families.Outcome.CUT_OFF, families.Outcome.NOT_BEGUN)
+    if count and lost and is_probe(request):
+        recording.recorder().add(families.PROBES, ("cut_off",))
+    elif count:
         recording.recorder().add(families.CALLS, (outcome.value,), count)
 
 
@@ -132,48 +117,31 @@ def log_dropped(*, tool: str = "", request: str = "") -> None:
 def refused(error: RequestError, *, request: str = "", tool: str = "") -> None:
     """Count and log a request that was refused for what its tools or schemas say.
 
-    A refused probe of `enforcer doctor` is counted apart, and is nothing to warn of.
-
     Args:
         error: why.
         request: its id; empty where it has none yet.
         tool: name of the tool at fault; empty where it is none's.
 
     """
-    keyword = error.keyword if isinstance(error, SchemaError) else ""
-    label = _label(type(error).__name__)
-    _log(
-        "refused",
-        _count_refused(label, known(keyword), request),
-        error=label,
-        path=error.path,
-        keyword=known(keyword),
-        request=request,
-        tool=tool,
-    )
+    keyword = label(error.keyword) if isinstance(error, SchemaError) else ""
+    _refused(label(type(error).__name__, families.ERRORS), error.path, keyword, request, tool)
 
 
 def refused_option(option: str, *, request: str = "") -> None:
     """Count and log a request that was refused for a sampling option or a switch."""
-    field = option.partition(".")[0]
-    label = field if field in families.OPTIONS else "other"
-    level = _count_refused(families.OPTION, label, request)
-    _log(
-        *("refused", level),
-        error=families.OPTION,
-        path=f"$.{option}",
-        keyword=label,
-        request=request,
-    )
+    keyword = label(option.partition(".")[0], families.OPTIONS)
+    _refused(families.OPTION, f"$.{option}", keyword, request)
 
 
-def _count_refused(error: str, keyword: str, request: str) -> int:
-    """Count a refusal, and return the level at which it is logged."""
+def _refused(error: str, path: str, keyword: str, request: str, tool: str = "") -> None:
+    """Count and log; a probe of `enforcer doctor` apart, which is nothing to warn of."""
+    level = logging.WARNING
     if is_probe(request):
-        recording.recorder().add(families.PROBES, (families.Probed.REFUSED.value,))
-        return logging.INFO
-    recording.recorder().add(families.REFUSED, (error, keyword))
-    return logging.WARNING
+        level = logging.INFO
+        recording.recorder().add(families.PROBES, ("refused",))
+    else:
+        recording.recorder().add(families.REFUSED, (error, keyword))
+    _log("refused", level, error=error, path=path, keyword=keyword, request=request, tool=tool)
 
 
 def log_busy(*, own: bool, request: str, lacks: str = "") -> None:
@@ -202,16 +170,9 @@ def log_slow(seconds: float, *, path: str, request: str, tool: str) -> None:
     _log("slow check", seconds=f"{seconds:.1f}", path=path, request=request, tool=tool)
 
 
-def log_slow_masks(told: Told) -> None:
+def log_slow_masks(**fields: str) -> None:
     """Log which tool's masks took long."""
-    _log(
-        "slow masks",
-        tool=told.tool,
-        longest=f"{told.longest / 1e6:.1f} ms",
-        masks=str(told.masks),
-        spent=f"{told.spent / 1e6:.0f} ms",
-        request=told.request,
-    )
+    _log("slow masks", **fields)
 
 
 def log_nothing(error: EnforcerError, *, asked: bool) -> None:
@@ -227,7 +188,7 @@ def log_nothing(error: EnforcerError, *, asked: bool) -> None:
 
 
 def log_replaced(status: int) -> None:
-    """Log a process that checked schemas and was ended by somebody else, the kernel mostly.
+    """Log a process that checked schemas and was ended from outside, by the kernel mostly.
 
     Args:
         status: its exit status; less than zero, minus the signal's number.
@@ -245,11 +206,6 @@ def failed(failure: families.Failure, request_id: str, **more: str) -> None:
 def log_failed(failure: families.Failure, **more: str) -> None:
     """Log one, where it is not counted: each worker of a group has the same logits processor."""
     _log("turn failed", reason=failure.value, **more)
-
-
-def _label(error: str) -> str:
-    """Give the label of a class of errors."""
-    return error if error in families.ERRORS else "other"
 
 
 def _log(what: str, level: int = logging.WARNING, /, **fields: str) -> None:

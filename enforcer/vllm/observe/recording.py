@@ -1,8 +1,4 @@
-"""The numbers of this process, and how `/metrics` shows those of all.
-
-Owns: the recorder that a process counts with, the folder that the server's processes keep their
-numbers in, and with which registries the sum is shown. Must not know: when something is counted
-(`metrics`), how numbers are kept (`stats`) and shown (`collector`).
+"""The recorder of this process, and the registries that show the numbers of all.
 
 vLLM's engine core is another process, of which `/metrics` shows nothing by itself. So every process
 writes into a file of its own (`stats`), and whichever API server is asked sums them all.
@@ -19,14 +15,13 @@ import sys
 import tempfile
 import threading
 from contextlib import contextmanager
-from functools import wraps
+from functools import cache, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from enforcer.errors import ConfigurationError
 from enforcer.vllm.config.names import PARSER_VARIABLE
 from enforcer.vllm.observe import families, stats
-from enforcer.vllm.observe.collector import Collector
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -35,6 +30,7 @@ logger = logging.getLogger("vllm.enforcer")
 
 # Not a setting: how the first process tells those that it spawns where the files are.
 FOLDER_VARIABLE = "ENFORCER_METRICS_FOLDER"
+# vLLM's list of further variables that Ray actors are given.
 _RAY_VARIABLE = "VLLM_RAY_EXTRA_ENV_VARS_TO_COPY"
 _SHOWN = "_shows_enforcer"  # set on a registry
 
@@ -43,76 +39,66 @@ class _Process:
     """The recorder of this process, made when the first number comes."""
 
     def __init__(self) -> None:
-        self._making = threading.Lock()
-        self._recorder: stats.Recorder | None = None
+        self._forget()
         os.register_at_fork(after_in_child=self._forget)
 
     def _forget(self) -> None:
-        """Leave the parent's file to the parent."""
+        """Leave the parent's file, and its lock, to the parent."""
         self._making = threading.Lock()
-        self._recorder = None
+        self._recorder: stats.Recorder | None = None
 
     @contextmanager
     def muted(self) -> Iterator[None]:
         """Count and log nothing until the block ends, in this process."""
-        recorder, level = self._recorder, logger.level
+        kept, level = self._recorder, logger.level
         self._recorder = stats.Recorder(families.LAYOUT, None)
         logger.setLevel(logging.CRITICAL)
         try:
             yield
         finally:
-            self._recorder = recorder
+            self._recorder = kept
             logger.setLevel(level)
 
     def recorder(self) -> stats.Recorder:
-        """Give it; without a folder, or where none can be written, numbers stay unseen."""
-        if self._recorder is not None:
-            return self._recorder
+        """Return it; without a folder, or where none can be written, numbers stay unseen."""
         with self._making:
             if self._recorder is None:
-                self._recorder = self._make()
-                self._recorder.set(families.PROCESSES, 1, (_part().value,))
+                self._recorder = _made()
+                self._recorder.set(families.PROCESSES, 1, (_part(),))
             return self._recorder
 
-    def _make(self) -> stats.Recorder:
-        named = folder()
-        if named is not None:
-            try:
-                return stats.Recorder(families.LAYOUT, named)
-            except OSError as error:
-                logger.warning(
-                    "enforcer: no metrics from process %d, since its file cannot be made: %s",
-                    os.getpid(),
-                    error,
-                )
+
+def _made() -> stats.Recorder:
+    try:
+        return stats.Recorder(families.LAYOUT, folder())
+    except OSError as error:
+        logger.warning("enforcer: no metrics from process %d: %s", os.getpid(), error)
         return stats.Recorder(families.LAYOUT, None)
 
 
-def _part() -> families.Part:
+def _part() -> str:
     """Return the part of this process, by the name under which vLLM starts it.
 
     Ray's actors have no such name. They are workers until one makes an engine (`runs_engine`).
     """
     name = multiprocessing.current_process().name
     if "EngineCore" in name:
-        return families.Part.ENGINE
-    is_worker = "Worker" in name or _is_ray_actor()
-    return families.Part.WORKER if is_worker else families.Part.FRONT
+        return families.ENGINE
+    return families.WORKER if "Worker" in name or _is_ray_actor() else families.FRONT
 
 
 def _is_ray_actor() -> bool:
     ray: Any = sys.modules.get("ray")  # Ray imports itself before it runs an actor
     # A folder `ray` in the working directory is a module of that name, too.
-    if not hasattr(ray, "is_initialized") or not ray.is_initialized():
-        return False
-    return ray.get_runtime_context().get_actor_id() is not None
+    runs = hasattr(ray, "is_initialized") and ray.is_initialized()
+    return runs and ray.get_runtime_context().get_actor_id() is not None
 
 
 def runs_engine() -> None:
     """Count this process as an engine if it is a Ray actor."""
     if _is_ray_actor():
-        recorder().set(families.PROCESSES, 0, (families.Part.WORKER.value,))
-        recorder().set(families.PROCESSES, 1, (families.Part.ENGINE.value,))
+        recorder().set(families.PROCESSES, 0, (families.WORKER,))
+        recorder().set(families.PROCESSES, 1, (families.ENGINE,))
 
 
 _process = _Process()
@@ -121,7 +107,7 @@ muted = _process.muted
 
 
 def folder() -> Path | None:
-    """Give the folder of this server's files; None where the plugin made none."""
+    """Return the folder of this server's files; None where the plugin made none."""
     named = os.environ.get(FOLDER_VARIABLE)
     return Path(named) if named else None
 
@@ -134,12 +120,13 @@ def install() -> None:
     """
     from prometheus_client import REGISTRY
 
-    present = folder()
-    if present is None or not present.is_dir():
+    if not ((present := folder()) and present.is_dir()):
         os.environ.pop(FOLDER_VARIABLE, None)
         if not _is_ray_actor():  # of another host: nobody would read its folder, nor remove it
             _make_folder()
-    _tell_ray()
+    told = os.environ.get(_RAY_VARIABLE, "").split(",")
+    wanted = dict.fromkeys([*filter(None, told), FOLDER_VARIABLE, PARSER_VARIABLE])
+    os.environ[_RAY_VARIABLE] = ",".join(wanted)
     recorder()
     show_in(REGISTRY)
 
@@ -154,19 +141,7 @@ def _make_folder() -> None:
         atexit.register(_remove, made, os.getpid())
 
 
-def _tell_ray() -> None:
-    """Let engines that are Ray actors have what a launcher tells the processes that it starts.
-
-    vLLM gives them its own variables, and those that this one of its variables names.
-    """
-    told = os.environ.get(_RAY_VARIABLE, "").split(",")
-    wanted = dict.fromkeys([*filter(None, told), FOLDER_VARIABLE, PARSER_VARIABLE])
-    os.environ[_RAY_VARIABLE] = ",".join(wanted)
-
-
-_serving: list[int] = []
-
-
+@cache
 def serve(port: int, host: str | None) -> None:
     """Answer `/metrics` on a port, in the launcher of a node without an API server; idempotent.
 
@@ -180,13 +155,10 @@ def serve(port: int, host: str | None) -> None:
     """
     from prometheus_client import start_http_server
 
-    if port in _serving:
-        return
     try:
         start_http_server(port, addr=host or "0.0.0.0")  # noqa: S104 - see above
     except OSError as error:
         raise ConfigurationError(f"ENFORCER_METRICS_PORT={port}: {error}") from error
-    _serving.append(port)
 
 
 def _remove(made: str, owner: int) -> None:
@@ -197,15 +169,14 @@ def _remove(made: str, owner: int) -> None:
 def show_in(registry: Any) -> None:
     """Register the collector with a Prometheus registry, once."""
     if not getattr(registry, _SHOWN, False):
-        registry.register(Collector(families.LAYOUT, folder))
+        registry.register(stats.Collector(families.LAYOUT, folder))
         setattr(registry, _SHOWN, True)
 
 
 def collecting(original: Callable[..., None]) -> Callable[..., None]:
     """Wrap the constructor of Prometheus' collector over several processes.
 
-    Where there are several API servers, every look at `/metrics` makes a registry of its own
-    with this collector, in vLLM and in the library that serves the route.
+    Several API servers have no lasting registry: vLLM makes one for each look at `/metrics`.
     """
 
     @wraps(original)

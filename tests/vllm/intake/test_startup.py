@@ -217,7 +217,7 @@ def recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., l
     startup.say.cache_clear()
 
     def read(gauge: stats.Gauge, *labels: str) -> list[int]:
-        (numbers,) = stats.read(families.LAYOUT, tmp_path)
+        numbers = stats.total(families.LAYOUT, tmp_path)
         return [numbers[families.LAYOUT.of(gauge, (label,))] for label in labels]
 
     return read
@@ -236,7 +236,7 @@ def test_the_metrics_tell_the_format_where_there_is_one(
 def test_the_metrics_tell_the_versions(recorded: Callable[..., list[int]], tmp_path: Path) -> None:
     startup.say("x", ("hermes",))
     assert recorded(families.SERVERS, "on_request") == [1]
-    (numbers,) = stats.read(families.LAYOUT, tmp_path)
+    numbers = stats.total(families.LAYOUT, tmp_path)
     versions = (metadata.version("kimi-enforcer"), metadata.version("llguidance"))
     assert numbers[families.LAYOUT.of(families.VERSION, versions)] == 1
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from bench.demo.servers import Server
 
 
-(ROUTE,) = log_filters.LOGGERS
+ROUTE = log_filters.LOGGER
 
 
 @pytest.fixture

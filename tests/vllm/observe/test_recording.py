@@ -104,8 +104,8 @@ def _running() -> dict[str, float | None]:
     registry = prometheus_client.CollectorRegistry()
     recording.show_in(registry)
     return {
-        part.value: registry.get_sample_value("enforcer_processes", {"part": part.value})
-        for part in families.Part
+        part: registry.get_sample_value("enforcer_processes", {"part": part})
+        for part in families.PARTS
     }
 
 
@@ -149,17 +149,15 @@ def test_ray_hands_its_engines_the_folder(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 @pytest.mark.usefixtures("own")
-def test_a_node_without_an_api_server_shows_its_numbers_on_a_port(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_node_without_an_api_server_shows_its_numbers_on_a_port() -> None:
     port = free_port()
-    monkeypatch.setattr(recording, "_serving", [])
+    recording.serve.cache_clear()
     recording.install()
     recording.serve(port, "127.0.0.1")
     recording.serve(port, "127.0.0.1")
     recording.recorder().add(families.MISSES)
     assert sample(f"http://127.0.0.1:{port}", "enforcer_grammar_cache_misses_total") == 1
-    monkeypatch.setattr(recording, "_serving", [])
+    recording.serve.cache_clear()
     with pytest.raises(ConfigurationError, match=f"ENFORCER_METRICS_PORT={port}"):
         recording.serve(port, "127.0.0.1")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 import httpx
 import pytest
@@ -55,12 +56,24 @@ def mask(logits: torch.Tensor) -> None:
 
 def v1(wants: bool, logits: torch.Tensor) -> None:
     batch = SimpleNamespace(num_logprobs={"a": 5} if wants else {})
-    scores.masking(lambda *given: mask(given[3]))(None, None, batch, logits)
+
+    def original(scheduler_output: Any, grammar_output: Any, input_batch: Any, logits: Any) -> None:
+        assert scheduler_output is grammar_output is None
+        assert input_batch is batch
+        mask(logits)
+
+    scores.masking(original)(None, None, batch, logits)
 
 
 def v2(wants: bool, logits: torch.Tensor) -> None:
-    original = scores.masking_v2(lambda *given: mask(given[1]))
-    original(None, logits, None, ["a"] if wants else [], None)
+    def original(
+        self: Any, logits: Any, input_batch: Any, grammar_req_ids: Any, grammar_bitmask: Any
+    ) -> None:
+        assert self is input_batch is grammar_bitmask is None
+        assert bool(grammar_req_ids) is wants
+        mask(logits)
+
+    scores.masking(original)(None, logits, None, ["a"] if wants else [], None)
 
 
 @pytest.mark.parametrize("masked_by", [v1, v2])
@@ -80,16 +93,17 @@ def test_what_was_masked_is_scored_as_it_was(masked_by: Any) -> None:
 def test_the_copy_lives_no_longer_than_the_step(masked_by: Any) -> None:
     logits = torch.randn(3, 40)
     masked_by(True, logits)
-    assert scores._kept is not None
+    assert scores._masked is not None
+    copied = ref(getattr(scores._masked(), scores._BEFORE))
     del logits
-    assert scores._kept is None
+    assert scores._masked() is copied() is None
 
 
 @pytest.mark.parametrize("masked_by", [v1, v2])
 def test_nothing_is_copied_where_nobody_wants_it(masked_by: Any) -> None:
     logits = torch.randn(3, 40)
     masked_by(False, logits)
-    assert scores._kept is None
+    assert not hasattr(logits, scores._BEFORE)
     assert torch.isneginf(scores.scoring(Sampler.compute_logprobs)(logits)[:, 0]).all()
 
 
@@ -128,7 +142,7 @@ def test_all_that_is_replaced_is_as_it_was_tested(monkeypatch: pytest.MonkeyPatc
     assert {name for _, name in replaced} == {name.rpartition(".")[2] for name in fit.SCORES}
     assert all(hasattr(owner, name) for owner, name in replaced)
     monkeypatch.setitem(fit.SCORES, "vllm.v1.sample.sampler.Sampler.compute_logprobs", ("other",))
-    with pytest.raises(ConfigurationError, match="=raw does not work with this vLLM"):
+    with pytest.raises(ConfigurationError, match="=raw does not fit this vLLM"):
         scores.install(lambda *_: None)
 
 

@@ -3,73 +3,76 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
+import time
+
+import pytest
 
 from enforcer.vllm.observe import metrics
-from enforcer.vllm.observe.slow_masks import SlowMasks, Told
-
-if TYPE_CHECKING:
-    import pytest
+from enforcer.vllm.observe.slow_masks import SlowMasks
 
 MS = 1_000_000
 
 
 class Masks:
-    def __init__(self) -> None:
+    """Slow masks by a clock that the test sets."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = 1000.0
-        self.told: list[Told] = []
-        self._masks = SlowMasks(self.told.append, lambda: self.now)
+        monkeypatch.setattr(time, "monotonic", lambda: self.now)
+        self._lines: list[dict[str, str]] = []
+        self._masks = SlowMasks(lambda **fields: self._lines.append(fields))
 
     def see(self, milliseconds: int, tool: str, request: str) -> None:
         self._masks.see(milliseconds * MS, lambda: tool, request)
 
+    def told(self) -> list[tuple[str, ...]]:
+        """Return what has been told since, in the order of a line's fields."""
+        told = [tuple(each.values()) for each in self._lines]
+        self._lines.clear()
+        return told
 
-def test_the_first_slow_mask_is_told_and_the_next_a_minute_later() -> None:
-    masks = Masks()
+
+@pytest.fixture
+def masks(monkeypatch: pytest.MonkeyPatch) -> Masks:
+    return Masks(monkeypatch)
+
+
+def test_the_first_slow_mask_is_told_and_the_next_a_minute_later(masks: Masks) -> None:
     masks.see(4, "quick", "r0")
-    assert not masks.told
+    assert not masks.told()
     masks.see(7, "slow", "r1")
-    assert masks.told.pop() == Told("slow", "r1", 7 * MS, 1, 7 * MS)
+    assert masks.told() == [("slow", "7.0 ms", "1", "7 ms", "r1")]
     for request, milliseconds in (("r2", 9), ("r3", 12), ("r4", 6), ("r5", 4)):
         masks.see(milliseconds, "slow", request)
     masks.see(20, "slower for once", "r6")
     masks.now += 59
     masks.see(5, "slow", "r7")
-    assert not masks.told
+    assert not masks.told()
     masks.now += 1
     masks.see(8, "other", "r8")
-    assert masks.told.pop() == Told("slow", "r3", 12 * MS, 4, 32 * MS)
+    assert masks.told() == [("slow", "12.0 ms", "4", "32 ms", "r3")]
     masks.now += 60
     masks.see(8, "other", "r9")
-    assert masks.told == [Told("other", "r9", 8 * MS, 1, 8 * MS)]
+    assert masks.told() == [("other", "8.0 ms", "1", "8 ms", "r9")]
 
 
-def test_what_was_slow_long_ago_is_not_told_of_now() -> None:
-    masks = Masks()
+def test_what_was_slow_long_ago_is_not_told_of_now(masks: Masks) -> None:
     for _ in range(40):
         masks.see(9, "long ago", "r1")
     masks.now += 7200
     masks.see(30, "now", "r2")
-    assert [each.masks for each in masks.told] == [1, 1]
-    assert masks.told[1] == Told("now", "r2", 30 * MS, 1, 30 * MS)
-
-
-def test_tools_beyond_a_hundred_are_not_kept() -> None:
-    masks = Masks()
-    masks.see(5, "first", "r")
-    for at in range(101):
-        masks.see(10 if at == 100 else 6, f"tool_{at}", "r")
-    masks.now += 60
-    masks.see(6, "tool_3", "r")
-    assert masks.told[1] == Told("tool_3", "r", 6 * MS, 2, 12 * MS)
+    assert masks.told() == [
+        ("long ago", "9.0 ms", "1", "9 ms", "r1"),
+        ("now", "30.0 ms", "1", "30 ms", "r2"),
+    ]
 
 
 def test_a_line_names_tool_and_request(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING, logger="vllm.enforcer"):
-        metrics.log_slow_masks(Told("search", "chatcmpl-7", 12_340_000, 41, 402 * MS))
-        metrics.log_slow_masks(Told("", "chatcmpl-8", 5 * MS, 1, 5 * MS))
-    begin = 'enforcer: slow masks tool="search" longest="12.3 ms" masks="41" '
+        SlowMasks(metrics.log_slow_masks).see(12_340_000, lambda: "search", "chatcmpl-7")
+        SlowMasks(metrics.log_slow_masks).see(12_340_000, str, "chatcmpl-8")
+    fields = 'longest="12.3 ms" masks="1" spent="12 ms" request='
     assert [record.getMessage() for record in caplog.records] == [
-        begin + 'spent="402 ms" request="chatcmpl-7"',
-        'enforcer: slow masks longest="5.0 ms" masks="1" spent="5 ms" request="chatcmpl-8"',
+        f'enforcer: slow masks tool="search" {fields}"chatcmpl-7"',
+        f'enforcer: slow masks {fields}"chatcmpl-8"',
     ]
