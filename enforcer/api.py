@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from enforcer.engines import ArgumentMatcher, CompiledGrammar, Startable
     from enforcer.turn.envelope import Envelope
     from enforcer.turn.events import Turn
-    from enforcer.turn.position import Position
     from enforcer.types import Messages, ResponseFormat, ToolChoice, Tools
 
 
@@ -333,7 +332,6 @@ class Enforcer:
         ahead: Callable[[Callable[[], object]], object] | None = None,
         rollback: int | None = None,
         explained: bool = False,
-        begun: Position | None = None,
     ) -> Matcher:
         """Start a turn of a request that has been checked.
 
@@ -351,7 +349,6 @@ class Enforcer:
             rollback: how many of the last ids the host may take back; None for all.
             explained: make an `ExplainedMatcher`, which remembers the texts of calls, so that
                 it has words for what is inside them.
-            begun: see `Matcher`.
 
         Raises:
             IllegalPrefix: the prompt has begun a turn that the tools do not allow.
@@ -405,7 +402,6 @@ class Enforcer:
             expect=expect,
             deadline=deadline,
             rollback=rollback,
-            begun=begun,
         )
         matcher.begin()
         return matcher

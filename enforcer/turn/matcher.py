@@ -57,8 +57,6 @@ class Matcher:
             None where it may be cut off anywhere.
         rollback: how many of the last ids can be taken back at any time, such as those that
             drafts may take back; what a turn holds does not grow beyond them. None for all.
-        begun: where the prompt leaves the turn, if that is known: the `position` at which another
-            turn of the same table, prompt and request began, outside of arguments and formats.
 
     Raises:
         IllegalPrefix: the prompt has begun a turn that the envelope does not allow.
@@ -76,7 +74,6 @@ class Matcher:
         expect: Callable[[str], None] | None = None,
         deadline: Deadline | None = None,
         rollback: int | None = None,
-        begun: Position | None = None,
     ) -> None:
         self._envelope = envelope
         self._table = envelope.table
@@ -98,7 +95,7 @@ class Matcher:
         self._lost: tuple[ArgumentMatcher, EnforcerError] | None = None
         # What the prompt has said before a demanded call is not the model's to answer for.
         self._started = False
-        self._now = self._begun(prompt_ids) if begun is None else begun
+        self._now = self._begun(prompt_ids)
         self._history = RollbackStack(rollback)
         self._accepted = 0
         self._started = True

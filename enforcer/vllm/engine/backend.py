@@ -20,7 +20,6 @@ from enforcer.vllm.config import settings
 from enforcer.vllm.engine import arrivals, fill_threads
 from enforcer.vllm.engine.ahead import Ahead
 from enforcer.vllm.engine.lanes import Lanes
-from enforcer.vllm.engine.long_prompts import LongPrompt, is_long
 from enforcer.vllm.native import stock
 from enforcer.vllm.native.misreadings import MisreadError, ReadableMatcher
 from enforcer.vllm.observe import families, metrics, recording, request_context, scores
@@ -39,7 +38,8 @@ if TYPE_CHECKING:
     from enforcer.turn.matcher import Matcher
     from enforcer.vllm.engine.arrivals import Source
 
-_WORD = 32  # ids a word of a mask
+_WORD = 32  # token ids a word of a mask
+_NEAR = 1024  # token ids from a prompt's end; a millisecond or two where they stand in arguments
 
 _slow_masks = SlowMasks(metrics.log_slow_masks)
 
@@ -56,7 +56,7 @@ class EnforcedGrammar(StructuredOutputGrammar):  # type: ignore[misc]
 
     def __init__(self, matcher: Matcher | ReadableMatcher, request_id: str) -> None:
         self.matcher = matcher
-        self._ahead = Ahead(matcher)
+        self._ahead = Ahead(matcher.fill)
         self._request_id = request_id
         self._masked = recording.recorder().observer(families.MASK)
         self._reported = False
@@ -191,10 +191,8 @@ class _Host:
             prepared = yield from enforcer.prepare(spec)
             if spec.resolve(enforcer.options).finish_within_budget:
                 yield  # how short each tool's arguments can be has to be found out
-            prompt = None
-            if is_long(enforcer.table, prompt_ids):
-                yield  # reading what it has begun takes as long as that is
-                prompt = LongPrompt(enforcer.table, source.text, prompt_ids)
+            if prompt_ids is not None and not enforcer.table.opens_near(prompt_ids, _NEAR):
+                yield  # reading the turn's part of the prompt takes as long as that is
             matcher = enforcer.start(
                 spec,
                 prompt_ids,
@@ -203,10 +201,7 @@ class _Host:
                 prepared=prepared,
                 ahead=self.lanes.short,
                 rollback=self._drafts,
-                begun=None if prompt is None else prompt.known(),
             )
-            if prompt is not None:
-                prompt.keep(matcher.position)
         except GeneratorExit:
             raise  # the request is gone
         except BaseException as error:

@@ -1,11 +1,10 @@
-"""The threads on which turns are made ready, so that the scheduler's never compiles.
+"""The worker pool that makes turns ready, so that the scheduler's thread never compiles.
 
-Owns: who goes first. What takes long (a schema that has not been seen, and is not small and
-plain) is done in steps on a thread of its own, and the request that has used least of it
-goes first: one that brings a hundred large schemas delays nobody who brings one. All else
-is done in the order it comes. And that the scheduler's thread comes first: how soon these let go
-of the interpreter, which it needs at every step, and of a processor, where there are too few.
-Must not know: what is compiled.
+Slow work (a schema that has not been seen, and is not small and plain) is done in steps on threads
+of its own, and the request that has used least of them goes first: one with a hundred large schemas
+delays none that has one. All other work is done in the order of arrival. The scheduler's thread has
+precedence over these threads, which soon release the interpreter, needed at every step, and the
+processor, where there are few.
 """
 
 from __future__ import annotations
@@ -18,6 +17,7 @@ import threading
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cache
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
@@ -30,8 +30,8 @@ _LONG = 2  # threads: one that takes very long leaves the other to the rest
 # scheduler's thread waits longer for one that has the interpreter and no processor; with none, two
 # large schemas take most of a machine that has two (`python -m bench.neighbours`).
 _LESS_URGENT = 5
-# Seconds after which a thread lets go of the interpreter where another waits for it. Python's 5 ms
-# are waited for whenever the scheduler's thread has let go of it: `python -m bench.giving_way`.
+# Seconds after which a thread releases the interpreter where another waits for it. Python's 5 ms
+# are waited for whenever the scheduler's thread has released it: `python -m bench.giving_way`.
 _INTERVAL = 1e-4
 
 
@@ -41,7 +41,7 @@ class _Job:
 
     Attributes:
         spent: nanoseconds that its steps have taken.
-        at: place in the order of coming.
+        at: place in the order of arrival.
         steps: a generator whose result is the future's; one step each time it is resumed.
         wanted: whether the result is still wanted.
         future: where the result goes.
@@ -56,7 +56,7 @@ class _Job:
 
 
 class _GivingWay:
-    """Has all threads let go of the interpreter sooner while any of ours is at work."""
+    """Has all threads release the interpreter sooner while any of ours works."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -76,20 +76,18 @@ class _GivingWay:
             if not self._working:
                 sys.setswitchinterval(self._usual)
 
-    def forget(self) -> None:
-        """Begin anew in a forked child, where nobody is at work."""
-        self._lock = threading.Lock()
-        if self._working:
-            self._working = 0
-            sys.setswitchinterval(self._usual)
+
+@cache
+def _giving_way() -> _GivingWay:
+    return _GivingWay()
 
 
-giving_way = _GivingWay()
-os.register_at_fork(after_in_child=giving_way.forget)
+# A lock that a thread of the parent held stays held in a forked child.
+os.register_at_fork(after_in_child=_giving_way.cache_clear)
 
 
 class Lanes:
-    """A thread for what is short, and others for what may take long."""
+    """A thread for fast work, and others for slow work."""
 
     def __init__(self) -> None:
         self._short = ThreadPoolExecutor(1, "enforcer-short")
@@ -100,18 +98,23 @@ class Lanes:
         # There from the start: a process that may have no more threads when a request comes
         # does with these.
         for lane in (self._short, self._long):
-            lane.submit(_nothing)
+            lane.submit(int)
 
-    def short(self, what: Callable[[], object]) -> None:
-        """Have something done soon; what it raises is left to whoever needs its result."""
-        self._short.submit(_beside, what)
+    def short(self, work: Callable[[], object]) -> None:
+        """Submit fast work; its exceptions are left to whoever needs its result."""
+
+        def run() -> None:
+            with _giving_way():
+                work()
+
+        self._short.submit(run)
 
     def begin(self, steps: Generator[None, None, Any], wanted: Callable[[], bool]) -> Future[Any]:
-        """Take steps until the last one has given a result.
+        """Submit work in steps; the future has its result.
 
         Args:
-            steps: what comes before the first `yield` is short, the rest may take long.
-            wanted: asked before each step; once it says no, the future is cancelled.
+            steps: what comes before the first `yield` is fast, the rest may be slow.
+            wanted: asked before each step; once it is false, the future is cancelled.
 
         """
         job = _Job(0, next(self._counter), steps, wanted, Future())
@@ -130,7 +133,7 @@ class Lanes:
             return
         begun = perf_counter_ns()
         try:
-            with giving_way:
+            with _giving_way():
                 next(job.steps)
         except StopIteration as end:
             job.future.set_result(end.value)
@@ -157,12 +160,3 @@ def _make_way() -> None:
     with suppress(OSError):  # forbidden by a sandbox: then it competes as it would without
         own = os.getpriority(os.PRIO_PROCESS, thread)
         os.setpriority(os.PRIO_PROCESS, thread, own + _LESS_URGENT)
-
-
-def _beside(what: Callable[[], object]) -> None:
-    with giving_way:
-        what()
-
-
-def _nothing() -> None:
-    """Take a thread."""

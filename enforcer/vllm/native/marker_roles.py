@@ -1,8 +1,4 @@
-"""Which of a format's markers are for calls, which for text, and their control tokens.
-
-Owns: telling markers of calls from those that text needs. Must not know: requests, masks, what
-the answer is good for.
-"""
+"""The roles of a format's markers (in calls, in text) and their special tokens."""
 
 from __future__ import annotations
 
@@ -15,14 +11,14 @@ if TYPE_CHECKING:
 
 
 def tokens(table: Table, patterns: Iterable[str]) -> frozenset[int]:
-    """Give the ids of the control tokens that stand in some patterns, as far as there are any."""
+    """Return the ids of the special tokens that some patterns contain and the tokenizer has."""
     controls = table.vocabulary.controls
     known = [(name, controls[name]) for name in table.dialect.controls if name in controls]
     return frozenset(token for pattern in patterns for name, token in known if name in pattern)
 
 
 def is_there(table: Table, pattern: str) -> bool:
-    """Tell whether a tokenizer has what a pattern needs."""
+    """Return whether a tokenizer has the special tokens of a pattern."""
     controls = table.vocabulary.controls
     return not any(
         name in pattern and name not in controls for name in table.dialect.tokens.optional
@@ -30,31 +26,31 @@ def is_there(table: Table, pattern: str) -> bool:
 
 
 def beginnings(table: Table) -> tuple[str, ...]:
-    """Give the patterns after which a call, or a section of calls, has begun."""
+    """Return the patterns that begin a call, or a section of calls."""
     dialect = table.dialect
     return _those(table, lambda at, to: at not in dialect.calling and to in dialect.calling)
 
 
 def inside_calls(table: Table) -> tuple[str, ...]:
-    """Give the patterns that stand in calls, or between them."""
+    """Return the patterns in calls and between them."""
     dialect = table.dialect
     return _those(table, lambda at, to: {at, to} <= dialect.calling)
 
 
 def of_calls(table: Table) -> tuple[str, ...]:
-    """Give the patterns that begin calls, stand in them, or follow them."""
+    """Return the patterns that begin calls, stand in them, or follow them."""
     dialect = table.dialect
     return _those(table, lambda at, to: not {at, to} <= dialect.speaking)
 
 
 def of_text(table: Table) -> tuple[str, ...]:
-    """Give the patterns that a turn without calls has."""
+    """Return the patterns of a turn without calls."""
     dialect = table.dialect
     return _those(table, lambda at, to: {at, to} <= dialect.speaking)
 
 
 def _those(table: Table, wanted: Callable[[str, str], bool]) -> tuple[str, ...]:
-    """Give the patterns by the state that they leave, and the one that they lead to."""
+    """Return the patterns by the states that they leave and lead to."""
     dialect = table.dialect
     return tuple(
         pattern

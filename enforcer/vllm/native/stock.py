@@ -1,18 +1,14 @@
 """The structural tags that vLLM's own front ends build, read back as a spec.
 
-Owns: which tags of vLLM 0.32 and 0.33 concern a dialect, and what is made of them: those of its
-Python registry under `--tool-strict-level`, and of its Rust front end, where no plugin sees the
-request; and what such a front end would misread. Must not know: the shapes (those are
-`stock_k2`'s and `stock_k3`'s), vLLM's code, how a spec is enforced.
+They come from vLLM's Python registry under `--tool-strict-level`, and from its Rust front end,
+where no plugin sees the request. A tag that spells the markers of the model's calls in another
+shape than those of `kimi_k2` and `kimi_k3` is rejected. vLLM would not hold what it promises:
+there, the markers' token ids pass for text inside a JSON string, and a call to an undeclared tool
+can be written so.
 
-A shape is matched whole: every key is one that is known, every value one that is expected.
-A tag that calls by the dialect's markers in any other shape is refused. Left to vLLM it
-would promise what it does not hold: there, the markers' ids pass for text inside a JSON
-string, and a call to an undeclared tool can be written so.
-
-What a tag does not tell: tools that may not be called, the dialog's messages, `strict`. A
-tool whose arguments it leaves free (`json_schema` is true below level `parameter`, null from
-the Rust front end where no `parameters` are declared) gets an object, as everywhere.
+A tag does not have the tools that may not be called, the dialog's messages and `strict`. A tool
+whose arguments it leaves free (`json_schema` is true below level `parameter`, null from the Rust
+front end where no `parameters` are declared) takes any object.
 """
 
 from __future__ import annotations
@@ -26,9 +22,9 @@ from typing import TYPE_CHECKING
 
 from enforcer.errors import UnknownTag
 from enforcer.turn import prompt_calls
-from enforcer.vllm.native import marker_roles, stock_k2, stock_k3
+from enforcer.vllm.native import kimi_k2, kimi_k3, marker_roles
 from enforcer.vllm.native.misreadings import Reader
-from enforcer.vllm.native.stock_shapes import PATH, UnlikeError
+from enforcer.vllm.native.patterns import PATH, UnlikeError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,10 +35,11 @@ if TYPE_CHECKING:
 
 _FREE = re.compile(r'"json_schema"\s*:\s*true')
 _READERS = 8  # two for each model that one process may serve
+_UNREAD = (UnlikeError, ValueError, RecursionError)
 
 
 class FrontEnd(Enum):
-    """Who built a tag, as far as it shows in the tag and matters to its replies."""
+    """Who built a tag, as far as the tag shows it and the parser of its replies depends on it."""
 
     THINK_APART = "the Rust front end, which splits the think off as text"
     OTHER = "the Python one, or the Rust one without a reasoning parser"
@@ -50,30 +47,28 @@ class FrontEnd(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Stock:
-    """What a structural tag of vLLM's own amounts to."""
+    """The meaning of a structural tag of vLLM's own."""
 
     spec: Spec
     front_end: FrontEnd
 
 
 def is_known(dialect: Dialect) -> bool:
-    """Tell whether tags of vLLM's own for this format can be read."""
+    """Return whether tags of vLLM's own for this format can be read."""
     return bool(_markers(dialect))
 
 
 def _markers(dialect: Dialect) -> tuple[str, ...]:
-    return (*stock_k2.markers(dialect), *stock_k3.markers(dialect))
+    return (*kimi_k2.markers(dialect), *kimi_k3.markers(dialect))
 
 
 def concerns(tag: object, dialect: Dialect) -> bool:
-    """Tell whether a structural tag spells a marker of the dialect's calls.
+    """Return whether a structural tag spells a marker of the dialect's calls.
 
-    Cheap, and without effect on other models' tags: nothing of the dialect is needed to say no.
-    Of formats whose tags are not known, none is concerned: they are vLLM's own affair.
+    Tags of formats whose shapes are not known are vLLM's own affair.
     """
-    known = _markers(dialect)
-    # As it stands in JSON, where quotes are escaped.
-    return isinstance(tag, str) and any(json.dumps(marker)[1:-1] in tag for marker in known)
+    # As in JSON, where quotes are escaped.
+    return isinstance(tag, str) and any(json.dumps(each)[1:-1] in tag for each in _markers(dialect))
 
 
 def left_free(tag: str, dialect: Dialect) -> list[str]:
@@ -83,30 +78,30 @@ def left_free(tag: str, dialect: Dialect) -> list[str]:
     end keeps to itself; it writes the same of tools that declare no `parameters`. In Kimi K3's
     format the schemas are read from the prompt.
     """
-    # Most tags have all schemas, and some are megabytes, which this process has to do with.
-    if not stock_k2.markers(dialect) or not _FREE.search(tag):
+    # Most tags have all schemas, and some are megabytes, which need not be parsed here.
+    if not kimi_k2.markers(dialect) or not _FREE.search(tag):
         return []
     try:
-        return stock_k2.Reader(dialect).left_free(json.loads(tag))
-    except (ValueError, RecursionError):
-        return []  # no tag at all, which is refused where it is read
+        return kimi_k2.left_free(json.loads(tag), dialect)
+    except _UNREAD:
+        return []  # rejected by `recognise`
 
 
 def turn_of(tag: str, dialect: Dialect) -> Spec | None:
-    """Read of a tag what takes no vocabulary, which a front end of vLLM's own has none of.
+    """Read a tag as far as no vocabulary is needed, which vLLM's front end does not have.
 
     Returns:
-        The turn without the dialog's counter; None where the engine alone can tell.
+        The spec without the dialog's counter; None where the engine alone can tell.
 
     Raises:
         InvalidTools: as `recognise` does.
 
     """
-    if not stock_k2.markers(dialect):
+    if not kimi_k2.markers(dialect):
         return None
     try:
-        return stock_k2.Reader(dialect).turn(json.loads(tag))[0]
-    except (UnlikeError, ValueError, RecursionError):
+        return kimi_k2.turn(json.loads(tag), dialect)[0]
+    except _UNREAD:
         return None
 
 
@@ -129,11 +124,11 @@ def recognise(tag: str, table: Table, prompt_ids: Sequence[int] | None) -> Stock
     ids = prompt_ids or ()
     try:
         data = json.loads(tag)
-        if stock_k2.markers(table.dialect):
-            spec, think_apart = stock_k2.Reader(table.dialect).turn(data)
+        if kimi_k2.markers(table.dialect):
+            spec, think_apart = kimi_k2.turn(data, table.dialect)
         else:
-            spec, think_apart = stock_k3.turn(data, table.vocabulary, ids)
-    except (UnlikeError, ValueError, RecursionError):
+            spec, think_apart = kimi_k3.turn(data, table.vocabulary, ids)
+    except _UNREAD:
         raise UnknownTag(
             PATH,
             "it spells the markers of tool calls, but not in a shape that vLLM's own front ends "
@@ -146,33 +141,30 @@ def recognise(tag: str, table: Table, prompt_ids: Sequence[int] | None) -> Stock
 
 @lru_cache(_READERS)
 def reader(table: Table, front_end: FrontEnd) -> Reader:
-    """Give what keeps a turn readable for the parser that a front end has."""
+    """Return what the parser of a front end would misread."""
     thinks = front_end is FrontEnd.THINK_APART
     return Reader(table, _misread(table.dialect, thinks=thinks), closed_think=thinks)
 
 
 @lru_cache(_READERS)
 def text_reader(table: Table) -> Reader | None:
-    """Give what keeps a turn readable for vLLM's Python parser of any format.
+    """Return what vLLM's Python parser of any format would misread.
 
     Returns:
-        None where no marker of its calls is a control token, so that none can be spelled instead.
+        None where no marker of its calls is a special token, so that none can be spelled instead.
 
     """
-    dialect, controls = table.dialect, table.vocabulary.controls
-    if is_known(dialect):
-        markers = _misread(dialect, thinks=False)
-    else:
-        patterns = marker_roles.of_calls(table)
-        names = [name for name in dialect.controls if name in controls]
-        markers = [name for name in names if any(name in pattern for pattern in patterns)]
+    markers = _misread(table.dialect, thinks=False)
+    if not markers:
+        special = marker_roles.tokens(table, marker_roles.of_calls(table))
+        markers = [name for name, token in table.vocabulary.controls.items() if token in special]
     return Reader(table, markers, closed_think=False, trims=False) if markers else None
 
 
 def _misread(dialect: Dialect, *, thinks: bool) -> list[str]:
-    """Give the texts that vLLM's parsers take for markers."""
-    if stock_k2.markers(dialect):
-        roles = (*stock_k2.CALL, *stock_k2.THINK) if thinks else stock_k2.CALL
+    """Return the texts that vLLM's parsers take for markers; none if the format's are not known."""
+    if kimi_k2.markers(dialect):
+        roles = (*kimi_k2.CALL, *kimi_k2.THINK) if thinks else kimi_k2.CALL
         return [name for role in roles for name in dialect.markers[role]]
-    # Whatever a marker of this format is, it begins with one of these.
-    return [stock_k3.OPEN, stock_k3.CLOSE]
+    # Any marker of Kimi K3's format begins with one of these.
+    return [kimi_k3.OPEN, kimi_k3.CLOSE] if kimi_k3.markers(dialect) else []

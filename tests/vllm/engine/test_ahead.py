@@ -8,6 +8,7 @@ import sys
 import textwrap
 import threading
 import weakref
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -92,7 +93,7 @@ def advance(masks: Ahead, turn: Turn) -> None:
 
 def begin(turn: Turn) -> None:
     """Have a thread begin a turn's mask, as it does once that of another is asked for."""
-    ahead._threads().share_out()
+    ahead._submit()
     assert turn.has_begun.wait(PATIENCE)
 
 
@@ -109,7 +110,7 @@ def step(masks: Ahead, turn: Turn, bitmask: Any, *, begun: bool = False) -> int:
 def test_after_a_slow_mask_the_next_may_be_begun_on_another_thread(
     turn: Turn, bitmask: Any
 ) -> None:
-    masks = Ahead(turn)
+    masks = Ahead(turn.fill)
     assert step(masks, turn, bitmask) == SLOW
     for _ in range(2):
         assert step(masks, turn, bitmask, begun=True) == SLOW
@@ -117,7 +118,7 @@ def test_after_a_slow_mask_the_next_may_be_begun_on_another_thread(
 
 
 def test_masks_that_take_little_stay_where_they_are_asked_for(turn: Turn, bitmask: Any) -> None:
-    masks = Ahead(turn)
+    masks = Ahead(turn.fill)
     step(masks, turn, bitmask)
     turn.spent = ahead._SLOW - 1
     step(masks, turn, bitmask, begun=True)
@@ -128,8 +129,8 @@ def test_masks_that_take_little_stay_where_they_are_asked_for(turn: Turn, bitmas
 
 @pytest.fixture
 def one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    threads = ahead.Threads(1)
-    monkeypatch.setattr(ahead, "_threads", lambda: threads)
+    pool = ThreadPoolExecutor(1)
+    monkeypatch.setattr(ahead, "_pool", lambda: pool)
 
 
 @pytest.mark.usefixtures("one_thread")
@@ -137,7 +138,7 @@ def test_a_mask_that_no_thread_has_begun_is_computed_here(
     clock: Clock, turn: Turn, bitmask: Any
 ) -> None:
     other = Turn(clock, SLOW)
-    first, second = Ahead(other), Ahead(turn)
+    first, second = Ahead(other.fill), Ahead(turn.fill)
     first.fill(bitmask, 0)
     second.fill(bitmask, 1)
     other.may_go_on.clear()
@@ -153,7 +154,7 @@ def test_a_mask_that_no_thread_has_begun_is_computed_here(
 @pytest.mark.usefixtures("one_thread")
 def test_threads_begin_with_the_mask_that_is_fetched_last(clock: Clock) -> None:
     turns = [Turn(clock, SLOW) for _ in range(4)]
-    all_masks = [Ahead(turn) for turn in turns]
+    all_masks = [Ahead(turn.fill) for turn in turns]
     bitmask = np.zeros((4, 4), dtype=np.int32)
     for row, masks in enumerate(all_masks):
         masks.fill(bitmask, row)
@@ -164,7 +165,7 @@ def test_threads_begin_with_the_mask_that_is_fetched_last(clock: Clock) -> None:
     begin(first)
     for masks, turn in list(zip(all_masks, turns, strict=True))[1:]:
         advance(masks, turn)
-    ahead._threads().share_out()
+    ahead._submit()
     first.may_go_on.set()
     assert last.has_begun.wait(PATIENCE)
     assert not second.has_begun.is_set()
@@ -183,17 +184,17 @@ def test_what_nobody_will_fetch_keeps_no_turn_alive(
     clock: Clock, turn: Turn, *, shared_out: bool
 ) -> None:
     bitmask = np.zeros((2, 4), dtype=np.int32)
-    busy = Ahead(turn)
+    busy = Ahead(turn.fill)
     busy.fill(bitmask, 0)
     turn.may_go_on.clear()
     advance(busy, turn)
     begin(turn)
     given_up = Turn(clock, SLOW)
-    masks = Ahead(given_up)
+    masks = Ahead(given_up.fill)
     masks.fill(bitmask, 1)
     advance(masks, given_up)
     if shared_out:
-        ahead._threads().share_out()
+        ahead._submit()
     alive = weakref.ref(given_up)
     del masks, given_up
     gc.collect()
@@ -203,7 +204,7 @@ def test_what_nobody_will_fetch_keeps_no_turn_alive(
 
 
 def test_nothing_is_begun_while_ids_are_taken(turn: Turn, bitmask: Any) -> None:
-    masks = Ahead(turn)
+    masks = Ahead(turn.fill)
     masks.fill(bitmask, 1)
     advance(masks, turn)
     assert not turn.has_begun.wait(0.05)
@@ -216,7 +217,7 @@ def test_masks_are_shared_out_when_the_first_is_asked_for(clock: Clock, bitmask:
             super().fill(bitmask, row)
 
     first, other = WaitsForOther(clock, SLOW), Turn(clock, SLOW)
-    both = [Ahead(first), Ahead(other)]
+    both = [Ahead(first.fill), Ahead(other.fill)]
     for ids in range(3):
         for row, masks in enumerate(both):
             masks.fill(bitmask, row)
@@ -230,7 +231,7 @@ def test_masks_are_shared_out_when_the_first_is_asked_for(clock: Clock, bitmask:
 def test_what_was_waited_is_told_apart_from_what_was_worked(
     monkeypatch: pytest.MonkeyPatch, clock: Clock, turn: Turn, bitmask: Any
 ) -> None:
-    masks = Ahead(turn)
+    masks = Ahead(turn.fill)
     assert masks.fill(bitmask, 1) == (SLOW, SLOW)
     wall = iter([0, 7])
 
@@ -247,13 +248,13 @@ def test_what_was_waited_is_told_apart_from_what_was_worked(
 def test_a_turn_that_waits_for_others_stays_where_it_is_asked(
     monkeypatch: pytest.MonkeyPatch, clock: Clock, turn: Turn, bitmask: Any, *, elsewhere: bool
 ) -> None:
-    masks = Ahead(turn)
+    masks = Ahead(turn.fill)
     step(masks, turn, bitmask, begun=False)
     monkeypatch.setattr(ahead, "perf_counter_ns", lambda: 3 * clock.now)
     step(masks, turn, bitmask, begun=elsewhere)
     for _ in range(3):
         advance(masks, turn)
-        ahead._threads().share_out()
+        ahead._submit()
         assert not turn.has_begun.wait(0.02)
         masks.fill(bitmask, 1)
     assert turn.elsewhere() == [False, elsewhere, False, False, False]
@@ -265,20 +266,18 @@ def test_where_no_thread_can_be_started_masks_are_computed_here(
     def start(_: threading.Thread) -> None:
         raise RuntimeError("can't start new thread")
 
-    with monkeypatch.context() as patch:
-        patch.setattr(threading.Thread, "start", start)
-        threads = ahead.Threads(2)
-    monkeypatch.setattr(ahead, "_threads", lambda: threads)
-    masks = Ahead(turn)
+    ahead._forget()
+    monkeypatch.setattr(threading.Thread, "start", start)
+    masks = Ahead(turn.fill)
     for _ in range(3):
         step(masks, turn, bitmask)
     assert turn.elsewhere() == [False] * 3
-    assert not threads._announced
-    assert not threads._shared_out
+    assert not ahead._announced
+    ahead._forget()
 
 
 def test_a_turn_that_goes_on_waits_for_its_mask_and_forgets_it(turn: Turn, bitmask: Any) -> None:
-    masks = Ahead(turn)
+    masks = Ahead(turn.fill)
     masks.fill(bitmask, 1)
     turn.may_go_on.clear()
     advance(masks, turn)
@@ -294,7 +293,7 @@ def test_a_turn_that_goes_on_waits_for_its_mask_and_forgets_it(turn: Turn, bitma
 def test_whoever_only_looks_at_a_turn_leaves_its_mask(
     turn: Turn, bitmask: Any, *, begun: bool
 ) -> None:
-    masks = Ahead(turn)
+    masks = Ahead(turn.fill)
     masks.fill(bitmask, 1)
     advance(masks, turn)
     if begun:
@@ -307,7 +306,7 @@ def test_whoever_only_looks_at_a_turn_leaves_its_mask(
 
 
 def test_a_turn_that_goes_on_after_a_look_forgets_its_mask(turn: Turn, bitmask: Any) -> None:
-    masks = Ahead(turn)
+    masks = Ahead(turn.fill)
     masks.fill(bitmask, 1)
     advance(masks, turn)
     begin(turn)
@@ -325,7 +324,7 @@ def test_what_a_mask_raises_elsewhere_is_raised_here(clock: Clock, bitmask: Any)
                 raise EnforcerError("no")
 
     turn = Fails(clock, SLOW)
-    masks = Ahead(turn)
+    masks = Ahead(turn.fill)
     masks.fill(bitmask, 1)
     with pytest.raises(EnforcerError, match="no"):
         step(masks, turn, bitmask, begun=True)
@@ -334,7 +333,7 @@ def test_what_a_mask_raises_elsewhere_is_raised_here(clock: Clock, bitmask: Any)
 
 def test_many_turns_are_masked_at_once(clock: Clock) -> None:
     turns = [Turn(clock, SLOW) for _ in range(40)]
-    all_masks = [Ahead(turn) for turn in turns]
+    all_masks = [Ahead(turn.fill) for turn in turns]
     bitmask = np.zeros((40, 4), dtype=np.int32)
     for ids in range(5):
         for row, masks in enumerate(all_masks):
@@ -358,15 +357,16 @@ def test_a_process_ends_after_the_masks_that_are_under_way() -> None:
         import numpy as np
         from enforcer.vllm.engine import ahead
 
-        class Turn:
-            def fill(self, bitmask, row=0):
-                begun.append(row)
-                time.sleep(0.5)
-                print("masked", flush=True)
+        def fill(bitmask, row=0):
+            begun.append(row)
+            time.sleep(0.5)
+            print("masked", flush=True)
 
         begun = []
-        ahead._threads().announce(Turn(), np.zeros(1, dtype=np.int32))
-        ahead._threads().share_out()
+        masks = ahead.Ahead(fill)
+        masks._row = np.zeros(1, dtype=np.int32)
+        masks.announce()
+        ahead._submit()
         while not begun:
             time.sleep(0.01)
         print("ends", flush=True)
@@ -379,17 +379,17 @@ def test_a_fork_has_threads_of_its_own() -> None:
         import os
         from enforcer.vllm.engine import ahead
 
-        threads = ahead._threads()
+        pool = ahead._pool()
         if not os.fork():
-            own = ahead._threads()
-            print(own is not threads and all(each.is_alive() for each in own._running), flush=True)
+            own = ahead._pool()
+            print(own is not pool and own.submit(lambda: 7).result(20), flush=True)
             os._exit(0)
         os.wait()
     """)
-    assert printed == "True\n"
+    assert printed == "7\n"
 
 
-def test_a_fork_throws_turns_away_though_a_thread_held_the_lock() -> None:
+def test_a_fork_throws_turns_away_whose_masks_are_under_way() -> None:
     printed = _prints("""
         import os
         import signal
@@ -397,30 +397,24 @@ def test_a_fork_throws_turns_away_though_a_thread_held_the_lock() -> None:
         import numpy as np
         from enforcer.vllm.engine import ahead
 
-        class Turn:
-            def fill(self, bitmask, row=0):
-                assert may_end.wait(60)
+        def fill(bitmask, row=0):
+            begun.set()
+            assert may_end.wait(60)
 
-        may_end, held, may_go_on = threading.Event(), threading.Event(), threading.Event()
-        threads = ahead._threads()
-
-        def hold():
-            with threads._changed:
-                held.set()
-                may_go_on.wait(60)
-
-        masks = ahead.Ahead(Turn())
-        masks._row = np.zeros(1, dtype=np.int32)
+        may_end, begun = threading.Event(), threading.Event()
+        masks, other = ahead.Ahead(fill), ahead.Ahead(fill)
+        for each in (masks, other):
+            each._row = np.zeros(1, dtype=np.int32)
         masks.announce()
-        threading.Thread(target=hold).start()
-        held.wait(60)
+        ahead._submit()
+        begun.wait(60)
+        other.announce()
         if not os.fork():
             signal.alarm(20)
-            masks.settle()
-            print("thrown away", flush=True)
+            del masks, other
+            print("thrown away", len(ahead._announced), flush=True)
             os._exit(0)
         os.wait()
         may_end.set()
-        may_go_on.set()
     """)
-    assert printed == "thrown away\n"
+    assert printed == "thrown away 0\n"

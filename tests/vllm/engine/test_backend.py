@@ -16,7 +16,7 @@ import enforcer
 from enforcer.errors import EnforcerError
 from enforcer.vllm import tryout
 from enforcer.vllm.config import names
-from enforcer.vllm.engine.ahead import Spent, Threads
+from enforcer.vllm.engine.ahead import Spent
 from enforcer.vllm.engine.backend import EnforcedGrammar, initialised
 from enforcer.vllm.observe import families, metrics, scores
 from enforcer.vllm.server import runtime
@@ -62,8 +62,8 @@ def test_a_mask_that_is_there_is_kept_while_drafts_are_validated(
     begun.set_result(Spent(1, 1))
     masks._row = np.zeros(V.words, dtype=np.int32)
     grammar.matcher.fill(masks._row[np.newaxis], 0)
-    masks._announced, masks._threads = begun, Threads(0)
-    monkeypatch.setattr(grammar.matcher, "fill", None)
+    masks._announced = begun
+    monkeypatch.setattr(masks, "_fill", None)
     assert grammar.validate_tokens(write(V, "}x")) == write(V, "}")
     assert legal(grammar) == expected
 
@@ -75,7 +75,7 @@ def test_a_mask_of_an_open_gate_is_void_once_a_draft_has_closed_it(
     begun: Future[Spent] = Future()
     begun.set_result(Spent(1, 1))
     grammar._ahead._row = np.zeros(V.words, dtype=np.int32)
-    grammar._ahead._announced, grammar._ahead._threads = begun, Threads(0)
+    grammar._ahead._announced = begun
 
     def loses(_: list[int]) -> int:
         grammar.matcher.fail(EnforcerError("the engine's state is lost"))

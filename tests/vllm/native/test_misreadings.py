@@ -190,7 +190,7 @@ def test_mask_accept_validate_and_rollback_agree_along_random_turns(seed: int) -
             ids = ids[: len(ids) - back]
             fresh = start(front_end=front_end, prompt=prompt)
             assert feed(fresh, ids) == len(ids)
-            assert fresh._place == matcher._place
+            assert fresh._state == matcher._state
     assert feed(plain, ids) == len(ids)  # a part of what the matcher allows
     for piece in SPELLED:
         assert piece.encode() not in V.decode(t for t in ids if t not in V.control_ids)

@@ -21,7 +21,7 @@ from enforcer.request import response_format, tools
 from enforcer.request.spec import Spec
 from enforcer.turn import dialects
 from enforcer.turn.table import Table
-from enforcer.vllm.native import stock, stock_shapes
+from enforcer.vllm.native import patterns, stock
 from enforcer.vllm.native.stock import FrontEnd
 from enforcer.vocabulary import Vocabulary
 from tests.stock_tags import python_tag
@@ -212,7 +212,7 @@ def test_keys_that_say_what_holds_without_them_may_be_missing() -> None:
             return [bare(item) for item in node]
         if not isinstance(node, dict):
             return node
-        absent = stock_shapes.ABSENT.get(node.get("type"), {})
+        absent = patterns.ABSENT.get(node.get("type"), {})
         return {
             key: value if key == "json_schema" else bare(value)
             for key, value in node.items()

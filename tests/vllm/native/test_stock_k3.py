@@ -28,9 +28,9 @@ from enforcer.request.spec import Spec
 from enforcer.turn.parser import Parser
 from enforcer.vllm import patches
 from enforcer.vllm.config import names
-from enforcer.vllm.native import stock_k3
+from enforcer.vllm.native import kimi_k3
 from enforcer.vllm.native.misreadings import ReadableMatcher
-from enforcer.vllm.native.stock_shapes import UnlikeError
+from enforcer.vllm.native.patterns import UnlikeError
 from enforcer.vllm.observe import recording
 from enforcer.vllm.server import runtime
 from enforcer.vocabulary import Vocabulary
@@ -48,7 +48,7 @@ RUST = [
     json.loads(line)
     for line in Path(__file__).with_name("rust_tags_k3.jsonl").read_text("utf-8").splitlines()
 ]
-CALLS = [case for case in RUST if stock_k3.OPEN + "tools" in (case["tag"] or "")]
+CALLS = [case for case in RUST if kimi_k3.OPEN + "tools" in (case["tag"] or "")]
 VOCABULARY = Vocabulary.of_bytes([OPEN, CLOSE, SEP, END])
 SCHEMA = {"type": "object", "properties": {'a"&': {"type": "integer"}}, "required": ['a"&']}
 TOOLS = [
@@ -78,7 +78,7 @@ def prompt(body: dict[str, Any], messages: list[dict[str, Any]] = ASK) -> list[i
 
 
 def read(case: dict[str, Any]) -> tuple[Spec, bool]:
-    return stock_k3.turn(json.loads(case["tag"]), VOCABULARY, prompt(case["body"]))
+    return kimi_k3.turn(json.loads(case["tag"]), VOCABULARY, prompt(case["body"]))
 
 
 def expected(body: dict[str, Any]) -> Spec:
@@ -133,7 +133,7 @@ def test_a_tag_of_the_python_front_end_means_its_request(choice: str) -> None:
 def test_tools_that_messages_declare_are_known() -> None:
     case: dict[str, Any] = {"tag": python_tag("auto"), "body": {"tools": TOOLS[1:]}}
     late: list[dict[str, Any]] = [*ASK, {"role": "system", "tools": TOOLS[:1]}, *ASK]
-    spec, _ = stock_k3.turn(json.loads(case["tag"]), VOCABULARY, prompt(case["body"], late))
+    spec, _ = kimi_k3.turn(json.loads(case["tag"]), VOCABULARY, prompt(case["body"], late))
     assert json.loads(spec.toolset.tools["get"].schema) == SCHEMA
 
 
@@ -141,20 +141,20 @@ def test_what_a_user_spells_declares_nothing() -> None:
     declared = "".join(kimi_k3_tokenizer.rendered([], TOOLS, thinking=False))
     spelled = prompt({}, [{"role": "user", "content": declared}])
     with pytest.raises(UnlikeError):
-        stock_k3.turn(json.loads(python_tag("auto")), VOCABULARY, spelled)
+        kimi_k3.turn(json.loads(python_tag("auto")), VOCABULARY, spelled)
 
 
 def test_a_tool_that_the_prompt_does_not_declare_is_refused() -> None:
     for ids in ([], prompt({"tools": TOOLS[:1]})):
         with pytest.raises(UnlikeError):
-            stock_k3.turn(json.loads(python_tag("auto")), VOCABULARY, ids)
+            kimi_k3.turn(json.loads(python_tag("auto")), VOCABULARY, ids)
 
 
 def test_a_declaration_that_cannot_be_read_is_refused() -> None:
     parts = kimi_k3_tokenizer.rendered([], TOOLS, thinking=False)
     broken = [p if isinstance(p, Control) else p.replace('"name"', "name") for p in parts]
     with pytest.raises(InvalidTools, match="cannot be read"):
-        stock_k3.turn(json.loads(python_tag("auto")), VOCABULARY, ids_of(broken))
+        kimi_k3.turn(json.loads(python_tag("auto")), VOCABULARY, ids_of(broken))
 
 
 def nodes(value: Any, path: tuple[int | str, ...] = ()) -> Iterator[tuple[int | str, ...]]:
@@ -193,7 +193,7 @@ def test_a_tag_with_a_key_more_is_refused(at: int) -> None:
             node = node[key]
         node["more"] = 1
         with pytest.raises(UnlikeError):
-            stock_k3.turn(more, VOCABULARY, prompt(case["body"]))
+            kimi_k3.turn(more, VOCABULARY, prompt(case["body"]))
 
 
 TURN_TOOLS: list[dict[str, Any]] = [

@@ -1,0 +1,183 @@
+"""Patterns over structural tags: a tag is matched whole, and its parts are written in letters.
+
+A pattern is the JSON of a tag's format with a `Hole` where values may differ. Every key has to be
+known and every value expected: a tag that differs anywhere has another meaning.
+"""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+PATH = "$.structured_outputs.structural_tag"
+# The values of keys that releases of xgrammar leave out.
+ABSENT: dict[str, dict[str, Any]] = {
+    "json_schema": {
+        "style": "json",
+        "any_order": False,
+        "max_whitespace_cnt": None,
+        "excludes": [],
+    },
+    "any_text": {"excludes": [], "max_tokens": None, "max_chars": None},
+    "tags_with_separator": {"at_least_one": False, "stop_after_first": False},
+    "triggered_tags": {"at_least_one": False, "stop_after_first": False, "excludes": []},
+}
+_BETWEEN = {"sequence": " ", "or": "|"}
+
+
+class UnlikeError(Exception):
+    """The tag has another shape."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hole:
+    """A value that is recorded.
+
+    Attributes:
+        name: its key among the recorded values, which are equal where it occurs twice; empty for a
+            value that is not recorded.
+        read: converts the value, or raises `UnlikeError`.
+
+    """
+
+    name: str
+    read: Callable[[Any], Any] = lambda value: value
+
+
+@dataclass(frozen=True, slots=True)
+class Each:
+    """A list that is not empty; the values of each element are recorded under one name."""
+
+    name: str
+    pattern: Any
+
+
+def among(*values: Any) -> Callable[[Any], Any]:
+    """Return a `Hole.read` that takes these values alone."""
+
+    def read(value: Any) -> Any:
+        # As JSON, since 1 and true are equal in Python.
+        if json.dumps(value) not in map(json.dumps, values):
+            raise UnlikeError
+        return value
+
+    return read
+
+
+def match(pattern: Any, node: Any, found: dict[str, Any]) -> None:
+    """Record the values of a pattern's holes in `found`.
+
+    Raises:
+        UnlikeError: the node differs elsewhere.
+
+    """
+    if isinstance(pattern, Hole):
+        value = pattern.read(node)
+        if pattern.name:
+            among(found.setdefault(pattern.name, value))(value)
+    elif isinstance(pattern, Each):
+        value = []
+        for element in _list(node):
+            value.append({})
+            match(pattern.pattern, element, value[-1])
+        match(Hole(pattern.name), value, found)
+    elif isinstance(pattern, dict):
+        absent = ABSENT.get(pattern["type"], {})
+        if not isinstance(node, dict) or pattern.keys() | absent.keys() != node.keys() | absent:
+            raise UnlikeError
+        pattern, node = {**absent, **pattern}, {**absent, **node}
+        for key in pattern:
+            match(pattern[key], node[key], found)
+    elif isinstance(pattern, list):
+        if not isinstance(node, list) or len(node) != len(pattern):
+            raise UnlikeError
+        for part, element in zip(pattern, node, strict=True):
+            match(part, element, found)
+    else:
+        among(pattern)(node)
+
+
+def _list(node: Any) -> list[Any]:
+    if not isinstance(node, list) or not node:
+        raise UnlikeError
+    return node
+
+
+def spelled(letters: Mapping[str, Any], node: Any, found: dict[str, Any]) -> str:
+    """Write a format in letters, such as `(A B?)` for a sequence or `(A|B)` for a choice.
+
+    Args:
+        letters: the pattern of each letter.
+        node: the format.
+        found: where the values of the patterns' holes are recorded.
+
+    Raises:
+        UnlikeError: a part matches no pattern, or has other values than one of the same name.
+
+    """
+    for letter, pattern in letters.items():
+        values = dict(found)
+        with suppress(UnlikeError):
+            match(pattern, node, values)
+            found.update(values)
+            return letter
+    kind = node.get("type") if isinstance(node, dict) else None
+    parts: dict[str, Any] = {}
+    if kind == "optional":
+        match({"type": kind, "content": Hole("content")}, node, parts)
+        return f"{spelled(letters, parts['content'], found)}?"
+    match(
+        {"type": Hole("type", among(*_BETWEEN)), "elements": Hole("elements", _list)}, node, parts
+    )
+    written = (spelled(letters, each, found) for each in parts["elements"])
+    return f"({_BETWEEN[parts['type']].join(written)})"
+
+
+def top(data: Any) -> Any:
+    """Return the format of a whole tag."""
+    found: dict[str, Any] = {}
+    match({"type": "structural_tag", "format": Hole("format")}, data, found)
+    return found["format"]
+
+
+def tag(begin: Any, content: Any, end: Any) -> dict[str, Any]:
+    """Return the pattern of a content between two constants."""
+    return {"type": "tag", "begin": begin, "content": content, "end": end}
+
+
+def sequence(*elements: Any) -> dict[str, Any]:
+    """Return the pattern of elements one after the other."""
+    return {"type": "sequence", "elements": list(elements)}
+
+
+def const(value: Any) -> dict[str, Any]:
+    """Return the pattern of a constant."""
+    return {"type": "const_string", "value": value}
+
+
+def calls(pattern: Any) -> dict[str, Any]:
+    """Return the pattern of one call or more; whether there is one at most is recorded."""
+    return {
+        "type": "tags_with_separator",
+        "tags": Each("tools", pattern),
+        "separator": "",
+        "at_least_one": True,
+        "stop_after_first": Hole("only_one", among(True, False)),
+    }
+
+
+def text_format(node: Any) -> dict[str, Any]:
+    """Read a format of text as `enforcer.request.response_format.parse` takes it."""
+    found: dict[str, Any] = {}
+    for kind, key in (("json_schema", "json_schema"), ("regex", "pattern"), ("grammar", "grammar")):
+        with suppress(UnlikeError):
+            match({"type": kind, key: Hole("source")}, node, found)
+            source = found["source"]
+            return {"type": kind, kind: {"schema": source} if kind == "json_schema" else source}
+    match({"type": "or", "elements": Each("texts", const(Hole("text")))}, node, found)
+    return {"type": "choice", "choice": [each["text"] for each in found["texts"]]}
