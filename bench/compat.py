@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bench.request_fields import CLASSES, CONSIDERED
-from enforcer.vllm.fit import ATTRIBUTES, COHERE, SCORES, SIGNATURES
+from enforcer.vllm import fit, patches
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -223,11 +223,12 @@ def check(sources: Sources) -> Iterator[Finding]:
     ours = Ours()
     for dotted in ours.imports:
         yield _exists(sources, dotted)
-    for dotted, expected in (SIGNATURES | SCORES | COHERE).items():
+    replaced = patches.PATCHES | patches.COHERE | patches.SCORES
+    for dotted, expected in (fit.USED | patches.signatures(replaced)).items():
         if dotted.startswith("vllm."):
             yield _takes(sources, dotted, expected)
-    for dotted, names in ATTRIBUTES.items():
-        for name in names:
+    for dotted, names in fit.ATTRIBUTES.items():
+        for name in names.split():
             yield _exists(sources, f"{dotted}.{name}")
     for mine, bases in _SUBCLASSES.items():
         for base in bases:
@@ -254,7 +255,7 @@ def _exists(sources: Sources, dotted: str) -> Finding:
     return Finding(dotted, "" if sources.find(dotted) is not None else "there is no such thing")
 
 
-def _takes(sources: Sources, dotted: str, expected: tuple[str, ...]) -> Finding:
+def _takes(sources: Sources, dotted: str, expected: str) -> Finding:
     node = sources.find(dotted)
     if not isinstance(node, _FUNCTIONS):
         return Finding(dotted, "there is no such function")
@@ -262,8 +263,8 @@ def _takes(sources: Sources, dotted: str, expected: tuple[str, ...]) -> Finding:
     found = [each.arg for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
     if any(ast.unparse(mark) == "classmethod" for mark in node.decorator_list):
         found = found[1:]  # as `inspect.signature` shows a bound one
-    trouble = "" if tuple(found) == expected else f"takes {found}, expected {list(expected)}"
-    return Finding(f"{dotted}({', '.join(expected)})", trouble)
+    fits = fit.is_signature(found, expected)
+    return Finding(f"{dotted}({expected})", "" if fits else f"takes ({', '.join(found)})")
 
 
 def _implements(sources: Sources, ours: Ours, mine: str, base: str) -> Finding:

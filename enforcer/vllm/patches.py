@@ -1,32 +1,158 @@
-"""What `register` does to vLLM: the patches.
+"""Patches of vLLM: the one list of what is replaced, and `install`, which replaces it.
 
-Owns: which function of vLLM is replaced by what. Must not know: what the replacements do, what
-else of vLLM they rely upon (that is `fit`).
-
-Idempotent. Where the installed vLLM does not fit nothing is replaced but what reads the command
-line, so that other models of the same environment are served as ever; whatever asks for the
-enforcer then fails: its parser has no name, a body that brings a spec is refused (`unfit`), and the
-tag that a spec rides in is one that no backend of vLLM's can compile.
+The wrappers are elsewhere; vLLM's other names that we rely on are in `fit`. Where the installed
+vLLM does not fit, only the reading of the command line is replaced. Other models of the same
+environment are then served as ever, and whatever asks for the enforcer fails: its parser has no
+name, a body with a spec is rejected (`unfit`), and no backend of vLLM's can compile the tag that
+carries a spec.
 """
 
 from __future__ import annotations
 
 import inspect
 import logging
-from typing import TYPE_CHECKING, Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from enforcer.errors import UnsupportedHost
+from enforcer.errors import ConfigurationError, UnsupportedHost
 from enforcer.turn import dialects
 from enforcer.vllm import fit
 from enforcer.vllm.config import names, settings
 from enforcer.vllm.config.names import PATCHED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from enforcer.vllm.config.settings import Settings
 
 logger = logging.getLogger("vllm.enforcer")
+
+
+class Patch(NamedTuple):
+    """How a function of vLLM is replaced.
+
+    Attributes:
+        takes: its parameters, as `fit.is_signature` compares them.
+        by: our function below `enforcer.vllm` that wraps it.
+        until: the parts of docs/upstream.md that make it unnecessary; empty for one that stays.
+
+    """
+
+    takes: str
+    by: str
+    until: str = ""
+
+
+_SERVING = "vllm.entrypoints"
+_CLI = "vllm.engine.arg_utils.EngineArgs.from_cli_args"
+# By the function that is replaced.
+PATCHES = {
+    # Reads the vocabulary before the server is healthy, and allocates the mask rows.
+    "vllm.v1.structured_output.StructuredOutputManager.__init__": Patch(
+        "self, vllm_config", "engine.backend.initialised", "1"
+    ),
+    # Compiles specs with our grammar, other requests with their own backend.
+    "vllm.v1.structured_output.StructuredOutputManager.grammar_init": Patch(
+        "self, request", "engine.backend.grammar_init", "2, 3, 5"
+    ),
+    # Checks a spec, whatever its route.
+    "vllm.sampling_params.SamplingParams._validate_structured_outputs": Patch(
+        "self, model_config, structured_outputs_config, tokenizer",
+        "intake.frontend.validate_structured_outputs",
+        "4",
+    ),
+    # Checks a spec off the event loop, on routes that render no prompt.
+    "vllm.v1.engine.async_llm.AsyncLLM.add_request": Patch(
+        "self, request_id, prompt, params, *", "intake.frontend.add_request", "4"
+    ),
+    # Ends the start before the weights are loaded if the parser is of another format.
+    "vllm.v1.engine.input_processor.InputProcessor.__init__": Patch(
+        "self, vllm_config, renderer, mm_registry", "server.model_format.input_processor"
+    ),
+    # Checks how the prompt ends.
+    "vllm.v1.engine.input_processor.InputProcessor.process_inputs": Patch(
+        "self, request_id, prompt, params, *", "intake.frontend.process_inputs", "3, 4"
+    ),
+    # Logs at start what is wrong with the chat template.
+    "vllm.renderers.online_renderer.OnlineRenderer.__init__": Patch(
+        "self, model_config, renderer, *", "intake.startup.renderer_made"
+    ),
+    # Checks before a stream begins; rewrites the history's call ids.
+    "vllm.renderers.online_renderer.OnlineRenderer.preprocess_chat": Patch(
+        "self, request, messages, *, tool_dicts, parser, *",
+        "replies.parser_choice.preprocess_chat",
+        "4, 6",
+    ),
+    # Checks before a stream begins.
+    "vllm.renderers.online_renderer.OnlineRenderer.preprocess_completion": Patch(
+        "self, request, *", "intake.frontend.rendered", "4"
+    ),
+    # Finds our parser by its name.
+    "vllm.parser.parser_manager.ParserManager._compose_parser": Patch(
+        "tool_parser_name, *, enable_auto_tools, *, tokenizer",
+        "replies.parser_choice.compose_parser",
+        "6",
+    ),
+    # Tells the processes that a launcher starts the parser's name, adds middleware.
+    _CLI: Patch("args", "server.served_model.from_cli_args", "1"),
+    # Finds no stop string inside a call.
+    "vllm.v1.engine.detokenizer.IncrementalDetokenizer.from_new_request": Patch(
+        "tokenizer, request", "replies.stop_strings.from_new_request", "6"
+    ),
+    # Drops a call that ends with its streamed reply on /v1/responses.
+    f"{_SERVING}.openai.responses.streaming_events.SimpleStreamingEventProcessor.__init__": Patch(
+        "self, state, tools", "replies.cut_calls.initialised", "6"
+    ),
+    # Reports a reply on /v1/responses as incomplete that was aborted inside a call.
+    f"{_SERVING}.openai.responses.protocol.ResponsesResponse.from_request": Patch(
+        "request, *, status, *", "replies.cut_calls.from_request"
+    ),
+    # Rejects in the engine what nothing constrains, and what ends its workers.
+    "vllm.v1.engine.core.EngineCore.preprocess_add_request": Patch(
+        "self, request", "intake.required.preprocess_add_request"
+    ),
+    # Marks the engine as one that has the plugin.
+    "vllm.v1.engine.core.EngineCoreProc._make_ready_response": Patch(
+        "self", "server.engine_marks.make_ready_response", "1"
+    ),
+    # Starts no server over an engine without that mark.
+    "vllm.v1.engine.core_client.MPClient._apply_ready_response": Patch(
+        "self, payload", "server.engine_marks.apply_ready_response", "1"
+    ),
+    # Hands a spec on, and knows the client's own paths.
+    f"{_SERVING}.anthropic.serving.AnthropicServingMessages.to_chat_completion_request": Patch(
+        "anthropic_request, *", "intake.client_paths.to_chat_completion_request"
+    ),
+    # Shows the engine's metrics where there are several API servers.
+    "prometheus_client.multiprocess.MultiProcessCollector.__init__": Patch(
+        "self, registry, path", "observe.recording.collecting"
+    ),
+}
+# Where Cohere's route is served: hands a spec on.
+COHERE = {
+    f"{_SERVING}.cohere.serving.CohereServingChatV2.to_chat_completion_request": Patch(
+        "self, request", "intake.client_paths.from_cohere", "4"
+    ),
+}
+# With ENFORCER_LOGPROBS=raw: logprobs of the model's own logits, on both runners.
+SCORES = {
+    "vllm.v1.worker.gpu_model_runner.apply_grammar_bitmask": Patch(
+        "scheduler_output, grammar_output, input_batch, logits", "observe.scores.masking"
+    ),
+    "vllm.v1.sample.sampler.Sampler.compute_logprobs": Patch("logits", "observe.scores.scoring"),
+    "vllm.v1.worker.gpu.structured_outputs.StructuredOutputsWorker.apply_grammar_bitmask": Patch(
+        "self, logits, input_batch, grammar_req_ids, grammar_bitmask", "observe.scores.masking"
+    ),
+    "vllm.v1.worker.gpu.sample.sampler.compute_topk_scores": Patch(
+        "logits, *", "observe.scores.scoring"
+    ),
+    "vllm.v1.worker.gpu.spec_decode.rejection_sampler.compute_topk_scores": Patch(
+        "logits, *", "observe.scores.scoring"
+    ),
+}
+# Models of bodies that would drop the fields which carry a spec.
+_BODIES = (f"{_SERVING}.anthropic.protocol.AnthropicMessagesRequest",)
+_COHERE_BODIES = (f"{_SERVING}.cohere.protocol.CohereChatV2Request",)
 
 _BEHIND_RUST = (
     "vLLM's Rust front end loads no plugins. The engine enforces the tool calls that it asks for: "
@@ -39,7 +165,7 @@ _BEHIND_RUST = (
 
 
 def install() -> None:
-    """Patch vLLM in this process, if it fits.
+    """Patch vLLM in this process, if it fits; idempotent.
 
     Raises:
         ConfigurationError: a setting of the operator is wrong, its dialect unknown, or asks for
@@ -53,13 +179,12 @@ def install() -> None:
     dialects.load(chosen.dialect)
     try:
         exactly = fit.check_version(vllm.__version__)
-        fit.check_signatures()
-        if fit.has_cohere():
-            fit.check_signatures(fit.COHERE)
+        patches = wanted()
+        fit.check_signatures(fit.USED | signatures(patches))
     except UnsupportedHost as error:
-        _unfit(error, chosen)
+        _serve_unenforced(error, chosen)
         return
-    _patch()
+    _patch(patches | _for_scores(chosen))
     if vllm.envs.VLLM_USE_RUST_FRONTEND:
         logger.warning("enforcer: %s", _BEHIND_RUST)
     if exactly:
@@ -70,7 +195,7 @@ def install() -> None:
         try_out()
     except UnsupportedHost as error:
         _take_back()
-        _unfit(error, chosen)
+        _serve_unenforced(error, chosen)
     else:
         logger.info(
             "enforcer: vLLM %s is not among the tested versions; a trial turn at start "
@@ -79,8 +204,41 @@ def install() -> None:
         )
 
 
-def _unfit(error: UnsupportedHost, chosen: Settings) -> None:
-    """Say why nothing is enforced; raise where the operator wants nothing else."""
+def wanted() -> dict[str, Patch]:
+    """Return the patches of this server, whatever its settings."""
+    return PATCHES | (COHERE if fit.has_cohere() else {})
+
+
+def signatures(patches: Mapping[str, Patch]) -> dict[str, str]:
+    """Return the parameters of functions that are replaced, for `fit.check_signatures`."""
+    return {name: patch.takes for name, patch in patches.items()}
+
+
+def _for_scores(chosen: Settings) -> dict[str, Patch]:
+    """Return the patches of `ENFORCER_LOGPROBS=raw`; none without it.
+
+    Raises:
+        ConfigurationError: they do not fit this vLLM.
+
+    """
+    if not chosen.scores_raw():
+        return {}
+    try:
+        fit.check_signatures(signatures(SCORES))
+    except UnsupportedHost as error:
+        raise ConfigurationError(
+            f"ENFORCER_LOGPROBS=raw does not fit this vLLM: {error}"
+        ) from error
+    return SCORES
+
+
+def _serve_unenforced(error: UnsupportedHost, chosen: Settings) -> None:
+    """Log why nothing is enforced, and have API servers reject specs, if that much of vLLM fits.
+
+    Raises:
+        UnsupportedHost: the operator wants nothing else.
+
+    """
     if chosen.requires():
         raise error
     logger.error(
@@ -88,128 +246,39 @@ def _unfit(error: UnsupportedHost, chosen: Settings) -> None:
         names.enforced("NAME"),
         error,
     )
-    _refuse_specs(error)
-
-
-def _refuse_specs(why: UnsupportedHost) -> None:
-    """Have an API server of this process refuse what brings a spec, if that much of it fits."""
     from enforcer.vllm import unfit
 
-    name = "vllm.engine.arg_utils.EngineArgs.from_cli_args"
     missing = "" if unfit.takes_middleware() else "vLLM's Rust front end takes no middleware"
     try:
-        fit.check_signatures({name: fit.SIGNATURES[name]})
-    except UnsupportedHost as error:
-        missing = str(error)
+        fit.check_signatures(signatures({_CLI: PATCHES[_CLI]}))
+    except UnsupportedHost as trouble:
+        missing = str(trouble)
     if missing:
         logger.warning("enforcer: a request with a spec may be served unenforced: %s", missing)
         return
-    from vllm.engine.arg_utils import EngineArgs
-
-    unfit.refuse_because(str(why))
-    _wrap(EngineArgs, "from_cli_args", unfit.from_cli_args)
+    unfit.refuse_because(str(error))
+    _wrap(_CLI, unfit.from_cli_args)
 
 
-def _patch() -> None:
-    from prometheus_client import multiprocess
-    from vllm import sampling_params
-    from vllm.engine.arg_utils import EngineArgs
-    from vllm.entrypoints.anthropic.protocol import AnthropicMessagesRequest
-    from vllm.entrypoints.anthropic.serving import AnthropicServingMessages
-    from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
-    from vllm.entrypoints.openai.completion.protocol import CompletionRequest
-    from vllm.entrypoints.openai.responses import protocol, streaming_events
-    from vllm.parser.abstract_parser import DelegatingParser
-    from vllm.parser.parser_manager import ParserManager
+def _patch(patches: Mapping[str, Patch]) -> None:
+    from vllm.renderers.registry import RENDERER_REGISTRY
     from vllm.tool_parsers import ToolParserManager
-    from vllm.v1 import structured_output
-    from vllm.v1.engine.async_llm import AsyncLLM
-    from vllm.v1.engine.detokenizer import IncrementalDetokenizer
-    from vllm.v1.engine.input_processor import InputProcessor
 
-    from enforcer.vllm.engine import backend
-    from enforcer.vllm.intake import client_paths, frontend
-    from enforcer.vllm.observe import log_filters, recording, scores
-    from enforcer.vllm.replies import cut_calls, parser_choice, stop_strings, tool_parser
-    from enforcer.vllm.server import model_format, served_model
+    from enforcer.vllm.intake import client_paths, kimi_k3
+    from enforcer.vllm.observe import log_filters, recording
+    from enforcer.vllm.replies.tool_parser import EnforcedToolParser
 
-    manager = structured_output.StructuredOutputManager
-    _wrap(manager, "__init__", backend.initialised)
-    _wrap(manager, "grammar_init", backend.grammar_init)
-    _wrap(manager, "_create_grammar", backend.create_grammar)
-    _wrap(
-        sampling_params.SamplingParams,
-        "_validate_structured_outputs",
-        frontend.validate_structured_outputs,
-    )
-    _wrap(EngineArgs, "from_cli_args", served_model.from_cli_args)
-    _patch_engine_core()
-    _wrap(AsyncLLM, "add_request", frontend.add_request)
-    _wrap(InputProcessor, "__init__", model_format.input_processor)
-    _wrap(InputProcessor, "process_inputs", frontend.process_inputs)
-    for request in (ChatCompletionRequest, CompletionRequest):
-        _wrap(request, "to_beam_search_params", frontend.beam_search_params)
-    _wrap(
-        AnthropicServingMessages,
-        "to_chat_completion_request",
-        client_paths.to_chat_completion_request,
-    )
-    client_paths.keep_unknown(AnthropicMessagesRequest)
-    if fit.has_cohere():
-        from vllm.entrypoints.cohere.protocol import CohereChatV2Request
-        from vllm.entrypoints.cohere.serving import CohereServingChatV2
-
-        _wrap(CohereServingChatV2, "to_chat_completion_request", client_paths.from_cohere)
-        client_paths.keep_unknown(CohereChatV2Request)
-    _wrap(ParserManager, "_compose_parser", parser_choice.compose_parser)
-    _wrap(DelegatingParser, "_apply_structural_tag", parser_choice.apply_structural_tag)
-    _wrap(IncrementalDetokenizer, "from_new_request", stop_strings.from_new_request)
-    _patch_rendering()
-    _wrap(streaming_events.SimpleStreamingEventProcessor, "__init__", cut_calls.initialised)
-    _wrap(protocol.ResponsesResponse, "from_request", cut_calls.from_request)
-    _wrap(multiprocess.MultiProcessCollector, "__init__", recording.collecting)
-    if settings.current().scores_raw():
-        scores.install(_wrap)
+    for dotted, patch in patches.items():
+        module, _, name = patch.by.rpartition(".")
+        _wrap(dotted, getattr(import_module(f"enforcer.vllm.{module}"), name))
+    for body in _BODIES + (_COHERE_BODIES if COHERE.keys() <= patches.keys() else ()):
+        client_paths.keep_unknown(fit.find(body))
     recording.install()
     log_filters.install()
-    ToolParserManager.register_module(
-        _parser_names(), force=True, module=tool_parser.EnforcedToolParser
-    )
-
-
-def _patch_rendering() -> None:
-    from vllm.renderers.kimi_k3 import KimiK3Renderer
-    from vllm.renderers.online_renderer import OnlineRenderer
-
-    from enforcer.vllm.intake import frontend, kimi_k3, requests, startup
-    from enforcer.vllm.replies import parser_choice
-
-    _wrap(OnlineRenderer, "__init__", startup.renderer_made)
-    _wrap(
-        OnlineRenderer,
-        "preprocess_chat",
-        lambda inner: frontend.rendered(requests.preprocess_chat(inner, parser_choice.ours)),
-    )
-    _wrap(OnlineRenderer, "preprocess_completion", frontend.rendered)
-    _wrap(KimiK3Renderer, "_apply_chat_template", kimi_k3.apply_chat_template)
-
-
-def _patch_engine_core() -> None:
-    from vllm.v1.engine.core import EngineCore, EngineCoreProc
-    from vllm.v1.engine.core_client import MPClient
-
-    from enforcer.vllm.intake import required, worker_limits
-    from enforcer.vllm.server import engine_marks
-
-    _wrap(
-        EngineCore,
-        "preprocess_add_request",
-        lambda original: required.preprocess_add_request(
-            worker_limits.preprocess_add_request(original)
-        ),
-    )
-    _wrap(EngineCoreProc, "_make_ready_response", engine_marks.make_ready_response)
-    _wrap(MPClient, "_apply_ready_response", engine_marks.apply_ready_response)
+    # Its own `register` warns of a mode that vLLM has a renderer for.
+    own = (kimi_k3.__name__, kimi_k3.DeclaringRenderer.__name__)
+    _set(RENDERER_REGISTRY, "renderers", RENDERER_REGISTRY.renderers | {"kimi_k3": own})
+    ToolParserManager.register_module(_parser_names(), force=True, module=EnforcedToolParser)
 
 
 def _parser_names() -> list[str]:
@@ -220,23 +289,29 @@ def _parser_names() -> list[str]:
 _replaced: list[tuple[Any, str, Any]] = []
 
 
-def _wrap(owner: Any, name: str, make: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
-    """Replace a method by one made from the original, once."""
+def _wrap(dotted: str, make: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
+    """Replace a function by one made from the original, once."""
+    owner_name, _, name = dotted.rpartition(".")
+    owner = fit.find(owner_name)
     found = inspect.getattr_static(owner, name)
-    is_class_method = isinstance(found, classmethod)
     is_bare = not isinstance(found, classmethod | staticmethod)
     original = found if is_bare else found.__func__
     if hasattr(original, PATCHED):
         return
     wrapped = make(original)
     # A bound class method shows its signature without `cls`, so keep it bound.
-    setattr(wrapped, PATCHED, getattr(owner, name) if is_class_method else original)
-    setattr(owner, name, wrapped if is_bare else type(found)(wrapped))
-    _replaced.append((owner, name, found))
+    bound = getattr(owner, name) if isinstance(found, classmethod) else original
+    setattr(wrapped, PATCHED, bound)
+    _set(owner, name, wrapped if is_bare else type(found)(wrapped))
+
+
+def _set(owner: Any, name: str, value: Any) -> None:
+    _replaced.append((owner, name, inspect.getattr_static(owner, name)))
+    setattr(owner, name, value)
 
 
 def _take_back() -> None:
-    """Put back all that was there."""
+    """Restore all that was replaced."""
     from vllm.tool_parsers import ToolParserManager
 
     from enforcer.vllm.observe import log_filters

@@ -98,10 +98,10 @@ def copied(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (
             (
                 "v1/structured_output/__init__.py",
-                "def _create_grammar(self, request:",
-                "def _create_grammar(self, request_id: str, request:",
+                "def grammar_init(self, request:",
+                "def grammar_init(self, request_id: str, request:",
             ),
-            "StructuredOutputManager._create_grammar",
+            "StructuredOutputManager.grammar_init",
             "request_id",
         ),
         (
@@ -192,6 +192,6 @@ def test_the_command_says_what_does_not_hold(
 ) -> None:
     monkeypatch.setattr("sys.argv", ["compat", "0.0", "--sources", str(copied)])
     assert compat.main() == 0
-    monkeypatch.setitem(fit.ATTRIBUTES, "vllm.v1.request.Request", ("soul",))
+    monkeypatch.setitem(fit.ATTRIBUTES, "vllm.v1.request.Request", "soul")
     assert compat.main() == 1
     assert "vllm.v1.request.Request.soul  there is no such thing" in capsys.readouterr().out

@@ -15,7 +15,8 @@ pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError
 
 import enforcer
 from bench.demo.servers import FREE, MODEL_NAME
-from enforcer.vllm import fit, patches, unfit
+from enforcer.vllm import patches, unfit
+from enforcer.vllm.config import settings
 from enforcer.vllm.unfit import RefuseSpecs
 from tests.vllm_servers import TINY, serving
 
@@ -117,15 +118,20 @@ def test_it_gets_onto_the_command_line_once_and_not_beside_the_logits_processor(
     assert read("C", args) == ("C", [])
 
 
+def serve_unenforced() -> None:
+    error = enforcer.UnsupportedHost("vLLM 9 is untested")
+    patches._serve_unenforced(error, settings.read({}))
+
+
 def test_where_not_even_the_command_line_is_read_alike_the_log_says_what_may_happen(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     name = "vllm.engine.arg_utils.EngineArgs.from_cli_args"
-    monkeypatch.setitem(fit.SIGNATURES, name, ("other",))
+    monkeypatch.setitem(patches.PATCHES, name, patches.Patch("other", ""))
     with caplog.at_level(logging.WARNING, logger="vllm.enforcer"):
-        patches._refuse_specs(enforcer.UnsupportedHost("vLLM 9 is untested"))
+        serve_unenforced()
     own = [record for record in caplog.records if record.name == "vllm.enforcer"]
-    (line,) = [record.getMessage() for record in own]
+    _, line = [record.getMessage() for record in own]
     assert "may be served unenforced" in line
     assert name in line
 
@@ -139,11 +145,11 @@ def test_a_front_end_that_takes_no_middleware_gets_none(
     monkeypatch.setattr(unfit, "_why", "")
     monkeypatch.setenv("VLLM_USE_RUST_FRONTEND", "1")
     with caplog.at_level(logging.WARNING, logger="vllm.enforcer"):
-        patches._refuse_specs(enforcer.UnsupportedHost("vLLM 9 is untested"))
+        serve_unenforced()
     assert "takes no middleware" in caplog.text
     assert not wrapped
     monkeypatch.setenv("VLLM_USE_RUST_FRONTEND", "0")
-    patches._refuse_specs(enforcer.UnsupportedHost("vLLM 9 is untested"))
+    serve_unenforced()
     assert len(wrapped) == 1
 
 

@@ -1,8 +1,8 @@
 """vLLM's structured-output machinery, made to run our matcher.
 
-Owns: the grammar object that the scheduler drives, and the replacements of
-`StructuredOutputManager.grammar_init` and `_create_grammar`, which make one for a request
-that carries a spec, whatever backend the others have. Runs in the engine process. Must not
+Owns: the grammar object that the scheduler drives, and the replacement of
+`StructuredOutputManager.grammar_init`, which makes one for a request that carries a spec,
+whatever backend the others have. Runs in the engine process. Must not
 know: HTTP requests, tool parsers.
 """
 
@@ -149,14 +149,15 @@ class _Host:
 
     Attributes:
         lanes: where turns are made ready.
-        backends: vLLM's own backends by name. vLLM fixes one by the first structured request,
-            and fails, or misreads, those that its front end gave to another.
+        managers: copies of the manager, each with one of vLLM's own backends, by its name. vLLM
+            fixes one by the first structured request, and fails, or misreads, those that its front
+            end gave to another.
 
     """
 
     def __init__(self, manager: Any) -> None:
         self.lanes = Lanes()
-        self.backends: dict[str, Any] = {}
+        self.managers: dict[str, Any] = {}
         self._manager = manager
         size = manager.vllm_config.model_config.get_vocab_size()
         if manager._grammar_bitmask is None:  # noqa: SLF001 - vLLM asks its backend for it
@@ -165,6 +166,13 @@ class _Host:
         self._ids = size
         # What a draft adds, and the id that the model adds to it.
         self._drafts = manager.vllm_config.num_speculative_tokens + 1
+
+    def manager_of(self, backend: str) -> Any:
+        """Return the manager that compiles with one of vLLM's own backends."""
+        if backend not in self.managers:
+            self.managers[backend] = copy.copy(self._manager)
+            self.managers[backend].backend = self.managers[backend].backend_name = None
+        return self.managers[backend]
 
     def begin(self, source: Source, request: Any) -> Future[EnforcedGrammar]:
         """Make a request's turn ready."""
@@ -309,11 +317,9 @@ def grammar_init(original: Callable[..., None]) -> Callable[..., None]:
         host = _host(self)
         source = arrivals.source_of(request)
         if source is None:
-            name = request.sampling_params.structured_outputs._backend  # noqa: SLF001
-            self.backend = host.backends.get(name)
-            self.backend_name = None if self.backend is None else name  # asked by vLLM 0.33
-            original(self, request)
-            host.backends[name] = self.backend
+            own = host.manager_of(request.sampling_params.structured_outputs._backend)  # noqa: SLF001
+            original(own, request)
+            self.backend = own.backend  # vLLM destroys it in the end
             return
         # Our envelope has the think in it. vLLM's own gate would leave it unmasked.
         wanted.reasoning_ended = True
@@ -323,17 +329,3 @@ def grammar_init(original: Callable[..., None]) -> Callable[..., None]:
         wanted.grammar = grammar
 
     return _grammar_init
-
-
-def create_grammar(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap `StructuredOutputManager._create_grammar`, which compiles on threads of vLLM's."""
-
-    def _create_grammar(self: Any, request: Any) -> StructuredOutputGrammar:
-        name = request.sampling_params.structured_outputs._backend  # noqa: SLF001
-        # Not there yet: `grammar_init` has just made it, and has not returned.
-        backend = _host(self).backends.get(name, self.backend)
-        with_its_own = copy.copy(self)
-        with_its_own.backend = backend
-        return original(with_its_own, request)
-
-    return _create_grammar

@@ -307,6 +307,8 @@ def refuse_sampling(params: Any, spec: Spec, request: Any = None) -> None:
 
     """
     calls_nothing = not spec.toolset.allowed and spec.response_format is None
+    if getattr(request, "use_beam_search", False):
+        refuse_beam_search()
     if getattr(params, "thinking_token_budget", None) is not None:
         raise option_refusal(
             "thinking_token_budget",

@@ -283,14 +283,3 @@ def _texts(params: Any) -> list[str]:
 
 def _ids(prompt: Any) -> Sequence[int] | None:
     return prompt.get("prompt_token_ids") if isinstance(prompt, Mapping) else None
-
-
-def beam_search_params(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a request's `to_beam_search_params`, which drops `structured_outputs`."""
-
-    def to_beam_search_params(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if carrier.from_params(self) is not None:
-            admission.refuse_beam_search()
-        return original(self, *args, **kwargs)
-
-    return to_beam_search_params

@@ -11,12 +11,9 @@ go through vLLM as a developer's, and come to the encoder as the system's, a cli
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from vllm.renderers.kimi_k3 import KimiK3Renderer
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _KEPT, _RENDERED = "developer", "system"
 
@@ -28,13 +25,12 @@ def kept(renderer: Any, messages: list[Any]) -> list[Any]:
     return [_moved(message, _RENDERED, _KEPT) for message in messages]
 
 
-def apply_chat_template(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap `KimiK3Renderer._apply_chat_template`, which calls the encoder."""
+class DeclaringRenderer(KimiK3Renderer):  # type: ignore[misc]
+    """vLLM's renderer, registered in its place: shows declarations that `kept` has moved."""
 
-    def _apply_chat_template(self: Any, conversation: list[Any], params: Any) -> Any:
-        return original(self, [_moved(each, _KEPT, _RENDERED) for each in conversation], params)
-
-    return _apply_chat_template
+    def _apply_chat_template(self, conversation: list[Any], params: Any) -> Any:
+        moved = [_moved(each, _KEPT, _RENDERED) for each in conversation]
+        return super()._apply_chat_template(moved, params)
 
 
 def _moved(message: Any, role: str, to: str) -> Any:

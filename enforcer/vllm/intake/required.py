@@ -17,6 +17,7 @@ from vllm.exceptions import VLLMValidationError
 from enforcer.request import carrier
 from enforcer.vllm.config import settings
 from enforcer.vllm.config.names import reads_extra
+from enforcer.vllm.intake import worker_limits
 from enforcer.vllm.native import stock
 from enforcer.vllm.observe import families, metrics
 from enforcer.vllm.server import served_model
@@ -60,6 +61,7 @@ def preprocess_add_request(original: Callable[..., Any]) -> Callable[..., Any]:
         if missing is not None:
             metrics.failed(families.Failure.UNENFORCED, request.request_id)
             raise VLLMValidationError(missing)
+        worker_limits.refuse(request.sampling_params, self.vllm_config)
         return original(self, request)
 
     return _preprocess_add_request

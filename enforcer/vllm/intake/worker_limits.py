@@ -13,7 +13,7 @@ from vllm import envs
 from enforcer.vllm.intake.requests import option_refusal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
 # Of vLLM 0.32 and 0.33, in `v1/worker/gpu/sample/logit_bias.py`; their import takes Triton.
 _ALLOWED, _BIASED, _STOPS = 1024, 1024, 128
@@ -49,13 +49,3 @@ def _counts(params: Any) -> Iterator[tuple[str, int, int]]:
     words = params.bad_words_token_ids or ()
     yield "bad_words", len(words), envs.VLLM_MAX_NUM_BAD_WORDS
     yield "bad_words", sum(map(len, words)), envs.VLLM_MAX_BAD_WORDS_TOTAL_TOKENS
-
-
-def preprocess_add_request(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap `EngineCore.preprocess_add_request`, for what comes by another front end."""
-
-    def _preprocess_add_request(self: Any, request: Any) -> Any:
-        refuse(request.sampling_params, self.vllm_config)
-        return original(self, request)
-
-    return _preprocess_add_request

@@ -13,12 +13,10 @@ from __future__ import annotations
 
 import functools
 import inspect
-from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
-from enforcer.errors import ConfigurationError, UnsupportedHost
-from enforcer.vllm import fit
+from enforcer.errors import ConfigurationError
 from enforcer.vllm.config import settings
 
 if TYPE_CHECKING:
@@ -26,38 +24,11 @@ if TYPE_CHECKING:
 
     import torch
 
-_V2 = "vllm.v1.worker.gpu"
 _MODE = "raw_logprobs"
 _BEFORE = "_enforcer_before"  # set on logits: a copy, for as long as these live
 
 # The logits that were masked last. A worker has one thread that samples.
 _masked: ref[torch.Tensor] | None = None
-
-
-def install(wrap: Callable[[Any, str, Callable[..., Any]], None]) -> None:
-    """Replace what masks and what scores, in both runners.
-
-    Args:
-        wrap: replaces a name of an owner by what is made of the original, once.
-
-    Raises:
-        ConfigurationError: this vLLM has other names or signatures there.
-
-    """
-    try:
-        fit.check_signatures(fit.SCORES)
-    except UnsupportedHost as error:
-        raise ConfigurationError(
-            f"ENFORCER_LOGPROBS=raw does not fit this vLLM: {error}"
-        ) from error
-    for owner, name, make in (
-        ("vllm.v1.worker.gpu_model_runner", "apply_grammar_bitmask", masking),
-        ("vllm.v1.sample.sampler:Sampler", "compute_logprobs", scoring),
-        (f"{_V2}.structured_outputs:StructuredOutputsWorker", "apply_grammar_bitmask", masking),
-        (f"{_V2}.sample.sampler", "compute_topk_scores", scoring),
-        (f"{_V2}.spec_decode.rejection_sampler", "compute_topk_scores", scoring),
-    ):
-        wrap(resolve_name(owner), name, make)
 
 
 def check(vllm_config: Any) -> None:

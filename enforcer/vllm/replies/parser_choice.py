@@ -17,7 +17,7 @@ from enforcer.errors import InvalidVocabulary
 from enforcer.request import carrier
 from enforcer.turn import dialects
 from enforcer.vllm.config import names
-from enforcer.vllm.intake import startup
+from enforcer.vllm.intake import frontend, requests, startup
 from enforcer.vllm.replies.tool_parser import EnforcedParser
 from enforcer.vllm.server import model_format, runtime, served_model
 
@@ -25,6 +25,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 logger = logging.getLogger("vllm.enforcer")
+
+
+class SpecKeeper:
+    """Mixin for vLLM's parsers that keeps a spec where vLLM would put a tag of its own.
+
+    vLLM does where a call is demanded or a tool is strict.
+    """
+
+    def _apply_structural_tag(self, request: Any) -> Any:
+        if brings_spec(request):
+            return request
+        return super()._apply_structural_tag(request)  # type: ignore[misc]
 
 
 class EitherParser(VllmParser):  # type: ignore[misc]
@@ -78,9 +90,10 @@ def beside(parser: Any, name: str | None) -> Any:
             know by that name.
 
     """
-    if parser is None or parser.tool_parser_cls is None or not dialects.of_parser(name or ""):
+    if parser is None or parser.tool_parser_cls is None:
         return parser
-    return type(parser.__name__, (EitherParser, parser), {})
+    mixin = EitherParser if dialects.of_parser(name or "") else SpecKeeper
+    return type(parser.__name__, (mixin, parser), {})
 
 
 def brings_spec(request: Any) -> bool:
@@ -138,10 +151,6 @@ def _warm_for_specs(tokenizer: Any) -> None:
         runtime.ready()
 
 
-def apply_structural_tag(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap `DelegatingParser._apply_structural_tag`, which would replace the spec of a request."""
-
-    def _apply_structural_tag(self: Any, request: Any) -> Any:
-        return request if brings_spec(request) else original(self, request)
-
-    return _apply_structural_tag
+def preprocess_chat(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap `OnlineRenderer.preprocess_chat`: prepare a chat request, render it, check it."""
+    return frontend.rendered(requests.preprocess_chat(original, ours))

@@ -45,6 +45,13 @@ def test_a_penalty_that_makes_logits_no_numbers_is_refused_and_others_pass(penal
     assert refused.value.parameter == "repetition_penalty"
 
 
+def test_beam_search_is_refused_where_the_request_says_it() -> None:
+    beams = SimpleNamespace(use_beam_search=True)
+    with pytest.raises(VLLMValidationError, match="beam search"):
+        admission.refuse_sampling(beams, _spec([]), beams)
+    admission.refuse_sampling(SimpleNamespace(), _spec([]), SimpleNamespace(use_beam_search=False))
+
+
 @pytest.mark.parametrize(
     ("option", "value", "without_tools"),
     [

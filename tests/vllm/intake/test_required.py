@@ -32,9 +32,14 @@ STOCK = '{"type": "structural_tag", "format": {"x": "<|tool_calls_section_begin|
 
 
 def take_in(
-    params: SamplingParams | None, name: str = "chatcmpl-1", loaded: list[str] | None = None
+    params: SamplingParams | None,
+    name: str = "chatcmpl-1",
+    loaded: list[str] | None = None,
+    *,
+    v2: bool = False,
 ) -> SimpleNamespace:
-    config = SimpleNamespace(model_config=SimpleNamespace(logits_processors=loaded))
+    own = SimpleNamespace(logits_processors=loaded)
+    config = SimpleNamespace(model_config=own, use_v2_model_runner=v2)
     core = SimpleNamespace(vllm_config=config)
     request = SimpleNamespace(sampling_params=params, request_id=name)
     found: SimpleNamespace = required.preprocess_add_request(lambda _, request: request)(
@@ -168,3 +173,11 @@ def test_the_operator_names_exceptions(requiring: Callable[..., None]) -> None:
     take_in(structured(regex="a"), "chatcmpl-1")
     with pytest.raises(VLLMValidationError):
         take_in(SamplingParams(), "cmpl-1-0")
+
+
+def test_what_ends_a_worker_is_refused_whoever_has_let_it_in() -> None:
+    biased = SamplingParams(logit_bias=dict.fromkeys(range(2000), 1.0))
+    assert take_in(biased).sampling_params is biased
+    with pytest.raises(VLLMValidationError, match="logit_bias"):
+        take_in(biased, v2=True)
+    assert take_in(None, v2=True).sampling_params is None

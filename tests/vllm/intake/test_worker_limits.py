@@ -69,12 +69,3 @@ def test_the_worker_raises_beyond_it(option: str) -> None:
     assert state.add_request(0, parameters(option, MOST[option]))
     with pytest.raises(ValueError, match="Too many"):
         state.add_request(0, parameters(option, MOST[option] + 1))
-
-
-def test_the_engine_refuses_it_whoever_has_let_it_in() -> None:
-    take = worker_limits.preprocess_add_request(lambda _, request: request)
-    core = SimpleNamespace(vllm_config=V2)
-    embeds = SimpleNamespace(sampling_params=None)
-    assert take(core, embeds) is embeds
-    with pytest.raises(VLLMValidationError, match="logit_bias"):
-        take(core, SimpleNamespace(sampling_params=parameters("logit_bias", 2000)))

@@ -137,27 +137,29 @@ def test_servers_that_could_not_keep_the_word_do_not_start(
 
 
 def test_all_that_is_replaced_is_as_it_was_tested(monkeypatch: pytest.MonkeyPatch) -> None:
-    replaced: list[tuple[Any, str]] = []
-    scores.install(lambda owner, name, _: replaced.append((owner, name)))
-    assert {name for _, name in replaced} == {name.rpartition(".")[2] for name in fit.SCORES}
-    assert all(hasattr(owner, name) for owner, name in replaced)
-    monkeypatch.setitem(fit.SCORES, "vllm.v1.sample.sampler.Sampler.compute_logprobs", ("other",))
+    assert patches._for_scores(settings.read({})) == {}
+    raw = settings.read(RAW)
+    assert len(patches._for_scores(raw)) == 5
+    other = patches.Patch("other", "observe.scores.scoring")
+    monkeypatch.setitem(patches.SCORES, "vllm.v1.sample.sampler.Sampler.compute_logprobs", other)
     with pytest.raises(ConfigurationError, match="=raw does not fit this vLLM"):
-        scores.install(lambda *_: None)
+        patches._for_scores(raw)
+
+
+class Owner:
+    @staticmethod
+    def score(logits: torch.Tensor) -> torch.Tensor:
+        return logits
 
 
 def test_a_static_method_stays_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Owner:
-        @staticmethod
-        def score(logits: torch.Tensor) -> torch.Tensor:
-            return logits
-
     monkeypatch.setattr(patches, "_replaced", [])
-    patches._wrap(Owner, "score", scores.scoring)
-    patches._wrap(Owner, "score", scores.scoring)
+    monkeypatch.setattr(fit, "find", {"Owner": Owner}.get)
+    patches._wrap("Owner.score", scores.scoring)
+    patches._wrap("Owner.score", scores.scoring)
+    assert len(patches._replaced) == 1
     one = torch.zeros(1)
     assert Owner().score(one) is one is Owner.score(one)
-    patches._replaced.clear()
 
 
 def answered(server: Server) -> dict[str, Any]:

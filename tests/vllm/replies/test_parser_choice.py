@@ -31,6 +31,10 @@ class Stock(Parser):  # type: ignore[misc]
         self.made_of = (tokenizer, tools)
         self.prompt: Any = None
 
+    def _apply_structural_tag(self, request: Any) -> Any:
+        request.structured_outputs = {}
+        return request
+
     def set_prompt_token_ids(self, ids: Any) -> None:
         self.prompt = ids
 
@@ -103,9 +107,18 @@ def test_who_prepares_a_request(tag: str | None) -> None:
     assert parser_choice.ours(None, request(tag)) is None
 
 
-def test_a_format_that_nobody_knows_is_left_to_vllm() -> None:
-    assert parser_choice.beside(Stock, "xlam") is Stock
-    assert parser_choice.beside(Stock, None) is Stock
+@pytest.mark.parametrize("name", ["xlam", None])
+def test_of_a_format_that_nobody_knows_vllm_reads_all_and_keeps_a_spec(name: str | None) -> None:
+    made = parser_choice.beside(Stock, name)
+    assert made("tokenizer").parse("text", request(TAG)) == ("Stock", "text")
+    assert parser_choice.ours(made, request(TAG)) is None
+    for tag in (TAG, *OTHERS):
+        asked = request(tag)
+        made("tokenizer")._apply_structural_tag(asked)
+        assert asked.structured_outputs == (request(tag).structured_outputs if tag == TAG else {})
+
+
+def test_without_a_tool_parser_nothing_is_left_to_ours() -> None:
     assert parser_choice.beside(None, "kimi_k2") is None
 
     class Silent(Stock):
