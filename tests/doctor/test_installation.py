@@ -157,7 +157,7 @@ def test_a_vllm_that_was_changed(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("vllm")
     from enforcer.vllm import fit
 
-    def changed() -> None:
+    def changed(_: object) -> None:
         raise UnsupportedHost("this vLLM has no f")
 
     monkeypatch.setattr(fit, "check_signatures", changed)
