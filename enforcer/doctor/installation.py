@@ -132,10 +132,10 @@ def settings(environment: Mapping[str, str]) -> Check:
     except EnforcerError as error:
         return bad("settings", f"ENFORCER_DIALECT: {error}", "set it to one of these, or unset it")
     try:
-        provided = read_documents(found.sources())
+        provided = read_documents(found.documents)
     except EnforcerError as error:
         return bad("settings", str(error), "mend that file, or leave it out of ENFORCER_DOCUMENTS")
-    ends = found.options().finish_within_budget
+    ends = found.options.finish_within_budget
     ends_how = "ends before `max_tokens` does" if ends else "may be cut off by `max_tokens`"
     said = f"a server started from this shell has dialect {found.dialect} and engine {found.engine}"
     more = f"; documents: {len(provided)}" if provided else ""

@@ -221,7 +221,7 @@ def _for_scores(chosen: Settings) -> dict[str, Patch]:
         ConfigurationError: they do not fit this vLLM.
 
     """
-    if not chosen.scores_raw():
+    if chosen.logprobs != "raw":
         return {}
     try:
         fit.check_signatures(signatures(SCORES))
@@ -239,7 +239,7 @@ def _serve_unenforced(error: UnsupportedHost, chosen: Settings) -> None:
         UnsupportedHost: the operator wants nothing else.
 
     """
-    if chosen.requires():
+    if chosen.require:
         raise error
     logger.error(
         "enforcer: nothing is enforced, and no --tool-call-parser %s is known: %s",

@@ -93,7 +93,7 @@ def _refuses_a_forged_spec() -> bool:
 
 def _turn(one: Any, table: Table) -> str:
     chosen = settings.current()
-    settled = specs.Settled(_DIALECT, chosen.engine, chosen.options())
+    settled = specs.Settled(_DIALECT, chosen.engine, chosen.options)
     text = spec_text.write(_TOOLS, "required", True, 0, settled=settled)
     tag = StructuredOutputsParams(structural_tag=carrier.structural_tag(text))
     asked = request("tried", [], tag)

@@ -37,7 +37,7 @@ ENVIRONMENT = {one["name"]: one["value"] for one in CONTAINER["env"]}
 
 def test_the_settings_are_ones() -> None:
     chosen = settings.read(ENVIRONMENT)
-    assert chosen.changed() == {"documents": "/etc/schemas"}
+    assert chosen.changed == {"documents": "/etc/schemas"}
     assert names.is_enforced(_flag("--tool-call-parser"))
     assert names.stock(_flag("--tool-call-parser")) in dialects.parsers()
 
@@ -118,7 +118,7 @@ def test_the_limit_on_memory_is_what_the_code_may_take() -> None:
     one = worker._MEMORY / 2**30
     in_a_front = inspect.signature(pool.Pool).parameters["workers"].default * one
     in_an_engine = (int(threads[1]) + 1) * one  # and the thread for what is short
-    kept = settings.Settings().cache_bytes() / 2**30
+    kept = settings.Settings().cache_mib / 2**10
     assert sums == [fronts * in_a_front + in_an_engine + (fronts + 1) * kept for fronts in (1, 4)]
     resources = CONTAINER["resources"]
     assert _gib(resources["requests"]["memory"]) + sums[0] < _gib(resources["limits"]["memory"])
@@ -133,7 +133,7 @@ def test_the_documents_can_be_read(tmp_path: Path) -> None:
 
 
 def test_the_variables_that_the_page_speaks_of_exist() -> None:
-    known = {f"{settings.PREFIX}{name.upper()}" for name in settings.Settings.__slots__}
+    known = set(settings.VARIABLES)
     spoken = set(re.findall(r"ENFORCER_[A-Z_]+", PAGE.read_text()))
     assert spoken <= known | settings.OTHERS
 

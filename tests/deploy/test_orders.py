@@ -195,7 +195,7 @@ def test_the_switch_is_a_word_that_requests_may_have() -> None:
     (model,) = gateway["model_list"]
     word = body["vllm_xargs"]["enforcer"]
     assert model["litellm_params"]["extra_body"] == {"vllm_xargs": {"enforcer": word}}
-    assert settings.read({"ENFORCER_ALLOW_CLIENT": word}).allowed() == {word}
+    assert settings.read({"ENFORCER_ALLOW_CLIENT": word}).allow_client == {word}
     assert body["model"] == model["model_name"]
 
 
@@ -203,8 +203,8 @@ def test_the_limits_that_the_runbook_names_are_ones() -> None:
     said = RUNBOOK.read_text().split("### Slow masks")[1].split("\n## ")[0]
     (first,) = re.findall(r"`ENFORCER_LIMITS=(\S+)`", said)
     others = re.findall(r"`((?:properties|enum)=\d+)`", said)
-    chosen = settings.read({"ENFORCER_LIMITS": ",".join([first, *others])}).options().limits
-    default = settings.read({}).options().limits
+    chosen = settings.read({"ENFORCER_LIMITS": ",".join([first, *others])}).options.limits
+    default = settings.read({}).options.limits
     assert chosen.regex_growth < default.regex_growth == 20_000
     assert chosen.properties < default.properties
     assert chosen.enum < default.enum

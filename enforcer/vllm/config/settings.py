@@ -1,8 +1,9 @@
 """The operator's settings, from the environment of the server.
 
-Owns: the names of the variables, their defaults and their checks; `docs/vllm.md`
-lists them from here. Must not know: what the settings do.
+`docs/vllm.md` lists them from the docstring of `Settings`.
 """
+
+# ruff: noqa: RUF009 - `_setting` is `dataclasses.field`
 
 from __future__ import annotations
 
@@ -10,8 +11,8 @@ import difflib
 import os
 import re
 from dataclasses import dataclass, field, fields
-from functools import cache
-from typing import TYPE_CHECKING, TypeVar
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from enforcer import engines
 from enforcer.errors import ConfigurationError, brief
@@ -20,13 +21,14 @@ from enforcer.schema import Conventions, Formats, Integers, Limits, OnUnsupporte
 from enforcer.vllm.config.names import PARSER_VARIABLE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
 _T = TypeVar("_T")
 
 PREFIX = "ENFORCER_"
 # Variables that are no settings: where the server's processes keep their numbers (see
-# `recording`), where this repository's own tests find their cases, and what `served_model` tells.
+# `recording`), where this repository's own tests find their cases, and the parser's name, which
+# `served_model` hands on.
 OTHERS = frozenset({"ENFORCER_METRICS_FOLDER", "ENFORCER_SHARED", PARSER_VARIABLE})
 # Kubernetes tells every pod of a namespace of a Service that is named `enforcer` by these, and so
 # do Docker's links. None of them can be a misspelt setting.
@@ -35,228 +37,152 @@ _INJECTED = re.compile(
     r"|PORT(?:_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?)?)",
     re.ASCII,
 )
-_CLIENT_WORDS = ("off", "relax", "isolate", "finish", "closed", "open")
-_REQUEST_KINDS = ("completions", "structured")
-_ON = {"off": False, "on": True}
 _LAST_PORT = 65_535
-_DIGITS = 12  # what an option that travels in a spec may have
+_DIGITS = 12  # that an option which travels in a spec may have
 
 
-def _setting(default: str, what: str) -> str:
-    value: str = field(default=default, metadata={"what": what})
+def _one_of(known: Mapping[str, _T]) -> Callable[[str], _T]:
+    def read(text: str) -> _T:
+        if text not in known:
+            raise ValueError(" or ".join(known))
+        return known[text]
+
+    return read
+
+
+def _word_of(known: Iterable[str]) -> Callable[[str], str]:
+    return _one_of({word: word for word in known})
+
+
+def _words_of(*known: str) -> Callable[[str], frozenset[str]]:
+    def read(text: str) -> frozenset[str]:
+        words = frozenset(_listed(text))
+        if not words <= {*known}:
+            raise ValueError(f"some of {', '.join(known)}, with commas between")
+        return words
+
+    return read
+
+
+def _whole(least: int) -> Callable[[str], int]:
+    def read(text: str) -> int:
+        if not _is_whole(text, least):
+            raise ValueError(f"a whole number from {least} on")
+        return int(text)
+
+    return read
+
+
+def _port(text: str) -> int | None:
+    if text and not (_is_whole(text, 1) and int(text) <= _LAST_PORT):
+        raise ValueError(f"a whole number from 1 to {_LAST_PORT}")
+    return int(text) if text else None
+
+
+def _limits(text: str) -> Limits:
+    known = [limit.name for limit in fields(Limits)]
+    changed = dict(part.partition("=")[::2] for part in _listed(text))
+    if not changed.keys() <= {*known} or not all(_is_whole(each, 1) for each in changed.values()):
+        raise ValueError(f"NAME=NUMBER, …, with names of {', '.join(known)}")
+    return Limits(**{name: int(number) for name, number in changed.items()})
+
+
+def _is_whole(text: str, least: int) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= _DIGITS and int(text) >= least
+
+
+def _listed(text: str) -> tuple[str, ...]:
+    return tuple(filter(None, (part.strip() for part in text.split(","))))
+
+
+def _setting(default: str, read: Callable[[str], _T]) -> _T:
+    """Declare a setting; `read` raises ValueError with what a text has to be."""
+    value: _T = field(default=read(default), metadata={"default": default, "read": read})
     return value
 
 
-@dataclass(frozen=True, slots=True)
+_ON = _one_of({"off": False, "on": True})
+
+
+@dataclass(frozen=True)
 class Settings:
-    """Each field is the variable `ENFORCER_` + its name in capitals."""
+    """Settings; each is the variable `ENFORCER_` + its name in capitals.
 
-    dialect: str = _setting(
-        "kimi_k2",
-        "format of the served model, a file in `grammars/`, where no parser's name tells it",
-    )
-    engine: str = _setting("llguidance", "argument engine: llguidance, xgrammar, outlines-core")
-    on_unsupported: str = _setting(
-        "refuse",
-        "what to do with a schema that cannot be enforced exactly: refuse, relax or isolate",
-    )
-    allow_client: str = _setting(
-        "",
-        "what a request may switch: some of off, relax, isolate, finish, closed, open, with commas "
-        "between",
-    )
-    format: str = _setting(
-        "enforce",
-        "the keyword `format`: enforce it in every draft, or standard: not where `$schema` names "
-        "2019-09 or 2020-12",
-    )
-    closed_objects: str = _setting(
-        "on",
-        "objects that declare `properties` and say nothing of others have no others; off: they may "
-        "have any, as JSON Schema has it",
-    )
-    integers: str = _setting(
-        "value",
-        "numbers of `type: integer`: any text that is a whole number, `9.0` and `1.5e6` too, or "
-        "digits: digits alone",
-    )
-    documents: str = _setting(
-        "",
-        "JSON Schemas that a tool's schema may refer to by their `$id`: files and folders, with "
-        "commas between; `URI=FOLDER` for those that are served below a URI",
-    )
-    max_calls: str = _setting("128", "most calls in one turn")
-    preamble_ids: str = _setting("32", "most tokens of text before a demanded call")
-    finish_within_budget: str = _setting(
-        "off", "end a call that has begun before `max_tokens` does, and begin none that cannot: on"
-    )
-    empty_turns: str = _setting(
-        "forbid", "a turn that ends with neither text nor call: forbid or allow"
-    )
-    require: str = _setting("off", "let the engine refuse requests that nothing enforces: on")
-    require_except: str = _setting(
-        "", "which of them it serves all the same: completions, structured, or both with a comma"
-    )
-    logprobs: str = _setting(
-        "masked",
-        "a reply's `logprobs` where ids are masked: masked as vLLM gives them, or raw: the model's "
-        "own, which show what it wanted and the mask forbade",
-    )
-    cache_mib: str = _setting("256", "what a process keeps between requests, in MiB")
-    metrics_port: str = _setting(
-        "", "port on which a `--headless` node, which has no API server, answers `/metrics`"
-    )
-    limits: str = _setting(
-        "", "bounds on schemas that differ from the defaults, as `depth=64,branches=500`"
-    )
+    Attributes:
+        dialect: format of the served model, a file in `grammars/`, where no parser's name tells it
+        engine: argument engine: llguidance, xgrammar, outlines-core
+        on_unsupported: what to do with a schema that cannot be enforced exactly: refuse, relax or
+            isolate
+        allow_client: what a request may switch: some of off, relax, isolate, finish, closed, open,
+            with commas between
+        format: the keyword `format`: enforce it in every draft, or standard: not where `$schema`
+            names 2019-09 or 2020-12
+        closed_objects: objects that declare `properties` and say nothing of others have no others;
+            off: they may have any, as JSON Schema has it
+        integers: numbers of `type: integer`: any text that is a whole number, `9.0` and `1.5e6`
+            too, or digits: digits alone
+        documents: JSON Schemas that a tool's schema may refer to by their `$id`: files and folders,
+            with commas between; `URI=FOLDER` for those that are served below a URI
+        max_calls: most calls in one turn
+        preamble_ids: most tokens of text before a demanded call
+        finish_within_budget: end a call that has begun before `max_tokens` does, and begin none
+            that cannot: on
+        empty_turns: a turn that ends with neither text nor call: forbid or allow
+        require: let the engine refuse requests that nothing enforces: on
+        require_except: which of them it serves all the same: completions, structured, or both with
+            a comma
+        logprobs: a reply's `logprobs` where ids are masked: masked as vLLM gives them, or raw: the
+            model's own, which show what it wanted and the mask forbade
+        cache_mib: what a process keeps between requests, in MiB
+        metrics_port: port on which a `--headless` node, which has no API server, answers `/metrics`
+        limits: bounds on schemas that differ from the defaults, as `depth=64,branches=500`
 
+    """
+
+    dialect: str = _setting("kimi_k2", str)
+    engine: str = _setting("llguidance", _word_of(engines.ENGINES))
+    on_unsupported: OnUnsupported = _setting("refuse", _one_of({e.value: e for e in OnUnsupported}))
+    allow_client: frozenset[str] = _setting(
+        "", _words_of("off", "relax", "isolate", "finish", "closed", "open")
+    )
+    format: Formats = _setting("enforce", _one_of({each.value: each for each in Formats}))
+    closed_objects: bool = _setting("on", _ON)
+    integers: Integers = _setting("value", _one_of({each.value: each for each in Integers}))
+    documents: tuple[str, ...] = _setting("", _listed)
+    max_calls: int = _setting("128", _whole(1))
+    preamble_ids: int = _setting("32", _whole(0))
+    finish_within_budget: bool = _setting("off", _ON)
+    empty_turns: bool = _setting("forbid", _one_of({"forbid": False, "allow": True}))
+    require: bool = _setting("off", _ON)
+    require_except: frozenset[str] = _setting("", _words_of("completions", "structured"))
+    logprobs: str = _setting("masked", _word_of(("masked", "raw")))
+    cache_mib: int = _setting("256", _whole(1))
+    metrics_port: int | None = _setting("", _port)
+    limits: Limits = _setting("", _limits)
+    # Those that are not at their defaults, as they are written.
+    changed: Mapping[str, str] = field(default_factory=dict, compare=False)
+
+    @cached_property
     def options(self) -> Options:
-        """Give the options of the core.
-
-        Raises:
-            ConfigurationError: a value is not one of its kind.
-
-        """
-        try:
-            on_unsupported = OnUnsupported(self.on_unsupported)
-        except ValueError:
-            raise self._wrong("on_unsupported", "refuse, relax or isolate") from None
-        formats = self._one_of("format", {each.value: each for each in Formats})
+        """The options of the core."""
         return Options(
-            on_unsupported=on_unsupported,
-            max_calls=self._number("max_calls"),
-            preamble_ids=self._number("preamble_ids", least=0),
-            limits=self._limits(),
-            conventions=Conventions(
-                formats,
-                self._one_of("closed_objects", _ON),
-                self._one_of("integers", {each.value: each for each in Integers}),
-            ),
-            finish_within_budget=self._one_of("finish_within_budget", _ON),
-            allow_empty_turns=self._one_of("empty_turns", {"forbid": False, "allow": True}),
+            on_unsupported=self.on_unsupported,
+            max_calls=self.max_calls,
+            preamble_ids=self.preamble_ids,
+            limits=self.limits,
+            conventions=Conventions(self.format, self.closed_objects, self.integers),
+            finish_within_budget=self.finish_within_budget,
+            allow_empty_turns=self.empty_turns,
         )
 
-    def changed(self) -> dict[str, str]:
-        """Give those that are not at their defaults, as they are written, by the field's name."""
-        written = {each.name: (getattr(self, each.name), each.default) for each in fields(self)}
-        return {name: value for name, (value, default) in written.items() if value != default}
-
-    def sources(self) -> tuple[str, ...]:
-        """Name the files and folders of documents; see `enforcer.schema.bundling`."""
-        return tuple(filter(None, (source.strip() for source in self.documents.split(","))))
-
-    def cache_bytes(self) -> int:
-        """Give the budget of what a process keeps.
-
-        Raises:
-            ConfigurationError: it is no number.
-
-        """
-        return self._number("cache_mib") << 20
-
-    def port(self) -> int | None:
-        """Return the port of a headless node's metrics; None if they are not to be had.
-
-        Raises:
-            ConfigurationError: it is no port.
-
-        """
-        if not self.metrics_port:
-            return None
-        port = self._number("metrics_port")
-        if port > _LAST_PORT:
-            raise self._wrong("metrics_port", f"a whole number from 1 to {_LAST_PORT}")
-        return port
-
-    def argument_engine(self) -> str:
-        """Name the argument engine.
-
-        Raises:
-            ConfigurationError: there is none of that name.
-
-        """
-        return self._one_of("engine", {name: name for name in engines.ENGINES})
-
-    def requires(self) -> bool:
-        """Tell whether the engine refuses what nothing enforces.
-
-        Raises:
-            ConfigurationError: neither `on` nor `off`.
-
-        """
-        return self._one_of("require", _ON)
-
-    def scores_raw(self) -> bool:
-        """Tell whether `logprobs` are the model's own where ids are masked.
-
-        Raises:
-            ConfigurationError: neither `masked` nor `raw`.
-
-        """
-        return self._one_of("logprobs", {"masked": False, "raw": True})
-
-    def excepted(self) -> frozenset[str]:
-        """Name the kinds of requests that it serves all the same.
-
-        Raises:
-            ConfigurationError: a word that is no kind.
-
-        """
-        return self._words("require_except", _REQUEST_KINDS)
-
-    def allowed(self) -> frozenset[str]:
-        """Say what a request may switch.
-
-        Raises:
-            ConfigurationError: a word that is none of them.
-
-        """
-        return self._words("allow_client", _CLIENT_WORDS)
-
+    @property
     def may_finish(self) -> bool:
-        """Tell whether turns may have to end within their budget.
-
-        Raises:
-            ConfigurationError: a value is not one of its kind.
-
-        """
-        return self.options().finish_within_budget or "finish" in self.allowed()
-
-    def _words(self, name: str, known: tuple[str, ...]) -> frozenset[str]:
-        words = frozenset(filter(None, (word.strip() for word in getattr(self, name).split(","))))
-        if words - set(known):
-            raise self._wrong(name, f"some of {', '.join(known)}, with commas between")
-        return words
-
-    def _one_of(self, name: str, known: Mapping[str, _T]) -> _T:
-        word = getattr(self, name)
-        if word not in known:
-            raise self._wrong(name, " or ".join(known))
-        return known[word]
-
-    def _limits(self) -> Limits:
-        known = [limit.name for limit in fields(Limits)]
-        changed = {}
-        for part in filter(None, (part.strip() for part in self.limits.split(","))):
-            name, _, number = part.partition("=")
-            if name not in known or not _is_number(number, least=1):
-                raise self._wrong("limits", f"NAME=NUMBER, …, with names of {', '.join(known)}")
-            changed[name] = int(number)
-        return Limits(**changed)
-
-    def _number(self, name: str, least: int = 1) -> int:
-        text = getattr(self, name)
-        if not _is_number(text, least):
-            raise self._wrong(name, f"a whole number from {least} on")
-        return int(text)
-
-    def _wrong(self, name: str, expected: str) -> ConfigurationError:
-        value = brief(getattr(self, name))
-        return ConfigurationError(f"{PREFIX}{name.upper()} is {value}, but must be {expected}")
+        """Whether turns may have to end within their budget."""
+        return self.finish_within_budget or "finish" in self.allow_client
 
 
-def _is_number(text: str, least: int) -> bool:
-    return text.isascii() and text.isdigit() and len(text) <= _DIGITS and int(text) >= least
+# By the name of the variable.
+VARIABLES = {PREFIX + each.name.upper(): each for each in fields(Settings) if each.metadata}
 
 
 def read(environment: Mapping[str, str]) -> Settings:
@@ -268,39 +194,27 @@ def read(environment: Mapping[str, str]) -> Settings:
         ConfigurationError: a value is not one of its kind, or no setting has such a name.
 
     """
-    known = {PREFIX + field.name.upper(): field.name for field in fields(Settings)}
-    for name in environment:
-        if not name.startswith(PREFIX) or name in known or name in OTHERS:
-            continue
-        if not _INJECTED.fullmatch(name):
-            # Compared without the prefix, which alone makes any two of them alike.
-            names = {key.removeprefix(PREFIX): key for key in known}
-            near = difflib.get_close_matches(name.removeprefix(PREFIX), names, n=1, cutoff=0.5)
-            remedy = (
-                f"do you mean {names[near[0]]}?"
-                if near
-                else "take it out of the environment; docs/vllm.md lists the settings"
-            )
-            raise ConfigurationError(f"{name} is no setting: {remedy}")
-    settings = Settings(
-        **{
-            name: value
-            for key, name in known.items()
-            if (value := environment.get(key, "").strip())
-        }
-    )
-    settings.options()
-    settings.allowed()
-    settings.cache_bytes()
-    settings.port()
-    settings.scores_raw()
-    settings.argument_engine()
-    if settings.excepted() and not settings.requires():
+    for variable in environment:
+        if variable.startswith(PREFIX):
+            _refuse_unknown(variable)
+    values: dict[str, Any] = {}
+    changed = {}
+    for variable, each in VARIABLES.items():
+        default = each.metadata["default"]
+        text = environment.get(variable, "").strip() or default
+        try:
+            values[each.name] = each.metadata["read"](text)
+        except ValueError as error:
+            raise ConfigurationError(f"{variable} is {brief(text)}, but must be {error}") from None
+        if text != default:
+            changed[each.name] = text
+    settings = Settings(**values, changed=changed)
+    if settings.require_except and not settings.require:
         raise ConfigurationError(
             f"{PREFIX}REQUIRE_EXCEPT says what {PREFIX}REQUIRE=on serves all the same, and that is "
             "off: switch it on, or leave the exceptions out"
         )
-    if settings.requires() and "off" in settings.allowed():
+    if settings.require and "off" in settings.allow_client:
         raise ConfigurationError(
             f"{PREFIX}REQUIRE=on refuses what nothing enforces, and {PREFIX}ALLOW_CLIENT lets any "
             "request switch the enforcer off: leave one of them out"
@@ -308,7 +222,27 @@ def read(environment: Mapping[str, str]) -> Settings:
     return settings
 
 
+def _refuse_unknown(variable: str) -> None:
+    """Raise for a variable that looks like a setting and is none.
+
+    Raises:
+        ConfigurationError: it names the nearest.
+
+    """
+    if variable in VARIABLES or variable in OTHERS or _INJECTED.fullmatch(variable):
+        return
+    # Compared without the prefix, which alone makes any two of them alike.
+    known = [key.removeprefix(PREFIX) for key in VARIABLES]
+    near = difflib.get_close_matches(variable.removeprefix(PREFIX), known, n=1, cutoff=0.5)
+    remedy = (
+        f"do you mean {PREFIX}{near[0]}?"
+        if near
+        else "take it out of the environment; docs/vllm.md lists the settings"
+    )
+    raise ConfigurationError(f"{variable} is no setting: {remedy}")
+
+
 @cache
 def current() -> Settings:
-    """Give the settings of this process."""
+    """Return the settings of this process."""
     return read(os.environ)

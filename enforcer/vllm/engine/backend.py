@@ -294,7 +294,7 @@ def initialised(original: Callable[..., None]) -> Callable[..., None]:
         if getattr(self, "tokenizer", None) is None:
             return
         try:
-            host.enforcer().warm(in_time=settings.current().may_finish())
+            host.enforcer().warm(in_time=settings.current().may_finish)
             if served_model.has_stock_parser():
                 stock.text_reader(host.enforcer().table)
             runtime.pool().warm()

@@ -129,7 +129,7 @@ def _other(theirs: specs.Settled, mine: specs.Settled) -> str:
 
 def _settled(spec: Spec, dialect: str) -> specs.Settled:
     chosen = settings.current()
-    own, allowed = chosen.options(), chosen.allowed()
+    own, allowed = chosen.options, chosen.allow_client
     wanted = spec.on_unsupported
     if wanted is not None and wanted.value not in {"refuse", own.on_unsupported.value, *allowed}:
         raise not_allowed("on_unsupported", f"`on_unsupported` to {brief(wanted.value)}")
@@ -227,7 +227,7 @@ def refuse_prefix(tokenizer: Any, spec: Spec, prompt_ids: Sequence[int] | None) 
     settled = spec.settled
     table = runtime.table_for(tokenizer, None if settled is None else settled.dialect)
     try:
-        return look_at_prompt(table, spec, settings.current().options(), prompt_ids)
+        return look_at_prompt(table, spec, settings.current().options, prompt_ids)
     except RequestError as error:
         raise refusal(error) from error
 

@@ -35,7 +35,7 @@ def is_cheaper(spec: Spec, vllm_config: Any) -> bool:
     return (
         enforces_nothing
         and bool(vllm_config.use_v2_model_runner)
-        and not settings.current().requires()
+        and not settings.current().require
     )
 
 

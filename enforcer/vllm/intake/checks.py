@@ -139,7 +139,7 @@ def _steps(spec: Spec, found: list[Inexact]) -> Generator[Check, Verdict, None]:
     if any(spec is passed for passed in tuple(_passed)):  # other threads may add to it
         return
     spent = 0.0
-    on_unsupported = spec.resolve(settings.current().options()).on_unsupported
+    on_unsupported = spec.resolve(settings.current().options).on_unsupported
     isolates = on_unsupported is OnUnsupported.ISOLATE
     for tool, path, asked in _checks(spec):
         verdict = _known(asked)
@@ -190,7 +190,7 @@ def _tell(asked: Check, verdict: Verdict, path: str) -> None:
 
 def _checks(spec: Spec) -> Iterator[tuple[str | None, str, Check]]:
     """List a spec's schemas with tools and paths, also of tools that the choice leaves out."""
-    options = spec.resolve(settings.current().options())
+    options = spec.resolve(settings.current().options)
     laid_out = runtime.laid_out(
         runtime.dialect_for().name if spec.settled is None else spec.settled.dialect
     )

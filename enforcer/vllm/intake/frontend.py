@@ -151,7 +151,7 @@ def _beginning(
 
     """
     begun = admission.refuse_prefix(tokenizer, spec, prompt_ids)
-    ends_in_time = spec.resolve(settings.current().options()).finish_within_budget
+    ends_in_time = spec.resolve(settings.current().options).finish_within_budget
     budget = most if ends_in_time else None
     # Without room for a single id it is vLLM that refuses.
     return (begun, budget) if begun or (budget is not None and budget > 0) else None

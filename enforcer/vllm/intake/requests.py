@@ -64,7 +64,7 @@ def option_refusal(option: str, reason: str) -> VLLMValidationError:
 
 def not_allowed(option: str, what: str) -> VLLMValidationError:
     """Give a 400 for what a request may set only where the operator lets it."""
-    here = ", ".join(sorted(settings.current().allowed())) or "nothing"
+    here = ", ".join(sorted(settings.current().allow_client)) or "nothing"
     return option_refusal(
         option,
         f"a request may not set {what} here: leave it out ({carrier.ALLOW} allows {here})",
@@ -228,7 +228,7 @@ def _switched(request: Any) -> frozenset[str]:
     if not isinstance(listed, list) or not all(isinstance(word, str) for word in listed):
         listed = [brief(value)]
     words = frozenset(filter(None, (word.strip() for word in listed)))
-    allowed = settings.current().allowed()
+    allowed = settings.current().allow_client
     if refused := sorted(words - allowed):
         raise not_allowed("vllm_xargs", f"`vllm_xargs.{carrier.KEY}` to {brief(refused[0])}")
     return words

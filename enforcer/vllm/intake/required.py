@@ -92,7 +92,7 @@ def unmet_in(body: Any, model_config: Any, *, is_completion: bool) -> str | None
         ValueError: vLLM takes no such options, and would say so next.
 
     """
-    if not settings.current().requires():
+    if not settings.current().require:
         return None
     params = getattr(body, "sampling_params", None)
     if params is None and hasattr(body, "to_sampling_params"):
@@ -102,9 +102,9 @@ def unmet_in(body: Any, model_config: Any, *, is_completion: bool) -> str | None
 
 def _unmet(params: Any, model_config: Any, *, is_completion: bool) -> str | None:
     chosen = settings.current()
-    if not chosen.requires() or params is None:  # without parameters nothing is generated
+    if not chosen.require or params is None:  # without parameters nothing is generated
         return None
-    excepted = chosen.excepted()
+    excepted = chosen.require_except
     if is_completion and RequestKind.COMPLETIONS.value in excepted:
         return None
     return _lacking(params, excepted, model_config.logits_processors)

@@ -69,8 +69,8 @@ def said(parser: str | None, dialects: tuple[str, ...], chosen: Settings) -> str
         given = f"--tool-call-parser {parser}" if parser else "no --tool-call-parser"
         what = f"no request is enforced by itself ({given}{_remedy(parser, dialects)})"
         rest = "on any route"
-    if chosen.requires():
-        excepted = ", ".join(sorted(chosen.excepted()))
+    if chosen.require:
+        excepted = ", ".join(sorted(chosen.require_except))
         others = "requests without a spec are refused" + (f" except {excepted}" if excepted else "")
     else:
         of_vllm = "" if names.is_enforced(parser) else _constrained(dialects)
@@ -83,7 +83,7 @@ def in_force(dialects: tuple[str, ...], chosen: Settings) -> str:
     version, *_ = dict(families.VERSION.labels)["version"]
     changed = [
         f" {name}={shlex.quote(value)}"
-        for name, value in chosen.changed().items()
+        for name, value in chosen.changed.items()
         if name not in _ALWAYS_SAID
     ]
     spoken = " or ".join(dialects)
@@ -102,7 +102,7 @@ def _constrained(dialects: tuple[str, ...]) -> str:
 
 def _exceptions(chosen: Settings) -> str:
     """Say of what that is not true, as the settings are."""
-    allowed, own = chosen.allowed(), chosen.options().on_unsupported
+    allowed, own = chosen.allow_client, chosen.options.on_unsupported
     found = ["requests that switch it off"] if "off" in allowed else []
     done = [_DONE[own.value]] if own.value in _DONE else []
     # What isolates leaves nothing to ask for.

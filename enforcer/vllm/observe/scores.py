@@ -38,7 +38,7 @@ def check(vllm_config: Any) -> None:
         ConfigurationError: it says what to change.
 
     """
-    if not settings.current().scores_raw():
+    if settings.current().logprobs != "raw":
         return
     mode = vllm_config.model_config.logprobs_mode
     if mode != _MODE:

@@ -74,7 +74,7 @@ def look(message: dict[str, Any]) -> None:
     rank, found = message["data_parallel_rank"], message.get(_FIELD)
     if found is None:
         _without.add(rank)
-        if served_model.has_our_parser() or settings.current().requires():
+        if served_model.has_our_parser() or settings.current().require:
             raise ConfigurationError(_complaint())
         logger.warning("enforcer: requests that bring a spec are refused: %s", _complaint())
     elif found != _VERSION:

@@ -137,7 +137,7 @@ def enforcer_for(tokenizer: Any, spec: Spec | None = None) -> Enforcer:
             enforcer = known.enforcers[key] = Enforcer(
                 known.vocabulary,
                 *key,
-                chosen.options(),
+                chosen.options,
                 cache=kept(),
                 on_compile=metrics.compiled,
                 write=partial(write, dialect=key[0], vocabulary=known.vocabulary),
@@ -148,7 +148,7 @@ def enforcer_for(tokenizer: Any, spec: Spec | None = None) -> Enforcer:
 @cache
 def kept() -> Cache:
     """Give what this process keeps between requests."""
-    return Cache(settings.current().cache_bytes())
+    return Cache(settings.current().cache_mib << 20)
 
 
 @cache
@@ -160,7 +160,7 @@ def documents() -> Documents:
 
     """
     try:
-        return read_documents(settings.current().sources())
+        return read_documents(settings.current().documents)
     except ConfigurationError as error:
         raise ConfigurationError(f"{settings.PREFIX}DOCUMENTS: {error}") from error
 
@@ -189,7 +189,7 @@ def pool() -> Pool:
         chosen.engine,
         met or _bytes(),
         dialect,
-        in_time=chosen.may_finish(),
+        in_time=chosen.may_finish,
         replaced=metrics.log_replaced,
     )
 
@@ -246,7 +246,7 @@ def trusts_plain() -> bool:
 def warm(tokenizer: Any) -> None:
     """Build what an API server needs for its requests and their replies, before the first."""
     dialect = table_for(tokenizer).dialect
-    if settings.current().options().finish_within_budget and not dialect.is_simple:
+    if settings.current().options.finish_within_budget and not dialect.is_simple:
         raise ConfigurationError(
             "ENFORCER_FINISH_WITHIN_BUDGET=on is not supported for the format "
             f"{dialect.name}, in which the shortest end of a turn is not known: switch "

@@ -43,7 +43,7 @@ def from_cli_args(original: Callable[..., Any]) -> Callable[..., Any]:
         if hasattr(args, "tool_call_parser"):
             tell(args.tool_call_parser)
             # A node without an API server picks no parser.
-            port = settings.current().port()
+            port = settings.current().metrics_port
             if not getattr(args, "headless", False):
                 demand_auto_tools(
                     args.tool_call_parser, getattr(args, "enable_auto_tool_choice", None)

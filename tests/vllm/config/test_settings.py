@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from dataclasses import fields
+import inspect
+import re
 from pathlib import Path
 
 import pytest
@@ -16,15 +17,15 @@ DOC = Path(__file__).resolve().parents[3] / "docs" / "vllm.md"
 
 def test_defaults() -> None:
     chosen = settings.read({})
-    assert chosen.options().on_unsupported is OnUnsupported.REFUSE
-    assert chosen.options().max_calls == 128
-    assert chosen.allowed() == frozenset()
-    assert not chosen.options().finish_within_budget
-    assert chosen.options().conventions == Conventions(closed_objects=True)
-    assert not chosen.options().allow_empty_turns
-    assert not chosen.requires()
-    assert chosen.excepted() == frozenset()
-    assert chosen.sources() == ()
+    assert chosen.options.on_unsupported is OnUnsupported.REFUSE
+    assert chosen.options.max_calls == 128
+    assert chosen.allow_client == frozenset()
+    assert not chosen.options.finish_within_budget
+    assert chosen.options.conventions == Conventions(closed_objects=True)
+    assert not chosen.options.allow_empty_turns
+    assert not chosen.require
+    assert chosen.require_except == frozenset()
+    assert chosen.documents == ()
 
 
 def test_values_are_read() -> None:
@@ -46,18 +47,18 @@ def test_values_are_read() -> None:
             "ENFORCER_DOCUMENTS": "/etc/schemas, https://example.com/s=/srv/s,",
         }
     )
-    assert chosen.sources() == ("/etc/schemas", "https://example.com/s=/srv/s")
-    assert chosen.options().finish_within_budget
-    assert chosen.options().allow_empty_turns
-    assert chosen.requires()
-    assert chosen.excepted() == {"structured", "completions"}
-    assert chosen.cache_bytes() == 3 << 20
-    assert chosen.options().on_unsupported is OnUnsupported.RELAX
-    assert chosen.options().conventions == Conventions(Formats.STANDARD, False, Integers.DIGITS)
-    assert chosen.options().preamble_ids == 0
-    assert chosen.options().max_calls == 3
-    assert chosen.options().limits == Limits(depth=64, branches=500)
-    assert chosen.allowed() == {"isolate", "relax"}
+    assert chosen.documents == ("/etc/schemas", "https://example.com/s=/srv/s")
+    assert chosen.options.finish_within_budget
+    assert chosen.options.allow_empty_turns
+    assert chosen.require
+    assert chosen.require_except == {"structured", "completions"}
+    assert chosen.cache_mib << 20 == 3 << 20
+    assert chosen.options.on_unsupported is OnUnsupported.RELAX
+    assert chosen.options.conventions == Conventions(Formats.STANDARD, False, Integers.DIGITS)
+    assert chosen.options.preamble_ids == 0
+    assert chosen.options.max_calls == 3
+    assert chosen.options.limits == Limits(depth=64, branches=500)
+    assert chosen.allow_client == {"isolate", "relax"}
 
 
 @pytest.mark.parametrize(
@@ -103,8 +104,7 @@ def test_exceptions_from_what_is_off_do_nothing_and_are_an_error() -> None:
 
 @pytest.mark.parametrize("value", ["", " "])
 def test_an_empty_variable_is_not_set(value: str) -> None:
-    names = [f"{settings.PREFIX}{field.name.upper()}" for field in fields(settings.Settings)]
-    assert settings.read(dict.fromkeys(names, value)) == settings.Settings()
+    assert settings.read(dict.fromkeys(settings.VARIABLES, value)) == settings.Settings()
 
 
 @pytest.mark.parametrize(
@@ -142,11 +142,14 @@ def test_what_kubernetes_says_of_a_service_of_our_name_is_no_setting(name: str) 
 
 
 def test_the_docs_list_every_setting_as_it_is() -> None:
-    rows = [
-        f"| `{settings.PREFIX}{field.name.upper()}` "
-        f"| {f'`{field.default}`' if field.default else 'empty'} | {field.metadata['what']} |"
-        for field in fields(settings.Settings)
-    ]
+    _, _, listed = inspect.getdoc(settings.Settings).partition("Attributes:\n")
+    rows = []
+    for name, what in re.findall(r"^    (\w+): (.+(?:\n {8}.+)*)", listed, re.MULTILINE):
+        variable = f"{settings.PREFIX}{name.upper()}"
+        default = settings.VARIABLES[variable].metadata["default"]
+        said = " ".join(what.split())
+        rows.append(f"| `{variable}` | {f'`{default}`' if default else 'empty'} | {said} |")
+    assert len(rows) == len(settings.VARIABLES)
     assert [line for line in DOC.read_text().splitlines() if "| `ENFORCER_" in line] == rows
 
 
@@ -174,7 +177,7 @@ def test_a_server_does_not_start_with_wrong_settings(
 def test_a_number_has_at_most_twelve_digits(text: str, good: bool) -> None:
     environment = {"ENFORCER_MAX_CALLS": text}
     if good:
-        assert settings.read(environment).options().max_calls == int(text)
+        assert settings.read(environment).options.max_calls == int(text)
         return
     with pytest.raises(ConfigurationError, match="ENFORCER_MAX_CALLS"):
         settings.read(environment)

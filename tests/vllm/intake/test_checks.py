@@ -271,7 +271,7 @@ def test_another_limit_is_another_question(workers: Callable[..., Any]) -> None:
         [{"type": "function", "function": {"name": "f", "parameters": PLAIN}}], None, True, 0
     )
     for most in (None, 7):
-        options = settings.current().options()
+        options = settings.current().options
         if most is not None:
             limits = replace(options.limits, properties=most)
             options = replace(options, limits=limits)

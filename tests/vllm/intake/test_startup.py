@@ -4,7 +4,7 @@ import json
 import logging
 import shutil
 import time
-from dataclasses import fields, replace
+from dataclasses import replace
 from importlib import metadata
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -194,8 +194,8 @@ def test_the_line_has_every_setting_that_is_switched_and_no_other() -> None:
         chosen = settings.read({"ENFORCER_ENGINE": "xgrammar", **environment})
         return startup.said("kimi_k2_enforced", ("kimi_k2",), chosen).partition(" engine=")[2]
 
-    left = {each.name for each in fields(settings.Settings)} - {"dialect", "engine"}
-    assert {name.removeprefix(settings.PREFIX).lower() for name in SWITCHED} == left
+    left = settings.VARIABLES.keys() - {"ENFORCER_DIALECT", "ENFORCER_ENGINE"}
+    assert SWITCHED.keys() == left
     written = [
         f"{name.removeprefix(settings.PREFIX).lower()}={value}" for name, value in SWITCHED.items()
     ]

@@ -259,7 +259,7 @@ def test_the_engine_is_told_what_the_server_has_settled() -> None:
     EnforcerLogitsProcessor.validate_params(sampling)
     assert sampling.extra_args["other"] == 1
     spec = spec_text.read(sampling.extra_args[carrier.KEY])
-    assert spec.settled.options == settings_.current().options()
+    assert spec.settled.options == settings_.current().options
     assert 'settled":null' in extra[carrier.KEY]  # the caller's own is left as it was
     again = dict(sampling.extra_args)
     EnforcerLogitsProcessor.validate_params(sampling)
