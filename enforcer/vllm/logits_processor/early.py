@@ -1,11 +1,8 @@
-"""Refusals before a reply begins, on a server that has the logits processor and not the plugin.
-
-Owns: an ASGI application (https://asgi.readthedocs.io) around vLLM's, for its `--middleware`, which
-reads the bodies that carry a spec, and compares each with its spec. Must not know: what else is
-refused and why (that is `admission`), the engine.
+"""ASGI middleware that rejects requests early on a server with the logits processor alone.
 
 vLLM asks a logits processor about a request only when it generates, which is after HTTP 200 where
-the reply streams; and it drops a spec that came another way for a constraint of its own.
+the reply streams, and it drops a spec in another field for a constraint of its own. So this reads
+the bodies that carry a spec (https://asgi.readthedocs.io), and compares each with its spec.
 """
 
 from __future__ import annotations
@@ -45,7 +42,7 @@ _ROUTES = (
 
 
 class RefuseEarly:
-    """Answers what the logits processor would refuse, with HTTP 400 whether it streams or not."""
+    """Answers requests that the logits processor would reject with HTTP 400, streamed or not."""
 
     def __init__(self, app: Callable[..., Awaitable[None]]) -> None:
         self._app = app
@@ -73,14 +70,14 @@ class RefuseEarly:
 
 
 def _meet_engine(scope: Any) -> None:
-    """Learn from vLLM's application what the plugin would have seen when it was made."""
+    """Take vLLM's configuration from its application, as the plugin does when that is made."""
     config = getattr(getattr(scope.get("app"), "state", None), "vllm_config", None)
     if config is not None:
         reply_lengths.meet(config)
 
 
 async def _refused(raw: bytes, path: str) -> Exception | None:
-    """Say why a body cannot be served; None where that is vLLM's affair."""
+    """Return why a body cannot be served; None where that is vLLM's affair."""
     if not carrier.may_be_in(raw):
         return None
     try:
@@ -107,16 +104,16 @@ async def _refused(raw: bytes, path: str) -> Exception | None:
 
 
 def _sampling(body: dict[str, Any]) -> dict[str, Any]:
-    """Give the sampling parameters of a body of token ids, named as other bodies have them."""
+    """Return the sampling parameters of a body of token ids, named as other bodies have them."""
     own = body.get("sampling_params")
     if not isinstance(own, dict):
         return {}
-    named = {"vllm_xargs": own.get("extra_args")}
-    return {**own, **named, "kv_transfer_params": body.get("kv_transfer_params")}
+    more = {"vllm_xargs": own.get("extra_args")}
+    return {**own, **more, "kv_transfer_params": body.get("kv_transfer_params")}
 
 
 def _refuse_dropped(tag: object, extra: object) -> None:
-    """Refuse a spec on a route where vLLM drops it.
+    """Reject a spec on a route where vLLM drops it.
 
     Raises:
         VLLMValidationError: there is one.
@@ -138,7 +135,7 @@ async def _check(text: str, body: dict[str, Any]) -> None:
     await pacing.turn(len(text))
     with admission.answered():
         _refuse_another(runtime.read(text), body)
-    with suppress(TypeError, AttributeError):  # of another type than vLLM takes, which it says
+    with suppress(TypeError, AttributeError):  # of another type than vLLM takes, and rejects
         sent = SimpleNamespace(**body)
         admission.refuse_sampling(sent, spec)
         stops.refuse_all(sent, spec)
@@ -148,9 +145,9 @@ async def _check(text: str, body: dict[str, Any]) -> None:
 
 
 def _refuse_another(spec: Spec, body: dict[str, Any]) -> None:
-    """Refuse a spec that allows what the rest of its request does not.
+    """Reject a spec that allows more than the rest of its request.
 
-    vLLM's parser reports whatever call it reads, and where a request demands something, vLLM has a
+    vLLM's parser reports every call that it reads, and where a request demands a call, vLLM has a
     constraint of its own beside the mask.
 
     Raises:
@@ -159,23 +156,22 @@ def _refuse_another(spec: Spec, body: dict[str, Any]) -> None:
 
     """
     if body.keys().isdisjoint(_DIALOGS) or not isinstance(body.get("tools"), list | None):
-        return  # a completion says nothing of tools, and nobody reads its reply; or vLLM refuses it
+        return  # nobody reads the reply of a completion for calls; or vLLM rejects it
     allowed, declared = spec.toolset.allowed, dict(_declared(body.get("tools")))
-    for message in _listed(body.get("messages")):
+    for message in _objects(body.get("messages")):
         declared |= _declared(message.get("tools"))  # as Kimi's API lets system messages
-    if _says_none(body.get("tool_choice")) and allowed:
+    choice, named = _choice(body.get("tool_choice"))
+    if choice == "none" and allowed:
         raise _another(f"calls of {brief(allowed[0])}, and `tool_choice` none")
     for name in allowed:
         if name not in declared:
             raise _another(f"calls of {brief(name)}, which `tools` does not declare")
         schema = declared[name]
-        said = spec.toolset.tools[name].schema
-        if isinstance(schema, dict) and not is_same(as_text(schema, _TOOLS), said):
+        own = spec.toolset.tools[name].schema
+        if isinstance(schema, dict) and not is_same(as_text(schema, _TOOLS), own):
             raise _another(f"other arguments of {brief(name)} than `tools` declares")
-    demanded = _demanded(body.get("tool_choice"))
-    if demanded is not None and (
-        spec.toolset.choice is not ToolChoice.REQUIRED or (demanded and allowed != (demanded,))
-    ):
+    may_not = spec.toolset.choice is not ToolChoice.REQUIRED or (named and allowed != (named,))
+    if choice == "required" and may_not:
         raise _another("what `tool_choice` does not")
     wanted = body.get("response_format")
     is_free = not isinstance(wanted, dict) or wanted.get("type") in (None, "text")
@@ -190,34 +186,31 @@ def _another(what: str) -> VLLMValidationError:
     )
 
 
+def _objects(found: Any) -> list[dict[str, Any]]:
+    return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
+
+
 def _declared(tools: Any) -> Iterator[tuple[str, Any]]:
-    """Give the tools that a body declares, in the form of any route, and their schemas."""
-    for tool in _listed(tools):
+    """Yield the names and schemas of the tools that a body declares, in the form of any route."""
+    for tool in _objects(tools):
         own = tool["function"] if isinstance(tool.get("function"), dict) else tool
         if isinstance(own.get("name"), str):
             yield own["name"], own.get("parameters", own.get("input_schema"))
         yield from _declared(tool.get("tools"))
 
 
-def _listed(found: Any) -> list[dict[str, Any]]:
-    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
-
-
-def _says_none(choice: Any) -> bool:
-    return (choice.get("type") if isinstance(choice, dict) else choice) == "none"
-
-
-def _demanded(choice: Any) -> str | None:
-    """Give the name of the call that a body demands, "" for any; None if it demands none."""
+def _choice(choice: Any) -> tuple[Any, Any]:
+    """Return the mode of a body's `tool_choice` and the tool that it names, in any route's form."""
     if not isinstance(choice, dict):
-        return "" if choice == "required" else None
-    of = choice.get("allowed_tools", choice)
-    if choice.get("type") == "allowed_tools":
-        return "" if isinstance(of, dict) and of.get("mode") == "required" else None
-    if choice.get("type") not in ("function", "tool"):
-        return "" if choice.get("type") == "any" else None
-    own = choice["function"] if isinstance(choice.get("function"), dict) else choice
-    return own["name"] if isinstance(own.get("name"), str) else None
+        return choice, None
+    kind = choice.get("type")
+    if kind == "allowed_tools":
+        own = choice.get(kind, choice)
+        return own.get("mode") if isinstance(own, dict) else None, None
+    if kind in ("function", "tool"):
+        own = choice["function"] if isinstance(choice.get("function"), dict) else choice
+        return ("required", own["name"]) if isinstance(own.get("name"), str) else (None, None)
+    return "required" if kind == "any" else kind, None
 
 
 async def _answer(send: Any, error: Exception, *, is_anthropic: bool) -> None:

@@ -1,18 +1,13 @@
-"""vLLM's logits-processor interfaces, for servers without the plugin.
+"""The logits processor of both of vLLM's model runners, for servers without the plugin.
 
-Owns: following the batch of vLLM's two model runners and masking its rows. Switched on
-for one request by `enforcer.extra_body(..., via=enforcer.Route.LOGITS_PROCESSOR)`. Must not
-know: tool parsers, the structured-output machinery.
-
-Named on the command line only: vLLM repairs stale output ids, and refuses
-speculative decoding, for processors named there, and silently drops the ones that
-it finds through an entry point.
+It masks the requests that `enforcer.extra_body(..., via=enforcer.Route.LOGITS_PROCESSOR)` builds.
+It has to be named on the command line: vLLM repairs stale output ids, and rejects speculative
+decoding, for processors named there, and silently drops those that it finds through an entry point.
 """
 
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,15 +32,17 @@ from enforcer.vllm.native import stock
 from enforcer.vllm.server import reply_lengths, runtime
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from vllm.config import VllmConfig
     from vllm.v1.sample.logits_processor.interface import BatchUpdate
     from vllm.v1.worker.gpu.sample.logits_processor.interface import LogitsContext
 
+    _Start = Callable[[SamplingParams, list[int] | None], RowTurn]
+
 logger = logging.getLogger("vllm.enforcer")
 
-WHERE = f"$.vllm_xargs.{KEY}"  # a spec's place in a request
+WHERE = f"$.vllm_xargs.{KEY}"  # the path of a spec in a request
 _WORD = 32
 # Those that sample nothing but what the masked logits allow. "synthetic" and "fly" accept
 # drafts against the logits.
@@ -70,7 +67,7 @@ class EnforcerLogitsProcessor(V1LogitsProcessor, V2LogitsProcessor):  # type: ig
 
     @classmethod
     def validate_params(cls, sampling_params: SamplingParams) -> None:
-        """Refuse a request, in the API server, that cannot be enforced.
+        """Reject a request, in the API server, that cannot be enforced.
 
         Raises:
             VLLMValidationError: its spec is malformed, has a schema that cannot be enforced,
@@ -112,8 +109,13 @@ class EnforcerLogitsProcessor(V1LogitsProcessor, V2LogitsProcessor):  # type: ig
             )
         stock.text_reader(enforcer.table)  # lest the first request's step builds it
         config = vllm_config.model_config
-        self._slots = _Slots(tokenizer, config, where) if v2 else None
-        self._batch = _Batch(tokenizer, config)
+
+        def start(params: SamplingParams, prompt_ids: list[int] | None) -> RowTurn:
+            budget = reply_lengths.budget(config, len(prompt_ids or ()), params)
+            return RowTurn(tokenizer, (params.extra_args or {})[KEY], prompt_ids, budget)
+
+        self._slots = _Slots(where, start) if v2 else None
+        self._batch = _Batch(start)
         logger.info(
             "enforcer: the logits processor enforces requests with a spec of "
             "`enforcer.extra_body(…, via=enforcer.Route.LOGITS_PROCESSOR)`, and no others. %s",
@@ -129,7 +131,7 @@ class EnforcerLogitsProcessor(V1LogitsProcessor, V2LogitsProcessor):  # type: ig
         self._batch.update(batch_update)
 
     def add_request(self, req_idx: int, sampling_params: SamplingParams) -> bool:
-        """Take a request into a slot of the V2 runner; tells whether it is enforced."""
+        """Take a request into a slot of the V2 runner; return whether it is enforced."""
         if self._slots is None:
             raise ConfigurationError("add_request belongs to the V2 model runner's interface")
         return self._slots.add(req_idx, sampling_params)
@@ -150,10 +152,10 @@ class EnforcerLogitsProcessor(V1LogitsProcessor, V2LogitsProcessor):  # type: ig
 
 
 def spec_text(extra: Mapping[str, Any]) -> str:
-    """Give the spec that a request brings in its `vllm_xargs`.
+    """Return the spec that a request has in its `vllm_xargs`.
 
     Raises:
-        VLLMValidationError: it is a word for servers with the plugin, or nothing of ours.
+        VLLMValidationError: it is a word for servers with the plugin, or no spec.
 
     """
     from enforcer.vllm.intake.requests import option_refusal
@@ -170,7 +172,7 @@ def spec_text(extra: Mapping[str, Any]) -> str:
 
 
 def refuse_other_route(tag: object) -> None:
-    """Refuse a spec for the plugin on a server that has not loaded it: the engine fails on it.
+    """Reject a spec for the plugin on a server that has not loaded it: the engine fails on it.
 
     Args:
         tag: `structured_outputs.structural_tag` of the request.
@@ -206,16 +208,12 @@ def _refuse_drafts(config: Any, *, v2: bool) -> None:
         )
 
 
+def _is_enforced(params: SamplingParams) -> bool:
+    return (params.extra_args or {}).get(KEY) is not None
+
+
 def _empty(count: int, logits: torch.Tensor) -> np.ndarray[Any, np.dtype[np.int32]]:
     return np.zeros((count, -(-logits.shape[1] // _WORD)), dtype=np.int32)
-
-
-@dataclass(slots=True)
-class _Row:
-    """One row of the V1 batch. `output_ids` is vLLM's own list, which it appends to."""
-
-    turn: RowTurn
-    output_ids: list[int]
 
 
 class _Batch:
@@ -225,126 +223,96 @@ class _Batch:
     begun anew and catches up.
     """
 
-    def __init__(self, tokenizer: Any, model_config: Any) -> None:
-        self._tokenizer = tokenizer
-        self._config = model_config
-        self._rows: dict[int, _Row] = {}
+    def __init__(self, start: _Start) -> None:
+        self._start = start
+        # Each row's turn and vLLM's own list of its output, which it appends to.
+        self._rows: dict[int, tuple[RowTurn, list[int]]] = {}
 
     def update(self, batch_update: BatchUpdate | None) -> None:
-        process_dict_updates(self._rows, batch_update, self._start)
+        process_dict_updates(self._rows, batch_update, self._added)
 
-    def _start(
+    def _added(
         self, params: SamplingParams, prompt_ids: list[int] | None, output_ids: list[int]
-    ) -> _Row | None:
-        spec = (params.extra_args or {}).get(KEY)
-        if spec is None:
-            return None
-        budget = reply_lengths.budget(self._config, len(prompt_ids or ()), params)
-        return _Row(RowTurn(self._tokenizer, spec, prompt_ids, budget), output_ids)
+    ) -> tuple[RowTurn, list[int]] | None:
+        return (self._start(params, prompt_ids), output_ids) if _is_enforced(params) else None
 
     def apply(self, logits: torch.Tensor) -> None:
         """Mask; only here are output ids final, placeholders under async scheduling before."""
         if not self._rows:
             return
         bitmask = _empty(len(self._rows), logits)
-        for at, row in enumerate(self._rows.values()):
-            row.turn.catch_up(row.output_ids)
-            row.turn.fill(bitmask, at)
+        for at, (turn, output_ids) in enumerate(self._rows.values()):
+            turn.catch_up(output_ids)
+            turn.fill(bitmask, at)
         rows.mask(logits, list(self._rows), bitmask)
-
-
-@dataclass(slots=True)
-class _Slot:
-    """One request slot of the V2 runner; its prompt can be read at the first step only."""
-
-    spec: str
-    params: SamplingParams
-    turn: RowTurn | None = None
 
 
 class _Slots:
     """The V2 runner's request slots.
 
-    Ids are on the device. Each step copies two things to the host: the layout of its rows,
+    Token ids are on the device. Each step copies two things to the host: the layout of its rows,
     which has the drafts, and the ids that have been committed since the last step.
     """
 
-    def __init__(self, tokenizer: Any, model_config: Any, state: LogitsProcRequestState) -> None:
-        self._tokenizer = tokenizer
-        self._config = model_config
+    def __init__(self, state: LogitsProcRequestState, start: _Start) -> None:
         self._state = state
-        self._slots: dict[int, _Slot] = {}
+        self._start = start
+        # A turn starts at its first step: only then can the prompt be read.
+        self._params: dict[int, SamplingParams] = {}
+        self._turns: dict[int, RowTurn] = {}
 
     def add(self, index: int, params: SamplingParams) -> bool:
         """Begin a slot anew, also after a preemption; its last occupant is forgotten."""
-        self._slots.pop(index, None)
-        spec = (params.extra_args or {}).get(KEY)
-        if spec is None:
-            return False
-        self._slots[index] = _Slot(spec, params)
-        return True
+        self._params.pop(index, None)
+        self._turns.pop(index, None)
+        if _is_enforced(params):
+            self._params[index] = params
+        return index in self._params
 
     def apply(self, logits: torch.Tensor, ctx: LogitsContext) -> None:
-        if not any(int(index) in self._slots for index in ctx.idx_mapping_np):
+        if not any(int(index) in self._params for index in ctx.idx_mapping_np):
             return
-        layout = torch.stack(
-            [
-                column.to(torch.int64)
-                for column in (ctx.expanded_idx_mapping, ctx.pos, ctx.input_ids)
-            ]
-        )
+        columns = (ctx.expanded_idx_mapping, ctx.pos, ctx.input_ids)
+        layout = torch.stack([column.to(torch.int64) for column in columns])
         slots, positions, ids = layout.tolist()
         rows_of: dict[int, list[int]] = {}
         for row, index in enumerate(slots):
-            if index in self._slots:
+            # A part of a prompt that is not its last samples nothing.
+            if index in self._params and positions[row] + 1 >= self._state.prefill_len.np[index]:
                 rows_of.setdefault(index, []).append(row)
-        # A part of a prompt that is not its last samples nothing.
-        prefill = self._state.prefill_len.np
-        rows_of = {
-            index: found
-            for index, found in rows_of.items()
-            if positions[found[0]] + 1 >= prefill[index]
-        }
         if not rows_of:
             return
-        turns = self._catch_up({index: positions[at[0]] + 1 for index, at in rows_of.items()})
+        self._catch_up({index: positions[found[0]] + 1 for index, found in rows_of.items()})
         masked = [row for found in rows_of.values() for row in found]
         bitmask = _empty(len(masked), logits)
         at = 0
         for index, found in rows_of.items():
             drafts = [ids[row] for row in found[1:]]
-            turns[index].fill_drafts(bitmask, range(at, at + len(found)), drafts)
+            self._turns[index].fill_drafts(bitmask, range(at, at + len(found)), drafts)
             at += len(found)
         rows.mask(logits, masked, bitmask)
 
-    def _catch_up(self, committed: dict[int, int]) -> dict[int, RowTurn]:
-        """Advance over the ids that have been committed since the last step.
+    def _catch_up(self, committed: dict[int, int]) -> None:
+        """Start and advance turns over the ids that have been committed since the last step.
 
         Args:
             committed: for each slot, how many ids its request has.
-
-        Returns:
-            The turn of each slot.
 
         """
         history, prompt_len = self._state.all_token_ids.gpu, self._state.prompt_len.np
         wanted = []
         for index, total in committed.items():
-            slot, prompt = self._slots[index], int(prompt_len[index])
-            if slot.turn is not None and total - prompt < slot.turn.read:
-                slot.turn = None  # vLLM computes a part again
-            begin = 0 if slot.turn is None else prompt + slot.turn.read
-            wanted.append((slot, history[index, begin:total]))
-        ids = torch.cat([new for _, new in wanted]).tolist()
-        turns = {}
-        for index, (slot, new) in zip(committed, wanted, strict=True):
-            prompt = int(prompt_len[index])
+            turn, prompt = self._turns.get(index), int(prompt_len[index])
+            if turn is not None and total - prompt < turn.read:
+                del self._turns[index]  # vLLM computes a part again
+                turn = None
+            wanted.append(history[index, 0 if turn is None else prompt + turn.read : total])
+        ids = torch.cat(wanted).tolist()
+        for index, new in zip(committed, wanted, strict=True):
             mine, ids = ids[: len(new)], ids[len(new) :]
-            if slot.turn is None:
-                budget = reply_lengths.budget(self._config, prompt, slot.params)
-                slot.turn = RowTurn(self._tokenizer, slot.spec, mine[:prompt], budget)
+            if index not in self._turns:
+                prompt = int(prompt_len[index])
+                self._turns[index] = self._start(self._params[index], mine[:prompt])
                 mine = mine[prompt:]
             for token_id in mine:
-                slot.turn.advance(token_id)
-            turns[index] = slot.turn
-        return turns
+                self._turns[index].advance(token_id)

@@ -1,8 +1,6 @@
-"""One enforced request in a batch of logits.
+"""One enforced request in a batch of logits: its matcher follows the request's token ids.
 
-Owns: keeping a matcher level with the ids of its request, whatever happens to them, and
-masking rows of logits. Replies are read by vLLM's own parsers here. Must not know: how vLLM
-tells of its batch.
+vLLM's own parsers read the replies here.
 """
 
 from __future__ import annotations
@@ -44,8 +42,8 @@ os.register_at_fork(after_in_child=_lanes.cache_clear)
 class RowTurn:
     """Follows one request; never raises, since that would end every request of the worker.
 
-    What cannot be followed closes the gate: the turn may only end. Schemas that take long are
-    compiled on other threads from the turn's start on; nobody waits for them before a call begins.
+    It fails closed: after an error the turn may only end. Slow schemas are compiled on other
+    threads from the turn's start on, and only a call that begins waits for them.
 
     Args:
         tokenizer: the model's, of transformers.
@@ -80,7 +78,7 @@ class RowTurn:
         try:
             spec, lanes, own = runtime.read(self._spec), _lanes(), ref(self)
             enforcer = runtime.enforcer_for(self._tokenizer, spec)
-            # What comes of it is in the process's cache, and held here as long as the turn lasts.
+            # Its result is in the process's cache, and held here as long as the turn lasts.
             self._prepared = lanes.begin(enforcer.prepare(spec), lambda: own() is not None)
             matcher = enforcer.start(spec, self._prompt_ids, self._budget, ahead=lanes.short)
             reader = stock.text_reader(enforcer.table)
@@ -111,7 +109,7 @@ class RowTurn:
         matcher.fail(EnforcerError(f"token id {token_id} was sampled though it was masked"))
 
     def fill(self, bitmask: npt.NDArray[np.int32], row: int) -> None:
-        """Write the mask of the ids that may come next.
+        """Write the mask of the legal ids.
 
         Args:
             bitmask: int32, shape `(rows, words)`.
@@ -120,15 +118,15 @@ class RowTurn:
         """
         if self._matcher is not None:
             self._matcher.fill(bitmask, row)
-            self._tell_of_a_closed_gate(self._matcher)
+            self._log_failure(self._matcher)
             return
         table = runtime.table_for(self._tokenizer)
         end = table.vocabulary.row(table.turn_end_ids)
         bitmask[row] = 0
         bitmask[row, : len(end)] = end
 
-    def _tell_of_a_closed_gate(self, matcher: Matcher | ReadableMatcher) -> None:
-        """Log, once a turn, why the matcher could not go on: the reply says nothing of it."""
+    def _log_failure(self, matcher: Matcher | ReadableMatcher) -> None:
+        """Log, once a turn, why the matcher failed closed: the reply does not have it."""
         if matcher.failure is None or self._told:
             return
         self._told = True
@@ -154,20 +152,19 @@ class RowTurn:
 
         """
         self.fill(bitmask, rows[0])
-        legal = 0
+        matcher, legal = self._matcher, 0
         for before, row, token_id in zip(rows, rows[1:], drafts, strict=False):
-            if self._matcher is not None and legal == before - rows[0]:
-                legal += self._matcher.accept(token_id)
-            if legal == row - rows[0]:
+            if matcher is not None and legal == before - rows[0] and matcher.accept(token_id):
+                legal += 1
                 self.fill(bitmask, row)
             else:
                 bitmask[row] = bitmask[before]
-        if self._matcher is not None:
-            self._matcher.rollback(legal)
+        if matcher is not None:
+            matcher.rollback(legal)
 
 
 def mask(logits: torch.Tensor, rows: Sequence[int], bitmask: npt.NDArray[np.int32]) -> None:
-    """Set what is illegal to -inf, in place.
+    """Set the illegal logits to -inf, in place.
 
     Args:
         logits: float, shape `(batch, ids of the model)`, on any device.
