@@ -18,8 +18,8 @@ import numpy as np
 
 from bench.first_mask.run import vocabulary as find_vocabulary
 from enforcer import Enforcer
+from enforcer.vllm.engine import fill_threads
 from enforcer.vllm.engine.backend import EnforcedGrammar
-from enforcer.vllm.engine.fill_threads import FillThreads
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -93,11 +93,12 @@ def main() -> None:
                     turns = _turns(enforcer, rows, in_call=in_call)
                     bitmask = np.zeros((rows, enforcer.vocabulary.words), dtype=np.int32)
                     with ThreadPoolExecutor(options.threads) as threads:
-                        by = FillThreads(threads, lambda _: True) if ours else threads
+                        if ours:
+                            fill_threads.attach(threads, lambda _: True)
                         for token_id in enforcer.vocabulary.encode(_TEXT)[:_STEPS]:
                             for turn in turns:
                                 turn.accept_tokens("r", [token_id])
-                            waited.append(_step(turns, bitmask, by))
+                            waited.append(_step(turns, bitmask, threads))
             theirs, here = (statistics.median(found[ours]) * 1e3 for ours in (False, True))
             where = "a string of a call" if in_call else "a text"
             print(f"| {rows} turns in {where} | {theirs:.1f} | {here:.1f} | {theirs / here:.1f} |")

@@ -47,8 +47,8 @@ class Spent(NamedTuple):
 class Ahead:
     """The masks of one turn.
 
-    Call `settle` before the turn advances and `announce` once the next mask will be asked for
-    where it stands. Call `pause` and `announce` around what leaves it where it stands.
+    Call `settle` before anything is done with the turn, and `announce` once the next mask will be
+    asked for where it stands.
 
     Args:
         fill: writes the turn's mask; see `Matcher.fill`. Never called by two threads at once.
@@ -65,22 +65,15 @@ class Ahead:
         self._announced: Future[Spent] | None = None
 
     def announce(self) -> None:
-        """Have the next mask computed on a thread if it may be slow; one from before stays."""
-        if self._row is not None and self._announced is None:
+        """Have the next mask computed on a thread if it may be slow."""
+        if self._row is not None:
             self._announced = Future()
-            _announced.append((self._announced, ref(self)))
-
-    def pause(self) -> None:
-        """Wait until no thread works on the turn; a mask that was begun is kept."""
-        if self._announced is not None:
-            if self._announced.cancel():
-                self._announced = None
-            else:
-                wait((self._announced,))
+            _announced.append((self._announced, ref(self), self._row))
 
     def settle(self) -> None:
         """Wait until no thread works on the turn; a mask that was begun is void."""
-        self.pause()
+        if self._announced is not None and not self._announced.cancel():
+            wait((self._announced,))
         self._announced = None
 
     def fill(self, bitmask: Any, row: int) -> Spent:
@@ -100,7 +93,7 @@ class Ahead:
             begun = None
         _submit()
         if begun is None:
-            spent = self._timed(bitmask, row)
+            spent = self.timed(bitmask, row)
         else:
             spent = begun.result()
             np.copyto(_on_cpu(bitmask[row]), self._row)
@@ -110,19 +103,11 @@ class Ahead:
             self._row, self._gains = None, False
         return Spent(perf_counter_ns() - asked, spent.worked)
 
-    def _timed(self, bitmask: Any, row: int) -> Spent:
+    def timed(self, bitmask: Any, row: int) -> Spent:
+        """Write the mask; return its time."""
         begun, worked = perf_counter_ns(), thread_time_ns()
         self._fill(bitmask, row)
         return Spent(perf_counter_ns() - begun, thread_time_ns() - worked)
-
-    def serve(self, announced: Future[Spent]) -> None:
-        """Compute an announced mask, on a thread, unless it is no longer asked for."""
-        if self._row is None or not announced.set_running_or_notify_cancel():
-            return
-        try:
-            announced.set_result(self._timed(self._row[np.newaxis], 0))
-        except BaseException as error:  # noqa: BLE001 - raised where the mask is asked for
-            announced.set_exception(error)
 
 
 def _on_cpu(target: Any) -> npt.NDArray[np.int32]:
@@ -130,7 +115,7 @@ def _on_cpu(target: Any) -> npt.NDArray[np.int32]:
     return found
 
 
-_announced: deque[tuple[Future[Spent], ref[Ahead]]] = deque()
+_announced: deque[tuple[Future[Spent], ref[Ahead], npt.NDArray[np.int32]]] = deque()
 
 
 def _submit() -> None:
@@ -141,15 +126,20 @@ def _submit() -> None:
     """
     with suppress(IndexError, RuntimeError):  # emptied by another thread; no more threads
         while True:
-            mask, turn = _announced.pop()
+            mask, masks, row = _announced.pop()
             if not mask.cancelled() and (pool := _pool()) is not None:
-                pool.submit(_serve, mask, turn)
+                pool.submit(_serve, mask, masks, row)
 
 
-def _serve(mask: Future[Spent], turn: ref[Ahead]) -> None:
-    found = turn()
-    if found is not None:
-        found.serve(mask)
+def _serve(mask: Future[Spent], of: ref[Ahead], row: npt.NDArray[np.int32]) -> None:
+    """Compute a mask, on a thread, unless it is no longer asked for."""
+    masks = of()
+    if masks is None or not mask.set_running_or_notify_cancel():
+        return
+    try:
+        mask.set_result(masks.timed(row[np.newaxis], 0))
+    except BaseException as error:  # noqa: BLE001 - raised where the mask is asked for
+        mask.set_exception(error)
 
 
 @cache

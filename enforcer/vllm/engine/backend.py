@@ -47,11 +47,11 @@ _slow_masks = SlowMasks(metrics.log_slow_masks)
 class EnforcedGrammar(StructuredOutputGrammar):  # type: ignore[misc]
     """A matcher behind vLLM's interface.
 
-    Never terminated: after the end of the turn only its end is legal, whereas vLLM gives a
+    It is never terminated: after the end of the turn only its end is legal, whereas vLLM gives a
     terminated grammar a mask that permits all.
 
-    Nothing leaves these methods: vLLM calls them in the thread that serves every request of
-    the engine, where an exception ends them all.
+    No method raises: vLLM calls them in the thread that serves every request of the engine, where
+    an exception ends them all.
     """
 
     def __init__(self, matcher: Matcher | ReadableMatcher, request_id: str) -> None:
@@ -64,43 +64,30 @@ class EnforcedGrammar(StructuredOutputGrammar):  # type: ignore[misc]
     def accept_tokens(self, request_id: str, tokens: list[int]) -> bool:
         """Advance; False, the state being unchanged then, makes vLLM end the request.
 
-        It ends with an error. So does a turn whose gate was closed: its end, though legal
-        then, is not the model's.
+        It ends with an error. So does a turn that failed closed: its end, though legal then, is not
+        the model's.
         """
         self._ahead.settle()
-        accepted = self._accept(request_id, tokens)
-        if accepted:
+        legal = next((at for at, each in enumerate(tokens) if not self.matcher.accept(each)), None)
+        if legal is None and self.matcher.failure is None:
             self._ahead.announce()
-        return accepted
-
-    def _accept(self, request_id: str, tokens: list[int]) -> bool:
-        for count, token in enumerate(tokens):
-            if not self.matcher.accept(token):
-                if self.matcher.failure is None:
-                    metrics.failed(Failure.REJECTED, request_id, state=self.matcher.state)
-                else:
-                    self._report_failure(self.matcher.failure)
-                self.matcher.rollback(count)
-                return False
-        if self.matcher.failure is not None:
-            self._report_failure(self.matcher.failure)
-            # Where these ids are a draft, vLLM takes back only those that we said True to.
-            self.matcher.rollback(len(tokens))
-            return False
-        return True
+            return True
+        if self.matcher.failure is None:
+            metrics.failed(Failure.REJECTED, request_id, state=self.matcher.state)
+        self._report_failure()
+        # Of draft tokens vLLM takes back only those that were accepted.
+        self.matcher.rollback(len(tokens) if legal is None else legal)
+        return False
 
     def validate_tokens(self, tokens: list[int]) -> list[int]:
-        """Give the legal prefix of drafted tokens; the state is unchanged."""
-        self._ahead.pause()
-        failure = self.matcher.failure
-        legal = tokens[: self.matcher.validate(tokens)]
-        if self.matcher.failure is not failure:  # the mask from before is of an open gate
-            self._ahead.settle()
+        """Return the legal prefix of draft tokens; the state is unchanged."""
+        self._ahead.settle()
+        legal = self.matcher.validate(tokens)
         self._ahead.announce()
-        return legal
+        return tokens[:legal]
 
     def rollback(self, num_tokens: int) -> None:
-        """Take back drafted tokens that were not kept."""
+        """Take back draft tokens that were not kept."""
         self._ahead.settle()
         self.matcher.rollback(num_tokens)
 
@@ -109,15 +96,15 @@ class EnforcedGrammar(StructuredOutputGrammar):  # type: ignore[misc]
         filled = self._ahead.fill(bitmask, batch_index)
         self._masked(filled.waited)
         _slow_masks.see(filled.worked, self._tool, self._request_id)
-        if self.matcher.failure is not None:
-            self._report_failure(self.matcher.failure)
+        self._report_failure()
 
     def _tool(self) -> str:
         return request_context.told_of_call(self.matcher.tool)["tool"]
 
-    def _report_failure(self, failure: EnforcerError) -> None:
-        """Count and log a closed gate, once a turn."""
-        if self._reported:
+    def _report_failure(self) -> None:
+        """Count and log a turn that failed closed, once."""
+        failure = self.matcher.failure
+        if failure is None or self._reported:
             return
         self._reported = True
         is_theirs = isinstance(failure, MisreadError)  # `choice` of a marker alone
@@ -130,14 +117,11 @@ class EnforcedGrammar(StructuredOutputGrammar):  # type: ignore[misc]
         )
 
     def is_terminated(self) -> bool:
-        """Never: see the class."""
+        """Return False: see the class."""
         return False
 
     def reset(self) -> None:
-        """Close the gate: a turn does not keep the way back to where it began.
-
-        vLLM asks no grammar to do this.
-        """
+        """Fail closed: a turn cannot be taken back to its start. vLLM asks no grammar to."""
         self._ahead.settle()
         self.matcher.fail(
             ConfigurationError("a grammar serves one turn and cannot be reset: create another one")
@@ -162,7 +146,8 @@ class _Host:
         size = manager.vllm_config.model_config.get_vocab_size()
         if manager._grammar_bitmask is None:  # noqa: SLF001 - vLLM asks its backend for it
             manager._grammar_bitmask = _rows(manager.vllm_config, size)  # noqa: SLF001
-        fill_threads.attach(manager, lambda grammar: isinstance(grammar, EnforcedGrammar))
+        self.fill_executor = getattr(manager, "executor_for_fillmask", None)
+        fill_threads.attach(self.fill_executor, lambda each: isinstance(each, EnforcedGrammar))
         self._ids = size
         # What a draft adds, and the id that the model adds to it.
         self._drafts = manager.vllm_config.num_speculative_tokens + 1
@@ -205,7 +190,7 @@ class _Host:
                 spec,
                 prompt_ids,
                 # What a reader takes out of a mask, a countdown would not know of.
-                self._most(request) if reader is None else None,
+                self._budget(request) if reader is None else None,
                 prepared=prepared,
                 ahead=self.lanes.short,
                 rollback=self._drafts,
@@ -222,8 +207,8 @@ class _Host:
         readable = matcher if reader is None else ReadableMatcher(matcher, reader)
         return EnforcedGrammar(readable, request.request_id)
 
-    def _most(self, request: Any) -> int | None:
-        """Say how many ids a request may have generated at most, where that matters."""
+    def _budget(self, request: Any) -> int | None:
+        """Return how many tokens a request may generate, where that matters."""
         config = self._manager.vllm_config.model_config
         return reply_lengths.budget(config, request.num_prompt_tokens, request.sampling_params)
 
@@ -268,7 +253,7 @@ def detach(manager: Any) -> None:
         found = manager.__dict__.pop("_enforcer", None)
     if found is not None:
         found.lanes.close()
-        fill_threads.detach(manager)
+        fill_threads.detach(found.fill_executor)
 
 
 def _refuse_session() -> NoReturn:

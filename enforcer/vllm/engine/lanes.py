@@ -16,10 +16,9 @@ import sys
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, field
 from functools import cache
 from time import perf_counter_ns
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -35,9 +34,8 @@ _LESS_URGENT = 5
 _INTERVAL = 1e-4
 
 
-@dataclass(order=True, slots=True)
-class _Job:
-    """Work in steps.
+class _Job(NamedTuple):
+    """Work in steps; the first in order goes first.
 
     Attributes:
         spent: nanoseconds that its steps have taken.
@@ -50,9 +48,9 @@ class _Job:
 
     spent: int
     at: int
-    steps: Generator[None, None, Any] = field(compare=False)
-    wanted: Callable[[], bool] = field(compare=False)
-    future: Future[Any] = field(compare=False)
+    steps: Generator[None, None, Any]
+    wanted: Callable[[], bool]
+    future: Future[Any]
 
 
 class _GivingWay:
@@ -140,9 +138,9 @@ class Lanes:
         except BaseException as error:  # noqa: BLE001 - the request's own, whatever it is
             job.future.set_exception(error)
         else:
-            job.spent += perf_counter_ns() - begun
+            spent = job.spent + perf_counter_ns() - begun
             with self._lock:
-                heapq.heappush(self._waiting, job)
+                heapq.heappush(self._waiting, job._replace(spent=spent))
             with suppress(RuntimeError):  # no second thread: the first one will come to it
                 self._long.submit(self._next)
 

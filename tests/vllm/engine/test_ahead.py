@@ -289,33 +289,6 @@ def test_a_turn_that_goes_on_waits_for_its_mask_and_forgets_it(turn: Turn, bitma
     assert turn.ids == 7
 
 
-@pytest.mark.parametrize("begun", [False, True])
-def test_whoever_only_looks_at_a_turn_leaves_its_mask(
-    turn: Turn, bitmask: Any, *, begun: bool
-) -> None:
-    masks = Ahead(turn.fill)
-    masks.fill(bitmask, 1)
-    advance(masks, turn)
-    if begun:
-        begin(turn)
-    masks.pause()
-    masks.announce()
-    masks.fill(bitmask, 1)
-    assert bitmask[1].tolist() == [turn.ids] * 4
-    assert turn.elsewhere() == [False, begun]
-
-
-def test_a_turn_that_goes_on_after_a_look_forgets_its_mask(turn: Turn, bitmask: Any) -> None:
-    masks = Ahead(turn.fill)
-    masks.fill(bitmask, 1)
-    advance(masks, turn)
-    begin(turn)
-    masks.pause()
-    masks.announce()
-    step(masks, turn, bitmask)
-    assert turn.elsewhere() == [False, True, False]
-
-
 def test_what_a_mask_raises_elsewhere_is_raised_here(clock: Clock, bitmask: Any) -> None:
     class Fails(Turn):
         def fill(self, bitmask: Any, row: int = 0) -> None:

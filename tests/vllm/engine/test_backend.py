@@ -53,22 +53,7 @@ def test_a_turn_is_accepted_and_taken_back(grammar: EnforcedGrammar) -> None:
     assert not grammar.is_terminated()
 
 
-def test_a_mask_that_is_there_is_kept_while_drafts_are_validated(
-    grammar: EnforcedGrammar, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert grammar.accept_tokens("chatcmpl-1", OPENED)
-    expected, masks = legal(grammar), grammar._ahead
-    begun: Future[Spent] = Future()
-    begun.set_result(Spent(1, 1))
-    masks._row = np.zeros(V.words, dtype=np.int32)
-    grammar.matcher.fill(masks._row[np.newaxis], 0)
-    masks._announced = begun
-    monkeypatch.setattr(masks, "_fill", None)
-    assert grammar.validate_tokens(write(V, "}x")) == write(V, "}")
-    assert legal(grammar) == expected
-
-
-def test_a_mask_of_an_open_gate_is_void_once_a_draft_has_closed_it(
+def test_a_mask_from_before_is_void_once_a_draft_has_failed_closed(
     grammar: EnforcedGrammar, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert grammar.accept_tokens("chatcmpl-1", OPENED)

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
 
 from enforcer.vllm.engine import fill_threads
-from enforcer.vllm.engine.fill_threads import FillThreads
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -38,12 +36,10 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 @pytest.fixture
-def threads() -> Iterator[FillThreads]:
-    own = ThreadPoolExecutor(1)
-    with FillThreads(own, lambda grammar: grammar == "ours") as found:
+def threads() -> Iterator[ThreadPoolExecutor]:
+    with ThreadPoolExecutor(1) as found:
+        fill_threads.attach(found, lambda grammar: grammar == "ours")
         yield found
-    with pytest.raises(RuntimeError):
-        own.submit(print)  # they ended with what stands in their place
 
 
 class Fill:
@@ -67,20 +63,22 @@ def ours(*rows: int) -> list[tuple[str, int]]:
     return [("ours", row) for row in rows]
 
 
-def test_ours_are_filled_where_they_are_asked_for(threads: FillThreads, clock: Clock) -> None:
+def test_ours_are_filled_where_they_are_asked_for(
+    threads: ThreadPoolExecutor, clock: Clock
+) -> None:
     fill = Fill(clock)
     assert threads.submit(fill, ours(0, 1, 2)).done()
     assert (fill.here, fill.elsewhere) == ([0, 1, 2], [])
 
 
-def test_others_go_where_they_went(threads: FillThreads, clock: Clock) -> None:
+def test_others_go_where_they_went(threads: ThreadPoolExecutor, clock: Clock) -> None:
     fill = Fill(clock)
     threads.submit(fill, [("theirs", 0), ("ours", 1), ("theirs", 2)]).result(60)
     assert (fill.here, fill.elsewhere) == ([], [0, 1, 2])
 
 
 def test_after_slow_masks_threads_are_used_until_masks_are_quick(
-    threads: FillThreads, clock: Clock
+    threads: ThreadPoolExecutor, clock: Clock
 ) -> None:
     fill = Fill(clock, SLOW)
     threads.submit(fill, ours(0, 1)).result(60)
@@ -94,7 +92,7 @@ def test_after_slow_masks_threads_are_used_until_masks_are_quick(
 
 
 def test_a_mask_that_cost_what_a_thread_costs_is_not_slow(
-    threads: FillThreads, clock: Clock
+    threads: ThreadPoolExecutor, clock: Clock
 ) -> None:
     fill = Fill(clock, fill_threads._WORTH_A_THREAD)
     threads.submit(fill, ours(0)).result(60)
@@ -102,28 +100,20 @@ def test_a_mask_that_cost_what_a_thread_costs_is_not_slow(
     assert fill.here == [0, 1]
 
 
-def test_an_error_reaches_whoever_waits(threads: FillThreads, clock: Clock) -> None:
+def test_an_error_reaches_whoever_waits(threads: ThreadPoolExecutor, clock: Clock) -> None:
     waiting = threads.submit(Fill(clock), [("bad", 0)])
     with pytest.raises(ValueError, match="bad"):
         waiting.result(60)
 
 
-def test_a_manager_gets_back_what_it_had() -> None:
-    def is_ours(_: Any) -> bool:
-        return True
-
-    own = ThreadPoolExecutor(1)
-    manager: Any = SimpleNamespace(executor_for_fillmask=own)
-    fill_threads.attach(manager, is_ours)
-    assert type(manager.executor_for_fillmask) is FillThreads
+def test_an_executor_gets_back_what_it_had(threads: ThreadPoolExecutor, clock: Clock) -> None:
     for _ in range(2):
-        fill_threads.detach(manager)
-        assert vars(manager) == {"executor_for_fillmask": own}
-    own.shutdown()
+        fill_threads.detach(threads)
+        fill = Fill(clock)
+        threads.submit(fill, ours(0)).result(60)
+        assert (fill.here, fill.elsewhere) == ([], [0])
 
 
-def test_a_small_engine_has_no_threads_to_replace() -> None:
-    manager = SimpleNamespace()
-    fill_threads.attach(manager, lambda _: True)
-    fill_threads.detach(manager)
-    assert vars(manager) == {}
+def test_a_small_engine_has_no_executor_to_replace() -> None:
+    fill_threads.attach(None, lambda _: True)
+    fill_threads.detach(None)
