@@ -131,7 +131,7 @@ PATCHES = {
 # Where Cohere's route is served: hands a spec on.
 COHERE = {
     f"{_SERVING}.cohere.serving.CohereServingChatV2.to_chat_completion_request": Patch(
-        "self, request", "intake.client_paths.from_cohere", "4"
+        "self, request", "intake.client_paths.to_chat_completion_request", "4"
     ),
 }
 # With ENFORCER_LOGPROBS=raw: logprobs of the model's own logits, on both runners.

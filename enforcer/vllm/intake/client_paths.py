@@ -1,17 +1,18 @@
 """Paths into the body that the client sent, for errors in what vLLM or we made of it.
 
-Owns: the tools that vLLM shows the model for a request, in Chat Completions' form, and the
-way from a path in that form to the path in the client's body. Must not know: what is wrong
-there, how a spec is written.
+A spec and its errors have the form of Chat Completions. The bodies of /v1/responses, /v1/messages
+and Cohere's route declare tools, the choice and the text's format elsewhere.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from vllm.entrypoints.anthropic.protocol import AnthropicMessagesRequest
 from vllm.entrypoints.openai.responses.protocol import ResponsesRequest
 from vllm.sampling_params import StructuredOutputsParams
 from vllm.tool_parsers.utils import get_function_tools
@@ -26,33 +27,7 @@ _FORMAT = "$.response_format"
 _CHOICE = "$.tool_choice"
 _PROMPT = "$.prompt_token_ids"
 _MOST = "$.max_tokens"
-_LONGEST = 100  # characters of a prefix that is moved; that of the ten thousandth tool has 35
-
-
-@dataclass(frozen=True, slots=True)
-class Places:
-    """Where parts of the body are that the client sent.
-
-    Attributes:
-        moved: prefixes of paths, and what stands for each; the longest that fits counts.
-        dialog: what the prompt was made of; None where the client sent the prompt itself.
-
-    """
-
-    moved: Mapping[str, str] = field(default_factory=dict)
-    dialog: str | None = None
-
-    def of(self, path: str) -> str:
-        """Give the path in the client's body."""
-        if self.dialog is not None and path.startswith(_PROMPT):
-            return self.dialog
-        # Not one prefix after the other: there are some for each tool, as there may be paths.
-        for end in range(min(len(path), _LONGEST), 0, -1):
-            if end == len(path) or path[end] in ".[ ":
-                new = self.moved.get(path[:end])
-                if new is not None:
-                    return new + path[end:]
-        return path
+_TOOL = re.compile(r"\$\.tools\[(\d{1,9})\](?:\.function(\.parameters)?(?![^.\[ ]))?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,25 +46,49 @@ class Shown:
     of_message: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Places:
+    """The client's own path of each part of a spec.
+
+    Attributes:
+        tools: the tools that the model is shown.
+        schema: the key of a tool's schema; empty where the client's tools have the spec's form.
+        dialog: the field that the prompt is made of.
+        moved: prefixes of other paths, the longest first, with the prefix in the client's body.
+
+    """
+
+    tools: Sequence[Shown]
+    schema: str
+    dialog: str
+    moved: tuple[tuple[str, str], ...]
+
+    def of(self, path: str) -> str:
+        """Return the path in the client's body."""
+        if path.startswith(_PROMPT):
+            return self.dialog
+        found = _TOOL.match(path)
+        if found and int(found[1]) < len(self.tools):
+            one = self.tools[int(found[1])]
+            if one.of_message or not self.schema:
+                return one.at + path[path.index("]") + 1 :]
+            return one.at + (f".{self.schema}" if found[2] else "") + path[found.end() :]
+        for old, new in self.moved:
+            if path.startswith(old) and path[len(old) :][:1] in ("", ".", "[", " "):
+                return new + path[len(old) :]
+        return path
+
+
 def to_chat_completion_request(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap `AnthropicServingMessages.to_chat_completion_request`, to know what it was made of."""
+    """Wrap the function of /v1/messages, or Cohere's route, that makes a chat request of a body.
 
-    def _to_chat_completion_request(cls: Any, sent: Any, *args: Any, **kwargs: Any) -> Any:
-        made = original(cls, sent, *args, **kwargs)
+    It hands on a spec, and notes what the chat request was made of.
+    """
+
+    def _to_chat_completion_request(self: Any, sent: Any, *args: Any, **kwargs: Any) -> Any:
+        made = original(self, sent, *args, **kwargs)
         carry_spec(sent, made)
-        notes(made).messages_body = sent
-        return made
-
-    return _to_chat_completion_request
-
-
-def from_cohere(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap `CohereServingChatV2.to_chat_completion_request`, to hand on a spec, and know of it."""
-
-    def _to_chat_completion_request(self: Any, sent: Any) -> Any:
-        made = original(self, sent)
-        carry_spec(sent, made)
-        notes(made).is_of_cohere = True
+        notes(made).body = sent
         return made
 
     return _to_chat_completion_request
@@ -116,7 +115,7 @@ def carry_spec(sent: Any, made: Any) -> None:
     if carrier.from_structural_tag(tag) is not None:
         made.structured_outputs = StructuredOutputsParams(structural_tag=tag)
     if carrier.from_extra(extra) is not None:
-        made.vllm_xargs = extra  # the logits processor's, which is refused
+        made.vllm_xargs = extra  # the logits processor's, which is rejected
 
 
 def shown(request: Any, within: Sequence[Shown] = ()) -> list[Shown]:
@@ -135,92 +134,75 @@ def shown(request: Any, within: Sequence[Shown] = ()) -> list[Shown]:
     if isinstance(request, ResponsesRequest):
         flat = (_flat(tool, f"$.tools[{at}]") for at, tool in enumerate(own))
         return [*chain.from_iterable(flat), *within]
-    sent = notes(request).messages_body
-    if sent is None:
-        listed = [Shown(plain(tool), f"$.tools[{at}]") for at, tool in enumerate(own)]
-    else:
+    places = [f"$.tools[{at}]" for at in range(len(own))]
+    if sent := _messages_body(request):
         at_name = {tool.name: f"$.tools[{at}]" for at, tool in enumerate(sent.tools or ())}
-        # What is not in the list, a message has added.
-        listed = [Shown(plain(tool), at_name.get(tool.function.name, "$.messages")) for tool in own]
-    return [*listed, *within]
+        # A tool that is not in the list is declared by a message.
+        places = [at_name.get(tool.function.name, "$.messages") for tool in own]
+    return [*map(Shown, map(plain, own), places), *within]
 
 
 def plain(value: Any) -> Any:
-    """Give what vLLM has read of a body as JSON's values."""
+    """Return a part of a body that vLLM has read as JSON's values."""
     return value.model_dump() if hasattr(value, "model_dump") else value
 
 
-def drop_think_budget(request: Any) -> None:
-    """Leave out the budget that /v1/messages sets for a think, in place.
+def _messages_body(request: Any) -> Any:
+    """Return the body of /v1/messages that a chat request was made of; None if there is none."""
+    body = notes(request).body
+    return body if isinstance(body, AnthropicMessagesRequest) else None
 
-    There `thinking.budget_tokens` is a target, which agents send with every request. What vLLM
-    makes of it ends a think after our mask, even inside a call, and so is refused elsewhere.
+
+def drop_think_budget(request: Any) -> None:
+    """Leave out the reasoning budget that /v1/messages sets, in place.
+
+    There `thinking.budget_tokens` is a target, which agents send with every request. vLLM would
+    end the reasoning by it after our mask, even inside a call, so that it is rejected elsewhere.
     """
-    if notes(request).messages_body is not None:
+    if _messages_body(request) is not None:
         request.thinking_token_budget = None
 
 
 def _flat(tool: Any, at: str) -> Iterator[Shown]:
-    """Give what a tool of the Responses API is shown as, as vLLM's template has it."""
+    """Yield the functions that a tool of the Responses API is shown as by vLLM's template."""
     inner = getattr(tool, "tools", None) if getattr(tool, "type", "") == "namespace" else None
-    if inner is None:
-        places = [at]
-    else:
+    places = [at]
+    if inner is not None:
         places = [f"{at}.tools[{n}]" for n, one in enumerate(inner) if one.type == "function"]
-    # A tool that is not shown gives no function.
+    # A tool that is not shown has no function.
     for function, place in zip(get_function_tools([tool]), places, strict=False):
         fields = {key: value for key, value in function.model_dump().items() if key != "type"}
         yield Shown({"type": "function", "function": fields}, place)
 
 
 def places(request: Any, tools: Sequence[Shown], choice: Any) -> Places:
-    """Say where the client wrote what a spec says.
+    """Return the client's places of the parts of a spec.
 
     Args:
-        request: a chat or a Responses request.
-        tools: what the model is shown.
+        request: a chat or a Responses request, before the spec takes the place of its format.
+        tools: the tools that the model is shown.
         choice: the tool choice as the request carries it.
 
     """
-    sent = notes(request).messages_body
+    most, dialog, schema, own = _MOST, "$.messages", "", None
     if isinstance(request, ResponsesRequest):
-        moved = [pair for at, one in enumerate(tools) for pair in _moved(at, one, "parameters")]
-        moved += _moved_choice(choice)
-        has_format = request.text is not None and request.text.format is not None
-        own = "$.text.format.schema" if has_format else None
-    elif sent is not None:
-        moved = [pair for at, one in enumerate(tools) for pair in _moved(at, one, "input_schema")]
-        moved.append((f"{_CHOICE}.function", _CHOICE))
-        own = "$.output_config.format.schema" if request.response_format is not None else None
+        most, dialog, schema = "$.max_output_tokens", "$.input", "parameters"
+        if request.text is not None and request.text.format is not None:
+            own = "$.text.format.schema"
+    elif _messages_body(request):
+        schema = "input_schema"
+        own = request.response_format and "$.output_config.format.schema"
     else:
-        moved = [(f"$.tools[{at}]", one.at) for at, one in enumerate(tools)]
-        has_format = getattr(request.response_format, "type", "text") != "text"
-        own = f"{_FORMAT}.json_schema" if has_format else None
-        if own is not None and not notes(request).is_of_cohere:
-            own += ".schema"
+        is_of_cohere = notes(request).body is not None
+        if getattr(request, "max_completion_tokens", None) is not None and not is_of_cohere:
+            most = "$.max_completion_tokens"
+        if getattr(request.response_format, "type", "text") != "text":
+            own = f"{_FORMAT}.json_schema" + ("" if is_of_cohere else ".schema")
+    moved = list(_moved_choice(choice)) if schema else []
     moved.append((f"{_FORMAT}.json_schema.schema", own or "$.structured_outputs.json"))
     if own is None:
         moved.append((_FORMAT, "$.structured_outputs"))
-    moved.append((_MOST, _most(request)))
-    dialog = "$.input" if isinstance(request, ResponsesRequest) else "$.messages"
-    return Places(dict(moved), dialog)
-
-
-def _most(request: Any) -> str:
-    """Say which field has the most ids that a reply may have."""
-    if isinstance(request, ResponsesRequest):
-        return "$.max_output_tokens"
-    counts = getattr(request, "max_completion_tokens", None) is not None
-    own = notes(request).messages_body is not None or notes(request).is_of_cohere
-    return "$.max_completion_tokens" if counts and not own else _MOST
-
-
-def _moved(at: int, one: Shown, parameters: str) -> Iterator[tuple[str, str]]:
-    old = f"$.tools[{at}]"
-    if not one.of_message:
-        yield f"{old}.function.parameters", f"{one.at}.{parameters}"
-        yield f"{old}.function", one.at
-    yield old, one.at
+    return Places(tools, schema, dialog, (*moved, (_MOST, most)))
 
 
 def _moved_choice(choice: Any) -> Iterator[tuple[str, str]]:

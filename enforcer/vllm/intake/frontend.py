@@ -200,7 +200,7 @@ def process_inputs(original: Callable[..., Any]) -> Callable[..., Any]:
             params = bans.without_spec(params)
         made = original(self, request_id, prompt, params, *args, **kwargs)
         completes = request_context.is_completion()
-        missing = required.unmet(made, self.vllm_config, is_completion=completes)
+        missing = required.unmet(made.sampling_params, self.model_config, is_completion=completes)
         if missing is not None:
             raise option_refusal("tools", missing)
         tagged = admission.refuse_stock(made.sampling_params)

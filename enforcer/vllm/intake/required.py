@@ -1,9 +1,8 @@
-"""Where nothing is served unenforced: the engine refuses what brings nothing to enforce, or less.
+"""Servers that serve nothing unenforced (`ENFORCER_REQUIRE`), and requests that end V2's worker.
 
-Owns: which requests these are, and which of them the operator excepts. Must not know: how
-requests are enforced. Runs in the engine process, behind which no front end can hide: not a
-foreign one, not gRPC, not a route that takes token ids. vLLM's own asks beforehand, so that its
-clients get a 400, and before a streamed reply begins.
+The engine rejects both: behind it no front end can hide, neither a foreign one, nor gRPC, nor a
+route that takes token ids. vLLM's own front end asks before it, so that its clients get a 400, and
+before a streamed reply begins.
 """
 
 from __future__ import annotations
@@ -56,32 +55,19 @@ def preprocess_add_request(original: Callable[..., Any]) -> Callable[..., Any]:
     """
 
     def _preprocess_add_request(self: Any, request: Any) -> Any:
+        params, config = request.sampling_params, self.vllm_config
         named = _COMPLETIONS.match(request.request_id) is not None
-        missing = unmet(request, self.vllm_config, is_completion=named)
-        if missing is not None:
+        if missing := unmet(params, config.model_config, is_completion=named):
             metrics.failed(families.Failure.UNENFORCED, request.request_id)
             raise VLLMValidationError(missing)
-        worker_limits.refuse(request.sampling_params, self.vllm_config)
+        worker_limits.refuse(params, config)
         return original(self, request)
 
     return _preprocess_add_request
 
 
-def unmet(request: Any, vllm_config: Any, *, is_completion: bool) -> str | None:
-    """Say what a request to the engine lacks of what this server requires; None if nothing.
-
-    Args:
-        request: the engine's.
-        vllm_config: likewise.
-        is_completion: whether it is a raw completion, as far as whoever asks can tell.
-
-    """
-    params = request.sampling_params
-    return _unmet(params, vllm_config.model_config, is_completion=is_completion)
-
-
 def unmet_in(body: Any, model_config: Any, *, is_completion: bool) -> str | None:
-    """Say the same of a request whose prompt has been rendered, and is no engine's yet.
+    """Return what `unmet` does, for a request whose prompt has been rendered.
 
     Args:
         body: the request, as its route takes it.
@@ -92,26 +78,28 @@ def unmet_in(body: Any, model_config: Any, *, is_completion: bool) -> str | None
         ValueError: vLLM takes no such options, and would say so next.
 
     """
-    if not settings.current().require:
-        return None
     params = getattr(body, "sampling_params", None)
-    if params is None and hasattr(body, "to_sampling_params"):
+    if settings.current().require and params is None and hasattr(body, "to_sampling_params"):
         params = body.to_sampling_params(1, {})  # else nothing is generated of it
-    return _unmet(params, model_config, is_completion=is_completion)
+    return unmet(params, model_config, is_completion=is_completion)
 
 
-def _unmet(params: Any, model_config: Any, *, is_completion: bool) -> str | None:
+def unmet(params: Any, model_config: Any, *, is_completion: bool) -> str | None:
+    """Return what a request lacks of what this server requires, as a message; None if nothing.
+
+    Args:
+        params: its sampling parameters; None if nothing is generated.
+        model_config: vLLM's.
+        is_completion: whether it is a raw completion, as far as the caller can tell.
+
+    """
     chosen = settings.current()
-    if not chosen.require or params is None:  # without parameters nothing is generated
+    if not chosen.require or params is None:
         return None
-    excepted = chosen.require_except
+    excepted, extra = chosen.require_except, carrier.from_extra(params.extra_args)
     if is_completion and RequestKind.COMPLETIONS.value in excepted:
         return None
-    return _lacking(params, excepted, model_config.logits_processors)
-
-
-def _lacking(params: Any, excepted: frozenset[str], loaded: object) -> str | None:
-    if carrier.from_extra(params.extra_args) is not None and reads_extra(loaded):
+    if extra is not None and reads_extra(model_config.logits_processors):
         return None
     own = params.structured_outputs
     if own is None or own.all_constraints_none():
@@ -123,7 +111,6 @@ def _lacking(params: Any, excepted: frozenset[str], loaded: object) -> str | Non
     if not concerned:
         return _BARE
     free = [name for dialect in concerned for name in stock.left_free(tag, dialect)]
-    if not free:
-        return None
     names = ", ".join(f"{name!r:.80}" for name in free[:_NAMED])
-    return _LEFT_FREE.format(names=names + (", …" if len(free) > _NAMED else ""))
+    more = ", …" if len(free) > _NAMED else ""
+    return _LEFT_FREE.format(names=names + more) if free else None

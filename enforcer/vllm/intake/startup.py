@@ -1,10 +1,7 @@
-"""What a starting server says: what it enforces, and what is wrong with its chat template.
+"""The lines that a starting server logs: what it enforces, and faults of its chat template.
 
-Owns: the one line, when the template is looked at, and how loudly. Must not know: what is wrong
-with a template (that is `enforcer.diagnosis.template`), how anything is enforced.
-
-A template that does not open the assistant's turn, or that renders strings as lists, makes
-any model look broken. It is no reason to refuse to start: a request may bring its own.
+A template that does not open the assistant's turn, or that renders strings as lists, makes any
+model look broken. It is no reason to refuse to start: a request may bring its own.
 """
 
 from __future__ import annotations
@@ -33,6 +30,10 @@ logger = logging.getLogger("vllm.enforcer")
 # `/batch` takes no tools; of `/invocations` the bodies with `messages`.
 _BY_ITSELF = "/v1/chat/completions (and /batch), /v1/responses, /v1/messages and /invocations"
 _OTHERS = "/v1/completions, routes that take token ids, gRPC"
+_OF_VLLM = (
+    ", and what vLLM's own parser or front end constrains (`tool_choice` that demands a call, "
+    "arguments of tools with `strict`)"
+)
 _ALWAYS_SAID = ("dialect", "engine")
 _DONE = {OnUnsupported.RELAX.value: "relaxed", OnUnsupported.ISOLATE.value: "isolated"}
 _seen: set[int] = set()
@@ -40,11 +41,11 @@ _seen: set[int] = set()
 
 @cache
 def say(parser: str | None, dialects: tuple[str, ...]) -> None:
-    """Log what this server enforces, and show that and its format; once in a process.
+    """Log what this server enforces, and set that in its metrics; once in a process.
 
     Args:
         parser: the name that the server was started with as `--tool-call-parser`.
-        dialects: names of those that the model may speak.
+        dialects: names of the tool-call formats that the model may speak.
 
     """
     logger.info("enforcer: %s", said(parser, dialects, settings.current()))
@@ -57,57 +58,44 @@ def say(parser: str | None, dialects: tuple[str, ...]) -> None:
 
 
 def said(parser: str | None, dialects: tuple[str, ...], chosen: Settings) -> str:
-    """Say in one line what a server enforces, how, and what it does not.
+    """Return the line on what a server enforces, how, and what it does not.
 
-    The version is named, and every setting that is not at its default: what an operator has
-    switched on and the line leaves out would be taken for off.
+    It has the version and every setting that is not at its default: a switch that the line leaves
+    out would be taken for off.
     """
     if names.is_enforced(parser):
         what = f"every request by {_BY_ITSELF} is enforced{_exceptions(chosen)}"
-        rest = _OTHERS
+        others = f"{_OTHERS}: only requests with a spec of `enforcer.extra_body`"
     else:
         given = f"--tool-call-parser {parser}" if parser else "no --tool-call-parser"
         what = f"no request is enforced by itself ({given}{_remedy(parser, dialects)})"
-        rest = "on any route"
+        others = "on any route: only requests with a spec of `enforcer.extra_body`"
+        if any(stock.is_known(dialects_.load(name)) for name in dialects):
+            others += _OF_VLLM
     if chosen.require:
         excepted = ", ".join(sorted(chosen.require_except))
         others = "requests without a spec are refused" + (f" except {excepted}" if excepted else "")
-    else:
-        of_vllm = "" if names.is_enforced(parser) else _constrained(dialects)
-        others = f"{rest}: only requests with a spec of `enforcer.extra_body`{of_vllm}"
     return f"{what}; {others}; beam search is refused. {in_force(dialects, chosen)}"
 
 
 def in_force(dialects: tuple[str, ...], chosen: Settings) -> str:
-    """Name the version, the dialects, the engine and every setting that is not at its default."""
+    """Return the version, the formats, the engine and every setting that is not at its default."""
     version, *_ = dict(families.VERSION.labels)["version"]
     changed = [
         f" {name}={shlex.quote(value)}"
-        for name, value in chosen.changed.items()
+        for name, value in chosen.changed().items()
         if name not in _ALWAYS_SAID
     ]
     spoken = " or ".join(dialects)
     return f"version={version} dialect={spoken} engine={chosen.engine}{''.join(changed)}"
 
 
-def _constrained(dialects: tuple[str, ...]) -> str:
-    """Say that what vLLM constrains by a tag of its own is enforced, where such tags are known."""
-    if not any(stock.is_known(dialects_.load(name)) for name in dialects):
-        return ""
-    return (
-        ", and what vLLM's own parser or front end constrains (`tool_choice` that demands a call, "
-        "arguments of tools with `strict`)"
-    )
-
-
 def _exceptions(chosen: Settings) -> str:
-    """Say of what that is not true, as the settings are."""
     allowed, own = chosen.allow_client, chosen.options.on_unsupported
     found = ["requests that switch it off"] if "off" in allowed else []
     done = [_DONE[own.value]] if own.value in _DONE else []
-    # What isolates leaves nothing to ask for.
     asked = sorted(allowed & _DONE.keys() - {own.value})
-    if asked and own is not OnUnsupported.ISOLATE:
+    if asked and own is not OnUnsupported.ISOLATE:  # which leaves nothing to ask for
         done.append(f"{' or '.join(_DONE[word] for word in asked)} where a request asks for it")
     if done:
         found.append(f"schemas that cannot be enforced exactly ({', or '.join(done)})")
@@ -121,7 +109,7 @@ def _remedy(parser: str | None, dialects: tuple[str, ...]) -> str:
 
 
 def renderer_made(original: Callable[..., None]) -> Callable[..., None]:
-    """Wrap `OnlineRenderer.__init__`, to look at the chat template that the API server uses.
+    """Wrap `OnlineRenderer.__init__`, to check the chat template that the API server uses.
 
     Each API server makes one. The command line is no place to read the template from: where
     several API servers are started, each loads plugins only once it has read its own.
@@ -149,10 +137,5 @@ def look_at(tokenizer: Any, given: str | None) -> None:
     whose = "the model's own chat template" if given is None else "the template of --chat-template"
     for check in checks_of(tokenizer, given, runtime.dialect_for(tokenizer)):
         if check.status is Status.BAD:
-            logger.warning(
-                "%s: %s: %s. What to do: %s",
-                whose,
-                check.name,
-                check.found,
-                check.mend,
-            )
+            found = (whose, check.name, check.found, check.mend)
+            logger.warning("%s: %s: %s. What to do: %s", *found)

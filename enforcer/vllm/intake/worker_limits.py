@@ -1,7 +1,7 @@
-"""What Model Runner V2 holds of a request's options: beyond it, its worker ends with the engine.
+"""Bounds of Model Runner V2 on a request's options: beyond them, its worker ends with the engine.
 
-Owns: those bounds, and refusing what exceeds them, for every request, since what one brings ends
-them all. vLLM looks at some of them only where it is too late. Must not know: specs, masks.
+Every request that exceeds one is rejected, since it would end all others. vLLM checks some bounds
+only where it is too late.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _ALLOWED, _BIASED, _STOPS = 1024, 1024, 128
 
 
 def refuse(params: Any, vllm_config: Any) -> None:
-    """Refuse sampling parameters that the worker has no room for.
+    """Reject sampling parameters that the worker has no room for.
 
     Args:
         params: as the engine gets them, the model's own stop ids among them; None for a request
@@ -41,7 +41,7 @@ def refuse(params: Any, vllm_config: Any) -> None:
 
 
 def _counts(params: Any) -> Iterator[tuple[str, int, int]]:
-    """Count what is held, by the option that it comes of, and with the most that there may be."""
+    """Yield each option, how many entries of it the worker holds, and how many it can hold."""
     yield "allowed_token_ids", len(params.allowed_token_ids or ()), _ALLOWED
     yield "logit_bias", len(params.logit_bias or ()), _BIASED
     if params.min_tokens > 0:  # else nobody holds them

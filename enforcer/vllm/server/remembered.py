@@ -51,8 +51,7 @@ class Notes:
     """Notes on one request object, from its rendering to the last of its replies.
 
     Attributes:
-        messages_body: the body of /v1/messages that it was made of.
-        is_of_cohere: whether it was made of a body of Cohere's route.
+        body: the body of /v1/messages, or of Cohere's route, that it was made of.
         calls: how many calls its dialog has.
         tools: the tools that messages of its dialog declare, as `client_paths.Shown`.
         is_prepared: whether it was prepared here, for an engine to reply to.
@@ -62,8 +61,7 @@ class Notes:
 
     """
 
-    messages_body: Any = None
-    is_of_cohere: bool = False
+    body: Any = None
     calls: int = 0
     tools: tuple[Any, ...] = ()
     is_prepared: bool = False
