@@ -83,7 +83,7 @@ def in_force(dialects: tuple[str, ...], chosen: Settings) -> str:
     version, *_ = dict(families.VERSION.labels)["version"]
     changed = [
         f" {name}={shlex.quote(value)}"
-        for name, value in chosen.changed().items()
+        for name, value in chosen.changed.items()
         if name not in _ALWAYS_SAID
     ]
     spoken = " or ".join(dialects)
