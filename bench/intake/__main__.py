@@ -1,7 +1,8 @@
 """Taking in requests with tools, beside stock vLLM with the same bodies: `python -m bench.intake`.
 
 Tools are seen or new, replies whole or streamed. `--in-process` starts no server, and takes less
-than a minute with `--tools 128 --rounds 3`.
+than a minute with `--tools 128 --rounds 3`. `--without-tools` measures whole replies to requests
+that have none.
 """
 
 from __future__ import annotations
@@ -17,11 +18,12 @@ from typing import TYPE_CHECKING
 
 from bench import random_model
 from bench.demo.servers import ENFORCED, FREE
-from bench.intake import bodies, live, processes
+from bench.intake import bodies, live, processes, without_tools
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+TINY = Path(__file__).resolve().parents[1] / "models" / "tiny-kimi"
 _LENGTH = 1 << 17  # token ids of the model's context: 512 tools have some 80,000
 _FLAGS = ("--max-model-len", str(_LENGTH), "--load-format", "dummy")
 _WAYS = {
@@ -106,14 +108,28 @@ def _model(folder: Path) -> Path:
     return folder
 
 
+def _without_tools(rounds: int) -> None:
+    """Print what requests without tools cost; V2 is too slow on a CPU for a large vocabulary."""
+    with tempfile.TemporaryDirectory() as folder:
+        logs = Path(folder)
+        for v2 in (False, True):
+            model = TINY if v2 else _model(logs / "model")
+            rows = without_tools.measure(model, logs, v2=v2, rounds=rounds)
+            print(without_tools.table(rows), flush=True)
+
+
 def main() -> None:
     """Measure, and print the tables."""
     parser = argparse.ArgumentParser(prog="python -m bench.intake", description=__doc__)
     parser.add_argument("--in-process", action="store_true", help="start no server")
+    parser.add_argument("--without-tools", action="store_true", help="whole replies, both runners")
     parser.add_argument("--tools", type=int, nargs="+", default=bodies.SIZES, help="how many")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--json", type=Path, help="write every figure")
     options = parser.parse_args()
+    if options.without_tools:
+        _without_tools(options.rounds)
+        return
     source, loads = bodies.loads(options.tools)
     print(f"tools: {source}, ms, medians of {options.rounds * _BATCH} requests", flush=True)
     figures = {}

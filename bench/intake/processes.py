@@ -15,19 +15,21 @@ import gc
 import multiprocessing
 import os
 import sys
+import threading
 import time
 from concurrent.futures import Future
 from dataclasses import dataclass
+from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
+import enforcer
 from bench.demo.servers import MODEL_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from multiprocessing.connection import Connection
-    from pathlib import Path
-    from types import TracebackType
+    from types import FrameType, TracebackType
 
     from bench.demo.servers import Setting
 
@@ -46,11 +48,14 @@ class Spent:
     Attributes:
         loop: processor time of the API server's event loop.
         engine: processor time of the engine process, up to the first mask.
+        steps: functions of `enforcer.vllm` that were entered, as `FILE:NAME`, in the order of
+            their first calls, the API server's before the engine's; empty without `trace`.
 
     """
 
     loop: float
     engine: float
+    steps: tuple[str, ...] = ()
 
 
 class Pair:
@@ -60,18 +65,19 @@ class Pair:
         setting: how it is served.
         model: a model folder.
         log: where what they print goes.
+        trace: whether to note which functions a request passes; times say nothing then.
 
     """
 
-    def __init__(self, setting: Setting, model: Path, log: Path) -> None:
+    def __init__(self, setting: Setting, model: Path, log: Path, *, trace: bool = False) -> None:
         self._log = log
         context = multiprocessing.get_context("spawn")
         self._pipes: list[Connection] = []
         self._started = []
         for name, serve in (("APIServer", _front), ("EngineCore", _engine)):  # vLLM's own names
             mine, theirs = context.Pipe()
-            told = (serve, theirs, setting, str(model), str(log))
-            process = context.Process(target=_run, args=told, name=name)
+            told = _Told(setting, str(model), str(log), trace)
+            process = context.Process(target=_run, args=(serve, theirs, told), name=name)
             process.start()
             theirs.close()
             self._pipes.append(mine)
@@ -111,9 +117,10 @@ class Pair:
         """
         front, engine = self._pipes
         front.send(body)
-        loop, frames = self._answer(front)
+        loop, frames, first = self._answer(front)
         engine.send(frames)
-        return Spent(loop, self._answer(engine))
+        spent, then = self._answer(engine)
+        return Spent(loop, spent, (*first, *then))
 
     def _answer(self, pipe: Connection) -> Any:
         try:
@@ -125,11 +132,42 @@ class Pair:
         return answer
 
 
-def _run(
-    serve: Callable[..., None], pipe: Connection, setting: Setting, model: str, log: str
-) -> None:
+class _Trace:
+    """Functions of `enforcer.vllm`, in the order in which a process first enters them."""
+
+    def __init__(self, *, on: bool) -> None:
+        self._folder = str(Path(enforcer.__file__).parents[1]) + os.sep
+        self._steps: dict[str, None] = {}
+        if on:
+            threading.setprofile(self._enter)
+            sys.setprofile(self._enter)
+
+    def _enter(self, frame: FrameType, event: str, _: object) -> None:
+        file = frame.f_code.co_filename.removeprefix(self._folder)
+        if event == "call" and file.startswith(f"enforcer{os.sep}vllm{os.sep}"):
+            self._steps.setdefault(f"{file}:{frame.f_code.co_qualname}")
+
+    def taken(self) -> tuple[str, ...]:
+        """Return the functions since the last time."""
+        steps = tuple(self._steps)
+        self._steps.clear()
+        return steps
+
+
+class _Told(NamedTuple):
+    """What a process is started with."""
+
+    setting: Setting
+    model: str
+    log: str
+    trace: bool
+
+
+def _run(serve: Callable[..., None], pipe: Connection, told: _Told) -> None:
+    steps, setting = _Trace(on=told.trace), told.setting
     for stream in (sys.stdout, sys.stderr):
-        os.dup2(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND), stream.fileno())
+        log = os.open(told.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        os.dup2(log, stream.fileno())
     os.environ |= {
         "VLLM_PLUGINS": setting.plugins,
         "VLLM_NO_USAGE_STATS": "1",
@@ -142,11 +180,11 @@ def _run(
     from vllm.utils.argparse_utils import FlexibleArgumentParser
 
     load_general_plugins()
-    words = ["--model", model, "--served-model-name", MODEL_NAME, "--dtype", "float32"]
+    words = ["--model", told.model, "--served-model-name", MODEL_NAME, "--dtype", "float32"]
     words += ["--enforce-eager", "--no-enable-log-requests", *setting.flags]
     args = make_arg_parser(FlexibleArgumentParser()).parse_args(words)
     engine_args = AsyncEngineArgs.from_cli_args(args)
-    serve(pipe, engine_args.create_engine_config(), args)
+    serve(pipe, engine_args.create_engine_config(), steps, args)
 
 
 def _received(pipe: Connection) -> Any:
@@ -186,11 +224,11 @@ class _EngineClient:
     def shutdown(self, timeout: float | None = None) -> None: ...
 
 
-def _front(pipe: Connection, config: Any, args: Any) -> None:
-    asyncio.run(_serve(pipe, config, args))
+def _front(pipe: Connection, config: Any, trace: _Trace, args: Any) -> None:
+    asyncio.run(_serve(pipe, config, trace, args))
 
 
-async def _serve(pipe: Connection, config: Any, args: Any) -> None:
+async def _serve(pipe: Connection, config: Any, trace: _Trace, args: Any) -> None:
     from vllm.entrypoints.launchers.api_server.app_state import init_app_state
     from vllm.entrypoints.launchers.app import build_app
     from vllm.v1.engine.async_llm import AsyncLLM
@@ -207,13 +245,14 @@ async def _serve(pipe: Connection, config: Any, args: Any) -> None:
     # Read on a thread, so that checks that go on behind a reply can.
     while (body := await loop.run_in_executor(None, _received, pipe)) is not None:
         gc.collect()
+        trace.taken()
         spent = time.thread_time()
         status, answer = await _post(app, body)
         loop_ms = (time.thread_time() - spent) * 1e3
         if status != 200:
             pipe.send(f"{status}: {answer.decode()[:500]}")
         else:
-            pipe.send((loop_ms, llm.engine_core.frames))
+            pipe.send((loop_ms, llm.engine_core.frames, trace.taken()))
     llm.shutdown()
 
 
@@ -245,7 +284,7 @@ async def _post(app: Any, body: bytes) -> tuple[int, bytes]:
     return said[0]["status"], b"".join(one.get("body", b"") for one in said)
 
 
-def _engine(pipe: Connection, config: Any, _: Any) -> None:
+def _engine(pipe: Connection, config: Any, trace: _Trace, _: Any) -> None:
     import numpy as np
     import torch
     from vllm.utils.hashing import get_hash_fn_by_name
@@ -275,6 +314,7 @@ def _engine(pipe: Connection, config: Any, _: Any) -> None:
     pipe.send(True)
     while (frames := _received(pipe)) is not None:
         gc.collect()
+        trace.taken()
         spent = time.process_time()
         request, _ = engine.preprocess_add_request(decoder.decode(frames))
         constraint = request.structured_output_request
@@ -282,4 +322,4 @@ def _engine(pipe: Connection, config: Any, _: Any) -> None:
             made = constraint._grammar  # noqa: SLF001 - `grammar` would have to be asked again
             grammar = made.result() if isinstance(made, Future) else made
             grammar.fill_bitmask(row, 0)
-        pipe.send((time.process_time() - spent) * 1e3)
+        pipe.send(((time.process_time() - spent) * 1e3, trace.taken()))
