@@ -1,15 +1,17 @@
 """Taking in requests with tools, beside stock vLLM with the same bodies: `python -m bench.intake`.
 
 Tools are seen or new, replies whole or streamed. `--in-process` starts no server, and takes less
-than a minute with `--tools 128 --rounds 3`. `--without-tools` measures whole replies to requests
-that have none.
+than a minute with `--tools 128 --rounds 3`. `--without-tools V1` (or `V2`) measures whole
+replies to requests that have none.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import signal
 import statistics
+import sys
 import tempfile
 from contextlib import ExitStack
 from dataclasses import replace
@@ -108,27 +110,30 @@ def _model(folder: Path) -> Path:
     return folder
 
 
-def _without_tools(rounds: int) -> None:
-    """Print what requests without tools cost; V2 is too slow on a CPU for a large vocabulary."""
+def _without_tools(runner: str, rounds: int) -> None:
+    """Print what requests without tools cost by a runner.
+
+    V2 is too slow on a CPU for a large vocabulary.
+    """
     with tempfile.TemporaryDirectory() as folder:
-        logs = Path(folder)
-        for v2 in (False, True):
-            model = TINY if v2 else _model(logs / "model")
-            rows = without_tools.measure(model, logs, v2=v2, rounds=rounds)
-            print(without_tools.table(rows), flush=True)
+        logs, v2 = Path(folder), runner == "V2"
+        model = TINY if v2 else _model(logs / "model")
+        print(without_tools.table(without_tools.measure(model, logs, v2=v2, rounds=rounds)))
 
 
 def main() -> None:
     """Measure, and print the tables."""
     parser = argparse.ArgumentParser(prog="python -m bench.intake", description=__doc__)
     parser.add_argument("--in-process", action="store_true", help="start no server")
-    parser.add_argument("--without-tools", action="store_true", help="whole replies, both runners")
+    parser.add_argument("--without-tools", choices=["V1", "V2"], help="by this model runner")
     parser.add_argument("--tools", type=int, nargs="+", default=bodies.SIZES, help="how many")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--json", type=Path, help="write every figure")
     options = parser.parse_args()
+    # A stopped server outlives one that is ended without leaving its blocks.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     if options.without_tools:
-        _without_tools(options.rounds)
+        _without_tools(options.without_tools, options.rounds)
         return
     source, loads = bodies.loads(options.tools)
     print(f"tools: {source}, ms, medians of {options.rounds * _BATCH} requests", flush=True)

@@ -48,14 +48,16 @@ class Spent:
     Attributes:
         loop: processor time of the API server's event loop.
         engine: processor time of the engine process, up to the first mask.
-        steps: functions of `enforcer.vllm` that were entered, as `FILE:NAME`, in the order of
-            their first calls, the API server's before the engine's; empty without `trace`.
+        front_steps: functions of `enforcer.vllm` that the API server entered, as `FILE:NAME`, in
+            the order of their first calls; empty without `trace`.
+        engine_steps: the same of the engine.
 
     """
 
     loop: float
     engine: float
-    steps: tuple[str, ...] = ()
+    front_steps: tuple[str, ...] = ()
+    engine_steps: tuple[str, ...] = ()
 
 
 class Pair:
@@ -120,7 +122,7 @@ class Pair:
         loop, frames, first = self._answer(front)
         engine.send(frames)
         spent, then = self._answer(engine)
-        return Spent(loop, spent, (*first, *then))
+        return Spent(loop, spent, first, then)
 
     def _answer(self, pipe: Connection) -> Any:
         try:
