@@ -91,14 +91,11 @@ def in_force(dialects: tuple[str, ...], chosen: Settings) -> str:
 
 
 def _exceptions(chosen: Settings) -> str:
-    allowed, own = chosen.allow_client, chosen.options.on_unsupported
+    allowed = chosen.allow_client
+    done = {_DONE[word] for word in _DONE.keys() & {*allowed, chosen.options.on_unsupported.value}}
     found = ["requests that switch it off"] if "off" in allowed else []
-    done = [_DONE[own.value]] if own.value in _DONE else []
-    asked = sorted(allowed & _DONE.keys() - {own.value})
-    if asked and own is not OnUnsupported.ISOLATE:  # which leaves nothing to ask for
-        done.append(f"{' or '.join(_DONE[word] for word in asked)} where a request asks for it")
     if done:
-        found.append(f"schemas that cannot be enforced exactly ({', or '.join(done)})")
+        found.append(f"schemas that cannot be enforced exactly ({' or '.join(sorted(done))})")
     return f", except {' and '.join(found)}" if found else ""
 
 

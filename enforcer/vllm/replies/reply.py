@@ -35,7 +35,6 @@ class Reply:
     Attributes:
         parser: reads the token ids.
         begun: how many calls have begun.
-        completed: how many of them are complete.
 
     """
 
@@ -50,7 +49,7 @@ class Reply:
         self._clip = Clip(self.parser, table.vocabulary) if request.stop else None
         # The rest of a call that the prompt has begun is no call of the reply.
         self._demands_call = not self.parser.in_calls and requests.demands_call(request)
-        self.begun = self.completed = 0
+        self.begun = 0
 
     def read(self, token_ids: Sequence[int], text: str, *, last: bool) -> list[Event]:
         """Return the events of the next token ids, as far as vLLM's text goes.
@@ -68,7 +67,6 @@ class Reply:
             events = self.parser.feed(token_ids)
             events += self.parser.finish() if last else ()
         self.begun += sum(event.what is Happening.CALL for event in events)
-        self.completed += sum(event.what is Happening.CALL_END for event in events)
         if last:
             request_context.change(is_cut=self.is_cut)
         return events

@@ -22,7 +22,7 @@ from vllm.tool_parsers.abstract_tool_parser import ToolParser
 from enforcer.request import carrier
 from enforcer.turn.events import Happening
 from enforcer.turn.parser import Parser
-from enforcer.vllm.intake import call_ids, client_paths, requests, stops
+from enforcer.vllm.intake import call_ids, client_paths, requests
 from enforcer.vllm.replies.reply import Reply
 from enforcer.vllm.server import runtime
 
@@ -68,7 +68,6 @@ class EnforcedParser(VllmParser):  # type: ignore[misc]
         spec = requests.write_spec(request)
         if spec is None:
             return request
-        stops.refuse_ids(request, self._table)
         tag = carrier.structural_tag(spec)
         request.structured_outputs = StructuredOutputsParams(structural_tag=tag)
         setattr(
@@ -98,7 +97,10 @@ class EnforcedParser(VllmParser):  # type: ignore[misc]
         is_counted = self._reply is not None  # with its deltas
         self._reply = reply = Reply(self._table, self._prompt_ids, request)
         events = reply.read(model_output_token_ids, model_output, last=True)
-        calls = [] if reply.is_cut else self._calls(events)
+        calls = [
+            FunctionCall(id=self._id(call.id), name=call.name, arguments=call.arguments)
+            for call in (() if reply.is_cut else reply.parser.turn().calls)
+        ]
         if not calls:
             requests.own_up(request)
         if not is_counted:
@@ -122,7 +124,7 @@ class EnforcedParser(VllmParser):  # type: ignore[misc]
         reply, first = self._reply, self._reply.begun
         events = reply.read(delta_token_ids, delta_text, last=finished)
         if finished:
-            reply.count(reply.completed)
+            reply.count(len(reply.parser.turn().calls))
         reasoning = _join(events, Happening.REASONING) if request.include_reasoning else None
         content = _join(events, Happening.CONTENT)
         calls = self._delta_calls(events, first)
@@ -138,23 +140,13 @@ class EnforcedParser(VllmParser):  # type: ignore[misc]
         parser.feed(token_ids)
         return parser.reasoning_ids
 
-    def _calls(self, events: list[Event]) -> list[FunctionCall]:
-        calls = []
-        for event in events:
-            if event.what is Happening.CALL:
-                begun = event  # and has no end if its arguments are malformed
-            elif event.what is Happening.CALL_END:
-                made = FunctionCall(id=self._id(begun), name=begun.name, arguments=event.text)
-                calls.append(made)
-        return calls
-
     def _delta_calls(self, events: list[Event], begun: int) -> list[DeltaToolCall]:
         deltas: list[DeltaToolCall] = []
         for event in events:
             opening: dict[str, Any] = {}
             if event.what is Happening.CALL:
                 begun += 1
-                opening = {"id": self._id(event), "type": "function"}
+                opening = {"id": self._id(event.text), "type": "function"}
                 function = DeltaFunctionCall(name=event.name, arguments="")
             elif event.what is Happening.ARGUMENTS:
                 function = DeltaFunctionCall(arguments=event.text)
@@ -163,8 +155,8 @@ class EnforcedParser(VllmParser):  # type: ignore[misc]
             deltas.append(DeltaToolCall(index=begun - 1, function=function, **opening))
         return deltas
 
-    def _id(self, call: Event) -> str:
-        return call.text or call_ids.invent(self._table.dialect.ids)
+    def _id(self, written: str) -> str:
+        return written or call_ids.invent(self._table.dialect.ids)
 
 
 def _join(events: list[Event], what: Happening) -> str | None:

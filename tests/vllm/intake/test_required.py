@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +20,7 @@ from enforcer.vllm import tryout
 from enforcer.vllm.config import settings
 from enforcer.vllm.config.names import PROCESSOR_NAME
 from enforcer.vllm.intake import required
+from tests.stock_tags import python_tag
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -97,13 +97,10 @@ def test_what_is_enforced_is_served(
 
 
 def free_tag(name: str) -> str:
-    begin = f"<|tool_call_begin|>functions.{name}:"
-    arguments = {"type": "json_schema", "json_schema": True, "style": "json"}
-    index = {"type": "regex", "pattern": r"\d+"}
-    content = {"type": "sequence", "elements": [index, {"type": "const_string"}, arguments]}
-    call = {"type": "tag", "begin": begin, "content": content, "end": "<|tool_call_end|>"}
-    opened = {"type": "const_string", "value": "<|tool_calls_section_begin|>"}
-    return json.dumps({"type": "structural_tag", "format": {"elements": [opened, call]}})
+    tool = {"type": "function", "function": {"name": name, "parameters": {"type": "object"}}}
+    tag = python_tag({"tools": [tool], "tool_choice": "required"}, "function")
+    assert tag is not None
+    return tag
 
 
 def test_a_tag_that_leaves_arguments_free_is_refused_with_their_tool(

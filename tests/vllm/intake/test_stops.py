@@ -149,9 +149,11 @@ def test_other_requests_are_as_ever(
     assert _feed(detokenizer(["Paris"], tag=tag), ids, 1)[1] == "Paris"
 
 
-def _request(tokenizer: TokenizersBackend, *names: str, choice: str = "auto") -> SimpleNamespace:
-    ids = tokenizer.convert_tokens_to_ids(list(names))
-    return SimpleNamespace(stop_token_ids=ids, tools=[object()], tool_choice=choice)
+READ = spec_text.read(spec_text.write([TOOL], "auto", True, 0))
+
+
+def _stopping(tokenizer: TokenizersBackend, *names: str) -> SamplingParams:
+    return SamplingParams(stop_token_ids=tokenizer.convert_tokens_to_ids(list(names)))
 
 
 @pytest.mark.parametrize(
@@ -160,11 +162,9 @@ def _request(tokenizer: TokenizersBackend, *names: str, choice: str = "auto") ->
 def test_a_stop_id_that_can_stand_inside_a_call_is_refused(
     tokenizer: TokenizersBackend, name: str
 ) -> None:
-    table = runtime.table_for(tokenizer)
     with pytest.raises(VLLMValidationError, match="half a call") as caught:
-        stops.refuse_ids(_request(tokenizer, "<|im_end|>", name), table)
+        stops.refuse_ids_beside(_stopping(tokenizer, "<|im_end|>", name), READ, tokenizer)
     assert caught.value.parameter == "stop_token_ids"
-    stops.refuse_ids(_request(tokenizer, name, choice="none"), table)
 
 
 @pytest.mark.parametrize(("choice", "refuses"), [("auto", True), ("none", False)])
@@ -185,18 +185,17 @@ def test_so_it_is_beside_a_spec_that_the_request_brings(
     ["<|im_end|>", "<|tool_calls_section_end|>", "</think>"],
 )
 def test_stop_ids_that_cut_no_call_are_taken(tokenizer: TokenizersBackend, name: str) -> None:
-    stops.refuse_ids(_request(tokenizer, name), runtime.table_for(tokenizer))
+    stops.refuse_ids_beside(_stopping(tokenizer, name), READ, tokenizer)
 
 
 def test_what_is_no_id_of_the_models_can_stand_in_no_call(tokenizer: TokenizersBackend) -> None:
     """What becomes of it vLLM says."""
-    table = runtime.table_for(tokenizer)
-    request = _request(tokenizer)
-    request.stop_token_ids = [-1, table.vocabulary.size, 99_999_999]
-    stops.refuse_ids(request, table)
-    request.stop_token_ids = [-1, 5]
+    size = runtime.table_for(tokenizer).vocabulary.size
+    foreign = SimpleNamespace(stop_token_ids=[-1, size, 99_999_999])
+    stops.refuse_ids_beside(foreign, READ, tokenizer)
+    foreign.stop_token_ids = [-1, 5]
     with pytest.raises(VLLMValidationError, match="has 5, which"):
-        stops.refuse_ids(request, table)
+        stops.refuse_ids_beside(foreign, READ, tokenizer)
 
 
 def test_what_stands_in_calls_is_found_out_once_however_many_stop_ids(
