@@ -67,7 +67,7 @@ PATCHES = {
     ),
     # Ends the start before the weights are loaded if the parser is of another format.
     "vllm.v1.engine.input_processor.InputProcessor.__init__": Patch(
-        "self, vllm_config, renderer, mm_registry", "server.model_format.input_processor"
+        "self, vllm_config, renderer, mm_registry", "intake.startup.processor_made"
     ),
     # Checks how the prompt ends.
     "vllm.v1.engine.input_processor.InputProcessor.process_inputs": Patch(

@@ -1,8 +1,6 @@
-"""What is left where the installed vLLM does not fit: a request that brings a spec is refused.
+"""Middleware that rejects requests with a spec where the installed vLLM does not fit.
 
-Owns: an ASGI application (https://asgi.readthedocs.io) around vLLM's that reads the bodies which
-carry a spec, and how it gets onto the command line. Must not know: anything of vLLM but that, for
-whatever else is known of it may not hold here; how anything is enforced.
+It knows nothing of vLLM but the command line, as nothing else may hold here.
 
 vLLM itself ends some of these requests with an error, for the tag that carries a spec is one that
 it cannot compile. But it drops the tag on `/v1/messages` and puts one of its own in its place where
@@ -22,12 +20,16 @@ from enforcer.vllm.config.names import reads_extra
 from enforcer.vllm.server import bodies
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator
+    from collections.abc import Callable
 
 logger = logging.getLogger("vllm.enforcer")
 
-_MESSAGES = "/v1/messages"
 _RUST = "VLLM_USE_RUST_FRONTEND"
+_NOTHING = (
+    "nothing is enforced on this server, so that a request with a spec of `enforcer.extra_body` "
+    "(at `$.{where}`) is not served"
+)
+_MEND = "The server's operator has to mend this; without the spec, nothing would be enforced"
 _why = "this vLLM does not fit"
 
 
@@ -38,7 +40,7 @@ def refuse_because(reason: str) -> None:
 
 
 def takes_middleware() -> bool:
-    """Tell whether a server takes any: with vLLM's Rust front end it does not start with one."""
+    """Return whether a server takes any: with vLLM's Rust front end it does not start with one."""
     return os.environ.get(_RUST, "").strip().lower() in ("", "0", "false")
 
 
@@ -58,73 +60,37 @@ def from_cli_args(original: Callable[..., Any]) -> Callable[..., Any]:
     return _from_cli_args
 
 
-class RefuseSpecs:
+class RefuseSpecs(bodies.BodyCheck):
     """Answers a request that brings a spec with HTTP 501, whatever the route; others pass it."""
 
-    def __init__(self, app: Callable[..., Awaitable[None]]) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Serve one request, or a lifespan."""
-        if scope["type"] != "http" or scope["method"] != "POST":
-            await self._app(scope, receive, send)
-            return
-
-        async def refuse(raw: bytes) -> str | None:
-            return _place(raw)
-
-        async def answer(send: Any, where: str) -> None:
-            logger.warning(
-                "enforcer: nothing is enforced on this server, so a request with a spec in "
-                "%s is refused",
-                where,
-            )
-            await _answer(send, where, is_anthropic=scope.get("path", "").endswith(_MESSAGES))
-
-        await bodies.serve(self._app, scope, receive, send, refuse=refuse, answer=answer)
+    async def check(self, raw: bytes, scope: Any) -> bodies.Rejection | None:  # noqa: ARG002
+        """Reject a body with a spec."""
+        where = _place(raw)
+        if where is None:
+            return None
+        logger.warning("enforcer: %s", _NOTHING.format(where=where))
+        message = f"{_NOTHING.format(where=where)}: {_why}. {_MEND}"
+        return bodies.Rejection(HTTPStatus.NOT_IMPLEMENTED, message, where)
 
 
 def _place(raw: bytes) -> str | None:
-    """Say which field of a body carries a spec; None for a body that carries none."""
+    """Return which field of a body carries a spec; None for a body that carries none."""
     if not carrier.may_be_in(raw):
         return None
     try:
         body = json.loads(raw)
     except (ValueError, RecursionError):
         return None  # vLLM says what is wrong with it
-    return next(_places(body, ""), None)
+    within = body.get("sampling_params") if isinstance(body, dict) else None  # of token ids
+    return _field(body) or (f"sampling_params.{field}" if (field := _field(within)) else None)
 
 
-def _places(body: Any, below: str) -> Iterator[str]:
+def _field(body: Any) -> str | None:
     if not isinstance(body, dict):
-        return
+        return None
     own = body.get("structured_outputs")
     tag = own.get("structural_tag") if isinstance(own, dict) else None
     if carrier.from_structural_tag(tag) is not None:
-        yield f"{below}structured_outputs.structural_tag"
-    for extra in ("vllm_xargs", "extra_args"):
-        if carrier.from_extra(body.get(extra)) is not None:
-            yield f"{below}{extra}.{carrier.KEY}"
-    if not below:  # of a body of token ids
-        yield from _places(body.get("sampling_params"), "sampling_params.")
-
-
-async def _answer(send: Any, where: str, *, is_anthropic: bool) -> None:
-    message = (
-        f"nothing is enforced on this server, so that a request with a spec of "
-        f"`enforcer.extra_body` (at `$.{where}`) is not served: {_why}. This is for the server's "
-        "operator to mend; without the spec, the request would be served unenforced"
-    )
-    status = HTTPStatus.NOT_IMPLEMENTED
-    said: dict[str, Any] = {"type": "api_error" if is_anthropic else "NotImplementedError"}
-    said["message"] = message
-    content: dict[str, Any] = {"error": said | {"param": where, "code": int(status)}}
-    if is_anthropic:
-        content = {"type": "error", "error": said}
-    body = json.dumps(content).encode()
-    headers = [
-        (b"content-type", b"application/json"),
-        (b"content-length", str(len(body)).encode()),
-    ]
-    await send({"type": "http.response.start", "status": int(status), "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+        return "structured_outputs.structural_tag"
+    carriers = (key for key in ("vllm_xargs", "extra_args") if carrier.from_extra(body.get(key)))
+    return next((f"{key}.{carrier.KEY}" for key in carriers), None)

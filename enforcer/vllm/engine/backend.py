@@ -25,7 +25,7 @@ from enforcer.vllm.native.misreadings import MisreadError, ReadableMatcher
 from enforcer.vllm.observe import families, metrics, recording, request_context, scores
 from enforcer.vllm.observe.families import Failure
 from enforcer.vllm.observe.slow_masks import SlowMasks
-from enforcer.vllm.server import model_format, reply_lengths, runtime, served_model
+from enforcer.vllm.server import reply_lengths, runtime, served_model
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -284,7 +284,7 @@ def initialised(original: Callable[..., None]) -> Callable[..., None]:
                 stock.text_reader(host.enforcer().table)
             runtime.pool().warm()
         except EnforcerError as error:
-            metrics.log_nothing(model_format.blamed(error), asked=served_model.has_our_parser())
+            metrics.log_nothing(served_model.blamed(error), asked=served_model.has_our_parser())
 
     return __init__
 

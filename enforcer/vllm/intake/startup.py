@@ -18,7 +18,7 @@ from enforcer.turn import dialects as dialects_
 from enforcer.vllm.config import names, settings
 from enforcer.vllm.native import stock
 from enforcer.vllm.observe import families, recording
-from enforcer.vllm.server import runtime, served_model
+from enforcer.vllm.server import reply_lengths, runtime, served_model
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -103,6 +103,23 @@ def _remedy(parser: str | None, dialects: tuple[str, ...]) -> str:
     if parser not in dialects_.parsers():
         parser = next((name for one in dialects for name in dialects_.load(one).parsers), None)
     return f"; {names.enforced(parser)} would enforce all" if parser else ""
+
+
+def processor_made(original: Callable[..., None]) -> Callable[..., None]:
+    """Wrap `InputProcessor.__init__`, where an API server has its tokenizer and no engine yet.
+
+    vLLM picks its parser once the engine has loaded the model; here, one of another format than the
+    model's ends the start before.
+    """
+
+    def _init(self: Any, *args: Any, **kwargs: Any) -> None:
+        runtime.documents()
+        original(self, *args, **kwargs)
+        reply_lengths.meet(self.vllm_config)
+        if self.tokenizer is not None and served_model.has_our_parser():
+            runtime.table_for(self.tokenizer)
+
+    return _init
 
 
 def renderer_made(original: Callable[..., None]) -> Callable[..., None]:

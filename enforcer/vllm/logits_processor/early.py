@@ -41,32 +41,31 @@ _ROUTES = (
 )
 
 
-class RefuseEarly:
+class RefuseEarly(bodies.BodyCheck):
     """Answers requests that the logits processor would reject with HTTP 400, streamed or not."""
 
     def __init__(self, app: Callable[..., Awaitable[None]]) -> None:
-        self._app = app
+        super().__init__(pacing.TurnsMiddleware(app))
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Serve one request, or a lifespan."""
         request_context.read_header(scope)
-        path = scope.get("path", "")
-        if scope["type"] != "http" or scope["method"] != "POST" or not path.endswith(_ROUTES):
-            await self._app(scope, receive, send)
-            return
+        await super().__call__(scope, receive, send)
 
-        async def refuse(raw: bytes) -> Exception | None:
-            await pacing.turn(len(raw))
-            _meet_engine(scope)
-            return await _refused(raw, path)
+    def concerns(self, path: str) -> bool:
+        """Return whether a route generates."""
+        return path.endswith(_ROUTES)
 
-        async def answer(send: Any, error: Exception) -> None:
-            await _answer(send, error, is_anthropic=path.endswith(_MESSAGES))
-
-        async def paced(scope: Any, receive: Any, send: Any) -> None:
-            await self._app(scope, pacing.paced(receive), send)
-
-        await bodies.serve(paced, scope, receive, send, refuse=refuse, answer=answer)
+    async def check(self, raw: bytes, scope: Any) -> bodies.Rejection | None:
+        """Reject a body whose spec cannot be enforced, or is another than its request says."""
+        await pacing.turn(len(raw))
+        _meet_engine(scope)
+        error = await _refused(raw, scope["path"])
+        if error is None:
+            return None
+        status = getattr(error, "http_status", HTTPStatus.BAD_REQUEST)
+        headers = tuple(request_context.when_to_come())
+        return bodies.Rejection(status, str(error), getattr(error, "parameter", None), headers)
 
 
 def _meet_engine(scope: Any) -> None:
@@ -211,23 +210,3 @@ def _choice(choice: Any) -> tuple[Any, Any]:
         own = choice["function"] if isinstance(choice.get("function"), dict) else choice
         return ("required", own["name"]) if isinstance(own.get("name"), str) else (None, None)
     return "required" if kind == "any" else kind, None
-
-
-async def _answer(send: Any, error: Exception, *, is_anthropic: bool) -> None:
-    status = getattr(error, "http_status", HTTPStatus.BAD_REQUEST)
-    said: dict[str, Any] = {"type": "BadRequestError", "message": str(error)}
-    if status != HTTPStatus.BAD_REQUEST:
-        said["type"] = HTTPStatus(status).phrase.replace(" ", "")
-    if is_anthropic:
-        content: dict[str, Any] = {"type": "error", "error": said}
-    else:
-        said |= {"param": getattr(error, "parameter", None), "code": int(status)}
-        content = {"error": said}
-    body = json.dumps(content).encode()
-    headers = [
-        (b"content-type", b"application/json"),
-        (b"content-length", str(len(body)).encode()),
-        *request_context.when_to_come(),
-    ]
-    await send({"type": "http.response.start", "status": int(status), "headers": headers})
-    await send({"type": "http.response.body", "body": body})

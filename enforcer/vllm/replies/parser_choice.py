@@ -19,7 +19,7 @@ from enforcer.turn import dialects
 from enforcer.vllm.config import names
 from enforcer.vllm.intake import frontend, requests, startup
 from enforcer.vllm.replies.tool_parser import EnforcedParser
-from enforcer.vllm.server import model_format, runtime, served_model
+from enforcer.vllm.server import runtime, served_model
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -124,12 +124,10 @@ def compose_parser(original: Callable[..., Any]) -> Callable[..., Any]:
             return beside(made, tool_parser_name)
         # What a server has been asked before its engine was started, whoever starts it otherwise.
         served_model.demand_auto_tools(tool_parser_name, kwargs.get("enable_auto_tools"))
-        model_format.demand(tokenizer)
-        dialect = runtime.dialect_for(tokenizer)
         if tokenizer is not None:
             runtime.warm(tokenizer)  # the server is not healthy before it
         # After it: where the vocabulary is another format's, nothing is enforced.
-        startup.say(tool_parser_name, (dialect.name,))
+        startup.say(tool_parser_name, (runtime.dialect_for(tokenizer).name,))
         return EnforcedParser
 
     return _compose_parser

@@ -1,66 +1,94 @@
-"""A request's body, read before vLLM has it and no sooner than vLLM asks for it.
+"""Middleware that answers requests in vLLM's place, by their bodies.
 
-Owns: how an ASGI application (https://asgi.readthedocs.io) around vLLM's answers in its place by
-what is in the body. Must not know: what is refused, and why; vLLM.
-
-What vLLM's `--middleware` names stands around everything else, its check of the API key included.
-So nothing is read, or worked out, for a client whom vLLM turns away without a look at the body.
+A body is read before vLLM has it, and no sooner than vLLM asks for it: vLLM's `--middleware` is
+outside everything else, its check of the API key included. So nothing is read, or worked out, for a
+client that vLLM turns away without a look at the body.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+import json
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
 
-    _App = Callable[..., Awaitable[None]]
-
-_T = TypeVar("_T")
+_MESSAGES = "/v1/messages"
 
 
-async def serve(
-    app: _App,
-    scope: Any,
-    receive: Callable[[], Awaitable[Any]],
-    send: Callable[[Any], Awaitable[None]],
-    *,
-    refuse: Callable[[bytes], Awaitable[_T | None]],
-    answer: Callable[[Any, _T], Awaitable[None]],
-) -> None:
-    """Serve one HTTP request, or answer it in the place of whom it was for.
+class Rejection(NamedTuple):
+    """The answer to a request that vLLM is not to serve."""
 
-    Args:
-        app: whom it is for; one that is refused looks to it as if its client had gone.
-        scope, receive, send: as an ASGI application gets them.
-        refuse: says, of the whole body, why it is refused; None where it is not.
-        answer: sends that.
+    status: int
+    message: str
+    param: str | None
+    headers: tuple[tuple[bytes, bytes], ...] = ()
 
+    async def send(self, send: Callable[[Any], Awaitable[None]], path: str) -> None:
+        """Send it in the form in which vLLM's route of this path sends errors."""
+        bad = self.status == HTTPStatus.BAD_REQUEST
+        kind = "BadRequestError" if bad else HTTPStatus(self.status).phrase.replace(" ", "")
+        said: dict[str, Any] = {"type": kind, "message": self.message}
+        if path.endswith(_MESSAGES):
+            content: dict[str, Any] = {"type": "error", "error": said}
+        else:
+            content = {"error": said | {"param": self.param, "code": int(self.status)}}
+        body = json.dumps(content).encode()
+        length = (b"content-length", str(len(body)).encode())
+        headers = [(b"content-type", b"application/json"), length, *self.headers]
+        start = {"type": "http.response.start", "status": int(self.status), "headers": headers}
+        await send(start)
+        await send({"type": "http.response.body", "body": body})
+
+
+class BodyCheck:
+    """Middleware around an ASGI application (https://asgi.readthedocs.io) that checks bodies.
+
+    A rejected request looks to the application as if its client had gone.
     """
-    pending: Iterator[Any] | None = None
-    why: _T | None = None
 
-    async def reading() -> Any:
-        nonlocal pending, why
-        if pending is None:
-            came = [await receive()]
-            while came[-1].get("more_body"):
-                came.append(await receive())
-            why = await refuse(b"".join(message.get("body", b"") for message in came))
-            pending = iter(came if why is None else ())
-        if why is not None:
-            return {"type": "http.disconnect"}
-        message = next(pending, None)
-        return await receive() if message is None else message
+    def __init__(self, app: Callable[..., Awaitable[None]]) -> None:
+        self._app = app
 
-    async def sending(message: Any) -> None:
-        if why is None:
-            await send(message)
+    def concerns(self, path: str) -> bool:  # noqa: ARG002 - of subclasses
+        """Return whether bodies that are sent to a path are checked."""
+        return True
 
-    try:
-        await app(scope, reading, sending)
-    except Exception:
-        if why is None:
-            raise  # what becomes of one who has gone is of no interest
-    if why is not None:
-        await answer(send, why)
+    async def check(self, raw: bytes, scope: Any) -> Rejection | None:
+        """Return how a request with this body is rejected; None where it is not."""
+        raise NotImplementedError
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Serve one request, or a lifespan."""
+        path = scope.get("path", "")
+        if scope["type"] != "http" or scope["method"] != "POST" or not self.concerns(path):
+            await self._app(scope, receive, send)
+            return
+        pending: Iterator[Any] | None = None
+        rejected: Rejection | None = None
+
+        async def reading() -> Any:
+            nonlocal pending, rejected
+            if pending is None:
+                came = [await receive()]
+                while came[-1].get("more_body"):
+                    came.append(await receive())
+                raw = b"".join(message.get("body", b"") for message in came)
+                rejected = await self.check(raw, scope)
+                pending = iter(came)
+            if rejected is not None:
+                return {"type": "http.disconnect"}
+            return next(pending, None) or await receive()
+
+        async def sending(message: Any) -> None:
+            if rejected is None:
+                await send(message)
+
+        try:
+            await self._app(scope, reading, sending)
+        except Exception:
+            if rejected is None:
+                raise  # else the application only says that its client has gone
+        if rejected is not None:
+            await rejected.send(send, path)

@@ -4,20 +4,18 @@ Engines on other nodes have an installation of their own. One without the plugin
 tag that carries a spec, so it answers each enforced request with an error, while `/health` is good
 and the balancing, which goes by requests in flight, sends it more than its share.
 
-vLLM decodes the message field by field and ignores others.
+vLLM encodes the message by its fields, so that a dict does as well, and ignores others.
 """
 
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 from vllm import envs
 from vllm.exceptions import GracefulHTTPError
-from vllm.v1.engine import EngineCoreReadyResponse
 
 from enforcer.errors import ConfigurationError
 from enforcer.vllm.config import settings
@@ -35,20 +33,13 @@ _VERSION = families.installed("kimi-enforcer")
 _without: set[int] = set()
 
 
-@dataclass
-class _Marked(EngineCoreReadyResponse):  # type: ignore[misc]
-    """The message with the version of the engine's plugin."""
-
-    enforcer: str = _VERSION
-
-
 def make_ready_response(original: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap `EngineCoreProc._make_ready_response`, of which each engine sends the result once."""
 
     def _make_ready_response(self: Any) -> Any:
         made = original(self)
         # The Rust front end has a reader of its own, and no plugin that would look for the mark.
-        return made if envs.VLLM_USE_RUST_FRONTEND else _Marked(**vars(made))
+        return made if envs.VLLM_USE_RUST_FRONTEND else vars(made) | {_FIELD: _VERSION}
 
     return _make_ready_response
 

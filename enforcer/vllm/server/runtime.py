@@ -1,7 +1,6 @@
-"""What a process of the server has once: vocabularies, tables, enforcers, checking workers.
+"""The process's own vocabularies, tables, enforcers, caches and checking workers.
 
-Owns: building them from the operator's settings, each when it is first needed or at start, and
-none of them twice. Must not know: requests, vLLM's classes.
+Each is built once, from the operator's settings, at start or when it is first needed.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from enforcer.api import Enforcer
 from enforcer.cache import Cache
 from enforcer.checking.pool import Pool
 from enforcer.checking.work import Check
-from enforcer.errors import ConfigurationError
+from enforcer.errors import ConfigurationError, InvalidVocabulary
 from enforcer.layouts import Layout
 from enforcer.regex.charset import CharSet
 from enforcer.request import spec_text
@@ -39,52 +38,53 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True)
-class _Known:
-    """A tokenizer that this process has met; it is kept, since its id is the key."""
+class _Model:
+    """What is built of a vocabulary, and the tokenizers that have it.
 
-    tokenizer: Any
+    vLLM loads a tokenizer more than once in a process. They are kept, as their ids are keys.
+    """
+
     vocabulary: Vocabulary
+    tokenizers: list[Any] = field(default_factory=list)
     tables: dict[str, Table] = field(default_factory=dict)
     enforcers: dict[tuple[str, str], Enforcer] = field(default_factory=dict)
 
 
 _building = threading.Lock()
-_known: dict[int, _Known] = {}
+_known: dict[int, _Model] = {}
 # Where embeddings stand in a prompt: with `--enable-prompt-embeds` vLLM adds it to its front end's
 # tokenizer, which is the engine's too where they are one process. No model has an id for it.
 _EMBEDS = "<prompt_embeds>"
 _KEPT = 5_000_000  # characters of a spec that is kept once it is read: `Limits.request`, and names
 
 
-def _know(tokenizer: Any) -> _Known:
-    known = _known.get(id(tokenizer))
-    if known is None:
+def _model(tokenizer: Any) -> _Model:
+    if id(tokenizer) not in _known:
         vocabulary = Vocabulary.from_transformers(tokenizer).without_last(_EMBEDS)
-        # vLLM loads a tokenizer more than once in a process, with the same ids in it.
-        same = next((k for k in _known.values() if k.vocabulary.is_same(vocabulary)), None)
-        known = (
-            _Known(tokenizer, vocabulary) if same is None else _Known(tokenizer, same.vocabulary)
-        )
-        if same is not None:
-            known.tables, known.enforcers = same.tables, same.enforcers
-        _known[id(tokenizer)] = known
-    return known
+        same = (model for model in _known.values() if model.vocabulary.is_same(vocabulary))
+        _add(tokenizer, next(same, None) or _Model(vocabulary))
+    return _known[id(tokenizer)]
+
+
+def _add(tokenizer: Any, model: _Model) -> None:
+    model.tokenizers.append(tokenizer)
+    _known[id(tokenizer)] = model
 
 
 def know(tokenizer: Any, vocabulary: Vocabulary) -> None:
     """Take a tokenizer for one of this vocabulary, without reading it."""
     with _building:
-        _known[id(tokenizer)] = _Known(tokenizer, vocabulary)
+        _add(tokenizer, _Model(vocabulary))
 
 
 def forget(tokenizer: Any) -> None:
-    """Keep nothing of a tokenizer any more."""
+    """Drop what was built for a tokenizer."""
     with _building:
         _known.pop(id(tokenizer), None)
 
 
 def dialect_for(tokenizer: Any = None) -> Dialect:
-    """Give the dialect that the served model speaks.
+    """Return the dialect that the served model speaks.
 
     Args:
         tokenizer: the model's, which tells formats of one parser apart; without it, the first
@@ -97,33 +97,41 @@ def dialect_for(tokenizer: Any = None) -> Dialect:
     several = served_model.dialects()
     if len(several) == 1:
         return several[0]
-    with _building:
-        known = next(iter(_known.values()), None) if tokenizer is None else _know(tokenizer)
-    return dialects.fitting(several, () if known is None else known.vocabulary.controls)
+    if tokenizer is not None:
+        with _building:
+            _model(tokenizer)
+    vocabulary = vocabulary_of(tokenizer)
+    return dialects.fitting(several, () if vocabulary is None else vocabulary.controls)
 
 
 def vocabulary_of(tokenizer: Any) -> Vocabulary | None:
     """Return the vocabulary of a tokenizer that this process has read; the first one for None."""
-    known = next(iter(_known.values()), None) if tokenizer is None else _known.get(id(tokenizer))
-    return None if known is None else known.vocabulary
+    model = next(iter(_known.values()), None) if tokenizer is None else _known.get(id(tokenizer))
+    return None if model is None else model.vocabulary
 
 
 def table_for(tokenizer: Any, dialect: str | None = None) -> Table:
-    """Give the table of a dialect, by default the server's, for a tokenizer of transformers.
+    """Return the table of a dialect, by default the server's, for a tokenizer of transformers.
 
     It is all that reading replies takes.
+
+    Raises:
+        InvalidVocabulary: it is none of that format.
+
     """
-    name = dialect or dialect_for(tokenizer).name
-    with _building:
-        known = _know(tokenizer)
-        table = known.tables.get(name)
-        if table is None:
-            table = known.tables[name] = Table(dialects.load(name), known.vocabulary)
-        return table
+    try:
+        name = dialect or dialect_for(tokenizer).name
+        with _building:
+            model = _model(tokenizer)
+            if name not in model.tables:
+                model.tables[name] = Table(dialects.load(name), model.vocabulary)
+            return model.tables[name]
+    except InvalidVocabulary as error:
+        raise served_model.blamed(error) from error
 
 
 def enforcer_for(tokenizer: Any, spec: Spec | None = None) -> Enforcer:
-    """Give the process's enforcer for a tokenizer, and what a spec was settled for."""
+    """Return the process's enforcer for a tokenizer and what a spec was settled for."""
     chosen = settings.current()
     settled = None if spec is None else spec.settled
     if settled is None:
@@ -131,29 +139,28 @@ def enforcer_for(tokenizer: Any, spec: Spec | None = None) -> Enforcer:
     else:
         key = (settled.dialect, settled.engine)
     with _building:
-        known = _know(tokenizer)
-        enforcer = known.enforcers.get(key)
-        if enforcer is None:
-            enforcer = known.enforcers[key] = Enforcer(
-                known.vocabulary,
+        model = _model(tokenizer)
+        if key not in model.enforcers:
+            model.enforcers[key] = Enforcer(
+                model.vocabulary,
                 *key,
                 chosen.options,
                 cache=kept(),
                 on_compile=metrics.compiled,
-                write=partial(write, dialect=key[0], vocabulary=known.vocabulary),
+                write=partial(write, dialect=key[0], vocabulary=model.vocabulary),
             )
-        return enforcer
+        return model.enforcers[key]
 
 
 @cache
 def kept() -> Cache:
-    """Give what this process keeps between requests."""
+    """Return the cache of what this process keeps between requests."""
     return Cache(settings.current().cache_mib << 20)
 
 
 @cache
 def documents() -> Documents:
-    """Give the schemas that those of requests may refer to, as the operator provides them.
+    """Return the schemas that those of requests may refer to, as the operator provides them.
 
     Raises:
         ConfigurationError: a file is not there, or none of its kind.
@@ -166,7 +173,7 @@ def documents() -> Documents:
 
 
 def bundle(schema: str) -> str:
-    """Put what a schema refers to of the operator's documents into it, and remember that."""
+    """Return a schema with the operator's documents in it that it refers to; cached."""
     provided = documents()
     if not provided.may_concern(schema):
         return schema  # and nothing is kept of it
@@ -176,19 +183,16 @@ def bundle(schema: str) -> str:
 
 @cache
 def pool() -> Pool:
-    """Give the processes that check schemas; there is none before the first check.
+    """Return the processes that check schemas; none runs before the first check.
 
     They check for the vocabulary that this process has met first, and for single bytes where
     it has met none.
     """
-    dialect = dialect_for().name
-    with _building:
-        met = next((known.vocabulary for known in _known.values()), None)
     chosen = settings.current()
     return Pool(
         chosen.engine,
-        met or _bytes(),
-        dialect,
+        vocabulary_of(None) or _bytes(),
+        dialect_for().name,
         in_time=chosen.may_finish,
         replaced=metrics.log_replaced,
     )
@@ -199,7 +203,7 @@ def _bytes() -> Vocabulary:
 
 
 def laid_out(name: str) -> str:
-    """Give a dialect's name where schemas have to be checked for its layout; else nothing."""
+    """Return a dialect's name where schemas have to be checked for its layout; else nothing."""
     return "" if dialects.load(name).arguments == Layout() else name
 
 
@@ -219,18 +223,13 @@ def write(schema: str, options: Options, root: Root, dialect: str, vocabulary: V
 
     """
     layout = laid_out(dialect) if root is Root.OBJECT else ""
-    names = dialects.load(layout).tokens.names if layout else ()
-    controls = vocabulary.controls
-    asked = Check(
-        FormatKind.JSON_SCHEMA,
-        schema,
-        root,
-        options,
-        writes=True,
-        dialect=layout,
-        controls=tuple((name, controls[name]) for name in names if name in controls),
-        writable=CharSet.of(vocabulary.writable).ranges if layout else None,
-    )
+    of_layout: dict[str, Any] = {}
+    if layout:
+        controls, known = vocabulary.controls, dialects.load(layout).tokens.names
+        of_layout["controls"] = tuple((name, controls[name]) for name in known if name in controls)
+        of_layout["writable"] = CharSet.of(vocabulary.writable).ranges
+    kind = FormatKind.JSON_SCHEMA
+    asked = Check(kind, schema, root, options, writes=True, dialect=layout, **of_layout)
     verdict = pool().check(asked)
     if verdict.error is not None:
         raise verdict.error
@@ -239,7 +238,7 @@ def write(schema: str, options: Options, root: Root, dialect: str, vocabulary: V
 
 @cache
 def trusts_plain() -> bool:
-    """Tell whether the server's engine compiles whatever is plain, within the default limits."""
+    """Return whether the server's engine compiles whatever is plain, within the default limits."""
     return engines.load(settings.current().engine, _bytes()).capacity.holds_plain
 
 
@@ -248,9 +247,8 @@ def warm(tokenizer: Any) -> None:
     dialect = table_for(tokenizer).dialect
     if settings.current().options.finish_within_budget and not dialect.is_simple:
         raise ConfigurationError(
-            "ENFORCER_FINISH_WITHIN_BUDGET=on is not supported for the format "
-            f"{dialect.name}, in which the shortest end of a turn is not known: switch "
-            "it off"
+            f"ENFORCER_FINISH_WITHIN_BUDGET=on is not supported for the format {dialect.name}, in "
+            "which the shortest end of a turn is not known: switch it off"
         )
     ready()
 
@@ -273,8 +271,8 @@ def _forget() -> None:
     _building = threading.Lock()
     kept.cache_clear()
     pool.cache_clear()
-    for known in _known.values():
-        known.enforcers.clear()  # they hold the cache
+    for model in _known.values():
+        model.enforcers.clear()  # they hold the cache
 
 
 os.register_at_fork(after_in_child=_forget)

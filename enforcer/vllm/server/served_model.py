@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from vllm import envs
 
-from enforcer.errors import ConfigurationError
+from enforcer.errors import ConfigurationError, EnforcerError, InvalidVocabulary
 from enforcer.turn import dialects as dialects_
 from enforcer.vllm.config import names, settings
 from enforcer.vllm.observe import recording, request_context
@@ -119,3 +119,14 @@ def dialects() -> tuple[Dialect, ...]:
     """
     parser = names.stock(os.environ.get(names.PARSER_VARIABLE, ""))
     return dialects_.of_parser(parser) or (dialects_.load(settings.current().dialect),)
+
+
+def blamed(error: EnforcerError) -> EnforcerError:
+    """Return an error of the vocabulary with the flag of our parser, which demands its format."""
+    parser = os.environ.get(names.PARSER_VARIABLE)
+    if not names.is_enforced(parser) or not isinstance(error, InvalidVocabulary):
+        return error
+    formats = " or ".join(dialect.name for dialect in dialects())
+    return InvalidVocabulary(
+        f"--tool-call-parser {parser} is for models of the format {formats}: {error}"
+    )

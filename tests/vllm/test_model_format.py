@@ -14,7 +14,8 @@ from bench.demo.servers import Server, ServerFailedError, Setting
 from enforcer.errors import ConfigurationError, InvalidVocabulary
 from enforcer.turn.parser import Parser
 from enforcer.vllm.config import names, settings
-from enforcer.vllm.server import model_format, runtime
+from enforcer.vllm.intake import startup
+from enforcer.vllm.server import runtime, served_model
 from tests import dialect_cases
 from tests.vllm_servers import TINY
 
@@ -39,7 +40,7 @@ def _processor(tokenizer: object) -> Any:
         self.vllm_config, self.tokenizer = config, tokenizer
 
     made = SimpleNamespace()
-    model_format.input_processor(original)(made, "the server's")
+    startup.processor_made(original)(made, "the server's")
     return made
 
 
@@ -97,10 +98,10 @@ def test_only_a_vocabulary_that_does_not_fit_is_laid_on_the_parser(
 ) -> None:
     other, own = ConfigurationError("a setting"), InvalidVocabulary("no such token")
     monkeypatch.setenv(names.PARSER_VARIABLE, "kimi_k2_enforced")
-    assert model_format.blamed(other) is other
-    assert "--tool-call-parser kimi_k2_enforced" in str(model_format.blamed(own))
+    assert served_model.blamed(other) is other
+    assert "--tool-call-parser kimi_k2_enforced" in str(served_model.blamed(own))
     monkeypatch.setenv(names.PARSER_VARIABLE, "kimi_k2")
-    assert model_format.blamed(own) is own
+    assert served_model.blamed(own) is own
 
 
 @pytest.mark.vllm
