@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from enforcer.request import carrier, spec_text
+
+if TYPE_CHECKING:
+    from enforcer.request.spec import Settled, Spec
 
 TOOL: dict[str, Any] = {
     "type": "function",
@@ -18,3 +23,15 @@ TOOL: dict[str, Any] = {
 def named(name: str) -> dict[str, Any]:
     """Declare a tool by its name alone."""
     return {"type": "function", "function": {"name": name}}
+
+
+def carried(params: Any) -> Spec:
+    """Read the spec that a request, or sampling parameters, carry."""
+    found = carrier.find(params)
+    assert found is not None
+    return spec_text.read(found.checked())
+
+
+def settled(text: str, by: Settled) -> str:
+    """Put what a server has decided into the text of a spec."""
+    return spec_text.decode(text).settle(by).text()

@@ -22,6 +22,7 @@ from tiktoken.load import load_tiktoken_bpe
 
 from tests import vocabularies
 from tests.shared_data import shared
+from tests.spec_cases import carried
 from tests.vocabularies import call, section
 
 if TYPE_CHECKING:
@@ -35,7 +36,6 @@ xgr = pytest.importorskip("xgrammar")
 from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest  # noqa: E402
 from vllm.parser.parser_manager import ParserManager  # noqa: E402
 
-from enforcer.request import carrier, spec_text  # noqa: E402
 from enforcer.vllm.intake import requests  # noqa: E402
 from enforcer.vllm.replies.tool_parser import EnforcedParser  # noqa: E402
 from enforcer.vllm.server import runtime  # noqa: E402
@@ -193,7 +193,7 @@ class Ours(Side):
 
     def legal(self, ids: Sequence[int], **fields: Any) -> int:
         request, _ = self.adjusted(**fields)
-        spec = spec_text.read(carrier.from_params(request))
+        spec = carried(request)
         prompt = vocabularies.write(self.tokenizer.vocabulary, HEADER)
         return runtime.enforcer_for(self.tokenizer, spec).start(spec, prompt).validate(ids)
 

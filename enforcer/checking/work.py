@@ -16,6 +16,8 @@ from hashlib import sha256
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
+import msgspec
+
 from enforcer.budget.pieces import Pieces
 from enforcer.budget.shortest import Untimed, shortest, unknown_text
 from enforcer.checking import message
@@ -111,7 +113,7 @@ class Check:
             "asks": NAME,
             "kind": self.kind.value,
             "root": self.root.value,
-            "options": self.options.to_json(),
+            "options": msgspec.to_builtins(self.options),
             "writes": self.writes,
             "dialect": self.dialect,
             "controls": self.controls,
@@ -126,7 +128,7 @@ class Check:
             FormatKind(head["kind"]),
             source,
             Root(head["root"]),
-            Options.from_json(head["options"]),
+            msgspec.convert(head["options"], Options),
             head["writes"],
             head["dialect"],
             *(

@@ -1,22 +1,22 @@
-"""What carries a spec through vLLM, which hands it on unread.
+"""The fields of vLLM's requests in which a spec travels, which vLLM hands on unread.
 
-Owns: the fields of a request that a spec rides in, and the `extra_body` that a client sends. Must
-not know: vLLM's code (only which request fields reach its engine), the spec's form.
-
-With the plugin the spec is an extra key of a structural tag. The tag's own format is a token that
-no vocabulary has: xgrammar reads it, and fails to compile it, so that an engine without the plugin
-ends the request with an error rather than run unenforced.
+A client sends the spec's text inside a structural tag. The API server moves it: the tag keeps the
+text's digest, and the text goes beside it, once, in the extra arguments of the sampling parameters
+(`vllm_xargs` of a request's body). The tag's own format is a token that no vocabulary has: xgrammar
+reads it, and fails to compile it, so that an engine without the plugin ends the request with an
+error rather than run unenforced. The logits processor's specs travel in the extra arguments alone.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from enum import Enum
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from enforcer.errors import ConfigurationError, brief
+import msgspec
+
+from enforcer.errors import ConfigurationError, InvalidTools, brief
 from enforcer.request import history, python_tools, spec_text
 from enforcer.request.tools import meant
 
@@ -25,12 +25,13 @@ if TYPE_CHECKING:
     from enforcer.types import Messages, ResponseFormat, ToolChoice, Tools
 
 KEY = "enforcer"
+BESIDE = "enforcer_spec"  # the extra argument with the text whose digest is in the tag
 # How a server's refusal begins where no request without a spec is served.
 REQUIRES = "this server serves enforced requests only"
 # The operator's setting that a refused switch names.
 ALLOW = "ENFORCER_ALLOW_CLIENT"
-_KEPT = 8_000_000  # characters of a tag whose spec is kept: of 4,000,000 of schemas, escaped
 _IMPOSSIBLE = {"type": "token", "token": 2**31 - 1}
+_DIGEST = "sha256:"
 # A body without any of them carries no spec: the key, and what its letters' escapes begin with. One
 # in UTF-16 or UTF-32, which vLLM reads as well, has a zero among its first bytes.
 _MARKS = (KEY.encode(), rb"\u006", rb"\u007")
@@ -49,39 +50,99 @@ class Route(Enum):
     LOGITS_PROCESSOR = "logits_processor"
 
 
+class Carried(NamedTuple):
+    """A spec as it was found.
+
+    Attributes:
+        text: the spec's text; anything at all, where a client wrote it.
+        digest: of the text, where that is beside the tag; empty where it is inside.
+
+    """
+
+    text: object
+    digest: str
+
+    def checked(self) -> object:
+        """Return the text.
+
+        Raises:
+            InvalidTools: it is not the one that the tag was made for.
+
+        """
+        if self.digest and not (isinstance(self.text, str) and digest_of(self.text) == self.digest):
+            raise InvalidTools(
+                spec_text.HERE,
+                f"the extra argument `{BESIDE}` is not the text that the structural tag was made "
+                "for: send what `enforcer.extra_body` builds, and hand on both as they are",
+            )
+        return self.text
+
+
+class _Tag(msgspec.Struct):
+    enforcer: Any = None
+
+
+_TAG = msgspec.json.Decoder(_Tag)
+
+
 def may_be_in(body: bytes) -> bool:
     """Tell whether the body of a request may carry a spec, without reading it."""
     return b"\0" in body[:4] or any(mark in body for mark in _MARKS)
 
 
+def digest_of(text: str) -> str:
+    """Return by what a tag names the text beside it."""
+    return _DIGEST + sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
 def structural_tag(spec: str) -> str:
-    """Wrap a spec's text for `structured_outputs.structural_tag`."""
-    return json.dumps({"type": "structural_tag", "format": _IMPOSSIBLE, KEY: spec})
+    """Wrap a spec's text, or its digest, for `structured_outputs.structural_tag`."""
+    tag = {"type": "structural_tag", "format": _IMPOSSIBLE, KEY: spec}
+    return msgspec.json.encode(tag).decode()
 
 
-def from_structural_tag(tag: object) -> str | None:
-    """Find the spec's text in a structural tag; None if it carries none."""
+def from_structural_tag(tag: object) -> Any:
+    """Find what a structural tag carries of ours: a text, or a digest; None if it has neither."""
     if not isinstance(tag, str) or f'"{KEY}"' not in tag:
         return None
-    return _found(tag) if len(tag) <= _KEPT else _find(tag)
-
-
-def from_params(params: Any) -> str | None:
-    """Find the spec's text in the `structured_outputs` of a request, or of sampling parameters."""
-    own = getattr(params, "structured_outputs", None)
-    return None if own is None else from_structural_tag(own.structural_tag)
-
-
-def _find(tag: str) -> str | None:
     try:
-        data = json.loads(tag)
-    except (ValueError, RecursionError):
+        return _TAG.decode(tag).enforcer
+    except (msgspec.MsgspecError, ValueError, RecursionError):
         return None  # vLLM says what is wrong with it
-    return data.get(KEY) if isinstance(data, dict) else None
 
 
-# Each prompt of a list and each of `n` replies brings a copy, which is asked several times.
-_found = lru_cache(maxsize=4)(_find)
+def find(params: Any) -> Carried | None:
+    """Find the spec of a request, or of sampling parameters; None if they carry none."""
+    own = getattr(params, "structured_outputs", None)
+    found = None if own is None else from_structural_tag(own.structural_tag)
+    if found is None:
+        return None
+    if isinstance(found, str) and found.startswith(_DIGEST):
+        return Carried(extra_of(params).get(BESIDE), found)
+    return Carried(found, "")
+
+
+def put(params: Any, text: str, digest: str) -> None:
+    """Have a request, or sampling parameters, carry a text beside its structural tag, in place."""
+    params.structured_outputs.structural_tag = structural_tag(digest)
+    setattr(params, _extra_name(params), {**extra_of(params), BESIDE: text})
+
+
+def take_out(params: Any) -> None:
+    """Have sampling parameters carry no spec any more, in place."""
+    params.structured_outputs = None
+    rest = {name: value for name, value in extra_of(params).items() if name != BESIDE}
+    setattr(params, _extra_name(params), rest or None)
+
+
+def extra_of(params: Any) -> Mapping[str, Any]:
+    """Return the extra arguments of a request, or of sampling parameters."""
+    return getattr(params, _extra_name(params), None) or {}
+
+
+def _extra_name(params: Any) -> str:
+    # By the class: a client may write any field into a body.
+    return "extra_args" if hasattr(type(params), "extra_args") else "vllm_xargs"
 
 
 def from_extra(extra: object) -> str | None:

@@ -1,13 +1,8 @@
-"""The settings of an `Enforcer`, and their form in a spec that travels.
-
-Owns: which settings there are, their defaults, their JSON. Must not know: where they come from
-(a program, or a server's environment), what they do.
-"""
+"""The settings of an `Enforcer`, with their defaults; msgspec writes them as JSON and back."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
 
 from enforcer.errors import ConfigurationError, brief
 from enforcer.schema.limits import (
@@ -15,13 +10,9 @@ from enforcer.schema.limits import (
     Limits,
     OnUnsupported,
     choose,
-    is_whole,
     require_truth,
     require_whole,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,51 +59,3 @@ class Options:
         chosen = choose("on_unsupported", OnUnsupported, self.on_unsupported)
         # A frozen dataclass leaves this as the only way to fill a field.
         object.__setattr__(self, "on_unsupported", chosen)
-
-    def to_json(self) -> dict[str, Any]:
-        """Give them as JSON's values; of the limits, those that differ from the defaults."""
-        return {
-            "on_unsupported": self.on_unsupported.value,
-            "limits": {
-                limit.name: getattr(self.limits, limit.name)
-                for limit in fields(Limits)
-                if getattr(self.limits, limit.name) != limit.default
-            },
-            "conventions": self.conventions.to_json(),
-            "max_calls": self.max_calls,
-            "preamble_ids": self.preamble_ids,
-            "finish_within_budget": self.finish_within_budget,
-            "allow_empty_turns": self.allow_empty_turns,
-        }
-
-    @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> Options:
-        """Read what `to_json` gives, trusting nothing in it.
-
-        Raises:
-            ValueError: it is not of that form; KeyError, TypeError likewise.
-
-        """
-        if set(value) != {option.name for option in fields(cls)}:
-            raise ValueError("other names than those of the options")
-        return cls(
-            OnUnsupported(value["on_unsupported"]),
-            Limits(**{name: _number(n, least=1) for name, n in value["limits"].items()}),
-            Conventions.from_json(value["conventions"]),
-            _number(value["max_calls"], least=1),
-            _number(value["preamble_ids"], least=0),
-            _truth(value["finish_within_budget"]),
-            _truth(value["allow_empty_turns"]),
-        )
-
-
-def _number(value: object, least: int) -> int:
-    if not is_whole(value, least):
-        raise ValueError("not a whole number in range")
-    return value
-
-
-def _truth(value: object) -> bool:
-    if not isinstance(value, bool):
-        raise TypeError("neither true nor false")
-    return value

@@ -1,20 +1,22 @@
 """The format that a request demands of its text.
 
-Owns: reading `response_format` (and vLLM's `structured_outputs`, which says more) into
-one frozen value. Must not know: how a format is enforced.
+Reads `response_format` (and vLLM's `structured_outputs`, which says more) into one frozen value.
+How a format is enforced, nobody asks here.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from typing import Annotated, Any
+
+import msgspec
 
 from enforcer.errors import InvalidTools, brief
+from enforcer.request.json_text import NULL, UNREADABLE, dump, misfit
 
 _PATH = "$.response_format"
+SCHEMA = f"{_PATH}.json_schema.schema"
 
 
 class FormatKind(Enum):
@@ -41,6 +43,32 @@ class ResponseFormat:
     source: str
 
 
+class _Schema(msgspec.Struct):
+    schema: msgspec.Raw = NULL
+
+
+class _Format(msgspec.Struct):
+    type: Any = None
+    json_schema: _Schema | None = None
+    regex: Any = None
+    choice: msgspec.Raw = NULL
+    grammar: Any = None
+
+
+_DECODER = msgspec.json.Decoder(_Format | None)
+_CHOICES = msgspec.json.Decoder(Annotated[list[str], msgspec.Meta(min_length=1)])
+
+
+def encoded(value: object) -> bytes:
+    """Write a format as JSON, as `read` reads it.
+
+    Raises:
+        InvalidTools: it is not JSON; leads at the deepest to the schema.
+
+    """
+    return dump(value, _PATH, 2)
+
+
 def parse(value: object) -> ResponseFormat | None:
     """Read a format; None for free text.
 
@@ -52,46 +80,41 @@ def parse(value: object) -> ResponseFormat | None:
         InvalidTools: another form.
 
     """
-    if value is None:
-        return None
-    if not isinstance(value, Mapping):
-        raise InvalidTools(_PATH, f"it must be an object, not {type(value).__name__}")
-    kind = value.get("type")
-    if kind == "text":
-        return None
-    if kind == "json_object":
-        return ResponseFormat(FormatKind.JSON_SCHEMA, '{"type": "object"}')
-    if kind == "json_schema":
-        wrapper = value.get("json_schema")
-        schema: Any = wrapper.get("schema") if isinstance(wrapper, Mapping) else None
-        if not isinstance(schema, Mapping | bool):
-            raise InvalidTools(f"{_PATH}.json_schema.schema", "it must be a JSON Schema")
-        return ResponseFormat(FormatKind.JSON_SCHEMA, _dump(schema, f"{_PATH}.json_schema.schema"))
-    if kind in ("regex", "grammar"):
-        source = value.get(kind)
-        if not isinstance(source, str) or not source:
-            raise InvalidTools(f"{_PATH}.{kind}", "it must be a string that is not empty")
-        return ResponseFormat(FormatKind(kind), source)
-    if kind == "choice":
-        choices = value.get("choice")
-        if not _is_strings(choices):
-            raise InvalidTools(f"{_PATH}.choice", "it must be a list of strings, not empty")
-        return ResponseFormat(FormatKind.CHOICE, _dump(choices, f"{_PATH}.choice"))
-    known = "text, json_object, json_schema, regex, choice, grammar"
-    raise InvalidTools(f"{_PATH}.type", f"{brief(kind)} is not one of {known}")
+    return read(encoded(value))
 
 
-def _is_strings(value: object) -> bool:
-    return (
-        isinstance(value, Sequence)
-        and not isinstance(value, str | bytes)
-        and len(value) > 0
-        and all(isinstance(item, str) for item in value)
-    )
-
-
-def _dump(value: object, path: str) -> str:
+def read(text: bytes) -> ResponseFormat | None:
+    """Read a format as JSON text; returns and raises as `parse` does."""
     try:
-        return json.dumps(value, ensure_ascii=False, allow_nan=False)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise InvalidTools(path, f"it is not JSON: {error}") from error
+        found = _DECODER.decode(text)
+    except UNREADABLE as error:
+        raise misfit(error, _PATH) from error
+    if found is None or found.type == "text":
+        return None
+    if found.type == "json_object":
+        return ResponseFormat(FormatKind.JSON_SCHEMA, '{"type":"object"}')
+    if found.type == "json_schema":
+        source = bytes(NULL if found.json_schema is None else found.json_schema.schema).decode()
+        if not source.startswith(("{", "t", "f")):
+            raise InvalidTools(SCHEMA, "it must be a JSON Schema")
+        return ResponseFormat(FormatKind.JSON_SCHEMA, source)
+    if found.type in ("regex", "grammar"):
+        source = getattr(found, found.type)
+        if not isinstance(source, str) or not source:
+            raise InvalidTools(f"{_PATH}.{found.type}", "it must be a string that is not empty")
+        return ResponseFormat(FormatKind(found.type), source)
+    if found.type == "choice":
+        try:
+            _CHOICES.decode(found.choice)
+        except UNREADABLE as error:
+            reason = "it must be a list of strings, not empty"
+            raise InvalidTools(f"{_PATH}.choice", reason) from error
+        return ResponseFormat(FormatKind.CHOICE, bytes(found.choice).decode())
+    known = "text, json_object, json_schema, regex, choice, grammar"
+    raise InvalidTools(f"{_PATH}.type", f"{brief(found.type)} is not one of {known}")
+
+
+def rewritten(wanted: ResponseFormat) -> bytes:
+    """Write the format of a JSON Schema as JSON, as `read` reads it."""
+    schema = _Schema(msgspec.Raw(wanted.source.encode()))
+    return msgspec.json.encode({"type": FormatKind.JSON_SCHEMA.value, "json_schema": schema})

@@ -1,8 +1,6 @@
-"""What one request allows, as a checked value.
+"""What one request allows, as a checked value, and what a server does to it before it settles it.
 
-Owns: the value, and what is done to it before it is settled: bounds on all of it together, and
-documents put into its schemas. Must not know: its text (that is `spec_text`), what carries it
-(`carrier`), vocabularies, how schemas are compiled.
+Its text is `spec_text`'s affair, how it travels `carrier`'s.
 """
 
 from __future__ import annotations
@@ -10,22 +8,24 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from enforcer.errors import SchemaLimit
-from enforcer.request.response_format import FormatKind
+from enforcer.request.options import Options
+from enforcer.request.response_format import SCHEMA, FormatKind
+from enforcer.request.tools import Tools
 from enforcer.schema.limits import named
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
-    from enforcer.request.options import Options
     from enforcer.request.response_format import ResponseFormat
     from enforcer.request.tools import ToolSet
     from enforcer.schema import OnUnsupported
     from enforcer.schema.limits import Limits
 
 
-@dataclass(frozen=True, slots=True)
-class Settled:
+class Settled(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What the server that checked a request has decided, so that no other host needs to know.
 
     Attributes:
@@ -68,6 +68,8 @@ class Spec:
         if self.settled is not None:
             return self.settled.options
         finish, conventions = self.finish_within_budget, options.conventions
+        if {finish, self.on_unsupported, self.closed_objects} == {None}:
+            return options
         if self.closed_objects is not None:
             conventions = replace(conventions, closed_objects=self.closed_objects)
         return replace(
@@ -145,14 +147,15 @@ def bundled(spec: Spec, bundle: Callable[[str], str], most: int) -> Spec:
             raise SchemaLimit.of(path, "$ref", reason)
         return found
 
-    tools = {
-        name: replace(tool, schema=put_into(tool.schema, tool.path))
-        for name, tool in spec.toolset.tools.items()
-    }
+    schemas = {tool.name: put_into(tool.schema, tool.path) for tool in spec.toolset.tools.values()}
     wanted = spec.response_format
     if wanted is not None and wanted.kind is FormatKind.JSON_SCHEMA:
-        path = "$.response_format.json_schema.schema"
-        wanted = replace(wanted, source=put_into(wanted.source, path))
-    if tools == spec.toolset.tools and wanted == spec.response_format:
-        return spec
-    return replace(spec, toolset=replace(spec.toolset, tools=tools), response_format=wanted)
+        wanted = replace(wanted, source=put_into(wanted.source, SCHEMA))
+    return with_schemas(replace(spec, response_format=wanted), schemas) if added else spec
+
+
+def with_schemas(spec: Spec, schemas: Mapping[str, str]) -> Spec:
+    """Give a spec in which the named tools have other schemas."""
+    own = spec.toolset.tools
+    changed = {name: replace(own[name], schema=schema) for name, schema in schemas.items()}
+    return replace(spec, toolset=replace(spec.toolset, tools=Tools(own | changed)))

@@ -1,8 +1,7 @@
 """The tools, the tool choice and the other call options of a chat request.
 
-Owns: reading what an OpenAI Chat Completions request carries into one frozen
-`ToolSet`, and refusing what is malformed. Must not know: what a schema means,
-token ids, dialects other than the names that a marker may spell.
+Reads what an OpenAI Chat Completions request carries into one frozen `ToolSet`, and refuses what is
+malformed. A schema stays JSON text; what it means, nobody asks here.
 """
 
 from __future__ import annotations
@@ -14,14 +13,19 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, TypeGuard
 
+import msgspec
+
+from enforcer.cache import Cache
 from enforcer.errors import InvalidTools, brief
+from enforcer.request.json_text import NULL, UNREADABLE, dump, misfit
 
 # What OpenAI's API, MCP servers and Kimi's `functions.NAME:IDX` have in common, letters of
 # any script included. A colon, white space or `<|` would make a header ambiguous.
 _NAME = re.compile(r"[\w./-]{1,128}")
-# Made once: `json.dumps` makes one at each call with options, which takes half of its time.
-_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
-_SAID = '"type": "object"'  # what may be left out of a tool's schema
+_SAID = '"type":"object"'  # what may be left out of a tool's schema
+_PATH = "$.tools"
+_KEPT = 32_000_000  # bytes of tools that have been read, and are the next request's too
+_WEIGHT = 3  # times the text: the text as key, its schemas, names and paths
 
 
 class ToolChoice(Enum):
@@ -49,22 +53,40 @@ class Tool:
     path: str
 
 
+class Tools(dict[str, Tool]):
+    """Declared tools by name; the same object for the same text, as long as that is cached."""
+
+
 @dataclass(frozen=True, slots=True)
 class ToolSet:
     """What a request permits, as far as calls go.
 
     Attributes:
-        tools: all declared tools, by name.
+        tools: all declared tools.
         allowed: names that may be called, in order of declaration; empty for `none`.
         choice: whether a call may, must or must not be made.
         parallel: whether there may be more than one.
 
     """
 
-    tools: Mapping[str, Tool]
+    tools: Tools
     allowed: tuple[str, ...]
     choice: ToolChoice
     parallel: bool
+
+
+class _Function(msgspec.Struct):
+    name: Any = None
+    parameters: msgspec.Raw = NULL
+
+
+class _Entry(msgspec.Struct):
+    function: _Function | None = None
+    type: Any = "function"
+
+
+_DECODER = msgspec.json.Decoder(list[_Entry] | None)
+_sets = Cache(_KEPT)
 
 
 def parse(tools: object, tool_choice: object, parallel_tool_calls: object) -> ToolSet:
@@ -77,18 +99,22 @@ def parse(tools: object, tool_choice: object, parallel_tool_calls: object) -> To
         InvalidTools: anything that a chat request does not carry there.
 
     """
-    declared = _read_tools(tools)
+    return choose(read(encoded(tools)), tool_choice, parallel_tool_calls)
+
+
+def choose(tools: Tools, tool_choice: object, parallel_tool_calls: object) -> ToolSet:
+    """Read the other two fields of a request whose tools have been read; raises as `parse` does."""
     if parallel_tool_calls is None:
         parallel_tool_calls = True
     if not isinstance(parallel_tool_calls, bool):
         raise InvalidTools("$.parallel_tool_calls", "it must be true or false")
-    choice, names = _read_choice(tool_choice, declared)
+    choice, names = _read_choice(tool_choice, tools)
     if choice is ToolChoice.REQUIRED and not names:
         raise InvalidTools(
             "$.tool_choice", "a call is demanded, but no tool is declared; declare one in `tools`"
         )
     allowed = () if choice is ToolChoice.NONE else names
-    return ToolSet(declared, allowed, choice, parallel_tool_calls)
+    return ToolSet(tools, allowed, choice, parallel_tool_calls)
 
 
 def meant(tools: object, tool_choice: object) -> object:
@@ -101,54 +127,73 @@ def meant(tools: object, tool_choice: object) -> object:
     return None if is_auto and no_tools else tool_choice
 
 
-def _read_tools(tools: object) -> dict[str, Tool]:
-    if tools is None:
-        return {}
-    if not _is_list(tools):
-        raise InvalidTools("$.tools", f"it must be a list, not {_kind(tools)}")
-    declared: dict[str, Tool] = {}
-    for at, entry in enumerate(tools):
-        tool = _read_tool(entry, f"$.tools[{at}]")
-        if tool.name in declared:
-            raise InvalidTools(
-                f"$.tools[{at}].function.name", f"the name {tool.name!r} is declared twice"
-            )
-        declared[tool.name] = tool
-    return declared
+def encoded(tools: object) -> bytes:
+    """Write the names and schemas of tools as JSON, as `read` reads it.
+
+    Raises:
+        InvalidTools: something is not JSON; leads at the deepest to a tool's `parameters`.
+
+    """
+    return dump([bare_tool(tool) for tool in tools] if _is_list(tools) else tools, _PATH, 3)
 
 
-def _read_tool(entry: object, path: str) -> Tool:
-    if not isinstance(entry, Mapping):
-        raise InvalidTools(path, f"a tool must be an object, not {_kind(entry)}")
-    if entry.get("type", "function") != "function":
-        raise InvalidTools(
-            f"{path}.type",
-            f"only tools of type 'function' are known, not {brief(entry['type'])}",
-        )
-    function = entry.get("function")
-    if not isinstance(function, Mapping):
-        raise InvalidTools(f"{path}.function", "it must be an object with a `name`")
-    name = read_name(function.get("name"), f"{path}.function.name")
-    path = f"{path}.function.parameters"
-    parameters = function.get("parameters")
-    if parameters is None:
-        return Tool(name, "{}", path)
-    if not isinstance(parameters, Mapping):
-        raise InvalidTools(path, f"it must be a JSON Schema object, not {_kind(parameters)}")
-    return Tool(name, as_text(parameters, path), path)
+def bare_tool(tool: object) -> object:
+    """Return what is written of a tool; what is none is left as it is."""
+    function = tool.get("function") if isinstance(tool, Mapping) else None
+    if not isinstance(tool, Mapping) or not isinstance(function, Mapping):
+        return tool
+    kept = {key: function[key] for key in ("name", "parameters") if key in function}
+    return {**({"type": tool["type"]} if "type" in tool else {}), "function": kept}
+
+
+def read(text: bytes) -> Tools:
+    """Read tools as JSON text, trusting nothing in it.
+
+    Raises:
+        InvalidTools: it is no list of tools.
+
+    """
+    return _sets.get(text, lambda: _read(text), lambda _: _WEIGHT * len(text))
+
+
+def _read(text: bytes) -> Tools:
+    try:
+        entries = _DECODER.decode(text) or ()
+    except UNREADABLE as error:
+        raise misfit(error, _PATH) from error
+    tools = Tools()
+    for at, entry in enumerate(entries):
+        path = f"{_PATH}[{at}].function"
+        if entry.type != "function":
+            reason = f"only tools of type 'function' are known, not {brief(entry.type)}"
+            raise InvalidTools(f"{_PATH}[{at}].type", reason)
+        if entry.function is None:
+            raise InvalidTools(path, "it must be an object with a `name`")
+        name = read_name(entry.function.name, f"{path}.name")
+        if name in tools:
+            raise InvalidTools(f"{path}.name", f"the name {name!r} is declared twice")
+        tools[name] = Tool(name, _schema(entry.function, path), f"{path}.parameters")
+    return tools
+
+
+def _schema(function: _Function, path: str) -> str:
+    text = bytes(function.parameters).decode()
+    if not text.startswith(("{", "null")):
+        raise InvalidTools(f"{path}.parameters", f"it must be a JSON Schema object, not {text:.40}")
+    return "{}" if text == "null" else text
+
+
+def rewritten(tools: Tools) -> bytes:
+    """Write tools as JSON, as `read` reads it."""
+    entries = [
+        _Entry(_Function(tool.name, msgspec.Raw(tool.schema.encode()))) for tool in tools.values()
+    ]
+    return msgspec.json.encode(entries)
 
 
 def as_text(schema: object, path: str) -> str:
-    """Write a tool's schema, which stands at `path`, as `Tool` has it.
-
-    Raises:
-        InvalidTools: it is not JSON, or nested too deeply to be written.
-
-    """
-    try:
-        return _ENCODER.encode(schema)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise InvalidTools(path, f"it is not JSON: {error}") from error
+    """Write a tool's schema, which stands at `path`, as `Tool` has it; raises as `parse` does."""
+    return dump(schema, path).decode()
 
 
 def is_same(schema: str, other: str) -> bool:
@@ -160,7 +205,7 @@ def is_same(schema: str, other: str) -> bool:
     if schema == other:
         return True
     # Nothing else makes another length: megabytes need not be read to see that they differ.
-    if abs(len(schema) - len(other)) not in {0, len(_SAID), len(_SAID) + len(", ")}:
+    if abs(len(schema) - len(other)) not in {0, len(_SAID), len(_SAID) + len(",")}:
         return False
     try:
         return _canonical(schema) == _canonical(other)

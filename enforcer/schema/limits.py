@@ -8,12 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from enum import Enum
-from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar
+from typing import TypeGuard, TypeVar
 
 from enforcer.errors import ConfigurationError, brief
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _Choice = TypeVar("_Choice", bound=Enum)
 _MOST = 10**12
@@ -145,24 +142,6 @@ class Conventions:
         # A frozen dataclass leaves this as the only way to fill a field.
         object.__setattr__(self, "formats", choose("formats", Formats, self.formats))
         object.__setattr__(self, "integers", choose("integers", Integers, self.integers))
-
-    def to_json(self) -> dict[str, str | bool]:
-        """Give them as JSON's values."""
-        return {
-            "formats": self.formats.value,
-            "closed_objects": self.closed_objects,
-            "integers": self.integers.value,
-        }
-
-    @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> Conventions:
-        """Read what `to_json` gives, trusting nothing in it; raises ValueError, or TypeError."""
-        if set(value) != {convention.name for convention in fields(cls)}:
-            raise ValueError("other names than those of the conventions")
-        if not isinstance(value["closed_objects"], bool):
-            raise TypeError("neither true nor false")
-        integers = Integers(value["integers"])
-        return cls(Formats(value["formats"]), value["closed_objects"], integers)
 
 
 @dataclass(frozen=True, slots=True)

@@ -95,8 +95,8 @@ def _turn(one: Any, table: Table) -> str:
     chosen = settings.current()
     settled = specs.Settled(_DIALECT, chosen.engine, chosen.options)
     text = spec_text.write(_TOOLS, "required", True, 0, settled=settled)
-    tag = StructuredOutputsParams(structural_tag=carrier.structural_tag(text))
-    asked = request("tried", [], tag)
+    asked = request("tried", [], StructuredOutputsParams(structural_tag=text))
+    carrier.put(asked.sampling_params, text, carrier.digest_of(text))
     one.grammar_init(asked)
     held = asked.structured_output_request
     # Made ready on another thread, or there already where vLLM wants it at once.

@@ -6,6 +6,7 @@ from dataclasses import replace
 from hashlib import sha256
 from typing import Any
 
+import msgspec
 import pytest
 
 from enforcer import engines
@@ -21,6 +22,7 @@ from enforcer.request import spec as specs
 from enforcer.request import spec_text
 from enforcer.request.options import Options
 from enforcer.turn.table import Table
+from tests.spec_cases import settled as settle
 from tests.vocabularies import call, section, small, write
 
 V = small()
@@ -54,9 +56,9 @@ def asked(
     *,
     finish: bool = False,
 ) -> Beginning:
-    settled = replace(SETTLED, options=Options(finish_within_budget=finish))
+    settled = msgspec.structs.replace(SETTLED, options=Options(finish_within_budget=finish))
     written = spec_text.write(list(tools), choice, True, 0, response_format)
-    return Beginning(spec_text.settle(written, settled), 0, tuple(write(V, text)), budget)
+    return Beginning(settle(written, settled), 0, tuple(write(V, text)), budget)
 
 
 def found(one: Beginning) -> Verdict:

@@ -270,10 +270,9 @@ def http(body: dict[str, Any], seed: int) -> None:
             return
         try:
             EnforcedParser(None, request.tools).adjust_request(request)
-            own = request.structured_outputs
-            text = carrier.from_structural_tag(own.structural_tag) if own else None
-            assert text is not None, "let through without a spec"
-            _, spec = admission.admit(text)
+            carried = carrier.find(request)
+            assert carried is not None, "let through without a spec"
+            spec = admission.admit(carried.checked()).spec
             served().check(spec)
         except (VLLMValidationError, EnforcerError) as error:
             assert str(error)  # noqa: PT017 - each is answered with HTTP 400

@@ -12,7 +12,7 @@ from enforcer.request import carrier, spec_text
 from enforcer.request.carrier import KEY, Route
 from enforcer.request.tools import ToolChoice
 from enforcer.schema import OnUnsupported
-from tests.spec_cases import TOOL, named
+from tests.spec_cases import TOOL
 
 HISTORY = [
     {"role": "assistant", "tool_calls": [{"id": "x", "function": {"name": "get"}}]},
@@ -132,23 +132,6 @@ def test_a_tag_of_another_kind_carries_no_spec(tag: bytes | str | None, found: s
 def test_a_tag_whose_spec_is_no_text_is_no_spec_that_can_be_read() -> None:
     with pytest.raises(InvalidTools):
         spec_text.read(carrier.from_structural_tag(f'{{"{KEY}": {{"tools": []}}}}'))
-
-
-def test_the_copies_of_a_tag_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As vLLM makes one for each prompt of a list, and for each of `n` replies."""
-    read: list[str] = []
-    loads = json.loads
-
-    def counted(text: str) -> Any:
-        read.append(text)
-        return loads(text)
-
-    monkeypatch.setattr(json, "loads", counted)
-    tag = carrier.structural_tag(spec_text.write([named("copied")], "auto", True, 0))
-    copies = [tag[:1] + tag[1:] for _ in range(9)]
-    assert copies[0] is not copies[1]
-    assert len({carrier.from_structural_tag(copy) for copy in copies}) == 1
-    assert len(read) == 1
 
 
 def test_a_body_that_may_carry_a_spec_is_told_from_others_without_being_read() -> None:

@@ -47,7 +47,7 @@ def test_documents_are_put_into_all_schemas_of_a_spec_and_travel_with_it() -> No
     for name, uri in zip(("f0", "f1"), PARTS, strict=True):
         assert list(json.loads(bundled.toolset.tools[name].schema)["$defs"]) == [uri]
     assert "$defs" in json.loads(bundled.response_format.source)
-    travelled = spec_text.put(text, bundled)
+    travelled = spec_text.decode(text).put(bundled).text()
     assert spec_text.read(travelled) == bundled
     assert specs.bundled(spec_text.read(travelled), bundle, 0) == bundled
 

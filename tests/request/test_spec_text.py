@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 from typing import Any
 
+import msgspec
 import pytest
 
 from enforcer.errors import InvalidTools
@@ -15,6 +16,7 @@ from enforcer.request.carrier import KEY
 from enforcer.request.options import Options
 from enforcer.schema import OnUnsupported
 from tests.spec_cases import TOOL
+from tests.spec_cases import settled as settle
 
 EMPTY: list[Any] = []
 NOTHING: dict[str, Any] = {}
@@ -44,16 +46,16 @@ def _deep() -> Any:
         ({"tools": [TOOL, {"function": {"name": "b", "parameters": {"a": INF}}}]},
          "$.tools[1].function.parameters"),
         ({"tools": [{"function": {"name": INF}}]}, "$.tools[0].function.name"),
-        ({"tools": [TOOL, TOOL | {"type": INF}]}, "$.tools[1]"),
+        ({"tools": [TOOL, TOOL | {"type": INF}]}, "$.tools[1].type"),
         ({"tools": [TOOL, INF]}, "$.tools[1]"),
         ({"tools": [{"function": {"name": "b", "parameters": {"a": _deep()}}}]},
          "$.tools[0].function.parameters"),
-        ({"tools": {"f": INF}}, "$.tools"),
-        ({"tool_choice": {"type": INF}}, "$.tool_choice"),
+        ({"tools": {"f": INF}}, "$.tools.f"),
+        ({"tool_choice": {"type": INF}}, "$.tool_choice.type"),
         ({"parallel": INF}, "$.parallel_tool_calls"),
         ({"response_format": {"type": "json_schema", "json_schema": {"schema": {"const": INF}}}},
          "$.response_format.json_schema.schema"),
-        ({"response_format": {"type": "regex", "regex": INF}}, "$.response_format"),
+        ({"response_format": {"type": "regex", "regex": INF}}, "$.response_format.regex"),
     ],
 )  # fmt: skip
 def test_what_is_no_json_is_named_where_it_stands(fields: dict[str, Any], path: str) -> None:
@@ -68,7 +70,7 @@ SETTLED = {
     "dialect": "kimi_k2",
     "engine": "llguidance",
     "as_text": False,
-    "options": Options().to_json(),
+    "options": msgspec.to_builtins(Options()),
 }
 GOOD = json.loads(spec_text.write([TOOL], "auto", True, 0))
 
@@ -92,7 +94,8 @@ GOOD = json.loads(spec_text.write([TOOL], "auto", True, 0))
             json.dumps({**GOOD, "settled": word})
             for word in (True, EMPTY, NOTHING, {"dialect": "x"})
         ),
-        json.dumps({**GOOD, "settled": {**SETTLED, "options": {}}}),
+        json.dumps({**GOOD, "settled": {**SETTLED, "options": {"max_calls": 0}}}),
+        json.dumps({**GOOD, "settled": {**SETTLED, "options": []}}),
         json.dumps({**GOOD, "settled": {**SETTLED, "engine": 3}}),
         json.dumps({**GOOD, "settled": {**SETTLED, "as_text": 0}}),
         json.dumps({**GOOD, "settled": {**SETTLED, "more": 1}}),
@@ -116,7 +119,7 @@ def test_a_letter_takes_its_own_bytes() -> None:
     written = spec_text.write([tool], "auto", True, 0)
     assert "天气" in written
     settled = specs.Settled("kimi_k2", "xgrammar", Options())
-    assert "天气" in spec_text.settle(written, settled)
+    assert "天气" in settle(written, settled)
 
 
 def test_what_a_server_settles_travels() -> None:
@@ -124,7 +127,7 @@ def test_what_a_server_settles_travels() -> None:
     text = spec_text.write(
         [TOOL], "auto", True, 2, on_unsupported="relax", finish_within_budget=True
     )
-    before, after = spec_text.read(text), spec_text.read(spec_text.settle(text, settled))
+    before, after = spec_text.read(text), spec_text.read(settle(text, settled))
     assert after == replace(before, settled=settled)
     assert after.resolve(Options()) == settled.options
     wishes = Options(OnUnsupported.RELAX, finish_within_budget=True, max_calls=9)
@@ -136,7 +139,7 @@ def test_settling_takes_a_text_as_its_client_has_written_it(end: str) -> None:
     settled = specs.Settled("kimi_k2", "xgrammar", Options(max_calls=3))
     written = spec_text.write([TOOL], "auto", True, 2).removesuffix(',"settled":null}')
     text = written.replace('{"', '{"settled":null,"', 1) + "}" if end == "}" else written + end
-    after = spec_text.read(spec_text.settle(text, settled))
+    after = spec_text.read(settle(text, settled))
     assert after == replace(spec_text.read(text), settled=settled)
 
 
@@ -155,6 +158,6 @@ def test_documents_are_put_into_a_format_beside_no_tools() -> None:
     wanted = {"type": "json_schema", "json_schema": {"schema": {"$ref": "urn:x"}}}
     text = spec_text.write(None, None, True, 0, wanted)
     spec = specs.bundled(spec_text.read(text), lambda _: '{"const":1}', 100)
-    put = spec_text.read(spec_text.put(text, spec))
+    put = spec_text.decode(text).put(spec).spec()
     assert put.response_format is not None
     assert json.loads(put.response_format.source) == {"const": 1}

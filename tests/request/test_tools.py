@@ -234,8 +234,8 @@ def test_the_order_of_declaration_is_kept(names: list[str]) -> None:
 @pytest.mark.parametrize(
     ("one", "other", "same"),
     [
-        ('{"a": 1, "b": 2}', '{"b": 2, "a": 1}', True),
-        ('{"required": []}', '{"required": [], "type": "object"}', True),
+        ('{"a":1,"b":2}', '{"b":2,"a":1}', True),
+        ('{"required":[]}', '{"required":[],"type":"object"}', True),
         ('{"type": "string"}', "{}", False),
         ('{"const": 1}', '{"const": true}', False),
         ('{"const": 1}', '{"const": 1.0}', False),

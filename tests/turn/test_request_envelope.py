@@ -18,6 +18,7 @@ from enforcer.turn.envelope import Due
 from enforcer.turn.request_envelope import look_at_prompt
 from tests import vocabularies
 from tests.dialect_cases import opening, served
+from tests.spec_cases import settled as settle
 from tests.vocabularies import legal
 
 if TYPE_CHECKING:
@@ -135,7 +136,7 @@ def test_looking_compiles_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_settled_options_are_the_ones_that_hold() -> None:
     settled = specs.Settled("kimi_k2", "llguidance", Options(max_calls=1))
-    text = spec_text.settle(spec_text.write([TOOL], "auto", True, 0), settled)
+    text = settle(spec_text.write([TOOL], "auto", True, 0), settled)
     call = BEGIN.removeprefix("<|tool_calls_section_begin|>") + "functions.get:{}" + ARGUMENTS
     two = BEGIN + "functions.get:0" + ARGUMENTS + "{}<|tool_call_end|>" + call.format(1)
     prompt = vocabularies.write(VOCABULARY, OPENING + two)

@@ -85,9 +85,8 @@ def test_a_marker_can_be_spelled_only_where_ids_are_read(
 ) -> None:
     monkeypatch.setenv(names.PARSER_VARIABLE, parser)
     one = enforced("r", opened(tokenizer), [GET])
-    own = one.sampling_params.structured_outputs
-    settled, _ = admission.admit(carrier.from_structural_tag(own.structural_tag), tokenizer)
-    own.structural_tag = carrier.structural_tag(settled)
+    intake = admission.admit(carrier.find(one.sampling_params).text, tokenizer)
+    carrier.put(one.sampling_params, intake.text, intake.digest)
     made.grammar_init(one)
     ready(one)
     spelled = [tokenizer.encode(x, add_special_tokens=False) for x in "<|tool_call_begin|>"]

@@ -19,9 +19,8 @@ from vllm.entrypoints.serve.tokenize.serving import ServingTokenization
 from vllm.renderers import renderer_from_config
 from vllm.renderers.online_renderer import OnlineRenderer
 
-from enforcer.request import carrier
 from enforcer.vllm.replies.tool_parser import EnforcedParser
-from enforcer.vllm.server import runtime
+from tests.spec_cases import carried
 from tests.vllm_servers import TINY
 
 if TYPE_CHECKING:
@@ -76,7 +75,7 @@ def tokenized(renderer: OnlineRenderer, *messages: Any, **more: Any) -> list[int
 
 def spec(request: Any) -> Spec:
     """Read the spec that a rendered request carries."""
-    return runtime.read(carrier.from_params(request))
+    return carried(request)
 
 
 def nested(**more: Any) -> dict[str, Any]:

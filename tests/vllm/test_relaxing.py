@@ -26,6 +26,7 @@ from enforcer.vllm.config import settings
 from enforcer.vllm.intake import frontend
 from enforcer.vllm.observe import metrics, request_context
 from enforcer.vllm.server import runtime
+from tests.spec_cases import carried
 from tests.vllm_servers import TINY, reader, serving
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def _let_in(
     tag = carrier.structural_tag(spec_text.write(tools, "auto", None, 0))
     params = SamplingParams(structured_outputs=StructuredOutputsParams(structural_tag=tag))
     frontend.validate_structured_outputs(lambda *_: None)(params, None, None, None)
-    return spec_text.read(carrier.from_structural_tag(params.structured_outputs.structural_tag))
+    return carried(params)
 
 
 @pytest.fixture

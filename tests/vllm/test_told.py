@@ -17,7 +17,6 @@ from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionReque
 from bench.matrix import modes
 from bench.matrix.routes import Route
 from enforcer.errors import InvalidVocabulary, Problem, RequestError, SchemaError
-from enforcer.request import spec_text
 from enforcer.vllm.config import settings
 from enforcer.vllm.intake import checks, requests, startup
 from enforcer.vllm.observe import families, metrics
@@ -34,7 +33,7 @@ def test_a_refusal_is_told_as_the_page_says() -> None:
     body: dict[str, Any] = {"model": "kimi", "messages": MESSAGES, "tools": tools}
     request = ChatCompletionRequest(**body)
     with pytest.raises(RequestError) as caught:
-        checks.check(spec_text.read(requests.write_spec(request)))
+        checks.check(requests.write_spec(request)[1])
     assert re.fullmatch(form, str(requests.refusal(caught.value)))
 
 

@@ -16,7 +16,7 @@ from vllm.exceptions import VLLMValidationError
 from vllm.v1.structured_output.backend_types import StructuredOutputOptions
 
 from enforcer.errors import RequestError
-from enforcer.request import carrier
+from enforcer.request import carrier, spec_text
 from enforcer.request import spec as specs
 from enforcer.vllm.intake import admission, stops
 from enforcer.vllm.native import stock
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from enforcer.api import Enforcer
+    from enforcer.request.carrier import Carried
     from enforcer.request.spec import Spec
     from enforcer.vllm.native.misreadings import Reader
 
@@ -36,13 +37,13 @@ class Source(NamedTuple):
     """What a turn is made of.
 
     Attributes:
-        text: a spec, or a structural tag.
-        is_ours: whether it is a spec.
+        tag: the structural tag.
+        carried: the spec that it carries; None for a tag of vLLM's own.
 
     """
 
-    text: str
-    is_ours: bool
+    tag: str
+    carried: Carried | None
 
 
 def source_of(request: Any) -> Source | None:
@@ -50,17 +51,26 @@ def source_of(request: Any) -> Source | None:
     kind, text = request.structured_output_request.structured_output_key
     if kind != StructuredOutputOptions.STRUCTURAL_TAG:
         return None
-    spec = carrier.from_structural_tag(text)
-    if spec is not None:
-        return Source(spec, is_ours=True)
-    if any(stock.concerns(text, dialect) for dialect in served_model.dialects()):
-        return Source(text, is_ours=False)
-    return None
+    carried = carrier.find(request.sampling_params)
+    concerned = carried or any(stock.concerns(text, one) for one in served_model.dialects())
+    return Source(text, carried) if concerned else None
 
 
-def may_be_admitted(source: Source) -> bool:
-    """Tell whether a front end of ours may have let it in: it has if something is settled."""
-    return source.is_ours and not envs.VLLM_USE_RUST_FRONTEND
+def admitted(source: Source, tokenizer: Any) -> Spec | None:
+    """Read the spec that a front end of ours has let in; None where none may have.
+
+    Ours leaves a digest in the tag, and behind vLLM's Rust front end a client may write it.
+
+    Raises:
+        InvalidTools: it cannot be read, or is not the one that was let in.
+
+    """
+    carried = source.carried
+    if carried is None or not carried.digest or envs.VLLM_USE_RUST_FRONTEND:
+        return None
+    known = admission.known(carried, tokenizer)
+    spec = spec_text.read(carried.checked()) if known is None else known.spec
+    return None if spec.settled is None else spec
 
 
 def admit(
@@ -80,17 +90,17 @@ def admit(
 
     """
     params = request.sampling_params
-    if source.is_ours:
-        _, spec = admission.admit(source.text, tokenizer)
+    if source.carried is not None:
+        spec = admission.admit(source.carried.checked(), tokenizer).spec
         reader = text_reader(spec, enforcer_of)
     else:
         enforcer = enforcer_of(None)
-        found = stock.recognise(source.text, enforcer.table, request.prompt_token_ids)
+        found = stock.recognise(source.tag, enforcer.table, request.prompt_token_ids)
         spec, reader = found.spec, stock.reader(enforcer.table, found.front_end)
         request_context.name_tools(list(spec.toolset.tools))
         specs.refuse_large(spec, enforcer.options.limits)
         spec = specs.bundled(spec, runtime.bundle, enforcer.options.limits.size)
-        for _ in stock.left_free(source.text, enforcer.table.dialect):
+        for _ in stock.left_free(source.tag, enforcer.table.dialect):
             metrics.relaxed(families.Relaxed.FREE)
     admission.refuse_sampling(params, spec)
     stops.refuse_ids_beside(params, spec, tokenizer)

@@ -167,14 +167,13 @@ class _Host:
         prompt_ids = request.prompt_token_ids
         spec: Spec | None = None
         request_context.name_tools(())  # of the request before it, on this thread
-        is_admitted = arrivals.may_be_admitted(source)
+        is_admitted = False
         try:
             if request.resumable:
                 _refuse_session()
-            if source.is_ours:
-                spec = runtime.read(source.text)
-                is_admitted = is_admitted and spec.settled is not None
-            if spec is None or not is_admitted:
+            spec = arrivals.admitted(source, self._manager.tokenizer)
+            is_admitted = spec is not None
+            if spec is None:
                 spec, reader = arrivals.admit(
                     source, request, self._manager.tokenizer, self.enforcer
                 )

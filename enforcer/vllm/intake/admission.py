@@ -8,12 +8,13 @@ a request comes in (that is `frontend`), parsers, the engine process, how schema
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from vllm.exceptions import GracefulHTTPError
 
+from enforcer.cache import Cache
 from enforcer.errors import Busy, RequestError, UnknownLength, brief
 from enforcer.request import carrier, spec_text
 from enforcer.request import spec as specs
@@ -21,6 +22,7 @@ from enforcer.turn import dialects
 from enforcer.turn.request_envelope import look_at_prompt, refuse_names
 from enforcer.vllm.config import settings
 from enforcer.vllm.config.names import reads_extra
+from enforcer.vllm.intake import checks
 from enforcer.vllm.intake.requests import not_allowed, option_refusal, placed, refusal
 from enforcer.vllm.native import stock
 from enforcer.vllm.observe import families, metrics, request_context
@@ -30,7 +32,9 @@ from enforcer.vllm.server import engine_marks, reply_lengths, runtime, served_mo
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from enforcer.request.carrier import Carried
     from enforcer.request.spec import Spec
+    from enforcer.request.spec_text import Wire
     from enforcer.vllm.intake.checks import Inexact
 
 # Far from what is infinite in 32 bits, also once it is divided by a temperature. Most routes of
@@ -58,45 +62,55 @@ def answered() -> Iterator[None]:
         raise GracefulHTTPError(str(error), HTTPStatus.SERVICE_UNAVAILABLE) from error
 
 
-def admit(text: str, tokenizer: Any = None, where: str = spec_text.HERE) -> tuple[str, Spec]:
-    """Read a spec that somebody has sent, and settle what the server decides for it.
+@dataclass(frozen=True, slots=True)
+class Intake:
+    """A request's spec as this server has let it in.
 
-    What its schemas refer to of the operator's documents is in them from here on.
+    Attributes:
+        spec: with the server's decisions, and with the operator's documents in its schemas.
+        text: the same as it travels.
+        digest: of the text.
+
+    """
+
+    spec: Spec
+    text: str
+    digest: str
+
+
+_KEPT = 32_000_000  # bytes of texts, each some requests' alone
+_WEIGHT = 2  # times the text; its tools are mostly those of others, too
+_known = Cache(_KEPT)
+
+
+def admit(text: object, tokenizer: Any = None, where: str = spec_text.HERE) -> Intake:
+    """Read a spec that somebody has sent, and settle what the server decides for it.
 
     Args:
         text: the spec.
         tokenizer: the model's; None where it is not at hand, as `runtime.dialect_for` has it.
         where: the path of the spec in the request.
 
-    Returns:
-        The spec with the server's decisions in it, as text and read.
-
     Raises:
         VLLMValidationError: it is malformed, or wishes what this server does not grant.
         GracefulHTTPError: an engine of this server has no plugin.
 
     """
-    engine_marks.refuse_unmarked()
     try:
-        spec = runtime.read(text)
+        wire = spec_text.decode(text)
+        spec = wire.spec()
     except RequestError as error:
-        here = error.at(lambda path: path.replace(spec_text.HERE, where, 1))
-        raise refusal(here) from error
+        raise refusal(error.at(lambda path: path.replace(spec_text.HERE, where, 1))) from error
+    return settle(wire, spec, tokenizer)
+
+
+def settle(wire: Wire, spec: Spec, tokenizer: Any) -> Intake:
+    """Settle what the server decides for a spec; takes and raises what `admit` does."""
+    engine_marks.refuse_unmarked()
     request_context.name_tools(list(spec.toolset.tools))
     dialect = runtime.dialect_for(tokenizer)
-    try:
-        refuse_names(dialect, spec.toolset, runtime.vocabulary_of(tokenizer))
-    except RequestError as error:
-        raise refusal(error) from error
     mine = _settled(spec, dialect.name)
-    if spec.settled is None:
-        with answered():
-            specs.refuse_large(spec, mine.options.limits)
-            bundled = specs.bundled(spec, runtime.bundle, mine.options.limits.size)
-        if bundled is not spec:
-            text = spec_text.put(text, bundled)
-        return spec_text.settle(text, mine), replace(bundled, settled=mine)
-    if spec.settled != mine:
+    if spec.settled not in (None, mine):
         raise option_refusal(
             "settled",
             "the spec was settled by a server with other settings than this one "
@@ -104,10 +118,53 @@ def admit(text: str, tokenizer: Any = None, where: str = spec_text.HERE) -> tupl
             "that renders prompts for this one needs the same --tool-call-parser and "
             "ENFORCER_… variables",
         )
-    limits = mine.options.limits
-    with answered():  # a client can write what a server settles; documents are in it by then
-        specs.refuse_large(spec, replace(limits, request=limits.request + limits.size))
-    return text, spec
+    admitted = replace(spec, settled=mine)
+    if not checks.has_passed(admitted):
+        limits = mine.options.limits
+        with answered():
+            refuse_names(dialect, spec.toolset, runtime.vocabulary_of(tokenizer))
+            if spec.settled is None:
+                specs.refuse_large(spec, limits)
+                admitted = specs.bundled(admitted, runtime.bundle, limits.size)
+            else:  # documents are in it by now; but a client can write what a server settles
+                specs.refuse_large(spec, replace(limits, request=limits.request + limits.size))
+    if admitted.toolset.tools is not spec.toolset.tools:
+        wire = wire.put(admitted)
+    return _keep(wire.settle(mine), admitted)
+
+
+def _keep(wire: Wire, spec: Spec) -> Intake:
+    text = wire.text()
+    digest = carrier.digest_of(text)
+    return _known.get(digest, lambda: Intake(spec, text, digest), lambda _: _WEIGHT * len(text))
+
+
+def known(carried: Carried, tokenizer: Any) -> Intake | None:
+    """Find what this process has admitted, if its settings are still those of then."""
+    found: Intake | None = _known.peek(carried.digest)
+    if found is None or found.text != carried.text:
+        return None
+    mine = _settled(found.spec, runtime.dialect_for(tokenizer).name)
+    return found if found.spec.settled == mine else None
+
+
+def taken(carried: Carried, tokenizer: Any, model_config: Any) -> Intake:
+    """Return what a request carries, admitted by this process now or before.
+
+    Raises:
+        VLLMValidationError: as `admit`; or the server loads no tokenizer.
+        GracefulHTTPError: as `admit`.
+
+    """
+    engine_marks.refuse_unmarked()
+    refuse_without_tokenizer(model_config)
+    found = known(carried, tokenizer)
+    if found is not None:
+        request_context.name_tools(list(found.spec.toolset.tools))
+        return found
+    with answered():
+        text = carried.checked()
+    return admit(text, tokenizer)
 
 
 def _other(theirs: specs.Settled, mine: specs.Settled) -> str:
@@ -147,24 +204,34 @@ def _settled(spec: Spec, dialect: str) -> specs.Settled:
     return specs.Settled(dialect, chosen.engine, options, served_model.reads_text())
 
 
-def isolated(text: str, inexact: Iterable[Inexact]) -> str:
-    """Give a spec in which a tool that cannot be held to its schema takes any object.
+def let_in(params: Any, intake: Intake, inexact: Iterable[Inexact], *, is_first: bool) -> Intake:
+    """Have a request carry what it was let in with; vLLM copies that from place to place.
 
-    vLLM hands a request from check to check. A tool that has been isolated has no schema any
-    more at the next one.
+    Args:
+        params: the request, or sampling parameters.
+        intake: what it brings, its schemas checked.
+        inexact: what is not enforced exactly, or not in time.
+        is_first: whether the request has not been let in before; only then that is counted.
+
+    Returns:
+        What the request is let in with.
+
     """
-    log_inexact(inexact)
-    names = {one.tool for one in inexact if one.how is Relaxed.ISOLATED and one.tool is not None}
-    return spec_text.isolate(text, names) if names else text
-
-
-def count_inexact(inexact: Iterable[Inexact]) -> None:
-    """Count what is not enforced exactly, or not in time: once for a request, where it is let in.
-
-    A request of several prompts is one, though the engine gets several.
-    """
-    for one in inexact:
+    intake = isolated(intake, inexact)
+    carrier.put(params, intake.text, intake.digest)
+    for one in inexact if is_first else ():
         metrics.relaxed(one.how, one.problem)
+    return intake
+
+
+def isolated(intake: Intake, inexact: Iterable[Inexact]) -> Intake:
+    """Give a spec in which a tool that cannot be held to its schema takes any object."""
+    log_inexact(inexact)
+    names = [one.tool for one in inexact if one.how is Relaxed.ISOLATED and one.tool is not None]
+    if not names:
+        return intake
+    spec = specs.with_schemas(intake.spec, dict.fromkeys(names, "{}"))
+    return _keep(spec_text.decode(intake.text).put(spec), spec)
 
 
 def log_inexact(inexact: Iterable[Inexact]) -> None:
@@ -250,7 +317,7 @@ def refuse_unread_spec(extra: Any, model_config: Any) -> None:
         )
 
 
-def refuse_replaced_spec(request: Any, text: str) -> None:
+def refuse_replaced_spec(request: Any, carried: Carried) -> None:
     """Refuse a `response_format` with a structural tag, which vLLM puts in the place of a spec.
 
     Raises:
@@ -258,7 +325,8 @@ def refuse_replaced_spec(request: Any, text: str) -> None:
 
     """
     extract = getattr(request, "extract_structured_outputs", None)
-    if extract is not None and carrier.from_structural_tag(extract().structural_tag) != text:
+    said = carried.digest or carried.text
+    if extract is not None and carrier.from_structural_tag(extract().structural_tag) != said:
         raise option_refusal(
             "response_format",
             "`response_format` takes the place of the spec of `enforcer.extra_body`, which would "

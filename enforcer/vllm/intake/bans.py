@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from vllm import envs
 
+from enforcer.request import carrier
 from enforcer.vllm.config import settings
 from enforcer.vllm.intake.requests import option_refusal
 from enforcer.vllm.native import marker_roles
@@ -52,7 +53,7 @@ def suffices(table: Table) -> bool:
 def without_spec(params: Any) -> Any:
     """Copy sampling parameters, without the spec that they carry."""
     copy = params.clone()
-    copy.structured_outputs = None
+    carrier.take_out(copy)
     return copy
 
 

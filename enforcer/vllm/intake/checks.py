@@ -9,7 +9,6 @@ plain, and neither waits for a slow check of somebody else's.
 
 from __future__ import annotations
 
-from collections import deque
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from time import perf_counter_ns
@@ -27,11 +26,13 @@ from enforcer.vllm.config import settings
 from enforcer.vllm.observe import families, metrics, request_context
 from enforcer.vllm.observe.families import Checked, Relaxed
 from enforcer.vllm.server import runtime
+from enforcer.vllm.server.remembered import Remembered
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Sequence
 
-    from enforcer.request.spec import Spec
+    from enforcer.request.response_format import ResponseFormat
+    from enforcer.request.spec import Settled, Spec
 
 _OPENING = 64  # ids that the opening of a turn may have
 _OVER_TIME = (
@@ -40,9 +41,8 @@ _OVER_TIME = (
 )
 
 
-# Settled specs of which every schema has passed as it is, as `runtime.read` keeps them: a list of a
-# thousand prompts has each looked at, and a thousand tools' schemas are not digested for each.
-_passed: deque[Spec] = deque(maxlen=4)
+# Of tools that are read once for many requests: with which decisions and format all has passed.
+_passed: Remembered[set[tuple[Settled, ResponseFormat | None]]] = Remembered()
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +63,11 @@ class Inexact:
     problem: Problem
     error: str
     is_new: bool
+
+
+def has_passed(spec: Spec) -> bool:
+    """Return whether every schema of a settled spec is known to be enforceable as it is."""
+    return (spec.settled, spec.response_format) in (_passed.get(spec.toolset.tools) or ())
 
 
 def check(spec: Spec) -> list[Inexact]:
@@ -136,7 +141,7 @@ def _begins(text: str, prompt_ids: Sequence[int], begun: int, budget: int | None
 
 def _steps(spec: Spec, found: list[Inexact]) -> Generator[Check, Verdict, None]:
     """Yield what has to be found out; is sent each verdict; raises the first refusal."""
-    if any(spec is passed for passed in tuple(_passed)):  # other threads may add to it
+    if has_passed(spec):
         return
     spent = 0.0
     on_unsupported = spec.resolve(settings.current().options).on_unsupported
@@ -176,7 +181,8 @@ def _steps(spec: Spec, found: list[Inexact]) -> Generator[Check, Verdict, None]:
             name = UnsupportedSchema.__name__
             found.append(Inexact(tool, Relaxed.UNTIMED, late, name, is_new))
     if spec.settled is not None and not found:
-        _passed.append(spec)
+        passed = _passed.get(spec.toolset.tools) or set()
+        _passed.put(spec.toolset.tools, passed | {(spec.settled, spec.response_format)})
 
 
 def _tell(asked: Check, verdict: Verdict, path: str) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from vllm.entrypoints.openai.completion.protocol import CompletionRequest
 
-from enforcer.request import carrier
+from enforcer.request import carrier, spec_text
 from enforcer.vllm.config import settings
 from enforcer.vllm.intake import admission, bans, checks, required, stops, worker_limits
 from enforcer.vllm.intake.requests import option_refusal
@@ -24,7 +24,9 @@ from enforcer.vllm.server import pacing, reply_lengths, runtime
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
+    from enforcer.request.carrier import Carried
     from enforcer.request.spec import Spec
+    from enforcer.vllm.intake.admission import Intake
 
 # The backend of vLLM's that reads a structural tag; whichever the server has for others.
 _READS_OUR_TAG = SimpleNamespace(backend="xgrammar")
@@ -36,16 +38,13 @@ def validate_structured_outputs(original: Callable[..., None]) -> Callable[..., 
     def _validate_structured_outputs(
         self: Any, model_config: Any, structured_outputs_config: Any, tokenizer: Any
     ) -> None:
-        wanted = self.structured_outputs
-        text = carrier.from_params(self)
-        if text is not None:
-            admission.refuse_without_tokenizer(model_config)
-            settled, spec = admission.admit(text, tokenizer)
-            admission.refuse_sampling(self, spec)
+        carried = carrier.find(self)
+        if carried is not None:
+            intake = admission.taken(carried, tokenizer, model_config)
+            admission.refuse_sampling(self, intake.spec)
             with admission.answered():
-                inexact = checks.check(spec)
-            if _put(wanted, text, admission.isolated(settled, inexact)):
-                admission.count_inexact(inexact)
+                inexact = checks.check(intake.spec)
+            admission.let_in(self, intake, inexact, is_first=not carried.digest)
             structured_outputs_config = _READS_OUR_TAG
         original(self, model_config, structured_outputs_config, tokenizer)
 
@@ -63,12 +62,20 @@ def rendered(original: Callable[..., Awaitable[Any]]) -> Callable[..., Any]:
         completes = isinstance(request, CompletionRequest)
         request_context.begin(request, is_completion=completes)
         params = getattr(request, "sampling_params", request)
-        extra = getattr(params, "extra_args" if params is not request else "vllm_xargs", None)
-        admission.refuse_unread_spec(extra, self.model_config)
+        admission.refuse_unread_spec(carrier.extra_of(params), self.model_config)
+        came = carrier.find(params)
         result = await original(self, request, *args, **kwargs)
         # A chat's dialog and its one prompt, or the prompts of a completion.
         prompts = result[1] if isinstance(result, tuple) else result
-        await _check_rendered(self, request, params, [_ids(prompt) for prompt in prompts])
+        carried = carrier.find(params)
+        if carried is not None:
+            is_first = came is None or not came.digest
+            intake = await _let_in_rendered(self, request, params, carried, is_first=is_first)
+            for prompt_ids in [ids for ids in map(_ids, prompts) if ids is not None]:
+                most = reply_lengths.allowed(request, self.model_config, len(prompt_ids))
+                reply_lengths.remember(request, most)
+                budget = None if reply_lengths.is_prefill(request, params) else most
+                await _refuse_beginning(self.renderer.tokenizer, intake, prompt_ids, budget)
         missing = required.unmet_in(request, self.model_config, is_completion=completes)
         if missing is not None:
             raise option_refusal("tools", missing)
@@ -77,58 +84,47 @@ def rendered(original: Callable[..., Awaitable[Any]]) -> Callable[..., Any]:
     return _rendered
 
 
-async def _check_rendered(
-    renderer: Any, request: Any, params: Any, prompts: Sequence[Sequence[int] | None]
-) -> None:
-    """Check the spec of a request whose prompts are known, if it has one.
+async def _let_in_rendered(
+    renderer: Any, request: Any, params: Any, carried: Carried, *, is_first: bool
+) -> Intake:
+    """Let in a request whose prompts are known.
 
     Args:
         renderer: vLLM's.
         request: the request, as its route takes it.
         params: what has its sampling options.
-        prompts: the ids of each prompt, where they are known.
+        carried: its spec.
+        is_first: as `admission.let_in` takes it.
 
     Raises:
         VLLMValidationError: it cannot be enforced.
         GracefulHTTPError: there is no room to check it now.
 
     """
-    own = getattr(params, "structured_outputs", None)
-    tag = own.structural_tag if own else None
-    if isinstance(tag, str):
-        await pacing.turn(len(tag))
-    text = carrier.from_structural_tag(tag)
-    if text is None:
-        return
-    admission.refuse_replaced_spec(params, text)
+    await pacing.turn(len(str(carried.text)))
+    admission.refuse_replaced_spec(params, carried)
     tokenizer = renderer.renderer.tokenizer
-    admission.refuse_without_tokenizer(renderer.model_config)
-    settled, spec = admission.admit(text, tokenizer)
-    admission.refuse_sampling(params, spec, request)
-    stops.refuse_ids_beside(params, spec, tokenizer)
-    await pacing.turn(len(text))
+    intake = admission.taken(carried, tokenizer, renderer.model_config)
+    admission.refuse_sampling(params, intake.spec, request)
+    stops.refuse_ids_beside(params, intake.spec, tokenizer)
+    return await _let_in(params, intake, is_first=is_first)
+
+
+async def _let_in(params: Any, intake: Intake, *, is_first: bool) -> Intake:
+    await pacing.turn(len(intake.text))
     with admission.answered():
-        inexact = await checks.check_async(spec)
-    settled = admission.isolated(settled, inexact)
-    is_first = _put(own, text, settled)
-    for prompt_ids in prompts:
-        if prompt_ids is not None:
-            most = reply_lengths.allowed(request, renderer.model_config, len(prompt_ids))
-            reply_lengths.remember(request, most)
-            budget = None if reply_lengths.is_prefill(request, params) else most
-            await _refuse_beginning(tokenizer, spec, settled, prompt_ids, budget)
-    if is_first:
-        admission.count_inexact(inexact)
+        inexact = await checks.check_async(intake.spec)
+    return admission.let_in(params, intake, inexact, is_first=is_first)
 
 
 async def _refuse_beginning(
-    tokenizer: Any, spec: Spec, text: str, prompt_ids: Sequence[int], most: int | None
+    tokenizer: Any, intake: Intake, prompt_ids: Sequence[int], most: int | None
 ) -> None:
     """Refuse a turn that the engine could not start; its schemas have been checked."""
-    asked = _beginning(tokenizer, spec, prompt_ids, most)
+    asked = _beginning(tokenizer, intake.spec, prompt_ids, most)
     if asked is not None:
         with admission.answered():
-            await checks.begin_async(text, prompt_ids, *asked)
+            await checks.begin_async(intake.text, prompt_ids, *asked)
 
 
 def _beginning(
@@ -167,18 +163,15 @@ def add_request(original: Callable[..., Awaitable[Any]]) -> Callable[..., Any]:
         self: Any, request_id: str, prompt: Any, params: Any, *args: Any, **kwargs: Any
     ) -> Any:
         request_context.known_as(request_id)
-        for text in _texts(params):
+        carried = carrier.find(params)
+        if carried is not None:
             tokenizer = getattr(self, "tokenizer", None)
-            admission.refuse_without_tokenizer(getattr(self, "model_config", None))
-            settled, spec = admission.admit(text, tokenizer)
-            await pacing.turn(len(text))
-            with admission.answered():
-                inexact = await checks.check_async(spec)
-            settled = admission.isolated(settled, inexact)
+            intake = admission.taken(carried, tokenizer, getattr(self, "model_config", None))
+            intake = await _let_in(params, intake, is_first=not carried.digest)
             prompt_ids = _ids(prompt)
             if prompt_ids is not None:
                 most = reply_lengths.budget(self.model_config, len(prompt_ids), params)
-                await _refuse_beginning(tokenizer, spec, settled, prompt_ids, most)
+                await _refuse_beginning(tokenizer, intake, prompt_ids, most)
         return await original(self, request_id, prompt, params, *args, **kwargs)
 
     return _add_request
@@ -211,24 +204,28 @@ def process_inputs(original: Callable[..., Any]) -> Callable[..., Any]:
             bans.ban(made.sampling_params, runtime.table_for(self.tokenizer))
             metrics.enforced(banned.toolset.choice)
         worker_limits.refuse(made.sampling_params, self.vllm_config)
-        for text in _texts(made.sampling_params):
-            _refuse_start(self, params, made, text)
-        counted = carrier.from_params(made.sampling_params)
-        if counted is not None:  # the logits processor counts nothing
-            metrics.enforced(runtime.read(counted).toolset.choice)
+        other = carrier.from_extra(carrier.extra_of(made.sampling_params))
+        if other is not None:  # the logits processor's, which counts nothing
+            _refuse_start(self, params, made, spec_text.read(other), other)
+        carried = carrier.find(made.sampling_params)
+        if carried is not None:
+            intake = admission.taken(carried, self.tokenizer, self.model_config)
+            _refuse_start(self, params, made, intake.spec, intake.text)
+            metrics.enforced(intake.spec.toolset.choice)
         return made
 
     return _process_inputs
 
 
-def _refuse_start(processor: Any, params: Any, made: Any, text: str) -> None:
+def _refuse_start(processor: Any, params: Any, made: Any, spec: Spec, text: str) -> None:
     """Refuse a request to the engine whose turn could not start, or not be kept to its spec.
 
     Args:
         processor: vLLM's.
         params: as they came; vLLM has added the model's own stop ids to those of `made`.
         made: the request.
-        text: its spec.
+        spec: its spec.
+        text: of the spec.
 
     """
     if made.resumable:
@@ -237,7 +234,7 @@ def _refuse_start(processor: Any, params: Any, made: Any, text: str) -> None:
             "streaming input sessions cannot be enforced, as the prompt changes during "
             "generation: send whole requests",
         )
-    spec, prompt_ids = runtime.read(text), made.prompt_token_ids
+    prompt_ids = made.prompt_token_ids
     stops.refuse_ids_beside(params, spec, processor.tokenizer)
     if prompt_ids is None:
         return  # embeddings, which nobody can look into
@@ -251,34 +248,14 @@ def _refuse_start(processor: Any, params: Any, made: Any, text: str) -> None:
 
 def _needs_a_ban_alone(params: Any, vllm_config: Any, tokenizer: Any) -> Spec | None:
     """Give the spec of a request that may call nothing, where banning ids is the cheaper way."""
-    text = carrier.from_params(params)
-    if text is None:
+    carried = carrier.find(params)
+    if carried is None:
         return None
-    admission.refuse_without_tokenizer(vllm_config.model_config)
-    _, spec = admission.admit(text, tokenizer)
+    spec = admission.taken(carried, tokenizer, vllm_config.model_config).spec
     if not bans.is_cheaper(spec, vllm_config) or not bans.suffices(runtime.table_for(tokenizer)):
         return None
     admission.refuse_sampling(params, spec)
     return spec
-
-
-def _put(own: Any, text: str, settled: str) -> bool:
-    """Let the request carry what the server has settled; vLLM copies it from there.
-
-    Returns:
-        Whether this is where it was settled, which is at one door for each request.
-
-    """
-    if settled == text:
-        return False
-    own.structural_tag = carrier.structural_tag(settled)
-    return True
-
-
-def _texts(params: Any) -> list[str]:
-    """Find the specs that sampling parameters carry, on either way."""
-    other = carrier.from_extra(getattr(params, "extra_args", None))
-    return [found for found in (carrier.from_params(params), other) if found is not None]
 
 
 def _ids(prompt: Any) -> Sequence[int] | None:

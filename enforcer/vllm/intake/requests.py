@@ -9,17 +9,21 @@ replies.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 from vllm.entrypoints.openai.responses.protocol import ResponsesRequest
 from vllm.exceptions import VLLMValidationError
 from vllm.tool_parsers.utils import get_function_tools
 
 from enforcer.errors import RequestError, brief
 from enforcer.request import carrier, history, spec_text
-from enforcer.request.tools import is_same
+from enforcer.request.tools import bare_tool, encoded, is_same
+from enforcer.schema import OnUnsupported
 from enforcer.vllm.config import settings
 from enforcer.vllm.intake import call_ids, client_paths, dialog_tools, kimi_k3
 from enforcer.vllm.observe import log_filters, metrics, request_context
@@ -31,6 +35,14 @@ if TYPE_CHECKING:
 
     from enforcer.errors import Problem
     from enforcer.request.spec import Spec
+    from enforcer.request.spec_text import Wire
+    from enforcer.vllm.intake.client_paths import Shown
+
+
+_SUPERSETS = ("isolate", "relax")
+# A number without a finite value, in MessagePack. No text has these bytes in UTF-8; where other
+# numbers do, more is looked at than need be.
+_NOT_FINITE = re.compile(rb"\xcb[\x7f\xff][\xf0-\xff]")
 
 
 class _RefusalError(VLLMValidationError):  # type: ignore[misc]
@@ -120,11 +132,12 @@ def adopt_dialog_tools(request: Any) -> None:
     dialog_tools.adopt(request, notes(request).tools)
 
 
-def write_spec(request: Any) -> str | None:
+def write_spec(request: Any) -> tuple[Wire, Spec] | None:
     """Write the spec of a request whose dialog has been rendered in this task.
 
     Returns:
-        The spec; None where the client switched enforcement off, and may.
+        The spec as it is to travel and as a value; None where the client switched enforcement off,
+        and may.
 
     """
     if getattr(request, "use_beam_search", False):
@@ -147,19 +160,16 @@ def write_spec(request: Any) -> str | None:
         choice = _nested_choice(choice)
     if not shown and choice == "auto":
         choice = None
-    on_unsupported: str | None = next(
-        (word for word in ("isolate", "relax") if word in switched), None
-    )
+    on_unsupported = next((OnUnsupported(word) for word in _SUPERSETS if word in switched), None)
     finish: bool | None = "finish" in switched or None
     closed = next((word == "closed" for word in ("open", "closed") if word in switched), None)
     if brought is not None:
-        own = brought.on_unsupported
-        on_unsupported = on_unsupported or (None if own is None else own.value)
+        on_unsupported = on_unsupported or brought.on_unsupported
         finish = finish if finish is not None else brought.finish_within_budget
         closed = closed if closed is not None else brought.closed_objects
     try:
-        text = spec_text.write(
-            [one.tool for one in shown],
+        wire = spec_text.wire(
+            _encoded(shown),
             choice,
             request.parallel_tool_calls,
             notes(request).calls,
@@ -168,20 +178,35 @@ def write_spec(request: Any) -> str | None:
             finish_within_budget=finish,
             closed_objects=closed,
         )
-        if brought is not None:
-            _refuse_another(brought, spec_text.read(text))
+        spec = wire.spec()
     except RequestError as error:
         raise refusal(error) from error
-    return text
+    if brought is not None:
+        _refuse_another(brought, spec)
+    return wire, spec
+
+
+def _encoded(shown: list[Shown]) -> msgspec.Raw:
+    """Write tools as JSON, a tenth of the time that `encoded` takes: vLLM read them from JSON.
+
+    All that JSON does not have and Python's parser reads is NaN, infinity and half a surrogate
+    pair. msgspec writes the former as null, which says nothing where no text has a null.
+    """
+    bare = [bare_tool(one.tool) if one.of_message else one.tool for one in shown]
+    with suppress(UnicodeEncodeError, RecursionError):
+        text = msgspec.json.encode(bare)
+        if b"null" not in text or not _NOT_FINITE.search(msgspec.msgpack.encode(bare)):
+            return msgspec.Raw(text)
+    return msgspec.Raw(encoded(bare))
 
 
 def _brought(request: Any) -> Spec | None:
     """Take a spec of ours out of a request to a server that writes its own; None if it has none."""
-    text = carrier.from_params(request)
-    if text is None:
+    carried = carrier.find(request)
+    if carried is None:
         return None
     try:
-        brought = spec_text.read(text)
+        brought = spec_text.read(carried.checked())
     except RequestError as error:
         raise refusal(error) from error
     request.structured_outputs = None

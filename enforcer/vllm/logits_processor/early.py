@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any
 from vllm.exceptions import GracefulHTTPError, VLLMValidationError
 
 from enforcer.errors import brief
-from enforcer.request import carrier
+from enforcer.request import carrier, spec_text
 from enforcer.request.tools import ToolChoice, as_text, is_same
 from enforcer.vllm.intake import admission, checks, stops
 from enforcer.vllm.intake.requests import option_refusal
 from enforcer.vllm.logits_processor import processor as logits_processor
 from enforcer.vllm.observe import request_context
-from enforcer.vllm.server import bodies, pacing, reply_lengths, runtime
+from enforcer.vllm.server import bodies, pacing, reply_lengths
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
@@ -130,10 +130,10 @@ async def _check(text: str, body: dict[str, Any]) -> None:
     await pacing.turn(len(text))
     if body.get("use_beam_search"):
         admission.refuse_beam_search()
-    _, spec = admission.admit(text, where=logits_processor.WHERE)
+    spec = admission.admit(text, where=logits_processor.WHERE).spec
     await pacing.turn(len(text))
     with admission.answered():
-        _refuse_another(runtime.read(text), body)
+        _refuse_another(spec_text.read(text), body)
     with suppress(TypeError, AttributeError):  # of another type than vLLM takes, and rejects
         sent = SimpleNamespace(**body)
         admission.refuse_sampling(sent, spec)

@@ -82,12 +82,12 @@ class EnforcerLogitsProcessor(V1LogitsProcessor, V2LogitsProcessor):  # type: ig
         refuse_other_route(own.structural_tag if own else None)
         if extra.get(KEY) is None:
             return
-        settled, spec = admission.admit(spec_text(extra), where=WHERE)
-        admission.refuse_sampling(sampling_params, spec)
-        stops.refuse_all(sampling_params, spec)
+        intake = admission.admit(spec_text(extra), where=WHERE)
+        admission.refuse_sampling(sampling_params, intake.spec)
+        stops.refuse_all(sampling_params, intake.spec)
         with admission.answered():
-            inexact = checks.check(spec)
-        sampling_params.extra_args = {**extra, KEY: admission.isolated(settled, inexact)}
+            inexact = checks.check(intake.spec)
+        sampling_params.extra_args = {**extra, KEY: admission.isolated(intake, inexact).text}
 
     def __init__(
         self,

@@ -14,6 +14,7 @@ import torch
 
 from enforcer.errors import EnforcerError
 from enforcer.logits import illegal
+from enforcer.request import spec_text
 from enforcer.turn.transitions import named
 from enforcer.vllm.engine.lanes import Lanes
 from enforcer.vllm.native import stock
@@ -76,7 +77,7 @@ class RowTurn:
         self.read = 0
         self._matcher: Matcher | ReadableMatcher | None = None
         try:
-            spec, lanes, own = runtime.read(self._spec), _lanes(), ref(self)
+            spec, lanes, own = spec_text.read(self._spec), _lanes(), ref(self)
             enforcer = runtime.enforcer_for(self._tokenizer, spec)
             # Its result is in the process's cache, and held here as long as the turn lasts.
             self._prepared = lanes.begin(enforcer.prepare(spec), lambda: own() is not None)

@@ -98,7 +98,7 @@ def beside(parser: Any, name: str | None) -> Any:
 
 def brings_spec(request: Any) -> bool:
     """Return whether a request has a spec of ours in its `structured_outputs`."""
-    return carrier.from_params(request) is not None
+    return carrier.find(request) is not None
 
 
 def ours(parser: Any, request: Any) -> type[EnforcedParser] | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import threading
 from dataclasses import dataclass, field
-from functools import cache, lru_cache, partial
+from functools import cache, partial
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,6 @@ from enforcer.checking.work import Check
 from enforcer.errors import ConfigurationError, InvalidVocabulary
 from enforcer.layouts import Layout
 from enforcer.regex.charset import CharSet
-from enforcer.request import spec_text
 from enforcer.request.response_format import FormatKind
 from enforcer.schema import Root
 from enforcer.schema.bundling import Documents, read_documents
@@ -55,7 +54,6 @@ _known: dict[int, _Model] = {}
 # Where embeddings stand in a prompt: with `--enable-prompt-embeds` vLLM adds it to its front end's
 # tokenizer, which is the engine's too where they are one process. No model has an id for it.
 _EMBEDS = "<prompt_embeds>"
-_KEPT = 5_000_000  # characters of a spec that is kept once it is read: `Limits.request`, and names
 
 
 def _model(tokenizer: Any) -> _Model:
@@ -276,15 +274,3 @@ def _forget() -> None:
 
 
 os.register_at_fork(after_in_child=_forget)
-
-
-def read(text: str) -> Spec:
-    """Read a spec's text, its schemas unchecked; raises as `spec_text.read` does."""
-    # What is no text, in a forged spec, has no length to be kept by: it is refused in there.
-    return _read(text) if isinstance(text, str) and len(text) <= _KEPT else spec_text.read(text)
-
-
-@lru_cache(maxsize=4)
-def _read(text: str) -> Spec:
-    # vLLM hands a request from check to check, and each has but the text.
-    return spec_text.read(text)

@@ -8,11 +8,9 @@ import pytest
 
 pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
 
-from enforcer.request import spec_text
 from enforcer.turn.matcher import Matcher
 from enforcer.vllm import tryout
-from enforcer.vllm.engine import backend
-from enforcer.vllm.engine.arrivals import Source
+from enforcer.vllm.engine import arrivals, backend
 from enforcer.vllm.server import runtime
 from tests import vocabularies
 from tests.vocabularies import write
@@ -57,8 +55,9 @@ def steps(host: Any, prompt: str, *names: str) -> Generator[None, None, Any]:
         for name in names or ("get",)
     ]
     asked = tryout.request("r", write(V, prompt), tryout.structured(tools))
-    text = spec_text.write(tools, "auto", True, 0)
-    made: Generator[None, None, Any] = host._steps(Source(text, is_ours=True), asked)
+    source = arrivals.source_of(asked)
+    assert source is not None
+    made: Generator[None, None, Any] = host._steps(source, asked)
     return made
 
 

@@ -32,6 +32,7 @@ from enforcer.vllm.intake import checks
 from enforcer.vllm.observe import metrics, request_context
 from enforcer.vllm.observe.families import Checked
 from enforcer.vllm.server import runtime
+from tests.spec_cases import settled as settle
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -276,7 +277,7 @@ def test_another_limit_is_another_question(workers: Callable[..., Any]) -> None:
             limits = replace(options.limits, properties=most)
             options = replace(options, limits=limits)
         settled = specs.Settled("kimi_k2", "llguidance", options)
-        checks.check(spec_text.read(spec_text.settle(text, settled)))
+        checks.check(spec_text.read(settle(text, settled)))
     assert [asked.options.limits.properties for asked in fake.asked] == [7]  # plain by default only
 
 

@@ -17,7 +17,6 @@ from vllm.exceptions import VLLMValidationError
 
 from bench.demo.servers import MODEL_NAME
 from enforcer.errors import IllegalPrefix, RequestError
-from enforcer.request import spec_text
 from enforcer.request.carrier import Route, extra_body
 from enforcer.vllm.intake import checks, client_paths, dialog_tools, requests
 from enforcer.vllm.server.remembered import notes
@@ -69,7 +68,7 @@ def _messages(**body: Any) -> ChatCompletionRequest:
 def _refused(request: ChatCompletionRequest | ResponsesRequest) -> str:
     """Give the message with which a request is refused."""
     try:
-        checks.check(spec_text.read(requests.write_spec(request)))
+        checks.check(requests.write_spec(request)[1])
     except RequestError as error:
         return str(requests.refusal(error))
     except (ValueError, VLLMValidationError) as error:  # vLLM's, which the spec's writer raises
@@ -206,7 +205,7 @@ def test_a_later_request_of_the_same_task_has_its_own_paths() -> None:
 def test_tools_that_vllm_does_not_show_the_model_are_not_declared() -> None:
     good = [CODEX[0], CODEX[1], CODEX[2] | {"tools": CODEX[2]["tools"][:2]}]
     request = _responses(tools=[*good, {"type": "custom", "name": "shell"}], tool_choice="auto")
-    spec = spec_text.read(requests.write_spec(request))
+    spec = requests.write_spec(request)[1]
     assert list(spec.toolset.tools) == ["good", "mcp__files__read", "shell"]
     assert requests.callable_tools(request).keys() == {"good", "mcp__files__read", "shell"}
     assert _refused(request) == ""
@@ -214,7 +213,7 @@ def test_tools_that_vllm_does_not_show_the_model_are_not_declared() -> None:
 
 def test_with_only_such_tools_nothing_can_be_called() -> None:
     request = _responses(tools=[CODEX[1]], tool_choice="auto")
-    assert spec_text.read(requests.write_spec(request)).toolset.allowed == ()
+    assert requests.write_spec(request)[1].toolset.allowed == ()
 
 
 @pytest.mark.vllm

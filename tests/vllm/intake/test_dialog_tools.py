@@ -11,10 +11,10 @@ pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError
 from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
 from vllm.entrypoints.openai.responses.protocol import ResponsesRequest
 from vllm.entrypoints.openai.responses.utils import construct_input_messages
+from vllm.exceptions import VLLMValidationError
 from vllm.tool_parsers.utils import get_function_tools
 
 from enforcer.errors import InvalidTools
-from enforcer.request import spec_text
 from enforcer.vllm.intake import dialog_tools, requests
 from enforcer.vllm.server.remembered import notes
 
@@ -74,7 +74,7 @@ def test_they_may_be_called_whatever_the_route(make: Any, role: str) -> None:
     named: Any = getattr(function, "function", function)
     assert (named.name, named.parameters) == ("get", SCHEMA)
     assert request.tool_choice == "auto"
-    spec = spec_text.read(requests.write_spec(request))
+    spec = requests.write_spec(request)[1]
     assert spec.toolset.allowed == ("get",)
     assert requests.callable_tools(request) == {"get": SCHEMA}
 
@@ -124,9 +124,9 @@ def test_each_is_named_where_it_stands_in_the_body(
 
 def test_one_that_repeats_a_tool_of_the_requests_own_is_refused_at_its_place() -> None:
     request = prepared(responses(USER, says(tool("own", parameters={})), tools=[FLAT]))
-    with pytest.raises(InvalidTools, match="declared twice") as caught:
-        spec_text.read(requests.write_spec(request))
-    assert "`$.input[1].tools[0].function.name`" in str(requests.refusal(caught.value))
+    with pytest.raises(VLLMValidationError, match="declared twice") as caught:
+        requests.write_spec(request)
+    assert "`$.input[1].tools[0].function.name`" in str(caught.value)
 
 
 @pytest.mark.parametrize(

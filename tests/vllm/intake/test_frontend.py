@@ -33,6 +33,7 @@ from enforcer.vllm.intake import checks, frontend
 from enforcer.vllm.observe import metrics, request_context
 from enforcer.vllm.server import reply_lengths, runtime, served_model
 from tests import vocabularies
+from tests.spec_cases import carried as carried_spec
 from tests.stock_tags import python_tag
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def parameters(tag: str | None = None, **more: Any) -> SamplingParams:
 
 
 def spec_of(params: SimpleNamespace | SamplingParams) -> Spec:
-    return spec_text.read(carrier.from_structural_tag(params.structured_outputs.structural_tag))
+    return carried_spec(params)
 
 
 def validated(params: SamplingParams) -> SamplingParams:
@@ -141,10 +142,10 @@ def test_a_client_may_not_claim_settings_that_are_not_the_servers(
     monkeypatch: pytest.MonkeyPatch, here: dict[str, str], differs: str
 ) -> None:
     """Nor may a server that renders for this one have others; the answer says which."""
-    tag = validated(parameters(carried())).structured_outputs.structural_tag
+    params = validated(parameters(carried()))
     use(monkeypatch, **here)
     with pytest.raises(VLLMValidationError, match=f"{differs}: clients leave `settled` out"):
-        validated(parameters(tag))
+        validated(params)
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,7 @@ def test_what_takes_long_is_compiled_from_the_start_on_and_not_when_a_call_begin
     tokenizer, vocabulary = object(), vocabularies.small()
     runtime.know(tokenizer, vocabulary)
     written = text({"type": "object", "properties": {"a": {"not": {"type": "string"}}}})
-    spec = runtime.read(written)
+    spec = spec_text.read(written)
     enforcer = runtime.enforcer_for(tokenizer, spec)
     (tool,) = spec.toolset.tools.values()
     turn = rows.RowTurn(tokenizer, written, [])

@@ -26,6 +26,7 @@ from enforcer.vllm.config import settings
 from enforcer.vllm.server import runtime
 from enforcer.vocabulary import Vocabulary
 from tests import checking_cases, vocabularies
+from tests.spec_cases import settled as settle
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -100,7 +101,7 @@ def test_a_turn_runs_with_what_was_settled_and_not_with_this_process_environment
         settings, "current", lambda: settings.read({"ENFORCER_ENGINE": "outlines-core"})
     )
     settled = specs.Settled("kimi_k2", "llguidance", Options(max_calls=1))
-    text = spec_text.settle(spec_text.write([TOOL], "auto", True, 0), settled)
+    text = settle(spec_text.write([TOOL], "auto", True, 0), settled)
     tokenizer = ["one"]
     spec = spec_text.read(text)
     enforcer = runtime.enforcer_for(tokenizer, spec)
@@ -226,7 +227,7 @@ def test_what_has_been_warmed_builds_nothing_for_its_first_request(
     assert pool.check(checking_cases.check(pattern)).error is None
     tool = {"type": "function", "function": {"name": "get", "parameters": pattern}}
     settled = specs.Settled("kimi_k2", "llguidance", Options())
-    text = spec_text.settle(spec_text.write([tool], "required", True, 0), settled)
+    text = settle(spec_text.write([tool], "required", True, 0), settled)
     spec = spec_text.read(text)
     matcher = runtime.enforcer_for(tokenizer, spec).start(spec, None)
     row = np.zeros((1, host.vocabulary.words), dtype=np.int32)

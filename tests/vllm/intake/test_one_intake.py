@@ -1,0 +1,286 @@
+"""A request's spec on its way through vLLM's own objects: read once a process, and not forged."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import pytest
+from vllm.engine.arg_utils import EngineArgs
+from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
+from vllm.entrypoints.openai.completion.protocol import CompletionRequest
+from vllm.entrypoints.scale_out.token_in_token_out.protocol import GenerateRequest
+from vllm.exceptions import VLLMValidationError
+from vllm.renderers import renderer_from_config
+from vllm.renderers.online_renderer import OnlineRenderer
+from vllm.sampling_params import StructuredOutputsParams
+from vllm.v1.engine import EngineCoreRequest
+from vllm.v1.engine.input_processor import InputProcessor
+from vllm.v1.request import Request
+from vllm.v1.serial_utils import MsgpackDecoder, MsgpackEncoder
+
+from enforcer import extra_body
+from enforcer.errors import RequestError
+from enforcer.request import carrier, response_format, spec_text, tools
+from enforcer.vllm import tryout
+from enforcer.vllm.intake import admission, checks, requests
+from enforcer.vllm.replies.tool_parser import EnforcedParser
+from tests.vllm_servers import TINY
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from enforcer.vllm.engine.backend import EnforcedGrammar
+
+pytestmark = pytest.mark.usefixtures("installed")
+
+SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+FORMAT = {"type": "json_schema", "json_schema": {"name": "f", "schema": {"type": "string"}}}
+USER = {"role": "user", "content": "Where is it warm?"}
+
+
+def tool(name: str, **more: Any) -> dict[str, Any]:
+    return {"type": "function", "function": {"name": name, "parameters": SCHEMA | more}}
+
+
+class Server:
+    """vLLM's own objects on the way of a request, and what stands between API server and engine."""
+
+    def __init__(self, manager: Any) -> None:
+        config = EngineArgs(model=str(TINY), max_model_len=512).create_engine_config()
+        self.renderer = OnlineRenderer(
+            config.model_config,
+            renderer_from_config(config),
+            request_logger=None,
+            chat_template=None,
+            chat_template_content_format="auto",
+        )
+        self.renderer.parser = EnforcedParser
+        self._inputs = InputProcessor(config)
+        self.manager = manager
+
+    def chat(self, *messages: Any, **fields: Any) -> tuple[Any, Any]:
+        """Render a chat request; returns its prompt and its parameters."""
+        body = {"model": "m", "messages": list(messages) or [USER], **fields}
+        request = ChatCompletionRequest.model_validate_json(msgspec.json.encode(body))
+        _, (prompt,) = asyncio.run(self.renderer.render_chat(request))
+        return prompt, request.to_sampling_params(64, {})
+
+    def completion(self, **fields: Any) -> tuple[Any, Any]:
+        request = CompletionRequest.model_validate({"model": "m", "prompt": "Hi", **fields})
+        (prompt,) = asyncio.run(self.renderer.render_completion(request))
+        return prompt, request.to_sampling_params(64, {})
+
+    def processed(self, prompt: Any, params: Any) -> bytes:
+        """Take a request in, and encode it for the engine."""
+        made = self._inputs.process_inputs("r", prompt, params, ("generate",))
+        return b"".join(map(bytes, MsgpackEncoder().encode(made)))
+
+    def begun(self, sent: bytes) -> EnforcedGrammar:
+        """Begin a turn in the engine."""
+        request = Request.from_engine_core_request(
+            MsgpackDecoder(EngineCoreRequest).decode(sent), None
+        )
+        self.manager.grammar_init(request)
+        found: EnforcedGrammar = request.structured_output_request._grammar.result(60)
+        return found
+
+
+@pytest.fixture(scope="module")
+def server() -> Server:
+    from tests.stock_tags import tokenizer
+    from tests.vllm_managers import manager
+
+    return Server(manager(tokenizer(), len(tokenizer())))
+
+
+class Counts(dict[str, int]):
+    """How often each decoder of specs and schemas was asked."""
+
+
+@pytest.fixture
+def counts(monkeypatch: pytest.MonkeyPatch) -> Counts:
+    """Count what is decoded and encoded of specs, tools and formats."""
+    found = Counts()
+
+    def counting(name: str, does: Callable[..., Any]) -> Callable[..., Any]:
+        def counted(*args: Any) -> Any:
+            found[name] = found.get(name, 0) + 1
+            return does(*args)
+
+        return counted
+
+    class Decoder:
+        def __init__(self, name: str, decoder: Any) -> None:
+            self.decode = counting(name, decoder.decode)
+
+    for name, module in (("spec", spec_text), ("tools", tools), ("format", response_format)):
+        monkeypatch.setattr(module, "_DECODER", Decoder(name, module._DECODER))
+    monkeypatch.setattr(tools, "dump", counting("schemas written", tools.dump))
+    monkeypatch.setattr(checks, "is_plain", counting("schemas looked at", checks.is_plain))
+    return found
+
+
+@contextmanager
+def another_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Keep nothing of what this process has read, as the engine's has read nothing of it."""
+    with monkeypatch.context() as patch:
+        patch.setattr(admission, "_known", type(admission._known)(1 << 20))
+        patch.setattr(tools, "_sets", type(tools._sets)(1 << 20))
+        yield
+
+
+def test_a_process_reads_a_request_once(
+    server: Server, counts: Counts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    declared = [tool(f"once{at}", title=f"{at}") for at in range(5)]
+    sent = server.processed(*server.chat(tools=declared, response_format=FORMAT))
+    assert counts == {"tools": 1, "format": 1, "schemas looked at": 6}
+    counts.clear()
+    with another_process(monkeypatch):
+        server.begun(sent)
+        assert counts == {"spec": 1, "tools": 1, "format": 1}
+        counts.clear()
+        server.begun(sent)  # of the same tools
+        assert counts == {"spec": 1, "format": 1}
+
+
+def test_the_next_turn_of_a_dialog_reads_no_tools(
+    server: Server, counts: Counts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    declared = [tool("again", title="again")]
+    first = server.processed(*server.chat(tools=declared))
+    counts.clear()
+    call = {"id": "x", "type": "function", "function": {"name": "again", "arguments": "{}"}}
+    dialog = [
+        {"role": "assistant", "content": "", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "x", "content": "21"},
+    ]
+    second = server.processed(*server.chat(USER, *dialog, tools=declared))
+    assert first != second
+    assert counts == {"format": 1}
+    with another_process(monkeypatch):
+        server.begun(first)
+        counts.clear()
+        server.begun(second)
+    assert counts == {"spec": 1, "format": 1}
+
+
+def test_a_clients_spec_is_read_once_by_each_process(
+    server: Server, counts: Counts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    body = extra_body([tool("brought", title="brought")])
+    counts.clear()
+    sent = server.processed(*server.completion(**body))
+    assert counts == {"spec": 1, "format": 1, "schemas looked at": 1}
+    with another_process(monkeypatch):
+        counts.clear()
+        server.begun(sent)
+    assert counts == {"spec": 1, "tools": 1, "format": 1}
+
+
+def test_what_travels_has_the_text_once(server: Server) -> None:
+    mark = "here it is"
+    sent = server.processed(*server.chat(tools=[tool("travels", title=mark)]))
+    assert sent.count(mark.encode()) == 1
+
+
+@pytest.mark.parametrize("said", ["NaN", "Infinity", "-Infinity", "1e999", '"\\ud800"'])
+def test_what_python_reads_and_json_has_not_is_named_where_it_stands(said: str) -> None:
+    """msgspec writes such numbers as null; tools with a null there may have been read before."""
+    for value in ("null", said):
+        fields = json.loads(json.dumps(tool("odd", const="HERE")).replace('"HERE"', value))
+        request = ChatCompletionRequest(model="m", messages=[USER], tools=[fields])
+        if value == "null":
+            assert requests.write_spec(request)
+            continue
+        with pytest.raises(VLLMValidationError, match=r"not JSON.*function\.parameters"):
+            requests.write_spec(request)
+
+
+def test_numbers_of_any_length_travel_as_they_are(server: Server) -> None:
+    prompt, params = server.chat(tools=[tool("long", maximum=10**30)])
+    assert f'"maximum":{10**30}' in params.extra_args[carrier.BESIDE]
+    server.begun(server.processed(prompt, params))
+
+
+def enveloped(*names: str) -> tuple[str, str]:
+    """Return a spec's text as it travels, and its digest."""
+    wire = spec_text.wire([tool(name) for name in names], "required", True, 0)
+    intake = admission.settle(wire, wire.spec(), None)
+    return intake.text, intake.digest
+
+
+def changed(text: str, **fields: Any) -> str:
+    return msgspec.json.encode(msgspec.json.decode(text) | fields).decode()
+
+
+def attacks() -> dict[str, Callable[[], tuple[Any, str]]]:
+    """Return pairs of what may stand beside a tag, and the digest in it."""
+
+    def honest(text: str) -> tuple[str, str]:
+        return text, carrier.digest_of(text)
+
+    def settled(**fields: Any) -> tuple[str, str]:
+        text, _ = enveloped("get")
+        own = msgspec.json.decode(text)["settled"]
+        return honest(changed(text, settled=own | fields))
+
+    return {
+        "no text": lambda: (None, enveloped("get")[1]),
+        "another's text": lambda: (enveloped("get")[0], enveloped("other")[1]),
+        "a changed text": lambda: (
+            enveloped("get")[0].replace("integer", "x"),
+            enveloped("get")[1],
+        ),
+        "bytes": lambda: (enveloped("get")[0].encode(), enveloped("get")[1]),
+        "a number": lambda: (7, enveloped("get")[1]),
+        "a digest that is none": lambda: (enveloped("get")[0], "sha256:"),
+        "no spec": lambda: honest("{}"),
+        "no JSON": lambda: honest("{"),
+        "a nested text": lambda: honest('{"version":3,"tools":' + "[" * 100_000),
+        "an old form": lambda: honest(changed(enveloped("get")[0], version=2)),
+        "another engine": lambda: settled(engine="xgrammar"),
+        "other options": lambda: settled(options={"max_calls": 9}),
+        "no options": lambda: settled(options={"max_calls": 0}),
+        "huge": lambda: honest(enveloped("get")[0].replace('"integer"', f'"{"x" * 8_000_000}"')),
+    }
+
+
+@pytest.mark.parametrize("attack", attacks())
+def test_an_envelope_that_is_not_as_a_server_makes_it_is_refused(
+    server: Server, attack: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the API server, whatever the route; and by an engine behind another front end."""
+    text, digest = attacks()[attack]()
+    tag = {"structural_tag": carrier.structural_tag(digest)}
+    extra = {} if text is None else {carrier.BESIDE: text}
+    if not isinstance(text, bytes):
+        completion = {"structured_outputs": tag, "vllm_xargs": extra}
+        with pytest.raises(VLLMValidationError):
+            server.completion(**completion)
+        token_ids = {"structured_outputs": tag, "extra_args": extra}
+        body = GenerateRequest.model_validate({"token_ids": [5], "sampling_params": token_ids})
+        with pytest.raises(VLLMValidationError):
+            asyncio.run(server.renderer.preprocess_completion(body, [[5]], None))
+    asked = tryout.request("r", [], StructuredOutputsParams(**tag))
+    asked.sampling_params.extra_args = extra
+    monkeypatch.setenv("VLLM_USE_RUST_FRONTEND", "1")  # where nothing counts as settled
+    server.manager.grammar_init(asked)
+    with pytest.raises((RequestError, VLLMValidationError)):
+        asked.structured_output_request._grammar.result(60)
+
+
+@pytest.mark.parametrize("attack", ["no text", "another's text", "a changed text", "an old form"])
+def test_an_engine_behind_a_front_end_of_ours_reads_no_other_text(
+    server: Server, attack: str
+) -> None:
+    text, digest = attacks()[attack]()
+    asked = tryout.request("r", [], StructuredOutputsParams(structural_tag="-"))
+    carrier.put(asked.sampling_params, text, digest)
+    server.manager.grammar_init(asked)
+    with pytest.raises(RequestError):
+        asked.structured_output_request._grammar.result(60)
