@@ -23,8 +23,9 @@ from vllm.v1.request import Request
 from vllm.v1.serial_utils import MsgpackDecoder, MsgpackEncoder
 
 from enforcer import extra_body
+from enforcer.compiling import is_plain
 from enforcer.errors import RequestError
-from enforcer.request import carrier, response_format, spec_text, tools
+from enforcer.request import carrier, json_text, response_format, spec_text, tools
 from enforcer.vllm import tryout
 from enforcer.vllm.intake import admission, checks, requests
 from enforcer.vllm.replies.tool_parser import EnforcedParser
@@ -119,8 +120,8 @@ def counts(monkeypatch: pytest.MonkeyPatch) -> Counts:
 
     for name, module in (("spec", spec_text), ("tools", tools), ("format", response_format)):
         monkeypatch.setattr(module, "_DECODER", Decoder(name, module._DECODER))
-    monkeypatch.setattr(tools, "dump", counting("schemas written", tools.dump))
-    monkeypatch.setattr(checks, "is_plain", counting("schemas looked at", checks.is_plain))
+    monkeypatch.setattr(tools, "dump", counting("schemas written", json_text.dump))
+    monkeypatch.setattr(checks, "is_plain", counting("schemas looked at", is_plain))
     return found
 
 
