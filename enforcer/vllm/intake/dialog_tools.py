@@ -80,7 +80,7 @@ def declared(request: Any, dialog: Sequence[Any]) -> tuple[Shown, ...]:
         if not isinstance(message["tools"], list):
             raise InvalidTools(f"{place}.tools", "it must be a list of tools")
         for n, tool in enumerate(message["tools"]):
-            found.append(Shown(tool, f"{place}.tools[{n}]", of_message=True))
+            found.append(Shown(tool, f"{place}.tools[{n}]"))
             _parsed(found[-1])
     return tuple(found)
 
@@ -130,14 +130,6 @@ def adopt(request: Any, within: Sequence[Shown]) -> None:
     request.tools = [*(request.tools or ()), *(map(_flat, added) if flat else added)]
 
 
-def is_prepared(request: Any) -> bool:
-    """Return whether a request has been prepared here, for an engine to reply to.
-
-    One that comes with a reply (`/derender`) has not: anybody can send any reply.
-    """
-    return notes(request).is_prepared
-
-
 def prepared(request: Any) -> Any:
     """Return a request as it was prepared, here or on another server, without changing it.
 
@@ -146,7 +138,7 @@ def prepared(request: Any) -> Any:
 
     """
     messages = getattr(request, "messages", None)
-    if is_prepared(request) or not messages:
+    if notes(request).is_prepared or not messages:
         return request
     copy = request.model_copy()
     adopt(copy, declared(copy, [materialised(message) for message in messages]))

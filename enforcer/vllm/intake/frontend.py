@@ -76,7 +76,7 @@ def rendered(original: Callable[..., Awaitable[Any]]) -> Callable[..., Any]:
                 reply_lengths.remember(request, most)
                 budget = None if reply_lengths.is_prefill(request, params) else most
                 await _refuse_beginning(self.renderer.tokenizer, intake, prompt_ids, budget)
-        missing = required.unmet_in(request, self.model_config, is_completion=completes)
+        missing = required.unmet(request, self.model_config, is_completion=completes)
         if missing is not None:
             raise option_refusal("tools", missing)
         return result
@@ -193,7 +193,7 @@ def process_inputs(original: Callable[..., Any]) -> Callable[..., Any]:
             params = bans.without_spec(params)
         made = original(self, request_id, prompt, params, *args, **kwargs)
         completes = request_context.is_completion()
-        missing = required.unmet(made.sampling_params, self.model_config, is_completion=completes)
+        missing = required.unmet(made, self.model_config, is_completion=completes)
         if missing is not None:
             raise option_refusal("tools", missing)
         tagged = admission.refuse_stock(made.sampling_params)

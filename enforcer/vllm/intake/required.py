@@ -55,46 +55,36 @@ def preprocess_add_request(original: Callable[..., Any]) -> Callable[..., Any]:
     """
 
     def _preprocess_add_request(self: Any, request: Any) -> Any:
-        params, config = request.sampling_params, self.vllm_config
+        config = self.vllm_config
         named = _COMPLETIONS.match(request.request_id) is not None
-        if missing := unmet(params, config.model_config, is_completion=named):
+        if missing := unmet(request, config.model_config, is_completion=named):
             metrics.failed(families.Failure.UNENFORCED, request.request_id)
             raise VLLMValidationError(missing)
-        worker_limits.refuse(params, config)
+        worker_limits.refuse(request.sampling_params, config)
         return original(self, request)
 
     return _preprocess_add_request
 
 
-def unmet_in(body: Any, model_config: Any, *, is_completion: bool) -> str | None:
-    """Return what `unmet` does, for a request whose prompt has been rendered.
+def unmet(request: Any, model_config: Any, *, is_completion: bool) -> str | None:
+    """Return what a request lacks of what this server requires, as a message; None if nothing.
 
     Args:
-        body: the request, as its route takes it.
+        request: the engine's request, or the request as its route takes it.
         model_config: vLLM's.
-        is_completion: whether it is a raw completion.
+        is_completion: whether it is a raw completion, as far as the caller can tell.
 
     Raises:
         ValueError: vLLM takes no such options, and would say so next.
 
     """
-    params = getattr(body, "sampling_params", None)
-    if settings.current().require and params is None and hasattr(body, "to_sampling_params"):
-        params = body.to_sampling_params(1, {})  # else nothing is generated of it
-    return unmet(params, model_config, is_completion=is_completion)
-
-
-def unmet(params: Any, model_config: Any, *, is_completion: bool) -> str | None:
-    """Return what a request lacks of what this server requires, as a message; None if nothing.
-
-    Args:
-        params: its sampling parameters; None if nothing is generated.
-        model_config: vLLM's.
-        is_completion: whether it is a raw completion, as far as the caller can tell.
-
-    """
     chosen = settings.current()
-    if not chosen.require or params is None:
+    if not chosen.require:
+        return None
+    params = getattr(request, "sampling_params", None)
+    if params is None and hasattr(request, "to_sampling_params"):
+        params = request.to_sampling_params(1, {})
+    if params is None:  # nothing is generated
         return None
     excepted, extra = chosen.require_except, carrier.from_extra(params.extra_args)
     if is_completion and RequestKind.COMPLETIONS.value in excepted:

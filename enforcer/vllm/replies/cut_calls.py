@@ -1,11 +1,9 @@
 """Replies of /v1/responses that were cut off inside their calls, which are not complete.
 
-Owns: how such a call is closed in a stream, that the reply's last event has none (decision 0006),
-and the reply's status. Must not know: when a reply was cut off, parsers.
-
-vLLM closes what is open when the ids end without asking the parser, and reports half a call as
-`completed` (0.32) or in the reply's output (0.33). A reply is `completed` there unless `max_tokens`
-has ended it, also where an operator has aborted it.
+vLLM closes whatever is open when the token ids end, without asking the parser, and reports half a
+call as `completed` (0.32) or in the reply's output (0.33). A reply is `completed` there unless
+`max_tokens` has ended it, also where an operator has aborted it. Here such a call is closed as
+incomplete, the stream's last event has no call (decision 0006), and the reply is `incomplete`.
 """
 
 from __future__ import annotations
@@ -15,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 from enforcer.vllm.observe import request_context
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 _CALLS = {"function_call", "custom_tool_call"}
 _ITEM_DONE = "response.output_item.done"
-# What says that arguments are whole; of a custom tool's, vLLM sends the rest with it.
+# Events that say that arguments are whole; of a custom tool's, vLLM sends the rest with it.
 _SAY_SO = (
     "response.function_call_arguments.done",
     "response.custom_tool_call_input.delta",
@@ -28,7 +26,7 @@ _SAY_SO = (
 
 
 def from_request(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap `ResponsesResponse.from_request`, which is told the status of a reply."""
+    """Wrap `ResponsesResponse.from_request`, which gets the status of a reply."""
 
     def _from_request(cls: Any, *args: Any, **kwargs: Any) -> Any:
         is_cut = request_context.current().is_cut and kwargs.get("status") == "completed"
@@ -55,21 +53,19 @@ def initialised(original: Callable[..., None]) -> Callable[..., None]:
             if not request_context.current().is_cut:
                 return events
             self.output_items[:] = [one for one in self.output_items if one.type not in _CALLS]
-            return [_incomplete(one) for one in events if _stays(one)]
+            return list(_incomplete(events))
 
         self.close_current = close_current
 
     return _init
 
 
-def _stays(event: Any) -> bool:
-    # An item of a custom tool's call has no status that could say that it is incomplete.
-    return event.type not in _SAY_SO and not (
-        event.type == _ITEM_DONE and event.item.type == "custom_tool_call"
-    )
-
-
-def _incomplete(event: Any) -> Any:
-    if event.type == _ITEM_DONE and event.item.type in _CALLS:
-        event.item = event.item.model_copy(update={"status": "incomplete"})
-    return event
+def _incomplete(events: list[Any]) -> Iterator[Any]:
+    for event in events:
+        ends_call = event.type == _ITEM_DONE and event.item.type in _CALLS
+        if ends_call and event.item.type == "function_call":
+            event.item = event.item.model_copy(update={"status": "incomplete"})
+        # An item of a custom tool's call has no status that could say so.
+        elif ends_call or event.type in _SAY_SO:
+            continue
+        yield event

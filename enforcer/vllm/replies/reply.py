@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from enforcer.turn.events import Happening
 from enforcer.turn.parser import Parser
-from enforcer.vllm.intake import dialog_tools, requests
+from enforcer.vllm.intake import requests
 from enforcer.vllm.observe import metrics, request_context
 from enforcer.vllm.observe.families import Outcome
 from enforcer.vllm.replies.clip import Clip
@@ -90,8 +90,8 @@ class Reply:
         metrics.calls(Outcome.CUT_OFF, self.begun - completed, request=of)
         if self._demands_call and not self.begun and not dropped:
             metrics.calls(Outcome.NOT_BEGUN, 1, request=of)
-        # Token ids that a client has sent to be read say nothing of enforcement here.
-        if dropped and dialog_tools.is_prepared(self._request):
+        # Anybody can send any reply to be read (`/derender`), which says nothing of enforcement.
+        if dropped and notes(self._request).is_prepared:
             metrics.calls(Outcome.DROPPED, dropped)
             metrics.log_dropped(**request_context.told_of_call(self.parser.dropped_name))
 

@@ -142,7 +142,7 @@ def test_a_body_is_looked_at_before_its_reply_begins(
     """As far as one can tell there: what the engine would refuse, and nothing else."""
 
     def missing(*, is_completion: bool = False) -> str | None:
-        return required.unmet_in(body, MODEL, is_completion=is_completion)
+        return required.unmet(body, MODEL, is_completion=is_completion)
 
     assert missing() is None
     requiring()
