@@ -36,12 +36,14 @@ class Shown:
 
     Attributes:
         tool: in Chat Completions' form; of one that no message declares, what a spec says of it.
-        at: where it is declared; if not in `$.tools`, then in that form whatever the route.
+        at: where it is declared.
+        of_message: whether a message declares it, in that form whatever the route.
 
     """
 
     tool: Any
     at: str
+    of_message: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +70,7 @@ class Places:
         found = _TOOL.match(path)
         if found and int(found[1]) < len(self.tools):
             one = self.tools[int(found[1])]
-            if not (self.schema and one.at.startswith("$.tools")):
+            if one.of_message or not self.schema:
                 return one.at + path[path.index("]") + 1 :]
             return one.at + (f".{self.schema}" if found[2] else "") + path[found.end() :]
         for old, new in self.moved:

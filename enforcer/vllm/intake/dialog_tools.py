@@ -80,7 +80,7 @@ def declared(request: Any, dialog: Sequence[Any]) -> tuple[Shown, ...]:
         if not isinstance(message["tools"], list):
             raise InvalidTools(f"{place}.tools", "it must be a list of tools")
         for n, tool in enumerate(message["tools"]):
-            found.append(Shown(tool, f"{place}.tools[{n}]"))
+            found.append(Shown(tool, f"{place}.tools[{n}]", of_message=True))
             _parsed(found[-1])
     return tuple(found)
 
