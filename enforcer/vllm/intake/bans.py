@@ -1,25 +1,18 @@
-"""Turns that may call nothing: a handful of ids is banned, and no mask is made.
+"""Turns that may call nothing: the markers of calls are banned, and no mask is made.
 
-Owns: which requests and formats need no more than that, and the ban. Must not know: routes,
-masks.
-
-vLLM's bad words of one id each are what it has for this: an id's logit becomes minus infinity,
-with drafts too, and in Model Runner V2 without a copy from the device. A grammar costs a row of
-the whole vocabulary a step, and makes asynchronous scheduling wait for the last step's ids. On
-the first runner, bad words wait for those ids as well, one row after the other: there the
-grammar stays. See decision 0011. So it does where text may begin a call that no token of its
-own does, or one that text needs as well.
+vLLM's bad words of one token id each do it: a logit becomes minus infinity, with draft tokens too,
+and in Model Runner V2 without a copy from the device. A grammar costs a row of the whole vocabulary
+a step, and makes asynchronous scheduling wait for the last step's token ids. On the first runner,
+bad words wait for those as well, one row after the other: there the grammar stays (decision 0011).
+So it does where text may begin a call without a token of its own, or with one that text needs.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from vllm import envs
-
 from enforcer.request import carrier
 from enforcer.vllm.config import settings
-from enforcer.vllm.intake.requests import option_refusal
 from enforcer.vllm.native import marker_roles
 
 if TYPE_CHECKING:
@@ -28,20 +21,17 @@ if TYPE_CHECKING:
 
 
 def is_cheaper(spec: Spec, vllm_config: Any) -> bool:
-    """Tell whether a request may call nothing, and a ban is the cheaper way on this server.
+    """Return whether a request may call nothing, and a ban is cheaper than a mask on this server.
 
-    An engine that is to refuse what carries no spec gets the spec.
+    An engine that rejects requests without a spec gets the spec.
     """
-    enforces_nothing = not spec.toolset.allowed and spec.response_format is None
-    return (
-        enforces_nothing
-        and bool(vllm_config.use_v2_model_runner)
-        and not settings.current().require
-    )
+    if spec.toolset.allowed or spec.response_format is not None:
+        return False
+    return vllm_config.use_v2_model_runner and not settings.current().require
 
 
 def suffices(table: Table) -> bool:
-    """Tell whether each call of a format begins with a token that can be banned."""
+    """Return whether each call of a format begins with a token that can be banned."""
     banned = markers(table)
     return all(
         banned & marker_roles.tokens(table, (pattern,))
@@ -58,27 +48,16 @@ def without_spec(params: Any) -> Any:
 
 
 def ban(params: Any, table: Table) -> None:
-    """Ban the markers of calls in a request's own parameters, beside what its client bans.
+    """Ban the markers of calls in a request's parameters, in place, beside its own bad words.
 
-    Raises:
-        VLLMValidationError: the client bans so much that the engine could not hold ours too.
-
+    `worker_limits` rejects more of them than the worker holds.
     """
-    theirs = params.bad_words_token_ids or []
-    words = [*theirs, *([token] for token in sorted(markers(table)))]
-    most, ids = envs.VLLM_MAX_NUM_BAD_WORDS, envs.VLLM_MAX_BAD_WORDS_TOTAL_TOKENS
-    # vLLM looks at the first bound only, and its worker ends with the engine at either.
-    if len(words) > most or sum(map(len, words)) > ids:
-        raise option_refusal(
-            "bad_words",
-            "`bad_words` leaves no room for the markers that are banned beside it: at most "
-            f"{most} words of together {ids} tokens, {len(words) - len(theirs)} of them ours",
-        )
-    params._bad_words_token_ids = words  # noqa: SLF001 - vLLM has a door for strings alone
+    words = [*(params.bad_words_token_ids or ()), *([token] for token in sorted(markers(table)))]
+    params._bad_words_token_ids = words  # noqa: SLF001 - vLLM's own setter takes strings alone
 
 
 def markers(table: Table) -> frozenset[int]:
-    """Name the ids that begin calls or stand in them, and in nothing else."""
+    """Return the token ids that begin calls or stand in them, and in nothing else."""
     return marker_roles.tokens(table, marker_roles.of_calls(table)) - marker_roles.tokens(
         table, marker_roles.of_text(table)
     )

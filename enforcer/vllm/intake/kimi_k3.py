@@ -1,11 +1,8 @@
 """Kimi K3's prompts: tools that the dialog's messages declare are shown to the model.
 
-Owns: getting such declarations through vLLM to the tokenizer's encoder, which renders those of
-system messages, and of no other. Must not know: what is declared, what may be called.
-
-vLLM keeps `tools` of messages whose role is `developer`, and drops them of others. So they
-go through vLLM as a developer's, and come to the encoder as the system's, a client's own
-`developer` messages with tools among them.
+vLLM keeps `tools` of messages whose role is `developer`, and drops them of others; the tokenizer's
+encoder renders those of system messages alone. So declarations go through vLLM as a developer's,
+and come to the encoder as the system's, a client's own `developer` messages among them.
 """
 
 from __future__ import annotations
@@ -19,7 +16,7 @@ _KEPT, _RENDERED = "developer", "system"
 
 
 def kept(renderer: Any, messages: list[Any]) -> list[Any]:
-    """Give messages in which vLLM keeps the declarations, for a renderer that can show them."""
+    """Return messages in which vLLM keeps the declarations, for a renderer that can show them."""
     if not isinstance(renderer, KimiK3Renderer):
         return messages
     return [_moved(message, _RENDERED, _KEPT) for message in messages]

@@ -36,7 +36,9 @@ def refuse(params: Any, vllm_config: Any) -> None:
     for option, count, most in _counts(params):
         if count > most:
             raise option_refusal(
-                option, f"`{option}` has {count} entries, of which this server takes {most}"
+                option,
+                f"`{option}` has {count} entries with those that the server adds, of which "
+                f"this server takes {most}: leave some out",
             )
 
 
