@@ -1,18 +1,14 @@
-"""vLLM's structured-output machinery, made to run our matcher.
+"""Grammar objects for vLLM's scheduler, and the wrappers that make one for an enforced request.
 
-Owns: the grammar object that the scheduler drives, and the replacement of
-`StructuredOutputManager.grammar_init`, which makes one for a request that carries a spec,
-whatever backend the others have. Runs in the engine process. Must not
-know: HTTP requests, tool parsers.
+`StructuredOutputManager.grammar_init` gives a request that carries a spec a grammar of ours,
+whatever backend the others have. All of this runs in the engine process.
 """
 
 from __future__ import annotations
 
 import copy
-import threading
 from typing import TYPE_CHECKING, Any, NoReturn
 
-import numpy as np
 from vllm.v1.structured_output.backend_types import StructuredOutputGrammar
 
 from enforcer.errors import ConfigurationError, EnforcerError
@@ -129,10 +125,10 @@ class EnforcedGrammar(StructuredOutputGrammar):  # type: ignore[misc]
 
 
 class _Host:
-    """What stands beside one `StructuredOutputManager`.
+    """The state beside one `StructuredOutputManager`.
 
     Attributes:
-        lanes: where turns are made ready.
+        lanes: the threads that make turns ready.
         managers: copies of the manager, each with one of vLLM's own backends, by its name. vLLM
             fixes one by the first structured request, and fails, or misreads, those that its front
             end gave to another.
@@ -149,7 +145,7 @@ class _Host:
         self.fill_executor = getattr(manager, "executor_for_fillmask", None)
         fill_threads.attach(self.fill_executor, lambda each: isinstance(each, EnforcedGrammar))
         self._ids = size
-        # What a draft adds, and the id that the model adds to it.
+        # The draft tokens of a step, and the token that the model adds to them.
         self._drafts = manager.vllm_config.num_speculative_tokens + 1
 
     def manager_of(self, backend: str) -> Any:
@@ -160,7 +156,7 @@ class _Host:
         return self.managers[backend]
 
     def begin(self, source: Source, request: Any) -> Future[EnforcedGrammar]:
-        """Make a request's turn ready."""
+        """Make a request's turn ready on another thread."""
         return self.lanes.begin(self._steps(source, request), lambda: not request.is_finished())
 
     def _steps(self, source: Source, request: Any) -> Generator[None, None, EnforcedGrammar]:
@@ -188,7 +184,7 @@ class _Host:
             matcher = enforcer.start(
                 spec,
                 prompt_ids,
-                # What a reader takes out of a mask, a countdown would not know of.
+                # The countdown does not know which tokens a reader masks.
                 self._budget(request) if reader is None else None,
                 prepared=prepared,
                 ahead=self.lanes.short,
@@ -212,7 +208,7 @@ class _Host:
         return reply_lengths.budget(config, request.num_prompt_tokens, request.sampling_params)
 
     def enforcer(self, spec: Spec | None = None) -> Enforcer:
-        """Give the engine's enforcer, for what a spec was settled for.
+        """Return the engine's enforcer for the settings of a spec.
 
         Raises:
             ConfigurationError: there can be none for this model.
@@ -228,28 +224,23 @@ class _Host:
 
 
 def _rows(config: Any, ids: int) -> torch.Tensor:
-    """Allocate the rows that vLLM's backends would: one for each draft and one more."""
+    """Allocate the rows that vLLM's backends would: one for each draft token and one more."""
     import torch
 
     count = config.scheduler_config.max_num_seqs * (1 + config.num_speculative_tokens)
-    return torch.from_numpy(np.full((count, -(-ids // _WORD)), -1, dtype=np.int32))
-
-
-_attaching = threading.Lock()
+    return torch.full((count, -(-ids // _WORD)), -1, dtype=torch.int32)
 
 
 def _host(manager: Any) -> _Host:
-    with _attaching:
-        found: _Host | None = manager.__dict__.get("_enforcer")
-        if found is None:
-            found = manager._enforcer = _Host(manager)  # noqa: SLF001 - ours, on vLLM's object
-        return found
+    if "_enforcer" not in vars(manager):
+        manager._enforcer = _Host(manager)  # noqa: SLF001 - ours, on vLLM's object
+    found: _Host = manager._enforcer  # noqa: SLF001
+    return found
 
 
 def detach(manager: Any) -> None:
-    """Have nothing stand beside a manager any more."""
-    with _attaching:
-        found = manager.__dict__.pop("_enforcer", None)
+    """Undo what the wrappers have done to a manager."""
+    found = vars(manager).pop("_enforcer", None)
     if found is not None:
         found.lanes.close()
         fill_threads.detach(found.fill_executor)
@@ -263,10 +254,9 @@ def _refuse_session() -> NoReturn:
 
 
 def initialised(original: Callable[..., None]) -> Callable[..., None]:
-    """Wrap `StructuredOutputManager.__init__`, which an engine comes by before it is ready.
+    """Wrap `StructuredOutputManager.__init__`, which runs before an engine is ready.
 
-    Whatever the first enforced request needs is built there: a second or three for Kimi's
-    vocabulary. A model that no enforced request can be for goes without.
+    It builds what the first enforced request needs: a second or three for Kimi's vocabulary.
     """
 
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807 - its name
@@ -305,7 +295,7 @@ def grammar_init(original: Callable[..., None]) -> Callable[..., None]:
             original(own, request)
             self.backend = own.backend  # vLLM destroys it in the end
             return
-        # Our envelope has the think in it. vLLM's own gate would leave it unmasked.
+        # Our grammar contains the reasoning, which vLLM's own gate would leave unmasked.
         wanted.reasoning_ended = True
         grammar = host.begin(source, request)
         if not self._use_async_grammar_compilation:  # every rank must see it at the same step
