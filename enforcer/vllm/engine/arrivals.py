@@ -96,7 +96,7 @@ def admit(
     else:
         enforcer = enforcer_of(None)
         found = stock.recognise(source.tag, enforcer.table, request.prompt_token_ids)
-        spec, reader = found.spec, stock.reader(enforcer.table, found.front_end)
+        spec, reader = found.spec, stock.reader(enforcer.table, think_apart=found.think_apart)
         request_context.name_tools(list(spec.toolset.tools))
         specs.refuse_large(spec, enforcer.options.limits)
         spec = specs.bundled(spec, runtime.bundle, enforcer.options.limits.size)

@@ -15,10 +15,9 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, replace
-from enum import Enum
+from dataclasses import replace
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from enforcer.errors import UnknownTag
 from enforcer.turn import prompt_calls
@@ -38,19 +37,18 @@ _READERS = 8  # two for each model that one process may serve
 _UNREAD = (UnlikeError, ValueError, RecursionError)
 
 
-class FrontEnd(Enum):
-    """Who built a tag, as far as the tag shows it and the parser of its replies depends on it."""
+class Stock(NamedTuple):
+    """The meaning of a structural tag of vLLM's own.
 
-    THINK_APART = "the Rust front end, which splits the think off as text"
-    OTHER = "the Python one, or the Rust one without a reasoning parser"
+    Attributes:
+        spec: what it allows.
+        think_apart: whether the Rust front end built it, which splits the think off as text; not so
+            without a reasoning parser.
 
-
-@dataclass(frozen=True, slots=True)
-class Stock:
-    """The meaning of a structural tag of vLLM's own."""
+    """
 
     spec: Spec
-    front_end: FrontEnd
+    think_apart: bool
 
 
 def is_known(dialect: Dialect) -> bool:
@@ -135,15 +133,14 @@ def recognise(tag: str, table: Table, prompt_ids: Sequence[int] | None) -> Stock
             "build, and so cannot be enforced: send the tools themselves, or what "
             "`enforcer.extra_body` builds of them",
         ) from None
-    spec = replace(spec, first_index=prompt_calls.count_calls(table, ids))
-    return Stock(spec, FrontEnd.THINK_APART if think_apart else FrontEnd.OTHER)
+    return Stock(replace(spec, first_index=prompt_calls.count_calls(table, ids)), think_apart)
 
 
 @lru_cache(_READERS)
-def reader(table: Table, front_end: FrontEnd) -> Reader:
-    """Return what the parser of a front end would misread."""
-    thinks = front_end is FrontEnd.THINK_APART
-    return Reader(table, _misread(table.dialect, thinks=thinks), closed_think=thinks)
+def reader(table: Table, *, think_apart: bool) -> Reader:
+    """Return what the parser of the front end that built a tag would misread."""
+    markers = _misread(table.dialect, thinks=think_apart)
+    return Reader(table, markers, closed_think=think_apart)
 
 
 @lru_cache(_READERS)

@@ -12,7 +12,6 @@ import enforcer
 from enforcer.errors import EnforcerError
 from enforcer.vllm.native import stock
 from enforcer.vllm.native.misreadings import ReadableMatcher
-from enforcer.vllm.native.stock import FrontEnd
 from tests.vocabularies import small, write
 
 if TYPE_CHECKING:
@@ -35,12 +34,12 @@ def tool(schema: dict[str, Any] | None = None) -> list[dict[str, Any]]:
 
 def start(
     schema: dict[str, Any] | None = None,
-    front_end: FrontEnd = FrontEnd.THINK_APART,
+    think_apart: bool = True,
     prompt: str = OPEN,
     choice: str = "auto",
 ) -> ReadableMatcher:
     matcher = ENFORCER.matcher(tool(schema), choice, prompt_ids=write(V, prompt))
-    return ReadableMatcher(matcher, stock.reader(TABLE, front_end))
+    return ReadableMatcher(matcher, stock.reader(TABLE, think_apart=think_apart))
 
 
 def legal(matcher: ExplainedMatcher | ReadableMatcher) -> set[int]:
@@ -81,9 +80,9 @@ def test_a_marker_cannot_be_spelled_in_content_however_it_is_split(marker: str, 
     assert matcher.accept(V.encode("a")[0])
 
 
-@pytest.mark.parametrize("front_end", FrontEnd)
-def test_a_marker_cannot_be_spelled_in_arguments(front_end: FrontEnd) -> None:
-    matcher = start(front_end=front_end)
+@pytest.mark.parametrize("think_apart", [True, False])
+def test_a_marker_cannot_be_spelled_in_arguments(think_apart: bool) -> None:
+    matcher = start(think_apart=think_apart)
     assert feed(matcher, write(V, HEADER)) == len(write(V, HEADER))
     ids = text_ids('{"a": "x<|tool_call_end|>y"}')
     assert V.decode(ids[: feed(matcher, ids)]).endswith(b"<|tool_call_end|") or any(
@@ -94,7 +93,7 @@ def test_a_marker_cannot_be_spelled_in_arguments(front_end: FrontEnd) -> None:
 def test_thinks_are_markers_where_they_are_split_off_as_text() -> None:
     ids = text_ids("a <think>b</think>")
     assert feed(start(), ids) < len(ids)
-    assert feed(start(front_end=FrontEnd.OTHER), ids) == len(ids)
+    assert feed(start(think_apart=False), ids) == len(ids)
 
 
 def test_a_call_begins_after_the_think_where_it_is_split_off_as_text() -> None:
@@ -104,17 +103,17 @@ def test_a_call_begins_after_the_think_where_it_is_split_off_as_text() -> None:
     assert not thinking.accept(section)
     assert thinking.validate(write(V, f"x</think>{BEGIN}")) == 3
     assert thinking.validate(write(V, f"x{BEGIN}")) == 1
-    assert section in legal(start(front_end=FrontEnd.OTHER, prompt=OPEN + "<think>"))
+    assert section in legal(start(think_apart=False, prompt=OPEN + "<think>"))
 
 
-@pytest.mark.parametrize("front_end", FrontEnd)
-def test_no_white_space_stands_before_arguments_nor_behind_them(front_end: FrontEnd) -> None:
+@pytest.mark.parametrize("think_apart", [True, False])
+def test_no_white_space_stands_before_arguments_nor_behind_them(think_apart: bool) -> None:
     arguments = write(V, HEADER)
     white = {token for token in range(V.size) if V.token_bytes(token)[:1].isspace()}
     plain = ENFORCER.matcher(tool(), "auto", prompt_ids=write(V, OPEN))
     assert feed(plain, arguments) == len(arguments)
     assert legal(plain) & white
-    matcher = start(front_end=front_end)
+    matcher = start(think_apart=think_apart)
     assert feed(matcher, arguments) == len(arguments)
     assert legal(matcher) == legal(plain) - white
     assert not any(matcher.accept(token) for token in white)
@@ -142,7 +141,7 @@ def test_a_string_that_must_hold_a_marker_is_written_with_an_escape() -> None:
 def test_text_that_must_spell_a_marker_closes_the_gate() -> None:
     wanted = {"type": "choice", "choice": ["a<|tool_call_begin|>"]}
     plain = ENFORCER.matcher(tool(), "auto", prompt_ids=write(V, OPEN), response_format=wanted)
-    matcher = ReadableMatcher(plain, stock.reader(TABLE, FrontEnd.OTHER))
+    matcher = ReadableMatcher(plain, stock.reader(TABLE, think_apart=False))
     ids = text_ids("a<|tool_call_begin|")
     assert feed(matcher, ids) == len(ids)
     assert legal(matcher) == set(TABLE.turn_end_ids)
@@ -170,9 +169,9 @@ def agrees(matcher: ReadableMatcher) -> None:
 @pytest.mark.parametrize("seed", range(40))
 def test_mask_accept_validate_and_rollback_agree_along_random_turns(seed: int) -> None:
     rng = Random(seed)
-    front_end = rng.choice(list(FrontEnd))
+    think_apart = rng.choice([True, False])
     prompt = OPEN + rng.choice(("", "<think>"))
-    matcher = start(front_end=front_end, prompt=prompt, choice=rng.choice(("auto", "required")))
+    matcher = start(think_apart=think_apart, prompt=prompt, choice=rng.choice(("auto", "required")))
     plain = ENFORCER.matcher(tool(), "auto", prompt_ids=write(V, prompt))
     ids: list[int] = []
     bait = text_ids("".join(rng.choice(SPELLED) for _ in range(3)), rng)
@@ -188,7 +187,7 @@ def test_mask_accept_validate_and_rollback_agree_along_random_turns(seed: int) -
             back = rng.randint(0, min(len(ids), 9))
             matcher.rollback(back)
             ids = ids[: len(ids) - back]
-            fresh = start(front_end=front_end, prompt=prompt)
+            fresh = start(think_apart=think_apart, prompt=prompt)
             assert feed(fresh, ids) == len(ids)
             assert fresh._state == matcher._state
     assert feed(plain, ids) == len(ids)  # a part of what the matcher allows
@@ -197,4 +196,4 @@ def test_mask_accept_validate_and_rollback_agree_along_random_turns(seed: int) -
 
 
 def test_a_reader_is_made_once_for_a_table() -> None:
-    assert stock.reader(TABLE, FrontEnd.OTHER) is stock.reader(TABLE, FrontEnd.OTHER)
+    assert stock.reader(TABLE, think_apart=False) is stock.reader(TABLE, think_apart=False)

@@ -22,7 +22,6 @@ from enforcer.request.spec import Spec
 from enforcer.turn import dialects
 from enforcer.turn.table import Table
 from enforcer.vllm.native import patterns, stock
-from enforcer.vllm.native.stock import FrontEnd
 from enforcer.vocabulary import Vocabulary
 from tests.stock_tags import python_tag
 
@@ -98,7 +97,7 @@ def test_a_tag_of_the_rust_front_end_means_its_request(case: dict[str, Any]) -> 
     found = read(tag)
     assert found.spec == expected(body, level)
     thinks = case["reasoning"] != "none"
-    assert found.front_end is (FrontEnd.THINK_APART if thinks else FrontEnd.OTHER)
+    assert found.think_apart is thinks
 
 
 @pytest.mark.slow
@@ -111,7 +110,7 @@ def test_a_tag_of_the_python_front_end_means_its_request(body: dict[str, Any], l
         return
     found = read(tag)
     assert found.spec == expected(body, level)
-    assert found.front_end is FrontEnd.OTHER
+    assert not found.think_apart
 
 
 @pytest.mark.parametrize("level", LEVELS)
