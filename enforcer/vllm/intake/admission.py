@@ -362,6 +362,21 @@ def refuse_beam_search() -> NoReturn:
     )
 
 
+# Options whatever whose value, and why: what they do comes after the mask.
+_FORCING = {
+    "thinking_token_budget": "`thinking_token_budget` makes vLLM force the end of the reasoning "
+    "after the mask is applied, even inside a call that began in the reasoning: leave it out",
+    "trace_decode_token_ids": "`trace_decode_token_ids` dictates the reply's token ids, whatever "
+    "the mask forbids: leave it out",
+}
+# By the fields of sampling parameters; vLLM's Rust front end sends the ids of words alone.
+_FORBIDDING = {
+    "allowed_token_ids": "allowed_token_ids",
+    "bad_words": "bad_words",
+    "bad_words_token_ids": "bad_words",
+}
+
+
 def refuse_sampling(params: Any, spec: Spec, request: Any = None) -> None:
     """Refuse options that take ids away after our mask: none might be left.
 
@@ -374,53 +389,41 @@ def refuse_sampling(params: Any, spec: Spec, request: Any = None) -> None:
         VLLMValidationError: the request has such an option.
 
     """
-    calls_nothing = not spec.toolset.allowed and spec.response_format is None
     if getattr(request, "use_beam_search", False):
         refuse_beam_search()
-    if getattr(params, "thinking_token_budget", None) is not None:
-        raise option_refusal(
-            "thinking_token_budget",
-            "`thinking_token_budget` makes vLLM force the end of the reasoning after "
-            "the mask is applied, even inside a call that began in the reasoning: "
-            "leave it out",
-        )
-    if getattr(params, "trace_decode_token_ids", None) is not None:
-        raise option_refusal(
-            "trace_decode_token_ids",
-            "`trace_decode_token_ids` dictates the reply's token ids, whatever the mask forbids: "
-            "leave it out",
-        )
-    # vLLM's Rust front end sends the ids of words alone.
-    for name, sent in (
-        ("allowed_token_ids", "allowed_token_ids"),
-        ("bad_words", "bad_words"),
-        ("bad_words", "bad_words_token_ids"),
-    ):
-        harmless = name == "bad_words" and calls_nothing
-        if getattr(params, sent, None) and not harmless:
-            raise option_refusal(
-                name, f"`{name}` could forbid tokens that an enforced reply needs: leave it out"
+    for option, reason in _sampling_refusals(params, spec, request):
+        raise option_refusal(option, reason)
+
+
+def _sampling_refusals(params: Any, spec: Spec, request: Any) -> Iterator[tuple[str, str]]:
+    calls_nothing = not spec.toolset.allowed and spec.response_format is None
+    for option, reason in _FORCING.items():
+        if getattr(params, option, None) is not None:
+            yield option, reason
+    for sent, option in _FORBIDDING.items():
+        if getattr(params, sent, None) and not (option == "bad_words" and calls_nothing):
+            yield (
+                option,
+                f"`{option}` could forbid tokens that an enforced reply needs: leave it out",
             )
     biases = (getattr(params, "logit_bias", None) or {}).values()
     if any(not abs(bias) <= _MOST_BIAS for bias in biases):  # nor is what is no number
-        raise option_refusal(
-            "logit_bias",
-            "a `logit_bias` that is infinite, or becomes so in 32 bits, could forbid "
-            f"tokens that an enforced reply needs: use one from -{_MOST_BIAS:g} to "
-            f"{_MOST_BIAS:g}",
+        reason = (
+            "a `logit_bias` that is infinite, or becomes so in 32 bits, could forbid tokens that "
+            f"an enforced reply needs: use one from -{_MOST_BIAS:g} to {_MOST_BIAS:g}"
         )
+        yield "logit_bias", reason
     penalty = getattr(params, "repetition_penalty", None)
     if penalty is not None and not 1 / _MOST_PENALTY <= penalty <= _MOST_PENALTY:
-        raise option_refusal(
-            "repetition_penalty",
-            "a `repetition_penalty` close to zero or very large turns logits into "
-            "infinity or NaN after the mask is applied: use one from "
-            f"{1 / _MOST_PENALTY:g} to {_MOST_PENALTY:g}",
+        reason = (
+            "a `repetition_penalty` close to zero or very large turns logits into infinity or NaN "
+            f"after the mask is applied: use one from {1 / _MOST_PENALTY:g} to {_MOST_PENALTY:g}"
         )
+        yield "repetition_penalty", reason
     least = getattr(params, "min_tokens", 0)
     if least and not calls_nothing and not reply_lengths.is_prefill(params, request):
-        raise option_refusal(
-            "min_tokens",
+        reason = (
             "`min_tokens` forbids the end of the turn, which is all that may follow calls or a "
-            "complete formatted text: leave it out, or send no tools",
+            "complete formatted text: leave it out, or send no tools"
         )
+        yield "min_tokens", reason

@@ -20,6 +20,7 @@ from enforcer.vllm.intake import admission, bans, checks, required, stops, worke
 from enforcer.vllm.intake.requests import option_refusal
 from enforcer.vllm.observe import metrics, request_context
 from enforcer.vllm.server import pacing, reply_lengths, runtime
+from enforcer.vllm.server.remembered import Remembered
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
 
 # The backend of vLLM's that reads a structural tag; whichever the server has for others.
 _READS_OUR_TAG = SimpleNamespace(backend="xgrammar")
+# Models for which vLLM has taken a tag of ours: its look at one takes a quarter of a millisecond,
+# and finds the same in each.
+_validated: Remembered[bool] = Remembered()
 
 
 def validate_structured_outputs(original: Callable[..., None]) -> Callable[..., None]:
@@ -46,7 +50,12 @@ def validate_structured_outputs(original: Callable[..., None]) -> Callable[..., 
                 inexact = checks.check(intake.spec)
             admission.let_in(self, intake, inexact, is_first=not carried.digest)
             structured_outputs_config = _READS_OUR_TAG
+            if _validated.get(model_config):
+                self.structured_outputs._backend = _READS_OUR_TAG.backend  # noqa: SLF001
+                return
         original(self, model_config, structured_outputs_config, tokenizer)
+        if carried is not None and model_config is not None:
+            _validated.put(model_config, True)
 
     return _validate_structured_outputs
 
