@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bench.request_fields import CLASSES, CONSIDERED
+from bench.vllm_attributes import ATTRIBUTES
 from enforcer.vllm import fit, patches
 
 if TYPE_CHECKING:
@@ -224,10 +225,10 @@ def check(sources: Sources) -> Iterator[Finding]:
     for dotted in ours.imports:
         yield _exists(sources, dotted)
     replaced = patches.PATCHES | patches.COHERE | patches.SCORES
-    for dotted, expected in (fit.USED | patches.signatures(replaced)).items():
-        if dotted.startswith("vllm."):
-            yield _takes(sources, dotted, expected)
-    for dotted, names in fit.ATTRIBUTES.items():
+    for name, expected in (fit.USED | patches.signatures(replaced)).items():
+        if name.startswith("vllm."):
+            yield _takes(sources, name.replace(":", "."), expected)
+    for dotted, names in ATTRIBUTES.items():
         for name in names.split():
             yield _exists(sources, f"{dotted}.{name}")
     for mine, bases in _SUBCLASSES.items():

@@ -4,27 +4,52 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from vllm import SamplingParams
 from vllm.sampling_params import StructuredOutputsParams
+from vllm.v1.request import Request
 
+from enforcer.request import carrier
 from enforcer.vllm import tryout
 
 if TYPE_CHECKING:
-    from vllm.v1.request import Request
+    from collections.abc import Sequence
 
 
 manager = tryout.manager
 
 
-def request(name: str, prompt_ids: list[int], structured: dict[str, Any], **more: Any) -> Request:
-    """Build a request of another backend's; `structured` are its `structured_outputs`."""
-    backend = structured.pop("_backend")
-    wanted = StructuredOutputsParams(**structured)
+def bare(
+    name: str, prompt_ids: Sequence[int], wanted: StructuredOutputsParams | None, **more: Any
+) -> Any:
+    """Build a request as the engine has it."""
+    return Request(
+        request_id=name,
+        prompt_token_ids=list(prompt_ids),
+        sampling_params=SamplingParams(max_tokens=64, structured_outputs=wanted),
+        pooling_params=None,
+        **more,
+    )
+
+
+def structured(tools: Any, choice: Any = "auto") -> StructuredOutputsParams:
+    """Build the parameters that carry a spec."""
+    return StructuredOutputsParams(**carrier.extra_body(tools, choice)["structured_outputs"])
+
+
+def request(name: str, prompt_ids: Sequence[int], constraint: dict[str, Any], **more: Any) -> Any:
+    """Build a request of another backend's; the constraint names it as `_backend`."""
+    backend = constraint.pop("_backend")
+    wanted = StructuredOutputsParams(**constraint)
     wanted._backend = backend
-    return tryout.request(name, prompt_ids, wanted, **more)
+    return bare(name, prompt_ids, wanted, **more)
 
 
 def enforced(
-    name: str, prompt_ids: list[int], tools: list[dict[str, Any]], choice: str = "auto", **more: Any
-) -> Request:
+    name: str,
+    prompt_ids: Sequence[int],
+    tools: list[dict[str, Any]],
+    choice: str = "auto",
+    **more: Any,
+) -> Any:
     """Build a request that carries a spec."""
-    return tryout.request(name, prompt_ids, tryout.structured(tools, choice), **more)
+    return bare(name, prompt_ids, structured(tools, choice), **more)

@@ -44,51 +44,51 @@ class Patch(NamedTuple):
 
 
 _SERVING = "vllm.entrypoints"
-_CLI = "vllm.engine.arg_utils.EngineArgs.from_cli_args"
+_CLI = "vllm.engine.arg_utils:EngineArgs.from_cli_args"
 # By the function that is replaced.
 PATCHES = {
     # Reads the vocabulary before the server is healthy, and allocates the mask rows.
-    "vllm.v1.structured_output.StructuredOutputManager.__init__": Patch(
+    "vllm.v1.structured_output:StructuredOutputManager.__init__": Patch(
         "self, vllm_config", "engine.backend.initialised", "1"
     ),
     # Compiles specs with our grammar, other requests with their own backend.
-    "vllm.v1.structured_output.StructuredOutputManager.grammar_init": Patch(
+    "vllm.v1.structured_output:StructuredOutputManager.grammar_init": Patch(
         "self, request", "engine.backend.grammar_init", "2, 3, 5"
     ),
     # Checks a spec, whatever its route.
-    "vllm.sampling_params.SamplingParams._validate_structured_outputs": Patch(
+    "vllm.sampling_params:SamplingParams._validate_structured_outputs": Patch(
         "self, model_config, structured_outputs_config, tokenizer",
         "intake.frontend.validate_structured_outputs",
         "4",
     ),
     # Checks a spec off the event loop, on routes that render no prompt.
-    "vllm.v1.engine.async_llm.AsyncLLM.add_request": Patch(
+    "vllm.v1.engine.async_llm:AsyncLLM.add_request": Patch(
         "self, request_id, prompt, params, *", "intake.frontend.add_request", "4"
     ),
     # Ends the start before the weights are loaded if the parser is of another format.
-    "vllm.v1.engine.input_processor.InputProcessor.__init__": Patch(
+    "vllm.v1.engine.input_processor:InputProcessor.__init__": Patch(
         "self, vllm_config, renderer, mm_registry", "intake.startup.processor_made"
     ),
     # Checks how the prompt ends.
-    "vllm.v1.engine.input_processor.InputProcessor.process_inputs": Patch(
+    "vllm.v1.engine.input_processor:InputProcessor.process_inputs": Patch(
         "self, request_id, prompt, params, *", "intake.frontend.process_inputs", "3, 4"
     ),
     # Logs at start what is wrong with the chat template.
-    "vllm.renderers.online_renderer.OnlineRenderer.__init__": Patch(
+    "vllm.renderers.online_renderer:OnlineRenderer.__init__": Patch(
         "self, model_config, renderer, *", "intake.startup.renderer_made"
     ),
     # Checks before a stream begins; rewrites the history's call ids.
-    "vllm.renderers.online_renderer.OnlineRenderer.preprocess_chat": Patch(
+    "vllm.renderers.online_renderer:OnlineRenderer.preprocess_chat": Patch(
         "self, request, messages, *, tool_dicts, parser, *",
         "replies.parser_choice.preprocess_chat",
         "4, 6",
     ),
     # Checks before a stream begins.
-    "vllm.renderers.online_renderer.OnlineRenderer.preprocess_completion": Patch(
+    "vllm.renderers.online_renderer:OnlineRenderer.preprocess_completion": Patch(
         "self, request, *", "intake.frontend.rendered", "4"
     ),
     # Finds our parser by its name.
-    "vllm.parser.parser_manager.ParserManager._compose_parser": Patch(
+    "vllm.parser.parser_manager:ParserManager._compose_parser": Patch(
         "tool_parser_name, *, enable_auto_tools, *, tokenizer",
         "replies.parser_choice.compose_parser",
         "6",
@@ -96,63 +96,63 @@ PATCHES = {
     # Tells the processes that a launcher starts the parser's name, adds middleware.
     _CLI: Patch("args", "server.served_model.from_cli_args", "1"),
     # Finds no stop string inside a call.
-    "vllm.v1.engine.detokenizer.IncrementalDetokenizer.from_new_request": Patch(
+    "vllm.v1.engine.detokenizer:IncrementalDetokenizer.from_new_request": Patch(
         "tokenizer, request", "replies.stop_strings.from_new_request", "6"
     ),
     # Drops a call that ends with its streamed reply on /v1/responses.
-    f"{_SERVING}.openai.responses.streaming_events.SimpleStreamingEventProcessor.__init__": Patch(
+    f"{_SERVING}.openai.responses.streaming_events:SimpleStreamingEventProcessor.__init__": Patch(
         "self, state, tools", "replies.cut_calls.initialised", "6"
     ),
     # Reports a reply on /v1/responses as incomplete that was aborted inside a call.
-    f"{_SERVING}.openai.responses.protocol.ResponsesResponse.from_request": Patch(
+    f"{_SERVING}.openai.responses.protocol:ResponsesResponse.from_request": Patch(
         "request, *, status, *", "replies.cut_calls.from_request"
     ),
     # Rejects in the engine what nothing constrains, and what ends its workers.
-    "vllm.v1.engine.core.EngineCore.preprocess_add_request": Patch(
+    "vllm.v1.engine.core:EngineCore.preprocess_add_request": Patch(
         "self, request", "intake.required.preprocess_add_request"
     ),
     # Marks the engine as one that has the plugin.
-    "vllm.v1.engine.core.EngineCoreProc._make_ready_response": Patch(
+    "vllm.v1.engine.core:EngineCoreProc._make_ready_response": Patch(
         "self", "server.engine_marks.make_ready_response", "1"
     ),
     # Starts no server over an engine without that mark.
-    "vllm.v1.engine.core_client.MPClient._apply_ready_response": Patch(
+    "vllm.v1.engine.core_client:MPClient._apply_ready_response": Patch(
         "self, payload", "server.engine_marks.apply_ready_response", "1"
     ),
     # Hands a spec on, and knows the client's own paths.
-    f"{_SERVING}.anthropic.serving.AnthropicServingMessages.to_chat_completion_request": Patch(
+    f"{_SERVING}.anthropic.serving:AnthropicServingMessages.to_chat_completion_request": Patch(
         "anthropic_request, *", "intake.client_paths.to_chat_completion_request"
     ),
     # Shows the engine's metrics where there are several API servers.
-    "prometheus_client.multiprocess.MultiProcessCollector.__init__": Patch(
+    "prometheus_client.multiprocess:MultiProcessCollector.__init__": Patch(
         "self, registry, path", "observe.recording.collecting"
     ),
 }
 # Where Cohere's route is served: hands a spec on.
 COHERE = {
-    f"{_SERVING}.cohere.serving.CohereServingChatV2.to_chat_completion_request": Patch(
+    f"{_SERVING}.cohere.serving:CohereServingChatV2.to_chat_completion_request": Patch(
         "self, request", "intake.client_paths.to_chat_completion_request", "4"
     ),
 }
 # With ENFORCER_LOGPROBS=raw: logprobs of the model's own logits, on both runners.
 SCORES = {
-    "vllm.v1.worker.gpu_model_runner.apply_grammar_bitmask": Patch(
+    "vllm.v1.worker.gpu_model_runner:apply_grammar_bitmask": Patch(
         "scheduler_output, grammar_output, input_batch, logits", "observe.scores.masking"
     ),
-    "vllm.v1.sample.sampler.Sampler.compute_logprobs": Patch("logits", "observe.scores.scoring"),
-    "vllm.v1.worker.gpu.structured_outputs.StructuredOutputsWorker.apply_grammar_bitmask": Patch(
+    "vllm.v1.sample.sampler:Sampler.compute_logprobs": Patch("logits", "observe.scores.scoring"),
+    "vllm.v1.worker.gpu.structured_outputs:StructuredOutputsWorker.apply_grammar_bitmask": Patch(
         "self, logits, input_batch, grammar_req_ids, grammar_bitmask", "observe.scores.masking"
     ),
-    "vllm.v1.worker.gpu.sample.sampler.compute_topk_scores": Patch(
+    "vllm.v1.worker.gpu.sample.sampler:compute_topk_scores": Patch(
         "logits, *", "observe.scores.scoring"
     ),
-    "vllm.v1.worker.gpu.spec_decode.rejection_sampler.compute_topk_scores": Patch(
+    "vllm.v1.worker.gpu.spec_decode.rejection_sampler:compute_topk_scores": Patch(
         "logits, *", "observe.scores.scoring"
     ),
 }
 # Models of bodies that would drop the fields which carry a spec.
-_BODIES = (f"{_SERVING}.anthropic.protocol.AnthropicMessagesRequest",)
-_COHERE_BODIES = (f"{_SERVING}.cohere.protocol.CohereChatV2Request",)
+_BODIES = (f"{_SERVING}.anthropic.protocol:AnthropicMessagesRequest",)
+_COHERE_BODIES = (f"{_SERVING}.cohere.protocol:CohereChatV2Request",)
 
 _BEHIND_RUST = (
     "vLLM's Rust front end loads no plugins. The engine enforces the tool calls that it asks for: "
@@ -289,10 +289,11 @@ def _parser_names() -> list[str]:
 _replaced: list[tuple[Any, str, Any]] = []
 
 
-def _wrap(dotted: str, make: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
+def _wrap(function: str, make: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
     """Replace a function by one made from the original, once."""
-    owner_name, _, name = dotted.rpartition(".")
-    owner = fit.find(owner_name)
+    module, _, path = function.partition(":")
+    owner_path, _, name = path.rpartition(".")
+    owner = fit.find(f"{module}:{owner_path}")
     found = inspect.getattr_static(owner, name)
     is_bare = not isinstance(found, classmethod | staticmethod)
     original = found if is_bare else found.__func__

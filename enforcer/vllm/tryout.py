@@ -1,13 +1,12 @@
-"""A turn of vLLM's own machinery with the patches in it, tried where a version is new to us.
+"""A trial turn of vLLM's structured outputs with the patches, on a version that was not tested.
 
-Owns: what such a version has to do right before anything is served: a forged spec is refused,
-a spec becomes a grammar of ours, its masks are applied and its drafts are checked. Must not
-know: how any of it is done. A model, an engine process and a tokenizer are not needed.
+It needs no model, engine process or tokenizer. `enforcer.vllm.patches` runs it as the plugin loads.
 """
 
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -32,8 +31,6 @@ from enforcer.vllm.server import runtime
 from enforcer.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from enforcer.turn.table import Table
 
 _DIALECT = "kimi_k2"  # any one does: what is tried is vLLM
@@ -42,10 +39,10 @@ _TOOLS = [{"type": "function", "function": {"name": "f", "parameters": {"type": 
 
 
 def try_out() -> None:
-    """Try a turn.
+    """Run the trial turn.
 
     Raises:
-        UnsupportedHost: something in it was not as it has to be; also where it raised.
+        UnsupportedHost: a step of it went wrong, or raised.
 
     """
     try:
@@ -58,66 +55,59 @@ def try_out() -> None:
 
 
 def _trouble() -> str:
-    """Say what was wrong; nothing where all was right."""
-    name = names.enforced(_DIALECT)
-    if ToolParserManager.get_tool_parser(name) is not EnforcedToolParser:
+    """Return what went wrong; empty if nothing did."""
+    if ToolParserManager.get_tool_parser(names.enforced(_DIALECT)) is not EnforcedToolParser:
         return "the parser's name stood for another parser"
-    if not _refuses_a_forged_spec():
+    with suppress(VLLMValidationError):
+        _params("{}")._validate_structured_outputs(  # noqa: SLF001 - every route calls it
+            SimpleNamespace(is_diffusion=False), SimpleNamespace(backend="auto"), object()
+        )
         return "a forged spec was not refused"
-    dialect = dialects.load(_DIALECT)
-    vocabulary = Vocabulary.of_bytes(dialect.controls)
+    vocabulary = Vocabulary.of_bytes(dialects.load(_DIALECT).controls)
     tokenizer = object()
     runtime.know(tokenizer, vocabulary)
-    one = manager(tokenizer, vocabulary.size, drafts=2)
+    tried = manager(tokenizer, vocabulary.size, drafts=2)
     try:
-        return _turn(one, runtime.table_for(tokenizer, _DIALECT))
+        return _turn(tried, runtime.table_for(tokenizer, _DIALECT))
     finally:
-        backend.detach(one)
-        one.executor.shutdown(wait=False)
+        backend.detach(tried)
+        tried.executor.shutdown(wait=False)
         runtime.forget(tokenizer)
 
 
-def _refuses_a_forged_spec() -> bool:
-    forged = SamplingParams(
-        structured_outputs=StructuredOutputsParams(structural_tag=carrier.structural_tag("{}"))
-    )
-    config = SimpleNamespace(backend="auto")
-    try:
-        forged._validate_structured_outputs(  # noqa: SLF001 - what every route passes
-            SimpleNamespace(is_diffusion=False), config, object()
-        )
-    except VLLMValidationError:
-        return True
-    return False
-
-
-def _turn(one: Any, table: Table) -> str:
-    chosen = settings.current()
-    settled = specs.Settled(_DIALECT, chosen.engine, chosen.options)
+def _turn(tried: Any, table: Table) -> str:
+    settled = specs.Settled(_DIALECT, settings.current().engine, settings.current().options)
     text = spec_text.write(_TOOLS, "required", True, 0, settled=settled)
-    asked = request("tried", [], StructuredOutputsParams(structural_tag=text))
-    carrier.put(asked.sampling_params, text, carrier.digest_of(text))
-    one.grammar_init(asked)
+    params = _params(text)
+    carrier.put(params, text, carrier.digest_of(text))
+    asked = Request("tried", prompt_token_ids=[], sampling_params=params, pooling_params=None)
+    tried.grammar_init(asked)
     held = asked.structured_output_request
-    # Made ready on another thread, or there already where vLLM wants it at once.
+    # Compiled on another thread, or there already where vLLM wants it at once.
     getattr(held._grammar, "result", lambda _: None)(_SECONDS)  # noqa: SLF001
     if not hasattr(held.grammar, "matcher"):
         return "a spec did not become a grammar of the enforcer's"
     start = table.leaves[table.dialect.start]
     begin = next(token for token, to in start.items() if table.segment(to) is Segment.NONE)
     end = min(table.turn_end_ids)
-    rows = one.grammar_bitmask({"tried": asked}, ["tried"], {"tried": [begin]})
+    rows = tried.grammar_bitmask({"tried": asked}, ["tried"], {"tried": [begin]})
     if [is_member(row, begin) for row in rows[:2]] != [True, False] or is_member(rows[0], end):
         return "the masks were not those of the enforcer's grammar"
-    if list(one.validate_tokens(asked, [begin, end])) != [begin]:
+    if list(tried.validate_tokens(asked, [begin, end])) != [begin]:
         return "an illegal draft was not dropped"
-    if not one.accept_tokens(asked, [begin]) or one.accept_tokens(asked, [end]):
+    if not tried.accept_tokens(asked, [begin]) or tried.accept_tokens(asked, [end]):
         return "ids were not followed"
     return ""
 
 
+def _params(spec: str) -> Any:
+    tag = carrier.structural_tag(spec)
+    wanted = StructuredOutputsParams(structural_tag=tag)
+    return SamplingParams(max_tokens=64, structured_outputs=wanted)
+
+
 def manager(tokenizer: Any, size: int, *, sequences: int = 16, drafts: int = 0) -> Any:
-    """Build vLLM's own manager without an engine; of a configuration, it has what is read."""
+    """Return vLLM's own manager without an engine; its configuration has only what is read."""
     config = SimpleNamespace(
         parallel_config=SimpleNamespace(distributed_executor_backend="mp"),
         scheduler_config=SimpleNamespace(max_num_seqs=sequences),
@@ -137,21 +127,3 @@ def manager(tokenizer: Any, size: int, *, sequences: int = 16, drafts: int = 0) 
     built.tokenizer = tokenizer
     built.executor = ThreadPoolExecutor(2)
     return built
-
-
-def request(
-    name: str, prompt_ids: Sequence[int], wanted: StructuredOutputsParams | None, **more: Any
-) -> Any:
-    """Build a request as the engine has it."""
-    return Request(
-        request_id=name,
-        prompt_token_ids=list(prompt_ids),
-        sampling_params=SamplingParams(max_tokens=64, structured_outputs=wanted),
-        pooling_params=None,
-        **more,
-    )
-
-
-def structured(tools: Any, choice: Any = "auto") -> StructuredOutputsParams:
-    """Build what carries a spec."""
-    return StructuredOutputsParams(**carrier.extra_body(tools, choice)["structured_outputs"])

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import vllm
 
-from bench import compat, request_fields
+from bench import compat, request_fields, vllm_attributes
 from bench.request_fields import REJECTED
 from enforcer.vllm import fit
 from enforcer.vllm.config.names import TESTED_VERSIONS
@@ -192,6 +192,6 @@ def test_the_command_says_what_does_not_hold(
 ) -> None:
     monkeypatch.setattr("sys.argv", ["compat", "0.0", "--sources", str(copied)])
     assert compat.main() == 0
-    monkeypatch.setitem(fit.ATTRIBUTES, "vllm.v1.request.Request", "soul")
+    monkeypatch.setitem(vllm_attributes.ATTRIBUTES, "vllm.v1.request.Request", "soul")
     assert compat.main() == 1
     assert "vllm.v1.request.Request.soul  there is no such thing" in capsys.readouterr().out

@@ -86,7 +86,7 @@ def test_another_patch_release_is_to_be_tried(version: str) -> None:
 
 
 def test_a_changed_signature_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    name = "vllm.v1.structured_output.StructuredOutputManager.grammar_init"
+    name = "vllm.v1.structured_output:StructuredOutputManager.grammar_init"
     asserted = patches.signatures(patches.PATCHES)
 
     def changed(self: Any, request: Any, more: dict[str, Any]) -> None:
@@ -121,9 +121,8 @@ def test_a_package_that_vllm_wants_and_has_not_is_named(
 ) -> None:
     (tmp_path / "wants_more.py").write_text("import not_there_at_all\n")
     monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(UnsupportedHost, match=r"wants_more.* cannot .* 'not_there_at_all'"):
-        fit.find("wants_more.Server.start")
-    assert fit.find("not_there_at_all.Server.start") is None
+    with pytest.raises(UnsupportedHost, match=r"no wants_more:.* named 'not_there_at_all'"):
+        fit.find("wants_more:Server.start")
 
 
 @pytest.mark.parametrize(

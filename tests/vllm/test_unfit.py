@@ -126,7 +126,7 @@ def serve_unenforced() -> None:
 def test_where_not_even_the_command_line_is_read_alike_the_log_says_what_may_happen(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    name = "vllm.engine.arg_utils.EngineArgs.from_cli_args"
+    name = "vllm.engine.arg_utils:EngineArgs.from_cli_args"
     monkeypatch.setitem(patches.PATCHES, name, patches.Patch("other", ""))
     with caplog.at_level(logging.WARNING, logger="vllm.enforcer"):
         serve_unenforced()

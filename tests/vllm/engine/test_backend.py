@@ -14,13 +14,12 @@ pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError
 
 import enforcer
 from enforcer.errors import EnforcerError
-from enforcer.vllm import tryout
 from enforcer.vllm.config import names
 from enforcer.vllm.engine.ahead import Spent
 from enforcer.vllm.engine.backend import EnforcedGrammar, initialised
 from enforcer.vllm.observe import families, metrics, scores
 from enforcer.vllm.server import runtime
-from tests import dialect_cases
+from tests import dialect_cases, vllm_managers
 
 V = small()
 TOOLS = [{"type": "function", "function": {"name": "get", "parameters": {"type": "object"}}}]
@@ -152,7 +151,7 @@ def test_an_engine_of_another_vocabulary_warns_that_it_enforces_nothing(
     tokenizer = object()
     runtime.know(tokenizer, dialect_cases.vocabulary("hermes"))
 
-    built = tryout.manager(None, V.size)
+    built = vllm_managers.manager(None, V.size)
 
     def original(self: SimpleNamespace) -> None:
         self.vllm_config, self.tokenizer = built.vllm_config, tokenizer

@@ -9,10 +9,9 @@ import pytest
 pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
 
 from enforcer.turn.matcher import Matcher
-from enforcer.vllm import tryout
 from enforcer.vllm.engine import arrivals, backend
 from enforcer.vllm.server import runtime
-from tests import vocabularies
+from tests import vllm_managers, vocabularies
 from tests.vocabularies import write
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ def host() -> Iterator[Any]:
     tokenizer = object()
     runtime.know(tokenizer, V)
     runtime.kept.cache_clear()
-    manager = tryout.manager(tokenizer, V.size)
+    manager = vllm_managers.manager(tokenizer, V.size)
     yield backend._host(manager)
     backend.detach(manager)
     manager.executor.shutdown(wait=False)
@@ -54,7 +53,7 @@ def steps(host: Any, prompt: str, *names: str) -> Generator[None, None, Any]:
         {"type": "function", "function": {"name": name, "parameters": {"type": "object"}}}
         for name in names or ("get",)
     ]
-    asked = tryout.request("r", write(V, prompt), tryout.structured(tools))
+    asked = vllm_managers.enforced("r", write(V, prompt), tools)
     source = arrivals.source_of(asked)
     assert source is not None
     made: Generator[None, None, Any] = host._steps(source, asked)

@@ -26,9 +26,9 @@ from enforcer import extra_body
 from enforcer.compiling import is_plain
 from enforcer.errors import RequestError
 from enforcer.request import carrier, json_text, response_format, spec_text, tools
-from enforcer.vllm import tryout
 from enforcer.vllm.intake import admission, checks, requests
 from enforcer.vllm.replies.tool_parser import EnforcedParser
+from tests import vllm_managers
 from tests.vllm_servers import TINY
 
 if TYPE_CHECKING:
@@ -267,7 +267,7 @@ def test_an_envelope_that_is_not_as_a_server_makes_it_is_refused(
         body = GenerateRequest.model_validate({"token_ids": [5], "sampling_params": token_ids})
         with pytest.raises(VLLMValidationError):
             asyncio.run(server.renderer.preprocess_completion(body, [[5]], None))
-    asked = tryout.request("r", [], StructuredOutputsParams(**tag))
+    asked = vllm_managers.bare("r", [], StructuredOutputsParams(**tag))
     asked.sampling_params.extra_args = extra
     monkeypatch.setenv("VLLM_USE_RUST_FRONTEND", "1")  # where nothing counts as settled
     server.manager.grammar_init(asked)
@@ -280,7 +280,7 @@ def test_an_engine_behind_a_front_end_of_ours_reads_no_other_text(
     server: Server, attack: str
 ) -> None:
     text, digest = attacks()[attack]()
-    asked = tryout.request("r", [], StructuredOutputsParams(structural_tag="-"))
+    asked = vllm_managers.bare("r", [], StructuredOutputsParams(structural_tag="-"))
     carrier.put(asked.sampling_params, text, digest)
     server.manager.grammar_init(asked)
     with pytest.raises(RequestError):

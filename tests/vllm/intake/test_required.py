@@ -16,10 +16,10 @@ from vllm.sampling_params import StructuredOutputsParams
 
 from enforcer.errors import ConfigurationError
 from enforcer.request import carrier
-from enforcer.vllm import tryout
 from enforcer.vllm.config import settings
 from enforcer.vllm.config.names import PROCESSOR_NAME
 from enforcer.vllm.intake import required
+from tests import vllm_managers
 from tests.stock_tags import python_tag
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def test_what_brings_nothing_to_enforce_is_refused(
 @pytest.mark.parametrize(
     ("params", "loaded"),
     [
-        (SamplingParams(structured_outputs=tryout.structured(TOOLS)), None),
+        (SamplingParams(structured_outputs=vllm_managers.structured(TOOLS)), None),
         (SamplingParams(extra_args=EXTRA), [f"enforcer.vllm.logits_processor:{PROCESSOR_NAME}"]),
         (structured(structural_tag=STOCK), None),  # enforced, or refused where it is made ready
         (None, None),  # for embeddings, say

@@ -141,7 +141,7 @@ def test_all_that_is_replaced_is_as_it_was_tested(monkeypatch: pytest.MonkeyPatc
     raw = settings.read(RAW)
     assert len(patches._for_scores(raw)) == 5
     other = patches.Patch("other", "observe.scores.scoring")
-    monkeypatch.setitem(patches.SCORES, "vllm.v1.sample.sampler.Sampler.compute_logprobs", other)
+    monkeypatch.setitem(patches.SCORES, "vllm.v1.sample.sampler:Sampler.compute_logprobs", other)
     with pytest.raises(ConfigurationError, match="=raw does not fit this vLLM"):
         patches._for_scores(raw)
 
@@ -154,9 +154,9 @@ class Owner:
 
 def test_a_static_method_stays_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(patches, "_replaced", [])
-    monkeypatch.setattr(fit, "find", {"Owner": Owner}.get)
-    patches._wrap("Owner.score", scores.scoring)
-    patches._wrap("Owner.score", scores.scoring)
+    monkeypatch.setattr(fit, "find", {"here:Owner": Owner}.get)
+    patches._wrap("here:Owner.score", scores.scoring)
+    patches._wrap("here:Owner.score", scores.scoring)
     assert len(patches._replaced) == 1
     one = torch.zeros(1)
     assert Owner().score(one) is one is Owner.score(one)
