@@ -21,9 +21,10 @@ from typing import TYPE_CHECKING
 from bench import random_model
 from bench.demo.servers import ENFORCED, FREE
 from bench.intake import bodies, live, processes, without_tools
+from bench.speculation import ways
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 TINY = Path(__file__).resolve().parents[1] / "models" / "tiny-kimi"
 _LENGTH = 1 << 17  # token ids of the model's context: 512 tools have some 80,000
@@ -41,12 +42,24 @@ _LEAST = 0.05  # ms of a `json.loads`: below, a multiple of it says nothing
 Figures = dict[str, dict[str, float]]
 
 
-def in_process(model: Path, logs: Path, loads: Sequence[bodies.Load], rounds: int) -> list[Figures]:
+def in_process(
+    model: Path,
+    logs: Path,
+    loads: Sequence[bodies.Load],
+    rounds: int,
+    environment: Mapping[str, str] | None = None,
+) -> list[Figures]:
     """Measure each load without a server; the two ways of serving take turns."""
     found = []
     with ExitStack() as stack:
         pairs = {
-            name: stack.enter_context(processes.Pair(setting, model, logs / f"{name}.txt"))
+            name: stack.enter_context(
+                processes.Pair(
+                    replace(setting, environment=tuple((environment or {}).items())),
+                    model,
+                    logs / f"{name}.txt",
+                )
+            )
             for name, setting in _WAYS.items()
         }
         for pair in pairs.values():
@@ -117,7 +130,12 @@ def _without_tools(runner: str, rounds: int) -> None:
     """
     with tempfile.TemporaryDirectory() as folder:
         logs, v2 = Path(folder), runner == "V2"
-        model = TINY if v2 else _model(logs / "model")
+        model = _model(logs / "model")
+        loads = bodies.loads([0])[1]
+        environment = ways.INTERPRETED if v2 else {"VLLM_USE_V2_MODEL_RUNNER": "0"}
+        found = in_process(model, logs, loads, rounds, environment)
+        print(f"{table(loads, found)}\n", flush=True)
+        model = TINY if v2 else model
         print(without_tools.table(without_tools.measure(model, logs, v2=v2, rounds=rounds)))
 
 

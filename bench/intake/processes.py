@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from unittest.mock import patch
 
 import enforcer
 from bench.demo.servers import MODEL_NAME
@@ -73,6 +74,12 @@ class Pair:
 
     def __init__(self, setting: Setting, model: Path, log: Path, *, trace: bool = False) -> None:
         self._log = log
+        environment = {
+            "VLLM_PLUGINS": setting.plugins,
+            "VLLM_NO_USAGE_STATS": "1",
+            "HF_HUB_OFFLINE": "1",
+            **dict(setting.environment),
+        }
         context = multiprocessing.get_context("spawn")
         self._pipes: list[Connection] = []
         self._started = []
@@ -80,7 +87,8 @@ class Pair:
             mine, theirs = context.Pipe()
             told = _Told(setting, str(model), str(log), trace)
             process = context.Process(target=_run, args=(serve, theirs, told), name=name)
-            process.start()
+            with patch.dict(os.environ, environment):
+                process.start()
             theirs.close()
             self._pipes.append(mine)
             self._started.append(process)
@@ -166,16 +174,10 @@ class _Told(NamedTuple):
 
 
 def _run(serve: Callable[..., None], pipe: Connection, told: _Told) -> None:
-    steps, setting = _Trace(on=told.trace), told.setting
+    steps = _Trace(on=told.trace)
     for stream in (sys.stdout, sys.stderr):
         log = os.open(told.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         os.dup2(log, stream.fileno())
-    os.environ |= {
-        "VLLM_PLUGINS": setting.plugins,
-        "VLLM_NO_USAGE_STATS": "1",
-        "HF_HUB_OFFLINE": "1",
-        **dict(setting.environment),
-    }
     from vllm.engine.arg_utils import AsyncEngineArgs
     from vllm.entrypoints.launchers.cli_args import make_arg_parser
     from vllm.plugins import load_general_plugins
@@ -183,7 +185,7 @@ def _run(serve: Callable[..., None], pipe: Connection, told: _Told) -> None:
 
     load_general_plugins()
     words = ["--model", told.model, "--served-model-name", MODEL_NAME, "--dtype", "float32"]
-    words += ["--enforce-eager", "--no-enable-log-requests", *setting.flags]
+    words += ["--enforce-eager", "--no-enable-log-requests", *told.setting.flags]
     args = make_arg_parser(FlexibleArgumentParser()).parse_args(words)
     engine_args = AsyncEngineArgs.from_cli_args(args)
     serve(pipe, engine_args.create_engine_config(), steps, args)

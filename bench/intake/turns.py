@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
     from bench.demo.servers import Server
 
+_IDLE = 60  # ms of processor time in two seconds; clients' pools and statistics take less
+
 
 def start(
     starts: Mapping[str, Callable[[], AbstractContextManager[Server]]], stack: ExitStack
@@ -28,6 +31,7 @@ def start(
     for name, serving in starts.items():
         server = servers[name] = stack.enter_context(serving())
         server.wait_until_ready()
+        _wait_until_idle(server)
         _signal(server, signal.SIGSTOP)
         stack.callback(_signal, server, signal.SIGCONT)  # a stopped process does not end
     return servers
@@ -48,6 +52,14 @@ def processor_ms(server: Server) -> float:
     first = psutil.Process(server.pid)
     times = [one.cpu_times() for one in (first, *first.children(recursive=True))]
     return float(sum(one.user + one.system for one in times)) * 1e3
+
+
+def _wait_until_idle(server: Server) -> None:
+    """Block until a server has started what it starts behind its first answer."""
+    before = -float(_IDLE)
+    while (now := processor_ms(server)) - before >= _IDLE:
+        before = now
+        time.sleep(2)
 
 
 def _signal(server: Server, number: signal.Signals) -> None:
