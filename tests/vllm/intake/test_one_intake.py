@@ -12,6 +12,7 @@ import pytest
 from vllm.engine.arg_utils import EngineArgs
 from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
 from vllm.entrypoints.openai.completion.protocol import CompletionRequest
+from vllm.entrypoints.openai.responses.protocol import ResponsesRequest
 from vllm.entrypoints.scale_out.token_in_token_out.protocol import GenerateRequest
 from vllm.exceptions import VLLMValidationError
 from vllm.renderers import renderer_from_config
@@ -285,3 +286,27 @@ def test_an_engine_behind_a_front_end_of_ours_reads_no_other_text(
     server.manager.grammar_init(asked)
     with pytest.raises(RequestError):
         asked.structured_output_request._grammar.result(60)
+
+
+def test_what_one_server_has_rendered_another_generates(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Through JSON, and read anew where nothing is known of it."""
+    prompt, params = server.chat(tools=[tool("rendered", title="rendered")])
+    body = GenerateRequest(token_ids=prompt["prompt_token_ids"], sampling_params=params)
+    text = body.model_dump_json()
+    with another_process(monkeypatch):
+        received = GenerateRequest.model_validate_json(text)
+        ids = received.token_ids
+        (again,) = asyncio.run(server.renderer.preprocess_completion(received, [ids], None))
+        assert carrier.find(received.sampling_params) == carrier.find(params)
+        grammar = server.begun(server.processed(again, received.sampling_params))
+    assert grammar.matcher.state == "START"
+
+
+def test_the_responses_api_brings_the_same_spec(server: Server) -> None:
+    function = tool("flat")["function"]
+    request = ResponsesRequest(input=[USER], tools=[{"type": "function", **function}])
+    asyncio.run(server.renderer.render_responses(request))
+    _, params = server.chat(tools=[tool("flat")])
+    assert carrier.find(request.to_sampling_params(64, {})) == carrier.find(params)
