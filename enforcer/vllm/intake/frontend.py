@@ -110,9 +110,10 @@ async def _let_in_rendered(
         GracefulHTTPError: there is no room to check it now.
 
     """
-    await pacing.turn(len(str(carried.text)))
-    admission.refuse_replaced_spec(params, carried)
     tokenizer = renderer.renderer.tokenizer
+    if admission.known(carried, tokenizer) is None:
+        await pacing.turn(len(str(carried.text)))
+    admission.refuse_replaced_spec(params, carried)
     intake = admission.taken(carried, tokenizer, renderer.model_config)
     admission.refuse_sampling(params, intake.spec, request)
     stops.refuse_ids_beside(params, intake.spec, tokenizer)
@@ -120,7 +121,8 @@ async def _let_in_rendered(
 
 
 async def _let_in(params: Any, intake: Intake, *, is_first: bool) -> Intake:
-    await pacing.turn(len(intake.text))
+    if not checks.has_passed(intake.spec):
+        await pacing.turn(len(intake.text))
     with admission.answered():
         inexact = await checks.check_async(intake.spec)
     return admission.let_in(params, intake, inexact, is_first=is_first)
