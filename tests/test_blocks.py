@@ -89,6 +89,10 @@ HELD: tuple[tuple[str, str, str, str], ...] = (
     ),
     ("docs/upstream.md", "diff", "", "tests/vllm/test_upstream.py::test_the_code_that_is_quoted"),
     ("docs/vllm.md", "text", "", "tests/vllm/test_told.py::test_a_refusal_is_told_as_the_page"),
+    (
+        "docs/vllm/request.md",
+        *("mermaid", "", "tests/docs/test_request_page.py::test_a_request_takes_the_steps"),
+    ),
     ("docs/vllm/metrics.md", "text", "", "tests/vllm/test_told.py::test_lines_of_the_log"),
     *(
         ("docs/vllm/rolling-out.md", kind, word, f"tests/deploy/test_recording.py::{test}")
