@@ -155,12 +155,10 @@ _BODIES = (f"{_SERVING}.anthropic.protocol:AnthropicMessagesRequest",)
 _COHERE_BODIES = (f"{_SERVING}.cohere.protocol:CohereChatV2Request",)
 
 _BEHIND_RUST = (
-    "vLLM's Rust front end loads no plugins. The engine enforces the tool calls that it asks for: "
-    "`tool_choice` required or named; auto with --tool-strict-level function or parameter, or with "
-    "a strict tool. Arguments fit the tool's schema only at level parameter or for a strict tool; "
-    "else they are any object. Not enforced: replies that the front end reads no calls from (no "
-    "tools, `tool_choice` none), and auto below level function. Start with --tool-strict-level "
-    "parameter"
+    "vLLM's Rust front end loads no plugins. Enforced are the tool calls that it constrains "
+    "itself; arguments fit their schema only at --tool-strict-level parameter or for a strict "
+    "tool. Not enforced: replies that it reads no calls from (no tools, `tool_choice` none), "
+    "and auto below level function. Start with --tool-strict-level parameter"
 )
 
 
@@ -177,31 +175,30 @@ def install() -> None:
 
     chosen = settings.current()
     dialects.load(chosen.dialect)
+    patches = wanted()
     try:
         exactly = fit.check_version(vllm.__version__)
-        patches = wanted()
         fit.check_signatures(fit.USED | signatures(patches))
-    except UnsupportedHost as error:
-        _serve_unenforced(error, chosen)
-        return
-    _patch(patches | _for_scores(chosen))
-    if vllm.envs.VLLM_USE_RUST_FRONTEND:
-        logger.warning("enforcer: %s", _BEHIND_RUST)
-    if exactly:
-        return
-    from enforcer.vllm.tryout import try_out
-
-    try:
-        try_out()
+        _patch(patches | _for_scores(chosen))
+        if not exactly:
+            _try_out(vllm.__version__)
     except UnsupportedHost as error:
         _take_back()
         _serve_unenforced(error, chosen)
-    else:
-        logger.info(
-            "enforcer: vLLM %s is not among the tested versions; a trial turn at start "
-            "was enforced as it should be",
-            vllm.__version__,
-        )
+        return
+    if vllm.envs.VLLM_USE_RUST_FRONTEND:
+        logger.warning("enforcer: %s", _BEHIND_RUST)
+
+
+def _try_out(version: str) -> None:
+    from enforcer.vllm.tryout import try_out
+
+    try_out()
+    logger.info(
+        "enforcer: vLLM %s is not among the tested versions; a trial turn at start was enforced as "
+        "it should be",
+        version,
+    )
 
 
 def wanted() -> dict[str, Patch]:
@@ -312,7 +309,9 @@ def _set(owner: Any, name: str, value: Any) -> None:
 
 
 def _take_back() -> None:
-    """Restore all that was replaced."""
+    """Restore all that was replaced, if anything was."""
+    if not _replaced:
+        return
     from vllm.tool_parsers import ToolParserManager
 
     from enforcer.vllm.observe import log_filters

@@ -195,14 +195,16 @@ def test_a_patch_release_is_tried_and_served_without_a_trace_of_the_trial() -> N
     assert "turn failed" not in done.stderr
 
 
+class ModelConfig:
+    is_diffusion = False
+
+
 def validate(tag: str, server_backend: str = "auto", **options: Any) -> SamplingParams:
     params = SamplingParams(
         structured_outputs=StructuredOutputsParams(structural_tag=tag), **options
     )
     config = SimpleNamespace(backend=server_backend, disable_any_whitespace=False)
-    params._validate_structured_outputs(
-        SimpleNamespace(is_diffusion=False), config, tokenizer=object()
-    )
+    params._validate_structured_outputs(ModelConfig(), config, tokenizer=object())
     return params
 
 
