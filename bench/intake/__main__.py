@@ -143,6 +143,7 @@ def main() -> None:
     """Measure, and print the tables."""
     parser = argparse.ArgumentParser(prog="python -m bench.intake", description=__doc__)
     parser.add_argument("--in-process", action="store_true", help="start no server")
+    parser.add_argument("--live", action="store_true", help="the servers alone")
     parser.add_argument("--without-tools", choices=["V1", "V2"], help="by this model runner")
     parser.add_argument("--tools", type=int, nargs="+", default=bodies.SIZES, help="how many")
     parser.add_argument("--rounds", type=int, default=5)
@@ -159,9 +160,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         logs = Path(folder)
         model = _model(logs / "model")
-        found = in_process(model, logs, loads, options.rounds)
-        print(f"\n{table(loads, found)}", flush=True)
-        figures["in process"] = found
+        if not options.live:
+            found = in_process(model, logs, loads, options.rounds)
+            print(f"\n{table(loads, found)}", flush=True)
+            figures["in process"] = found
         if not options.in_process:
             found = live.measure(_WAYS, model, logs, loads, options.rounds)
             print(f"\n{table(loads, found)}")
