@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
+from enforcer.machine.compiled import MODULES
 from tests.snippets import PAGES
 
 if TYPE_CHECKING:
@@ -46,6 +47,8 @@ good = turn("weather", '{"city": "Oslo"}')
 assert matcher.validate(good) == len(good), "a valid call is blocked"
 assert matcher.validate(turn("img_gen", "{}")) == 2 + len("functions."), "undeclared"
 assert matcher.validate(turn("weather", "{}")) < len(turn("weather", "{}")), "off schema"
+from enforcer.machine.compiled import require_compiled
+require_compiled()
 """
 
 
@@ -95,8 +98,9 @@ def test_source_distribution_has_the_package_and_little_else(source: Path) -> No
         names = {name.split("/", 1)[1] for name in archive.getnames()}
     assert {name.split("/")[0] for name in names} == {
         *("enforcer", "grammars", "pyproject.toml", "PKG-INFO"),
-        *("README.md", "LICENSE", "CHANGELOG.md", ".gitignore"),
+        *("README.md", "LICENSE", "CHANGELOG.md", ".gitignore", "hatch_build.py"),
     }
+    assert not [name for name in names if name.endswith(".so")]
 
 
 @pytest.mark.slow
@@ -114,6 +118,13 @@ def test_wheel_has_every_module_and_nothing_else(wheel: Path) -> None:
     packed = {name for name in zipfile.ZipFile(wheel).namelist() if name.endswith(".py")}
     written = {str(path.relative_to(ROOT)) for path in (ROOT / "enforcer").rglob("*.py")}
     assert packed == written
+
+
+@pytest.mark.slow
+def test_wheel_has_the_compiled_modules_for_every_python_from_3_11_on(wheel: Path) -> None:
+    assert re.fullmatch(r"kimi_enforcer-[^-]+-cp311-abi3-linux_\w+\.whl", wheel.name)
+    compiled = [name for name in zipfile.ZipFile(wheel).namelist() if name.endswith(".so")]
+    assert sorted(compiled) == sorted(f"enforcer/machine/{name}.abi3.so" for name in MODULES)
 
 
 @pytest.mark.slow
@@ -153,7 +164,8 @@ def test_what_is_built_works_where_nothing_else_is_installed(
     if needed.returncode != 0 and "CI" not in os.environ:
         pytest.skip(f"the core's dependencies cannot be had: {needed.stderr[-500:]}")
     if backend:
-        removed = python(bare, "-m", "pip", "uninstall", "-qq", "-y", "hatchling", cwd=tmp_path)
+        names = [re.match(r"[\w-]+", each)[0] for each in backend]
+        removed = python(bare, "-m", "pip", "uninstall", "-qq", "-y", *names, cwd=tmp_path)
         assert removed.returncode == 0, removed.stderr
     installed = python(bare, *quiet, str(file), cwd=tmp_path)
     assert installed.returncode == 0, needed.stderr + installed.stderr

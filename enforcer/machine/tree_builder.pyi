@@ -1,0 +1,18 @@
+def fill(
+    data: bytes,
+    lengths: memoryview,
+    ids: memoryview,
+    ascii_bits: memoryview,
+    path: memoryview,
+    passed: memoryview,
+    left: memoryview,
+    byte: memoryview,
+    skip: memoryview,
+    token: memoryview,
+    depth: memoryview,
+    parent: memoryview,
+    below: memoryview,
+    rank: memoryview,
+    height: memoryview,
+    way: memoryview,
+) -> int: ...
