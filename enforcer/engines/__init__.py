@@ -37,6 +37,8 @@ _AROUND = (
     ("enforcer.engines.distinct.engine", "DistinctEngine"),
 )
 ENGINES = tuple(_MODULES)
+# Those that serve only what the machine cannot hold.
+_BESIDE_THE_MACHINE = ("llguidance",)
 
 
 class ArgumentMatcher(Protocol):
@@ -215,4 +217,8 @@ def load(name: str, vocabulary: Vocabulary) -> ArgumentEngine:
         around: Callable[[ArgumentEngine, Vocabulary], ArgumentEngine]
         around = getattr(import_module(module), kind)
         engine = around(engine, vocabulary)
+    if name in _BESIDE_THE_MACHINE:
+        from enforcer.engines.choice import ChosenEngine
+
+        engine = ChosenEngine(engine, vocabulary)
     return engine

@@ -13,7 +13,7 @@ from importlib import import_module
 from pathlib import Path
 
 # Each has a `.pyi` as well, which a type checker reads in its place.
-MODULES = ("tree_builder",)
+MODULES = ("kernel", "tree_builder")
 
 _FOLDER = Path(__file__).parent
 _INSTALL = "run `make env`, or `pip install .` again (a C compiler is needed)"

@@ -19,7 +19,6 @@ from llguidance.gbnf_to_lark import any_to_lark
 from enforcer.engines import ArgumentEngine
 from enforcer.engines.capacity import ALL_FORMATS, Capacity
 from enforcer.engines.llguidance.grammar import PATIENCE, LLGuidanceGrammar, LLGuidanceMatcher
-from enforcer.engines.llguidance.json_text import may_occur
 from enforcer.engines.llguidance.lark import (
     has_bounds,
     has_divisors,
@@ -33,6 +32,7 @@ from enforcer.engines.llguidance.terminals import expression
 from enforcer.engines.llguidance.wandering import dead_end
 from enforcer.errors import EngineFailure, InvalidSchema, SchemaLimit, brief
 from enforcer.layouts import LayoutKind
+from enforcer.machine.json_text import may_occur
 from enforcer.regex.charset import CharSet
 from enforcer.regex.constructors import chars, repeat
 from enforcer.request.response_format import FormatKind

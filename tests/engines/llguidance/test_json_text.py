@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from enforcer.engines.llguidance.json_text import may_occur
+from enforcer.machine.json_text import may_occur
 from tests.spelled_json import Form, spell
 
 VALUES = st.recursive(

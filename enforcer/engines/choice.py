@@ -1,0 +1,83 @@
+"""The choice between the machine and another engine, for each grammar.
+
+The machine (`enforcer.machine`) holds JSON without counted or distinct parts; any other grammar
+goes to the engine beside it. Owns: the choice. Must not know: how either works.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from enforcer.engines import ArgumentEngine
+from enforcer.machine import wire
+from enforcer.machine.grammar import MachineGrammar, bound_vocabulary
+from enforcer.machine.tables import NotHeld, tables_of
+
+if TYPE_CHECKING:
+    from enforcer.engines import CompiledGrammar
+    from enforcer.engines.capacity import Capacity
+    from enforcer.layouts import BoundLayout
+    from enforcer.machine import kernel
+    from enforcer.request.response_format import ResponseFormat
+    from enforcer.schema import ArgumentGrammar
+    from enforcer.vocabulary import Vocabulary
+
+_MARK = "\0machine "
+
+
+class ChosenEngine(ArgumentEngine):
+    """The machine for what it can hold, and an engine for everything else."""
+
+    def __init__(self, engine: ArgumentEngine, vocabulary: Vocabulary) -> None:
+        self.engine = engine
+        self.vocabulary = vocabulary
+
+    @cached_property
+    def _tree(self) -> kernel.Tree:
+        return bound_vocabulary(self.vocabulary)
+
+    @property
+    def name(self) -> str:
+        """The name of the engine for everything else."""
+        return self.engine.name
+
+    @property
+    def capacity(self) -> Capacity:
+        """What the engine for everything else holds."""
+        return self.engine.capacity
+
+    def warm(self, layout: BoundLayout | None = None) -> None:
+        """Build the vocabulary's tree, and what the other engine needs."""
+        _ = self._tree
+        self.engine.warm(layout)
+
+    def check(self, grammar: ArgumentGrammar, layout: BoundLayout | None = None) -> None:
+        """Raise `UnsupportedSchema` if neither can hold a grammar."""
+        try:
+            tables_of(grammar, layout)
+        except NotHeld:
+            self.engine.check(grammar, layout)
+
+    def write(
+        self, grammar: ArgumentGrammar, layout: BoundLayout | None = None, *, quick: bool = False
+    ) -> str:
+        """Write the tables of a grammar, or what the other engine reads."""
+        try:
+            return _MARK + wire.write(tables_of(grammar, layout))
+        except NotHeld:
+            return self.engine.write(grammar, layout, quick=quick)
+
+    def read(self, written: str) -> CompiledGrammar:
+        """Bind tables to the vocabulary, or have the other engine compile."""
+        if not written.startswith(_MARK):
+            return self.engine.read(written)
+        return MachineGrammar(wire.read(written.removeprefix(_MARK)), self._tree)
+
+    def check_text(self, wanted: ResponseFormat) -> None:
+        """Refuse a format of text that is no JSON Schema if it cannot be held."""
+        self.engine.check_text(wanted)
+
+    def compile_text(self, wanted: ResponseFormat) -> CompiledGrammar:
+        """Compile a format of text that is no JSON Schema."""
+        return self.engine.compile_text(wanted)

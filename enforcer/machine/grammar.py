@@ -1,0 +1,102 @@
+"""Tables bound to a vocabulary: what starts the texts of one grammar.
+
+Owns: that. Must not know: how tables are made.
+"""
+
+from __future__ import annotations
+
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from enforcer.machine import kernel
+from enforcer.machine.json_text import may_occur
+from enforcer.machine.tables import free_tables
+from enforcer.machine.tree import build_tree
+
+if TYPE_CHECKING:
+    from enforcer.machine.tables import Tables
+    from enforcer.vocabulary import Vocabulary
+
+_RECORDS = {
+    "nodes": kernel.NODE,
+    "names": kernel.NAME,
+    "places": kernel.PLACE,
+    "arrays": kernel.ARRAY,
+    "automata": kernel.AUTOMATON,
+}
+_ORDER = (
+    "nodes", "names", "classes", "places", "arrays", "bits", "trie_edges", "edge_character",
+    "edge_to", "trie_value", "trie_low", "trie_high", "automata", "transitions", "ascii",
+    "range_low", "range_class", "accepts", "leads", "distance", "wide", "loops",
+)  # fmt: skip
+_OWN = 12_000  # bytes of views and objects
+
+
+def bound(tables: Tables, tree: kernel.Tree) -> kernel.Tables:
+    """Bind tables to a vocabulary."""
+    arrays = [
+        kernel.records(tables.arrays[name], _RECORDS[name])
+        if name in _RECORDS
+        else tables.arrays[name].data
+        for name in _ORDER
+    ]
+    rows = [tree.free, *[None] * (tables.wide_rows - 1)]
+    return kernel.Tables(*arrays, tables.has_line_breaks, rows)
+
+
+def bound_vocabulary(vocabulary: Vocabulary) -> kernel.Tree:
+    """Build the tree of the tokens that some JSON text has, and the rows of any string."""
+    keys, ids = vocabulary.sorted_text
+    texts = [b""] * vocabulary.size
+    for data, token_id in zip(keys, ids, strict=True):
+        texts[token_id] = data
+    found = build_tree([data if may_occur(data) else b"" for data in texts])
+    tree = kernel.Tree(
+        found.byte,
+        found.skip,
+        found.token,
+        found.depth,
+        found.parent,
+        found.below,
+        found.rank,
+        found.height,
+        found.way,
+        found.ids,
+        np.array([0, *accumulate(map(len, texts))], np.int32),
+        np.frombuffer(b"".join(texts), np.uint8),
+        vocabulary.words,
+    )
+    free, added = kernel.Text(tree, bound(free_tables(), tree)).free_row(0)
+    member = np.unpackbits(np.asarray(free.row).view(np.uint8), bitorder="little").astype(np.bool_)
+    rows = [
+        np.packbits(member & (added <= most), bitorder="little").view(np.int32)
+        for most in range(int(added.max(initial=0)) + 1)
+    ]
+    tree.set_free(free, np.concatenate(rows))
+    return tree
+
+
+class MachineGrammar:
+    """A compiled grammar; see `enforcer.engines.CompiledGrammar`."""
+
+    is_ready = True
+
+    def __init__(self, tables: Tables, tree: kernel.Tree) -> None:
+        self._tree = tree
+        self._tables = bound(tables, tree)
+        self._weight = _OWN + sum(array.nbytes for array in tables.arrays.values())
+
+    @property
+    def weight(self) -> int:
+        """Bytes that it holds; grows as wide rows are made."""
+        made = sum(row is not None for row in self._tables.rows[1:])
+        return self._weight + made * 4 * self._tree.words
+
+    def renew(self) -> None:
+        """Do nothing: no text of it loses what the others share."""
+
+    def matcher(self) -> kernel.Text:
+        """Start a new text."""
+        return kernel.Text(self._tree, self._tables)
