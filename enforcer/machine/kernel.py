@@ -1,28 +1,30 @@
-# cython: language_level=3, wraparound=False, initializedcheck=False, cdivision=True
-# cython: infer_types=True
+# cython: language_level=3, infer_types=True
+# cython: wraparound=False, initializedcheck=False, cdivision=True
 """A pushdown automaton for the text of a JSON value, and bitmask rows of a vocabulary for it.
 
 *Theory.* A grammar is a finite set of *nodes*; a node is a set of values of which one has to be
-written. Reading a text is running a bottom-up tree automaton over it (Comon et al., Tree Automata
+written. Reading a text runs a bottom-up tree automaton over it (Comon et al., Tree Automata
 Techniques and Applications, 2008, chapter 8: unranked trees): a finished child reports which values
-of its node it fits, and that leaves those shapes of its parent that allow one of them. All readings
-of a text are followed at once, as sets of bits in the *frames* of the open objects and arrays.
+of its node it fits, and only those shapes of its parent stay live that allow one of them. All
+readings of a text are followed at once, as bit sets in the *frames* of the open objects and arrays.
 Strings, numbers and names run through deterministic automata over characters, or through tries
 where they are listed. A character that is partly written (UTF-8, an escape, half of a surrogate
-pair) is a range of code points; the text is a viable prefix if some character of the range is.
+pair) is a range of code points; the text is a viable prefix if some character of the range is one.
 
-*State.* A `State` is ten numbers. Frames are immutable and lie in an arena; a new one is put on
-top, so an earlier state needs no restoring, and rollback is going back in a list of states.
+*State.* A `State` is ten numbers. Frames lie in an arena and are never changed once a token is
+accepted; a new one is put on top. So rollback only goes back in a list of states.
 
-*Rows.* The tokens are a tree of bytes in preorder (`Tree`). A bitmask row is a walk over it that
-skips what is below an illegal byte. In a string nearly everything is legal, so each automaton state
-of that kind has a *wide row*: the tokens that stay inside the string, and the tree nodes where a
-quote may end it, from which alone the walk goes on in the context of the text.
+*Rows.* The tokens are a trie of bytes in preorder (`tree.VocabularyTree`). A bitmask row is one
+walk over it that skips the subtree of an illegal byte. In a string nearly all tokens are legal, so
+each automaton state of that kind has a *wide row*: the tokens that stay inside the string, and the
+trie nodes where a quote may end it; only from these the walk goes on with the text's own state.
+
+*Work* is counted in trie nodes, and in words of bit sets where a frame is compared with its shapes.
 
 *Rules of this file.* Compiled by Cython, or interpreted (slowly) for tests. Tables are attributes
-of one class and are never passed to an inner function: a view is a structure of 200 bytes. Local
-variables have no declared types, since `infer_types` finds them. `-2` tells an exception of an
-inner function. Bits 31 and 63 are set by `bit32` and `bit`, because Python's integers do not wrap.
+of one class and are not passed to an inner function: a view is a structure of 200 bytes. Local
+variables have no declared types, since `infer_types` finds them. -2 tells an exception of an inner
+function. Bits 31 and 63 are set by `bit32` and `bit`, because Python's integers do not wrap.
 """
 
 from __future__ import annotations
@@ -33,6 +35,12 @@ import numpy as np
 i32 = cython.typedef(cython.int)
 i64 = cython.typedef(cython.longlong)
 index = cython.typedef(cython.Py_ssize_t)
+
+
+def dtype_of(names: str, kind: type[np.generic]) -> np.dtype:
+    """Return the type of records whose fields are all of one kind."""
+    return np.dtype([(name, kind) for name in names.split()])
+
 
 # `pending` is the unfinished character of a string, and the white space before a token elsewhere.
 # `values` has a bit for each value of the node that may still be meant, `languages` one for each
@@ -49,15 +57,10 @@ State = cython.struct(
     languages=cython.longlong,
     top=cython.longlong,
 )
-STATE = np.dtype(
-    [
-        (name, np.int64)
-        for name in (
-            "frame", "phase", "node", "values", "automaton_state", "trie_node", "pending",
-            "count", "languages", "top",
-        )
-    ]
-)  # fmt: skip
+STATE = dtype_of(
+    "frame phase node values automaton_state trie_node pending count languages top",
+    np.int64,
+)
 
 # The records of tables; `tables` says what their fields are.
 Node = cython.struct(
@@ -68,6 +71,7 @@ Node = cython.struct(
     shape_words=cython.int,
     shapes=cython.int,
     shapes_of=cython.int,
+    required_names=cython.int,
     name_trie=cython.int,
     names=cython.int,
     name0=cython.int,
@@ -86,25 +90,21 @@ Node = cython.struct(
     bare_of=cython.int,
     bare_languages=cython.int,
 )
-NODE = np.dtype(
-    [
-        (name, np.int32)
-        for name in (
-            "string_automaton", "string_trie", "bare_automaton", "values", "shape_words", "shapes",
-            "shapes_of", "name_trie", "names", "name0", "class_automaton", "classes", "class0",
-            "class_node", "class_values", "arrays", "array0", "arrays_of", "place0", "places",
-            "strings_of", "string_languages", "bare_of", "bare_languages",
-        )
-    ]
-)  # fmt: skip
+NODE = dtype_of(
+    "string_automaton string_trie bare_automaton values shape_words shapes shapes_of "
+    "required_names name_trie names name0 class_automaton classes class0 class_node "
+    "class_values arrays array0 arrays_of place0 places strings_of string_languages "
+    "bare_of bare_languages",
+    np.int32,
+)
 Name = cython.struct(
     node=cython.int, values=cython.int, fits=cython.int, declared=cython.int, required=cython.int
 )
-NAME = np.dtype([(name, np.int32) for name in ("node", "values", "fits", "declared", "required")])
+NAME = dtype_of("node values fits declared required", np.int32)
 Place = cython.struct(node=cython.int, values=cython.int, fits=cython.int)
-PLACE = np.dtype([(name, np.int32) for name in ("node", "values", "fits")])
+PLACE = dtype_of("node values fits", np.int32)
 Array = cython.struct(value=cython.int, minimum=cython.int, maximum=cython.int)
-ARRAY = np.dtype([(name, np.int32) for name in ("value", "minimum", "maximum")])
+ARRAY = dtype_of("value minimum maximum", np.int32)
 Automaton = cython.struct(
     transitions=cython.int,
     classes=cython.int,
@@ -116,15 +116,10 @@ Automaton = cython.struct(
     maximum=cython.int,
     is_pattern=cython.int,
 )
-AUTOMATON = np.dtype(
-    [
-        (name, np.int32)
-        for name in (
-            "transitions", "classes", "ascii", "range0", "ranges", "states", "minimum", "maximum",
-            "is_pattern",
-        )
-    ]
-)  # fmt: skip
+AUTOMATON = dtype_of(
+    "transitions classes ascii range0 ranges states minimum maximum is_pattern",
+    np.int32,
+)
 
 # Phases of a text.
 BEGIN = cython.declare(cython.int, 0)
@@ -139,6 +134,24 @@ IN_BARE = cython.declare(cython.int, 8)
 ARRAY_OPEN = cython.declare(cython.int, 9)
 ARRAY_OPEN_SPACED = cython.declare(cython.int, 10)
 DONE = cython.declare(cython.int, 11)
+IN_ANY = cython.declare(cython.int, 12)  # a string of the automaton number `node`, in no context
+
+# The unfinished character of a string: its kind, in the next four bits a count, then its bits.
+ESCAPE = cython.declare(cython.int, 1)
+DIGITS = cython.declare(cython.int, 2)
+SECOND_BACKSLASH = cython.declare(cython.int, 3)
+SECOND_U = cython.declare(cython.int, 4)
+SECOND_DIGITS = cython.declare(cython.int, 5)
+UTF_8_OF_2 = cython.declare(cython.int, 6)
+UTF_8_OF_3 = cython.declare(cython.int, 7)
+UTF_8_OF_4 = cython.declare(cython.int, 8)
+
+# White space before a token: a space, a carriage return that a line break must follow, or a line
+# break and as many characters of indentation.
+SPACE = cython.declare(cython.int, 1)
+CARRIAGE_RETURN = cython.declare(cython.int, 2)
+LINE_BREAK = cython.declare(cython.int, 3)
+INDENTATION = cython.declare(cython.int, 64)
 
 # Words of a frame. Behind them words of bits: of an array its live shapes (one word); of an object
 # its live shapes, the names that it has, and those that may come.
@@ -155,11 +168,15 @@ INSIDE = cython.declare(cython.int, 1)
 QUOTE = cython.declare(cython.int, 2)
 
 LAST_CHARACTER = cython.declare(cython.int, 0x10FFFF)
+LAST_63 = cython.declare(cython.longlong, 0x7FFFFFFFFFFFFFFF)
 FAR = cython.declare(cython.int, 1 << 30)
-INDENTATION = cython.declare(cython.int, 64)
-_DEPTH = 512  # bytes of the longest token, at most
+# Characters from the greatest length, beyond those of the longest token, from which on a pattern
+# that has one is followed as if it had none.
+FAR_FROM_END = cython.declare(cython.int, 64)
+_LONGEST = 512  # bytes of a token
 _FIRST_WORDS = 256  # of an arena
 _FIRST_STATES = 16
+_OWN_BYTES = 1_500  # of a text, beside its arrays
 
 
 def records(table: np.ndarray, dtype: np.dtype) -> np.ndarray:
@@ -169,7 +186,8 @@ def records(table: np.ndarray, dtype: np.dtype) -> np.ndarray:
     return flat[:whole].view(dtype).view(np.recarray)
 
 
-def _states(count: int) -> np.ndarray:
+def new_states(count: int) -> np.ndarray:
+    """Return so many states, all zero."""
     return records(np.zeros(count * len(STATE), np.int64), STATE)
 
 
@@ -205,6 +223,39 @@ def hexadecimal(byte: i64) -> i64:
     if 65 <= byte <= 70:
         return byte - 55
     return -1
+
+
+@cython.cfunc
+@cython.boundscheck(False)
+@cython.exceptval(check=False)
+def write_row(target: cython.int[::1], row: cython.const_int[::1], words: index) -> cython.void:
+    """Write a row."""
+    for i in range(words):
+        target[i] = row[i]
+
+
+@cython.cfunc
+@cython.boundscheck(False)
+@cython.exceptval(check=False)
+def write_common(
+    target: cython.int[::1],
+    row: cython.const_int[::1],
+    other: cython.const_int[::1],
+    first: index,
+    words: index,
+) -> cython.void:
+    """Write what two rows have in common; the second begins at a word of its view."""
+    for i in range(words):
+        target[i] = row[i] & other[first + i]
+
+
+@cython.cfunc
+@cython.boundscheck(False)
+@cython.exceptval(check=False)
+def clear_row(target: cython.int[::1], words: index) -> cython.void:
+    """Write a row without a bit."""
+    for i in range(words):
+        target[i] = 0
 
 
 @cython.final
@@ -257,7 +308,7 @@ class Tree:
     words = cython.declare(cython.longlong, visibility="readonly")
     shorter_rows: i64
     free = cython.declare(object, visibility="readonly")
-    spare: list
+    spare: list  # of states for walks
 
     def __init__(
         self,
@@ -293,9 +344,14 @@ class Tree:
         self.shorter = np.zeros(1, np.int32)
         self.shorter_rows = 0
         self.free = None
-        self.spare = []  # states of walks; a text takes one and puts it back
+        self.spare = []
 
-    def set_free(self, free, shorter: cython.const_int[::1]):
+    @cython.cfunc
+    def borrow(self):
+        """Return states for a walk, which nobody else uses until they are back in `spare`."""
+        return self.spare.pop() if self.spare else new_states(_LONGEST + 1)
+
+    def set_free(self, free: WideRow, shorter: cython.const_int[::1]):
         """Set the rows of strings that may be anything."""
         self.free = free
         self.shorter = shorter
@@ -390,6 +446,13 @@ class Tables:
         self.has_line_breaks = has_line_breaks
         self.rows = rows
 
+    @cython.cfunc
+    def states_of(self, number: index) -> index:
+        """Return how many states an automaton has."""
+        is_last = number + 1 == self.automata.shape[0]
+        end = self.wide.shape[0] if is_last else self.automata[number + 1].states
+        return end - self.automata[number].states
+
 
 @cython.final
 @cython.cclass
@@ -401,7 +464,7 @@ class Text:
         tables: the grammar, bound to it.
 
     Attributes:
-        work: tree nodes that the last mask visited.
+        work: units of work of the last `fill` or `accept`; see the module.
 
     """
 
@@ -409,16 +472,18 @@ class Text:
     tree: Tree
     tables: Tables
     arena: cython.longlong[::1]
-    past: State[::1]
-    at: i64
-    states: State[::1]
+    past: State[
+        ::1
+    ]  # the state before each accepted id that can be taken back, and the present one
+    at: i64  # the present one
+    states: State[::1]  # of a walk: the state behind so many bytes of a token
     row: cython.int[::1]
 
     def __init__(self, tree: Tree, tables: Tables):
         self.tree = tree
         self.tables = tables
         self.arena = np.zeros(_FIRST_WORDS, np.int64)
-        self.past = _states(_FIRST_STATES)
+        self.past = new_states(_FIRST_STATES)
         self.at = 0
         self.work = 0
         s = self.past_state(0)
@@ -429,17 +494,27 @@ class Text:
     # As a matcher
 
     def fill(self, row: cython.int[::1]):
-        """Write the bitmask row of the token ids that may come next."""
-        scratch = self.borrow()
+        """Write the bitmask row of the token ids that may come next.
+
+        Args:
+            row: int32, as many words as the vocabulary's rows have, or more.
+
+        """
+        if row.shape[0] < self.tree.words:
+            raise ValueError("the bitmask row is shorter than the vocabulary")
         self.row = row
+        self.work = 0
+        scratch = self.tree.borrow()
+        self.states = scratch
         self.states[0] = self.past[self.at]
         try:
-            self.work = self.mask()
+            self.mask()
         finally:
-            self.give_back(scratch)
+            self.tree.spare.append(scratch)
 
-    def accept(self, token_id: i64):
+    def accept(self, token_id: i64) -> bool:
         """Advance by one token id; False if it is illegal, the state being unchanged then."""
+        self.work = 0
         if token_id < 0 or token_id >= self.tree.tokens:
             return False
         first = self.tree.text0[token_id]
@@ -449,111 +524,186 @@ class Text:
         if self.at + 1 == self.past.shape[0]:
             self.grow_past()
         self.past[self.at + 1] = self.past[self.at]
+        s = self.past_state(self.at + 1)
         for i in range(first, end):
-            if not self.step(self.past_state(self.at + 1), self.tree.text[i]):
+            if not self.step(s, self.tree.text[i]):
                 return False
         self.at += 1
         return True
 
     def rollback(self, count: i64):
-        """Take back the last `count` accepted ids."""
+        """Take back the last `count` accepted ids.
+
+        Raises:
+            ValueError: fewer are kept.
+
+        """
         if count < 0 or count > self.at:
-            raise ValueError(f"cannot take back {count} of {self.at} ids")
+            raise ValueError(f"cannot take back {count} token ids of {self.at}")
         self.at -= count
 
-    def is_accepting(self):
+    def is_accepting(self) -> bool:
         """Return whether the text so far is complete."""
         s = self.past_state(self.at)
-        if s.phase == DONE:
-            return True
         if s.phase != IN_BARE or s.frame >= 0:
-            return False
-        automaton = self.tables.nodes[s.node].bare_automaton
-        state = self.tables.automata[automaton].states + s.automaton_state
-        return (self.tables.accepts[state] & s.languages) != 0
+            return s.phase == DONE
+        a = self.automaton(self.automaton_of(s))
+        return (self.tables.accepts[a.states + s.automaton_state] & s.languages) != 0
+
+    def keep(self, count: i64):
+        """Let go of all that only taking back more than the last `count` ids would need."""
+        gone = self.at - count
+        if gone > 0:
+            for i in range(count + 1):
+                self.past[i] = self.past[gone + i]
+            self.at = count
+        if self.past_state(self.at).top > _FIRST_WORDS:
+            self.collect()
 
     @property
-    def weight(self):
+    def weight(self) -> int:
         """Bytes of this text alone."""
-        return 1_000 + 8 * self.arena.shape[0] + 80 * self.past.shape[0]
+        return _OWN_BYTES + 8 * self.arena.shape[0] + STATE.itemsize * self.past.shape[0]
 
-    @cython.cfunc
-    def borrow(self):
-        spare = self.tree.spare
-        scratch = spare.pop() if spare else _states(_DEPTH)
-        self.states = scratch
-        return scratch
-
-    @cython.cfunc
-    def give_back(self, scratch):
-        self.tree.spare.append(scratch)
+    # Memory
 
     @cython.cfunc
     def grow_past(self):
         """Make room for twice as many states."""
-        past = _states(2 * self.past.shape[0])
-        wider: State[::1] = past
+        states = new_states(2 * self.past.shape[0])
+        wider: State[::1] = states
         for i in range(self.past.shape[0]):
             wider[i] = self.past[i]
-        self.past = past
+        self.past = states
 
     @cython.cfunc
-    def grow_arena(self, size: i64):
-        """Make room for so many words at least."""
-        arena = np.zeros(max(size, 2 * self.arena.shape[0]), np.int64)
-        arena[: self.arena.shape[0]] = self.arena
-        self.arena = arena
+    @cython.exceptval(-2, check=False)
+    def reserve(self, end: i64) -> i64:
+        """Make room for so many words of frames."""
+        if end > self.arena.shape[0]:
+            wider = np.zeros(max(end, 2 * self.arena.shape[0]), np.int64)
+            wider[: self.arena.shape[0]] = self.arena
+            self.arena = wider
+        return 0
 
-    # Strings
+    @cython.cfunc
+    def collect(self):
+        """Move the frames that some state has to the front of the arena."""
+        used = set()
+        for i in range(self.at + 1):
+            frame = self.past_state(i).frame
+            while frame >= 0 and frame not in used:
+                used.add(frame)
+                frame = self.arena[frame + PARENT]
+        moved = {-1: -1}
+        top = 0
+        for old in sorted(used):
+            frame = cython.cast(cython.longlong, old)
+            size = self.frame_size(frame)
+            for i in range(size):  # parents lie before their children, so nothing is overwritten
+                self.arena[top + i] = self.arena[frame + i]
+            self.arena[top + PARENT] = moved[self.arena[top + PARENT]]
+            moved[old] = top
+            top += size
+        for i in range(self.at + 1):
+            s = self.past_state(i)
+            s.frame = moved[s.frame]
+            s.top = top
+        if self.arena.shape[0] > 4 * max(top, _FIRST_WORDS):
+            self.arena = np.array(self.arena[: 2 * max(top, _FIRST_WORDS)])
+
+    @cython.cfunc
+    @cython.inline
+    def past_state(self, i: index) -> cython.pointer[State]:
+        """Return the state behind so many of the ids that can be taken back."""
+        return cython.address(self.past[i]) if cython.compiled else self.past[i]
+
+    @cython.cfunc
+    @cython.inline
+    def state(self, depth: index) -> cython.pointer[State]:
+        """Return the state of a walk behind so many bytes."""
+        return cython.address(self.states[depth]) if cython.compiled else self.states[depth]
+
+    @cython.cfunc
+    @cython.inline
+    def node(self, number: index) -> cython.pointer[Node]:
+        """Return a node of the grammar."""
+        if not cython.compiled:
+            return self.tables.nodes[number]
+        return cython.address(self.tables.nodes[number])
+
+    @cython.cfunc
+    @cython.inline
+    def node_of(self, frame: index) -> cython.pointer[Node]:
+        """Return the node of which a frame's object or array is a value."""
+        return self.node(self.arena[frame + NODE_OF])
+
+    @cython.cfunc
+    @cython.inline
+    def automaton(self, number: index) -> cython.pointer[Automaton]:
+        """Return an automaton of the grammar."""
+        if not cython.compiled:
+            return self.tables.automata[number]
+        return cython.address(self.tables.automata[number])
 
     @cython.cfunc
     @cython.inline
     @cython.exceptval(-2, check=False)
-    def open_state(self, automaton: index, q: i64, languages: i64, count: i64) -> cython.bint:
-        """Whether an automaton's state leads to the end of a language, within its length."""
-        if q < 0:
+    def automaton_of(self, s: cython.pointer[State]) -> index:
+        """Return the number of the automaton of the string, name or word that a state is in."""
+        if s.phase == IN_STRING:
+            return self.node(s.node).string_automaton
+        if s.phase == IN_NAME:
+            return self.node_of(s.frame).class_automaton
+        if s.phase == IN_ANY:
+            return s.node
+        return self.node(s.node).bare_automaton
+
+    # Automata and tries
+
+    @cython.cfunc
+    @cython.inline
+    @cython.exceptval(-2, check=False)
+    def leads_on(
+        self, a: cython.pointer[Automaton], state: i64, languages: i64, count: i64
+    ) -> cython.bint:
+        """Return whether a word is reached from an automaton's state, within its length."""
+        if state < 0 or self.tables.leads[a.states + state] & languages == 0:
             return False
-        at = self.tables.automata[automaton].states + q
-        if self.tables.leads[at] & languages == 0:
-            return False
-        most = self.tables.automata[automaton].maximum
-        return most < 0 or count + self.tables.distance[at] <= most
+        return a.maximum < 0 or count + self.tables.distance[a.states + state] <= a.maximum
 
     @cython.cfunc
     @cython.exceptval(-2, check=False)
-    def open_trie(self, frame: i64, name: cython.bint, languages: i64, t: i64) -> cython.bint:
-        """Whether some text below a node of a trie may come."""
-        if t < 0:
+    def trie_leads_on(self, s: cython.pointer[State], trie_node: i64) -> cython.bint:
+        """Return whether a text below a trie's node may come: of a name, one that may come."""
+        if trie_node < 0:
             return False
-        if not name:
-            return (self.tables.trie_low[t] & languages) != 0
-        available = self.names_at(frame) + self.name_words(frame)
-        low = self.tables.trie_low[t]
-        high = self.tables.trie_high[t]
-        w = low >> 6
+        low = self.tables.trie_low[trie_node]
+        if s.phase != IN_NAME:
+            return low & s.languages != 0
+        high = self.tables.trie_high[trie_node]
+        possible = self.names_at(s.frame) + self.name_words(s.frame)
         last = (high - 1) >> 6
-        while w <= last:
-            v = self.arena[available + w]
-            if v != 0:
-                if w == (low >> 6):
-                    v &= -bit(low & 63)
-                if w == last and (high & 63) != 0:
-                    v &= bit(high & 63) - 1
-                if v != 0:
-                    return True
-            w += 1
+        for i in range(low >> 6, last + 1):
+            word = self.arena[possible + i]
+            if i == low >> 6:
+                word &= -bit(low & 63)
+            if i == last and high & 63 != 0:
+                word &= bit(high & 63) - 1
+            if word != 0:
+                return True
         return False
 
     @cython.cfunc
     @cython.inline
     @cython.exceptval(-2, check=False)
-    def range_at(self, automaton: index, char: i64) -> index:
-        """The range of characters that holds one."""
-        low = self.tables.automata[automaton].range0
-        high = low + self.tables.automata[automaton].ranges
+    def range_of(self, a: cython.pointer[Automaton], character: i64) -> index:
+        """Return the number of the range of characters that holds one."""
+        low = cython.cast(cython.Py_ssize_t, a.range0)
+        high = low + a.ranges
         while low < high:
             middle = (low + high) >> 1
-            if self.tables.range_low[middle] <= char:
+            if self.tables.range_low[middle] <= character:
                 low = middle + 1
             else:
                 high = middle
@@ -562,13 +712,13 @@ class Text:
     @cython.cfunc
     @cython.inline
     @cython.exceptval(-2, check=False)
-    def edge_at(self, t: index, char: i64) -> index:
-        """The first edge of a trie's node with this character or a later one."""
-        low = self.tables.trie_edges[t]
-        high = self.tables.trie_edges[t + 1]
+    def edge_from(self, trie_node: index, character: i64) -> index:
+        """Return the number of the first edge with this character or a later one."""
+        low = cython.cast(cython.Py_ssize_t, self.tables.trie_edges[trie_node])
+        high = cython.cast(cython.Py_ssize_t, self.tables.trie_edges[trie_node + 1])
         while low < high:
             middle = (low + high) >> 1
-            if self.tables.edge_character[middle] < char:
+            if self.tables.edge_character[middle] < character:
                 low = middle + 1
             else:
                 high = middle
@@ -576,243 +726,215 @@ class Text:
 
     @cython.cfunc
     @cython.exceptval(-2, check=False)
-    def viable(
-        self, s: cython.pointer[State], automaton: index, name: cython.bint, low: i64, high: i64
-    ) -> cython.bint:
-        """Whether some character of a range may come next."""
+    def viable(self, s: cython.pointer[State], low: i64, high: i64) -> cython.bint:
+        """Return whether some character of a range may come next in a string or name."""
         if low > high:
             return False
         if s.automaton_state >= 0:
-            end = self.tables.automata[automaton].range0 + self.tables.automata[automaton].ranges
-            i = self.range_at(automaton, low)
-            while i < end and self.tables.range_low[i] <= high:
-                c = self.tables.range_class[i]
-                if c >= 0 and self.open_state(
-                    automaton,
-                    self.tables.transitions[
-                        self.tables.automata[automaton].transitions
-                        + s.automaton_state * self.tables.automata[automaton].classes
-                        + c
-                    ],
-                    s.languages,
-                    s.count + 1,
+            a = self.automaton(self.automaton_of(s))
+            first = a.transitions + s.automaton_state * a.classes
+            i = self.range_of(a, low)
+            while i < a.range0 + a.ranges and self.tables.range_low[i] <= high:
+                kind = self.tables.range_class[i]
+                if kind >= 0 and self.leads_on(
+                    a, self.tables.transitions[first + kind], s.languages, s.count + 1
                 ):
                     return True
                 i += 1
         if s.trie_node >= 0:
+            i = self.edge_from(s.trie_node, low)
             end = self.tables.trie_edges[s.trie_node + 1]
-            i = self.edge_at(s.trie_node, low)
             while i < end and self.tables.edge_character[i] <= high:
-                if self.open_trie(s.frame, name, s.languages, self.tables.edge_to[i]):
+                if self.trie_leads_on(s, self.tables.edge_to[i]):
                     return True
                 i += 1
         return False
 
     @cython.cfunc
     @cython.exceptval(-2, check=False)
-    def take(
-        self, s: cython.pointer[State], automaton: index, name: cython.bint, char: i64
-    ) -> cython.bint:
-        """Take a whole character."""
-        q = s.automaton_state
-        t = s.trie_node
-        if q >= 0:
-            if char < 128:
-                c = self.tables.ascii[self.tables.automata[automaton].ascii + char]
+    def take(self, s: cython.pointer[State], character: i64) -> cython.bint:
+        """Advance a string or name by a whole character."""
+        state = s.automaton_state
+        trie_node = s.trie_node
+        if state >= 0:
+            a = self.automaton(self.automaton_of(s))
+            if character < 128:
+                kind = self.tables.ascii[a.ascii + character]
             else:
-                c = self.tables.range_class[self.range_at(automaton, char)]
-            q = (
-                self.tables.transitions[
-                    self.tables.automata[automaton].transitions
-                    + q * self.tables.automata[automaton].classes
-                    + c
-                ]
-                if c >= 0
-                else -1
-            )
-            if not self.open_state(automaton, q, s.languages, s.count + 1):
-                q = -1
-        if t >= 0:
-            e = self.edge_at(t, char)
-            t = (
-                self.tables.edge_to[e]
-                if e < self.tables.trie_edges[t + 1] and self.tables.edge_character[e] == char
-                else -1
-            )
-            if q < 0 and not self.open_trie(s.frame, name, s.languages, t):
-                t = -1
-        s.automaton_state = q
-        s.trie_node = t
+                kind = self.tables.range_class[self.range_of(a, character)]
+            if kind < 0:
+                state = -1
+            else:
+                state = self.tables.transitions[a.transitions + state * a.classes + kind]
+                if not self.leads_on(a, state, s.languages, s.count + 1):
+                    state = -1
+        if trie_node >= 0:
+            edge = self.edge_from(trie_node, character)
+            end = self.tables.trie_edges[trie_node + 1]
+            trie_node = -1
+            if edge < end and self.tables.edge_character[edge] == character:
+                trie_node = self.tables.edge_to[edge]
+                # Beside an automaton a name that may not come is followed, to be known at its end.
+                if state < 0 and not self.trie_leads_on(s, trie_node):
+                    trie_node = -1
+        s.automaton_state = state
+        s.trie_node = trie_node
         s.pending = 0
         s.count += 1
-        return q >= 0 or t >= 0
+        return state >= 0 or trie_node >= 0
+
+    # Strings
 
     @cython.cfunc
     @cython.exceptval(-2, check=False)
-    def text(
-        self, s: cython.pointer[State], automaton: index, name: cython.bint, b: i64
-    ) -> cython.int:
-        """A byte within a string or a name: 0 dead, 1 goes on, 2 a quote that ends it."""
+    def character_byte(self, s: cython.pointer[State], byte: i64) -> cython.int:
+        """Advance a string or name by a byte: `ILLEGAL`, `INSIDE`, or `QUOTE` for its end."""
         if s.pending == 0:
-            if b == 34:
-                return 2
-            if b < 32:
-                return 0
-            if b == 92:
-                s.pending = 1
-                return self.viable(s, automaton, name, 0, LAST_CHARACTER)
-            if b < 128:
-                return self.take(s, automaton, name, b)
-            if b < 0xC2 or b > 0xF4:
-                return 0
-            if b < 0xE0:
-                kind = 6
-                val = b & 31
-            elif b < 0xF0:
-                kind = 7
-                val = b & 15
-            else:
-                kind = 8
-                val = b & 7
-            k = kind - 5
-        else:
-            kind = s.pending & 15
-            k = s.pending >> 4 & 15
-            val = s.pending >> 8
-            if kind == 1:
-                if b == 117:
-                    s.pending = 2
-                    return 1
-                c = -1
-                if b == 34 or b == 92 or b == 47:
-                    c = b
-                elif b == 98:
-                    c = 8
-                elif b == 102:
-                    c = 12
-                elif b == 110:
-                    c = 10
-                elif b == 114:
-                    c = 13
-                elif b == 116:
-                    c = 9
-                return c >= 0 and self.take(s, automaton, name, c)
-            if kind == 3:
-                s.pending = 4 | (val << 8)
-                return b == 92
-            if kind == 4:
-                s.pending = 5 | (val << 24)
-                return b == 117
-            if kind == 2 or kind == 5:
-                h = hexadecimal(b)
-                if h < 0:
-                    return 0
-                first = val >> 16
-                v = (val & 0xFFFF) << 4 | h
-                k += 1
-                low = v << (4 * (4 - k))
-                high = low + (bit(4 * (4 - k))) - 1
-                if kind == 2:
-                    if k == 4:
-                        if 0xDC00 <= v <= 0xDFFF:
-                            return 0
-                        if not 0xD800 <= v <= 0xDBFF:
-                            return self.take(s, automaton, name, v)
-                        s.pending = 3 | (v << 8)
-                    else:
-                        s.pending = 2 | k << 4 | v << 8
-                    if self.viable(s, automaton, name, low, high):
-                        return 1
-                    low = max(low, 0xD800)
-                    last = min(high, 0xDBFF)
-                    if low > last:
-                        return 0
-                    return self.viable(
-                        s,
-                        automaton,
-                        name,
-                        0x10000 + ((low - 0xD800) << 10),
-                        0x103FF + ((last - 0xD800) << 10),
-                    )
-                low = max(low, 0xDC00)
-                last = min(high, 0xDFFF)
-                if low > last:
-                    return 0
-                base = 0x10000 + ((first - 0xD800) << 10) - 0xDC00
-                if k == 4:
-                    return self.take(s, automaton, name, base + v)
-                s.pending = 5 | k << 4 | (first << 16 | v) << 8
-                return self.viable(s, automaton, name, base + low, base + last)
-            if b & 0xC0 != 0x80:
-                return 0
-            val = val << 6 | b & 63
-            k -= 1
-            if k == 0:
-                if (kind == 7 and val < 0x800) or (
-                    kind == 8 and (val < 0x10000 or val > LAST_CHARACTER)
-                ):
-                    return 0
-                return self.take(s, automaton, name, val)
-        s.pending = kind | k << 4 | val << 8
-        low = val << (6 * k)
-        high = low + bit(6 * k) - 1
-        if kind == 7:
+            if byte == 34:
+                return QUOTE
+            if byte == 92:
+                s.pending = ESCAPE
+                return self.viable(s, 0, LAST_CHARACTER)
+            if byte < 128:
+                return byte >= 32 and self.take(s, byte)
+            if byte < 0xC2 or byte > 0xF4:
+                return ILLEGAL
+            if byte < 0xE0:
+                return self.utf_8(s, UTF_8_OF_2, 1, byte & 31)
+            if byte < 0xF0:
+                return self.utf_8(s, UTF_8_OF_3, 2, byte & 15)
+            return self.utf_8(s, UTF_8_OF_4, 3, byte & 7)
+        kind = s.pending & 15
+        count = s.pending >> 4 & 15
+        value = s.pending >> 8
+        if kind >= UTF_8_OF_2:
+            if byte & 0xC0 != 0x80:
+                return ILLEGAL
+            return self.utf_8(s, kind, count - 1, value << 6 | byte & 63)
+        if kind == ESCAPE:
+            return self.escape(s, byte)
+        if kind == SECOND_BACKSLASH:
+            s.pending = SECOND_U | value << 8
+            return byte == 92
+        if kind == SECOND_U:
+            s.pending = SECOND_DIGITS | value << 24
+            return byte == 117
+        digit = hexadecimal(byte)
+        if digit < 0:
+            return ILLEGAL
+        if kind == DIGITS:
+            return self.digits(s, count + 1, value << 4 | digit)
+        return self.second_digits(s, count + 1, value >> 16, (value & 0xFFFF) << 4 | digit)
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
+    def utf_8(self, s: cython.pointer[State], kind: i64, missing: i64, value: i64) -> cython.int:
+        """Advance by the byte of a character beyond ASCII."""
+        low = value << (6 * missing)
+        high = low + bit(6 * missing) - 1
+        if kind == UTF_8_OF_3:
             low = max(low, 0x800)
-        if kind == 8:
+        elif kind == UTF_8_OF_4:
             low = max(low, 0x10000)
             high = min(high, LAST_CHARACTER)
-        return self.viable(s, automaton, name, low, high)
+        if missing == 0:
+            return low <= high and self.take(s, value)
+        s.pending = kind | missing << 4 | value << 8
+        return self.viable(s, low, high)
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
+    def escape(self, s: cython.pointer[State], byte: i64) -> cython.int:
+        """Advance by the byte behind a backslash."""
+        if byte == 117:
+            s.pending = DIGITS
+            return INSIDE
+        if byte == 34 or byte == 92 or byte == 47:
+            return self.take(s, byte)
+        if byte == 98:
+            return self.take(s, 8)
+        if byte == 102:
+            return self.take(s, 12)
+        if byte == 110:
+            return self.take(s, 10)
+        if byte == 114:
+            return self.take(s, 13)
+        return byte == 116 and self.take(s, 9)
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
+    def digits(self, s: cython.pointer[State], count: i64, value: i64) -> cython.int:
+        r"""Advance by a digit of `\u....`, which may be the first half of a surrogate pair."""
+        missing = 4 * (4 - count)
+        low = value << missing
+        high = low + bit(missing) - 1
+        if count == 4:
+            if not 0xD800 <= value <= 0xDFFF:
+                return self.take(s, value)
+            s.pending = SECOND_BACKSLASH | value << 8
+        else:
+            s.pending = DIGITS | count << 4 | value << 8
+            if self.viable(s, low, high):
+                return INSIDE
+        low = max(low, 0xD800)
+        high = min(high, 0xDBFF)
+        return low <= high and self.viable(
+            s, 0x10000 + ((low - 0xD800) << 10), 0x103FF + ((high - 0xD800) << 10)
+        )
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
+    def second_digits(
+        self, s: cython.pointer[State], count: i64, first: i64, value: i64
+    ) -> cython.int:
+        """Advance by a digit of the second half of a surrogate pair."""
+        missing = 4 * (4 - count)
+        low = max(value << missing, 0xDC00)
+        high = min((value << missing) + bit(missing) - 1, 0xDFFF)
+        if low > high:
+            return ILLEGAL
+        base = 0x10000 + ((first - 0xD800) << 10) - 0xDC00
+        if count == 4:
+            return self.take(s, base + value)
+        s.pending = SECOND_DIGITS | count << 4 | (first << 16 | value) << 8
+        return self.viable(s, base + low, base + high)
 
     # Frames
 
     @cython.cfunc
     @cython.inline
     @cython.exceptval(-2, check=False)
-    def names_at(self, f: i64) -> i64:
-        """Where an object frame has the names that it has had."""
-        return f + LIVE + self.tables.nodes[self.arena[f + NODE_OF]].shape_words
+    def names_at(self, frame: i64) -> i64:
+        """Return where an object's frame has the names that it has had."""
+        return frame + LIVE + self.node_of(frame).shape_words
 
     @cython.cfunc
     @cython.inline
     @cython.exceptval(-2, check=False)
-    def name_words(self, f: i64) -> i64:
-        return (self.tables.nodes[self.arena[f + NODE_OF]].names + 63) >> 6
+    def name_words(self, frame: i64) -> i64:
+        """Return how many words of bits an object's frame has for names."""
+        return (self.node_of(frame).names + 63) >> 6
 
     @cython.cfunc
     @cython.inline
     @cython.exceptval(-2, check=False)
-    def frame_size(self, f: i64) -> i64:
-        if self.arena[f + IS_ARRAY]:
+    def frame_size(self, frame: i64) -> i64:
+        """Return how many words a frame has."""
+        if self.arena[frame + IS_ARRAY]:
             return LIVE + 1
-        return self.names_at(f) - f + 2 * self.name_words(f)
-
-    @cython.cfunc
-    @cython.exceptval(-2, check=False)
-    def copy_frame(self, s: cython.pointer[State], old: i64) -> i64:
-        """Put a copy of a frame on the arena."""
-        size = self.frame_size(old)
-        at = s.top
-        if at + size > self.arena.shape[0]:
-            self.grow_arena(at + size)
-        for i in range(size):
-            self.arena[at + i] = self.arena[old + i]
-        s.top = at + size
-        s.frame = at
-        return at
+        return self.names_at(frame) - frame + 2 * self.name_words(frame)
 
     @cython.cfunc
     @cython.exceptval(-2, check=False)
     def new_frame(self, s: cython.pointer[State], node: i64, is_array: i64) -> i64:
-        """Put an empty frame on the arena."""
+        """Put an empty frame on the arena, for an object or array that opens."""
         at = s.top
-        if at + LIVE > self.arena.shape[0]:
-            self.grow_arena(at + LIVE)
+        self.reserve(at + LIVE)
         self.arena[at + PARENT] = s.frame
         self.arena[at + IS_ARRAY] = is_array
         self.arena[at + NODE_OF] = node
         size = self.frame_size(at)
-        if at + size > self.arena.shape[0]:
-            self.grow_arena(at + size)
+        self.reserve(at + size)
         for i in range(CURRENT, size):
             self.arena[at + i] = 0
         s.top = at + size
@@ -821,577 +943,649 @@ class Text:
 
     @cython.cfunc
     @cython.exceptval(-2, check=False)
-    def open_names(self, f: i64) -> cython.bint:
-        """Find the names that may come, in the frame itself, and tell whether any may."""
-        node = self.arena[f + NODE_OF]
-        live_words = self.tables.nodes[node].shape_words
-        live = f + LIVE
-        seen = live + live_words
-        available = seen + self.name_words(f)
-        name0 = self.tables.nodes[node].name0
-        count = self.tables.nodes[node].names
+    def copy_frame(self, s: cython.pointer[State]) -> i64:
+        """Put a copy of a state's frame on the arena, to be changed."""
+        size = self.frame_size(s.frame)
+        at = s.top
+        self.reserve(at + size)
+        for i in range(size):
+            self.arena[at + i] = self.arena[s.frame + i]
+        s.top = at + size
+        s.frame = at
+        return at
+
+    # Objects
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
+    def open_names(self, frame: i64) -> cython.bint:
+        """Write the declared names that may come into a frame; return whether there are any."""
+        node = self.node_of(frame)
+        seen = self.names_at(frame)
+        words = self.name_words(frame)
+        self.work += node.names * node.shape_words
         found = False
-        for w in range((count + 63) >> 6):
-            word = 0
-            for n in range(w << 6, min(count, (w + 1) << 6)):
-                at = name0 + n
-                was = self.arena[seen + w] >> (n & 63) & 1
-                ok = False
-                for v in range(self.tables.names[at].values):
-                    fits = self.tables.names[at].fits + v * live_words
-                    for j in range(live_words):
-                        y = self.arena[live + j] & self.tables.bits[fits + j]
-                        if was:
-                            y &= ~self.tables.bits[self.tables.names[at].declared + j]
-                        if y != 0:
-                            ok = True
-                            break
-                    if ok:
-                        break
-                if ok:
+        for w in range(words):
+            word = cython.cast(cython.longlong, 0)
+            for n in range(w << 6, min(node.names, (w + 1) << 6)):
+                is_seen = self.arena[seen + w] >> (n & 63) & 1
+                if self.may_come(frame, node, n, is_seen):
                     word |= bit(n & 63)
-            self.arena[available + w] = word
+            self.arena[seen + words + w] = word
             if word != 0:
                 found = True
         return found
 
     @cython.cfunc
+    @cython.inline
     @cython.exceptval(-2, check=False)
-    def open_classes(self, f: i64) -> i64:
-        """The classes of undeclared names that may come."""
-        node = self.arena[f + NODE_OF]
-        live_words = self.tables.nodes[node].shape_words
-        found = 0
-        for k in range(self.tables.nodes[node].classes):
-            at = self.tables.classes[self.tables.nodes[node].class0 + k]
-            for v in range(self.tables.nodes[node].class_values):
-                for j in range(live_words):
-                    if self.arena[f + LIVE + j] & self.tables.bits[at + v * live_words + j] != 0:
+    def may_come(
+        self, frame: i64, node: cython.pointer[Node], n: i64, is_seen: cython.bint
+    ) -> cython.bint:
+        """Return whether some live shape has a value for a name.
+
+        A name stands once in a shape that declares it; in another it may be repeated, as any
+        undeclared one.
+        """
+        name = node.name0 + n
+        for v in range(self.tables.names[name].values):
+            fits = self.tables.names[name].fits + v * node.shape_words
+            for w in range(node.shape_words):
+                shapes = self.arena[frame + LIVE + w] & self.tables.bits[fits + w]
+                if is_seen:
+                    shapes &= ~self.tables.bits[self.tables.names[name].declared + w]
+                if shapes != 0:
+                    return True
+        return False
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
+    def open_classes(self, frame: i64) -> i64:
+        """Return the classes of undeclared names that may come, as bits."""
+        node = self.node_of(frame)
+        found = cython.cast(cython.longlong, 0)
+        for k in range(node.classes):
+            fits = self.tables.classes[node.class0 + k]
+            for v in range(node.class_values):
+                for w in range(node.shape_words):
+                    shapes = self.tables.bits[fits + v * node.shape_words + w]
+                    if self.arena[frame + LIVE + w] & shapes != 0:
                         found |= bit(k)
         return found
 
     @cython.cfunc
-    @cython.inline
     @cython.exceptval(-2, check=False)
-    def can_take(self, f: i64, node: index, i: i64) -> cython.bint:
-        """Whether one of the arrays of a frame may have another element."""
-        most = self.tables.arrays[self.tables.nodes[node].array0 + i].maximum
-        return self.arena[f + LIVE] >> i & 1 and (most < 0 or self.arena[f + CURRENT] < most)
-
-    @cython.cfunc
-    @cython.inline
-    @cython.exceptval(-2, check=False)
-    def place(self, f: i64, node: index) -> index:
-        """The place of an array's next element."""
-        return self.tables.nodes[node].place0 + min(
-            self.arena[f + CURRENT], self.tables.nodes[node].places - 1
-        )
-
-    @cython.cfunc
-    @cython.exceptval(-2, check=False)
-    def element(self, s: cython.pointer[State], f: i64) -> cython.bint:
-        """Set up the element that comes next; False if none may."""
-        node = self.arena[f + NODE_OF]
-        p = self.place(f, node)
-        can = 0
-        active = 0
-        for i in range(self.tables.nodes[node].arrays):
-            if self.can_take(f, node, i):
-                can |= bit(i)
-        for v in range(self.tables.places[p].values):
-            if self.tables.bits[self.tables.places[p].fits + v] & can != 0:
-                active |= bit(v)
-        s.node = self.tables.places[p].node
-        s.values = active
-        return active != 0
-
-    @cython.cfunc
-    @cython.exceptval(-2, check=False)
-    def value_done(self, s: cython.pointer[State], fitted: i64) -> cython.bint:
-        """A value is complete: those of its shapes or arrays go on that it fits."""
-        if fitted == 0:
+    def open_object(self, s: cython.pointer[State]) -> cython.bint:
+        """Advance by the bracket that opens an object."""
+        node = self.node(s.node)
+        if node.shapes == 0:
             return False
-        f = s.frame
-        s.pending = 0
-        if f < 0:
-            s.phase = DONE
-            return True
-        s.phase = AFTER
-        node = self.arena[f + NODE_OF]
-        live = 0
         some = False
-        if self.arena[f + IS_ARRAY]:
-            p = self.place(f, node)
-            for i in range(self.tables.nodes[node].arrays):
-                if self.can_take(f, node, i):
-                    for v in range(self.tables.places[p].values):
-                        if (
-                            fitted >> v & 1
-                            and self.tables.bits[self.tables.places[p].fits + v] >> i & 1
-                        ):
-                            live |= bit(i)
-            f = self.copy_frame(s, f)
-            self.arena[f + LIVE] = live
-            self.arena[f + CURRENT] += 1
-            return live != 0
-        if fitted == s.values:
-            return True
-        live_words = self.tables.nodes[node].shape_words
-        f = self.copy_frame(s, f)
-        for j in range(live_words):
-            m = 0
-            if self.arena[f + CURRENT] >= 0:
-                at = self.tables.nodes[node].name0 + self.arena[f + CURRENT]
-                for v in range(self.tables.names[at].values):
+        frame = self.new_frame(s, s.node, 0)
+        for w in range(node.shape_words):
+            shapes = cython.cast(cython.longlong, 0)
+            for v in range(node.values):
+                if s.values >> v & 1:
+                    shapes |= self.tables.bits[node.shapes_of + v * node.shape_words + w]
+            self.arena[frame + LIVE + w] = shapes
+            if shapes != 0:
+                some = True
+        s.phase = OBJECT_OPEN
+        if some:
+            self.open_names(frame)
+        return some
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
+    def next_name(self, s: cython.pointer[State]) -> cython.bint:
+        """Advance by the comma between two properties."""
+        frame = self.copy_frame(s)
+        s.phase = OBJECT_COMMA
+        some = False
+        if self.node_of(frame).shapes == 1:  # every name that it has is declared, and so had once
+            seen = self.names_at(frame)
+            words = self.name_words(frame)
+            for w in range(words):
+                word = self.arena[seen + words + w] & ~self.arena[seen + w]
+                self.arena[seen + words + w] = word
+                if word != 0:
+                    some = True
+        else:
+            some = self.open_names(frame)
+        return some or self.open_classes(frame) != 0
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
+    def open_name(self, s: cython.pointer[State]) -> cython.bint:
+        """Advance by the quote that opens a name."""
+        trie_node = self.node_of(s.frame).name_trie
+        s.phase = IN_NAME
+        s.languages = self.open_classes(s.frame)
+        s.count = 0
+        s.pending = 0
+        s.automaton_state = 0 if s.languages != 0 else -1
+        s.trie_node = -1
+        if s.automaton_state >= 0 or self.trie_leads_on(s, trie_node):
+            s.trie_node = trie_node
+        return s.automaton_state >= 0 or s.trie_node >= 0
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
+    def close_name(self, s: cython.pointer[State]) -> cython.bint:
+        """Advance by the quote that closes a name."""
+        n = self.tables.trie_value[s.trie_node] if s.trie_node >= 0 else -1
+        s.phase = NAMED
+        s.pending = 0
+        if n >= 0:
+            return self.declared_name(s, n)
+        return s.automaton_state >= 0 and self.undeclared_name(s)
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
+    def declared_name(self, s: cython.pointer[State], n: i64) -> cython.bint:
+        """Set up the value of a declared name."""
+        possible = self.names_at(s.frame) + self.name_words(s.frame)
+        if self.arena[possible + (n >> 6)] >> (n & 63) & 1 == 0:
+            return False
+        frame = self.copy_frame(s)
+        node = self.node_of(frame)
+        name = node.name0 + n
+        seen = self.names_at(frame) + (n >> 6)
+        is_seen = self.arena[seen] >> (n & 63) & 1
+        self.arena[seen] |= bit(n & 63)
+        self.arena[frame + CURRENT] = n
+        values = cython.cast(cython.longlong, 0)
+        for w in range(node.shape_words):
+            shapes = self.arena[frame + LIVE + w]
+            left = cython.cast(cython.longlong, 0)
+            if is_seen:
+                shapes &= ~self.tables.bits[self.tables.names[name].declared + w]
+            for v in range(self.tables.names[name].values):
+                fits = self.tables.names[name].fits + v * node.shape_words
+                some = shapes & self.tables.bits[fits + w]
+                if some != 0:
+                    values |= bit(v)
+                left |= some
+            self.arena[frame + LIVE + w] = left
+        s.node = self.tables.names[name].node
+        s.values = values
+        return values != 0
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
+    def undeclared_name(self, s: cython.pointer[State]) -> cython.bint:
+        """Set up the value of an undeclared name, by the classes that it is in."""
+        a = self.automaton(self.node_of(s.frame).class_automaton)
+        classes = self.tables.accepts[a.states + s.automaton_state] & s.languages
+        if classes == 0 or s.count < a.minimum:
+            return False
+        frame = self.copy_frame(s)
+        node = self.node_of(frame)
+        self.arena[frame + CURRENT] = -1
+        self.arena[frame + CLASSES] = classes
+        values = cython.cast(cython.longlong, 0)
+        for w in range(node.shape_words):
+            left = cython.cast(cython.longlong, 0)
+            for k in range(node.classes):
+                if classes >> k & 1:
+                    fits = self.tables.classes[node.class0 + k]
+                    for v in range(node.class_values):
+                        some = self.arena[frame + LIVE + w]
+                        some &= self.tables.bits[fits + v * node.shape_words + w]
+                        if some != 0:
+                            values |= bit(v)
+                        left |= some
+            self.arena[frame + LIVE + w] = left
+        s.node = node.class_node
+        s.values = values
+        return values != 0
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
+    def filter_shapes(self, s: cython.pointer[State], fitted: i64) -> cython.bint:
+        """Leave those shapes of an object live that the value of its last name fits."""
+        frame = self.copy_frame(s)
+        node = self.node_of(frame)
+        n = self.arena[frame + CURRENT]
+        some = False
+        for w in range(node.shape_words):
+            left = cython.cast(cython.longlong, 0)
+            if n >= 0:
+                fits = self.tables.names[node.name0 + n].fits
+                for v in range(self.tables.names[node.name0 + n].values):
                     if fitted >> v & 1:
-                        m |= self.tables.bits[self.tables.names[at].fits + v * live_words + j]
+                        left |= self.tables.bits[fits + v * node.shape_words + w]
             else:
-                for k in range(self.tables.nodes[node].classes):
-                    if self.arena[f + CLASSES] >> k & 1:
-                        at = self.tables.classes[self.tables.nodes[node].class0 + k]
-                        for v in range(self.tables.nodes[node].class_values):
+                for k in range(node.classes):
+                    if self.arena[frame + CLASSES] >> k & 1:
+                        fits = self.tables.classes[node.class0 + k]
+                        for v in range(node.class_values):
                             if fitted >> v & 1:
-                                m |= self.tables.bits[at + v * live_words + j]
-            m &= self.arena[f + LIVE + j]
-            self.arena[f + LIVE + j] = m
-            if m != 0:
+                                left |= self.tables.bits[fits + v * node.shape_words + w]
+            left &= self.arena[frame + LIVE + w]
+            self.arena[frame + LIVE + w] = left
+            if left != 0:
                 some = True
         return some
 
     @cython.cfunc
     @cython.exceptval(-2, check=False)
-    def named(self, s: cython.pointer[State]) -> cython.bint:
-        """A name is complete."""
-        f = s.frame
-        node = self.arena[f + NODE_OF]
-        live_words = self.tables.nodes[node].shape_words
-        n = self.tables.trie_value[s.trie_node] if s.trie_node >= 0 else -1
-        seen = LIVE + live_words
-        active = 0
-        if n >= 0:
-            if self.arena[f + seen + self.name_words(f) + (n >> 6)] >> (n & 63) & 1 == 0:
-                return False
-            f = self.copy_frame(s, f)
-            was = self.arena[f + seen + (n >> 6)] >> (n & 63) & 1
-            self.arena[f + seen + (n >> 6)] |= bit(n & 63)
-            at = self.tables.nodes[node].name0 + n
-            for j in range(live_words):
-                m = 0
-                y = self.arena[f + LIVE + j]
-                if was:
-                    y &= ~self.tables.bits[self.tables.names[at].declared + j]
-                for v in range(self.tables.names[at].values):
-                    z = y & self.tables.bits[self.tables.names[at].fits + v * live_words + j]
-                    if z != 0:
-                        active |= bit(v)
-                    m |= z
-                self.arena[f + LIVE + j] = m
-            s.node = self.tables.names[at].node
-            self.arena[f + CURRENT] = n
-        else:
-            if s.automaton_state < 0:
-                return False
-            at = self.tables.nodes[node].class_automaton
-            classes = (
-                self.tables.accepts[self.tables.automata[at].states + s.automaton_state]
-                & s.languages
-            )
-            if classes == 0 or s.count < self.tables.automata[at].minimum:
-                return False
-            f = self.copy_frame(s, f)
-            self.arena[f + CURRENT] = -1
-            self.arena[f + CLASSES] = classes
-            for j in range(live_words):
-                m = 0
-                for k in range(self.tables.nodes[node].classes):
-                    if classes >> k & 1:
-                        at = self.tables.classes[self.tables.nodes[node].class0 + k]
-                        for v in range(self.tables.nodes[node].class_values):
-                            z = self.arena[f + LIVE + j] & self.tables.bits[at + v * live_words + j]
-                            if z != 0:
-                                active |= bit(v)
-                            m |= z
-                self.arena[f + LIVE + j] = m
-            s.node = self.tables.nodes[node].class_node
-        s.values = active
-        s.phase = NAMED
-        s.pending = 0
-        return active != 0
+    def complete_values(self, frame: i64) -> i64:
+        """Return the values, as bits, that are complete if an object or array ends here."""
+        node = self.node_of(frame)
+        fitted = cython.cast(cython.longlong, 0)
+        if self.arena[frame + IS_ARRAY]:
+            for i in range(node.arrays):
+                if self.arena[frame + LIVE] >> i & 1:
+                    array = node.array0 + i
+                    if self.arena[frame + CURRENT] >= self.tables.arrays[array].minimum:
+                        fitted |= bit(self.tables.arrays[array].value)
+            return fitted
+        for w in range(node.shape_words):
+            shapes = self.arena[frame + LIVE + w]
+            if shapes != 0:
+                shapes = self.without_missing(frame, node, shapes, w)
+            if shapes != 0:
+                for v in range(node.values):
+                    if shapes & self.tables.bits[node.shapes_of + v * node.shape_words + w]:
+                        fitted |= bit(v)
+        return fitted
 
     @cython.cfunc
     @cython.exceptval(-2, check=False)
-    def close(self, f: i64) -> i64:
-        """The values that are complete if an object or an array ends here."""
-        node = self.arena[f + NODE_OF]
-        fitted = 0
-        live_words = self.tables.nodes[node].shape_words
-        seen = f + LIVE + live_words
-        name0 = self.tables.nodes[node].name0
-        if self.arena[f + IS_ARRAY]:
-            for i in range(self.tables.nodes[node].arrays):
-                a = self.tables.nodes[node].array0 + i
-                if (
-                    self.arena[f + LIVE] >> i & 1
-                    and self.arena[f + CURRENT] >= self.tables.arrays[a].minimum
-                ):
-                    fitted |= bit(self.tables.arrays[a].value)
-            return fitted
-        for j in range(live_words):
-            m = self.arena[f + LIVE + j]
-            if m == 0:
-                continue
-            for n in range(self.tables.nodes[node].names):
-                if self.arena[seen + (n >> 6)] >> (n & 63) & 1 == 0:
-                    m &= ~self.tables.bits[self.tables.names[name0 + n].required + j]
-                    if m == 0:
-                        break
-            if m != 0:
-                for v in range(self.tables.nodes[node].values):
-                    if m & self.tables.bits[self.tables.nodes[node].shapes_of + v * live_words + j]:
-                        fitted |= bit(v)
-        return fitted
+    def without_missing(self, frame: i64, node: cython.pointer[Node], shapes: i64, w: i64) -> i64:
+        """Leave out the shapes of a word of bits that require a name which is missing."""
+        seen = self.names_at(frame)
+        for i in range((node.names + 63) >> 6):
+            missing = self.tables.bits[node.required_names + i] & ~self.arena[seen + i]
+            n = i << 6
+            while missing != 0 and shapes != 0:
+                if missing & 1:
+                    name = node.name0 + n
+                    shapes &= ~self.tables.bits[self.tables.names[name].required + w]
+                missing = missing >> 1 & LAST_63
+                n += 1
+                self.work += 1
+        return shapes
+
+    # Arrays
+
+    @cython.cfunc
+    @cython.inline
+    @cython.exceptval(-2, check=False)
+    def may_go_on(self, frame: i64, node: cython.pointer[Node], i: i64) -> cython.bint:
+        """Return whether one of the arrays that a frame may be can have another element."""
+        maximum = self.tables.arrays[node.array0 + i].maximum
+        is_live = self.arena[frame + LIVE] >> i & 1
+        return is_live and (maximum < 0 or self.arena[frame + CURRENT] < maximum)
+
+    @cython.cfunc
+    @cython.inline
+    @cython.exceptval(-2, check=False)
+    def place_of(self, frame: i64, node: cython.pointer[Node]) -> index:
+        """Return the place of an array's next element."""
+        return node.place0 + min(self.arena[frame + CURRENT], node.places - 1)
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
+    def open_array(self, s: cython.pointer[State]) -> cython.bint:
+        """Advance by the bracket that opens an array."""
+        node = self.node(s.node)
+        arrays = cython.cast(cython.longlong, 0)
+        if node.arrays != 0:
+            for v in range(node.values):
+                if s.values >> v & 1:
+                    arrays |= self.tables.bits[node.arrays_of + v]
+        if arrays == 0:
+            return False
+        frame = self.new_frame(s, s.node, 1)
+        self.arena[frame + LIVE] = arrays
+        s.phase = ARRAY_OPEN
+        self.next_element(s)
+        return True
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
+    def next_element(self, s: cython.pointer[State]) -> cython.bint:
+        """Set up the element that comes next; return whether one may."""
+        node = self.node_of(s.frame)
+        place = self.place_of(s.frame, node)
+        arrays = cython.cast(cython.longlong, 0)
+        values = cython.cast(cython.longlong, 0)
+        for i in range(node.arrays):
+            if self.may_go_on(s.frame, node, i):
+                arrays |= bit(i)
+        for v in range(self.tables.places[place].values):
+            if self.tables.bits[self.tables.places[place].fits + v] & arrays != 0:
+                values |= bit(v)
+        s.node = self.tables.places[place].node
+        s.values = values
+        return values != 0
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
+    def filter_arrays(self, s: cython.pointer[State], fitted: i64) -> cython.bint:
+        """Leave those arrays live that the last element fits, and count it."""
+        node = self.node_of(s.frame)
+        place = self.place_of(s.frame, node)
+        left = cython.cast(cython.longlong, 0)
+        for i in range(node.arrays):
+            if self.may_go_on(s.frame, node, i):
+                for v in range(self.tables.places[place].values):
+                    fits = self.tables.bits[self.tables.places[place].fits + v]
+                    if fitted >> v & 1 and fits >> i & 1:
+                        left |= bit(i)
+        frame = self.copy_frame(s)
+        self.arena[frame + LIVE] = left
+        self.arena[frame + CURRENT] += 1
+        return left != 0
+
+    # Values
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
+    def open_value(self, s: cython.pointer[State], byte: i64) -> cython.bint:
+        """Advance by the first byte of a value."""
+        s.pending = 0
+        if byte == 34:
+            return self.open_string(s)
+        if byte == 123:
+            return self.open_object(s)
+        if byte == 91:
+            return self.open_array(s)
+        return self.open_bare(s, byte)
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
+    def open_string(self, s: cython.pointer[State]) -> cython.bint:
+        """Advance by the quote that opens a string."""
+        node = self.node(s.node)
+        languages = cython.cast(cython.longlong, 0)
+        for k in range(node.string_languages):
+            if self.tables.bits[node.strings_of + k] & s.values:
+                languages |= bit(k)
+        if languages == 0:
+            return False
+        s.phase = IN_STRING
+        s.languages = languages
+        s.count = 0
+        s.automaton_state = -1
+        s.trie_node = -1
+        if node.string_automaton >= 0 and self.leads_on(
+            self.automaton(node.string_automaton), 0, languages, 0
+        ):
+            s.automaton_state = 0
+        if self.trie_leads_on(s, node.string_trie):
+            s.trie_node = node.string_trie
+        return s.automaton_state >= 0 or s.trie_node >= 0
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
+    def close_string(self, s: cython.pointer[State]) -> cython.bint:
+        """Advance by the quote that closes a string."""
+        node = self.node(s.node)
+        ended = cython.cast(cython.longlong, 0)
+        if s.automaton_state >= 0:
+            a = self.automaton(node.string_automaton)
+            if s.count >= a.minimum:
+                ended = self.tables.accepts[a.states + s.automaton_state]
+        if s.trie_node >= 0:
+            ended |= self.tables.trie_value[s.trie_node]
+        ended &= s.languages
+        fitted = cython.cast(cython.longlong, 0)
+        for k in range(node.string_languages):
+            if ended >> k & 1:
+                fitted |= self.tables.bits[node.strings_of + k]
+        return self.close_value(s, fitted & s.values)
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
+    def open_bare(self, s: cython.pointer[State], byte: i64) -> cython.bint:
+        """Advance by the first byte of a number or word."""
+        node = self.node(s.node)
+        if node.bare_automaton < 0:
+            return False
+        s.languages = 0
+        for k in range(node.bare_languages):
+            if self.tables.bits[node.bare_of + k] & s.values:
+                s.languages |= bit(k)
+        s.phase = IN_BARE
+        s.automaton_state = 0
+        return self.bare_byte(s, byte)
+
+    @cython.cfunc
+    @cython.inline
+    @cython.exceptval(-2, check=False)
+    def bare_byte(self, s: cython.pointer[State], byte: i64) -> cython.bint:
+        """Advance a number or word by a byte of its own."""
+        if byte >= 128:
+            return False
+        a = self.automaton(self.node(s.node).bare_automaton)
+        kind = self.tables.ascii[a.ascii + byte]
+        if kind < 0:
+            return False
+        state = self.tables.transitions[a.transitions + s.automaton_state * a.classes + kind]
+        if state < 0 or self.tables.leads[a.states + state] & s.languages == 0:
+            return False
+        s.automaton_state = state
+        return True
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
+    def close_bare(self, s: cython.pointer[State]) -> cython.bint:
+        """End a number or word before the byte that comes next."""
+        node = self.node(s.node)
+        a = self.automaton(node.bare_automaton)
+        ended = self.tables.accepts[a.states + s.automaton_state] & s.languages
+        if ended == 0:
+            return False
+        fitted = cython.cast(cython.longlong, 0)
+        for k in range(node.bare_languages):
+            if ended >> k & 1:
+                fitted |= self.tables.bits[node.bare_of + k]
+        return self.close_value(s, fitted & s.values)
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
+    def close_value(self, s: cython.pointer[State], fitted: i64) -> cython.bint:
+        """Go on behind a value that fits some values of its node."""
+        if fitted == 0:
+            return False
+        s.pending = 0
+        if s.frame < 0:
+            s.phase = DONE
+            return True
+        s.phase = AFTER
+        if self.arena[s.frame + IS_ARRAY]:
+            return self.filter_arrays(s, fitted)
+        return fitted == s.values or self.filter_shapes(s, fitted)
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
+    def close_bracket(self, s: cython.pointer[State], is_array: i64) -> cython.bint:
+        """Advance by the bracket that closes an object or array."""
+        if s.phase == OBJECT_COMMA or self.arena[s.frame + IS_ARRAY] != is_array:
+            return False
+        fitted = self.complete_values(s.frame)
+        s.frame = self.arena[s.frame + PARENT]
+        s.values = -1  # which of its values were meant, the shapes of the parent tell
+        return self.close_value(s, fitted)
 
     # Bytes
 
     @cython.cfunc
     @cython.exceptval(-2, check=False)
-    def begin(self, s: cython.pointer[State], b: i64) -> cython.bint:
-        """The first byte of a value."""
-        node = s.node
-        active = s.values
-        up = s.frame
-        languages = 0
-        m = 0
-        some = False
-        s.pending = 0
-        if b == 34:
-            automaton = self.tables.nodes[node].string_automaton
-            for k in range(self.tables.nodes[node].string_languages):
-                if self.tables.bits[self.tables.nodes[node].strings_of + k] & active:
-                    languages |= bit(k)
-            if languages == 0:
-                return False
-            s.languages = languages
-            s.count = 0
-            s.automaton_state = (
-                0 if automaton >= 0 and self.open_state(automaton, 0, languages, 0) else -1
-            )
-            s.trie_node = (
-                self.tables.nodes[node].string_trie
-                if self.open_trie(up, False, languages, self.tables.nodes[node].string_trie)
-                else -1
-            )
-            s.phase = IN_STRING
-            return s.automaton_state >= 0 or s.trie_node >= 0
-        if b == 123:
-            if self.tables.nodes[node].shapes == 0:
-                return False
-            f = self.new_frame(s, node, 0)
-            live_words = self.tables.nodes[node].shape_words
-            for j in range(live_words):
-                m = 0
-                for v in range(self.tables.nodes[node].values):
-                    if active >> v & 1:
-                        m |= self.tables.bits[
-                            self.tables.nodes[node].shapes_of + v * live_words + j
-                        ]
-                self.arena[f + LIVE + j] = m
-                if m != 0:
-                    some = True
-            s.phase = OBJECT_OPEN
-            if some:
-                self.open_names(f)
-            return some
-        if b == 91:
-            if self.tables.nodes[node].arrays == 0:
-                return False
-            for v in range(self.tables.nodes[node].values):
-                if active >> v & 1:
-                    m |= self.tables.bits[self.tables.nodes[node].arrays_of + v]
-            if m == 0:
-                return False
-            f = self.new_frame(s, node, 1)
-            self.arena[f + LIVE] = m
-            s.phase = ARRAY_OPEN
-            self.element(s, f)
-            return True
-        automaton = self.tables.nodes[node].bare_automaton
-        if automaton < 0 or b >= 128:
-            return False
-        for k in range(self.tables.nodes[node].bare_languages):
-            if self.tables.bits[self.tables.nodes[node].bare_of + k] & active:
-                languages |= bit(k)
-        s.languages = languages
-        c = self.tables.ascii[self.tables.automata[automaton].ascii + b]
-        if c < 0:
-            return False
-        q = self.tables.transitions[self.tables.automata[automaton].transitions + c]
-        if q < 0 or self.tables.leads[self.tables.automata[automaton].states + q] & languages == 0:
-            return False
-        s.automaton_state = q
-        s.phase = IN_BARE
-        return True
-
-    @cython.cfunc
-    @cython.exceptval(-2, check=False)
-    def begin_name(self, s: cython.pointer[State]) -> cython.bint:
-        """The quote before a name."""
-        f = s.frame
-        t = self.tables.nodes[self.arena[f + NODE_OF]].name_trie
-        s.languages = self.open_classes(f)
-        s.count = 0
-        s.pending = 0
-        s.automaton_state = 0 if s.languages != 0 else -1
-        s.trie_node = t if s.automaton_state >= 0 or self.open_trie(f, True, 0, t) else -1
-        s.phase = IN_NAME
-        return s.automaton_state >= 0 or s.trie_node >= 0
-
-    @cython.cfunc
-    @cython.exceptval(-2, check=False)
-    def step(self, s: cython.pointer[State], b: i64) -> cython.bint:
-        """Take a state one byte further, in place; False if nothing is like that."""
-        phase = s.phase
-        fitted = 0
-        ended = 0
-        if phase == IN_STRING:
-            node = s.node
-            automaton = self.tables.nodes[node].string_automaton
-            r = self.text(s, automaton, False, b)
-            if r < 2:
-                return r == 1
-            if s.automaton_state >= 0 and s.count >= self.tables.automata[automaton].minimum:
-                ended = self.tables.accepts[
-                    self.tables.automata[automaton].states + s.automaton_state
-                ]
-            if s.trie_node >= 0:
-                ended |= self.tables.trie_value[s.trie_node]
-            ended &= s.languages
-            for k in range(self.tables.nodes[node].string_languages):
-                if ended >> k & 1:
-                    fitted |= self.tables.bits[self.tables.nodes[node].strings_of + k]
-            return self.value_done(s, fitted & s.values)
-        if phase == IN_NAME:
-            r = self.text(
-                s, self.tables.nodes[self.arena[s.frame + NODE_OF]].class_automaton, True, b
-            )
-            if r < 2:
-                return r == 1
-            return self.named(s)
-        if phase == IN_BARE:
-            node = s.node
-            automaton = self.tables.nodes[node].bare_automaton
-            at = self.tables.automata[automaton].states
-            if b < 128:
-                c = self.tables.ascii[self.tables.automata[automaton].ascii + b]
-                if c >= 0:
-                    q = self.tables.transitions[
-                        self.tables.automata[automaton].transitions
-                        + s.automaton_state * self.tables.automata[automaton].classes
-                        + c
-                    ]
-                    if q >= 0 and self.tables.leads[at + q] & s.languages:
-                        s.automaton_state = q
-                        return True
-            ended = self.tables.accepts[at + s.automaton_state] & s.languages
-            if ended == 0:
-                return False
-            for k in range(self.tables.nodes[node].bare_languages):
-                if ended >> k & 1:
-                    fitted |= self.tables.bits[self.tables.nodes[node].bare_of + k]
-            if not self.value_done(s, fitted & s.values):
-                return False
-            phase = s.phase
-        if phase == DONE:
-            return False
-        x = s.pending
-        f = s.frame
-        if b == 32 or b == 9 or b == 10 or b == 13:
-            if b != 32 and not self.tables.has_line_breaks:
-                return False
-            if x == 0:
-                if b == 9:
-                    return False
-                s.pending = 1 if b == 32 else (2 if b == 13 else 3)
+    def step(self, s: cython.pointer[State], byte: i64) -> cython.bint:
+        """Advance a state by a byte, in place; return whether it is legal."""
+        if s.phase == IN_STRING:
+            kind = self.character_byte(s, byte)
+            return self.close_string(s) if kind == QUOTE else kind
+        if s.phase == IN_NAME:
+            kind = self.character_byte(s, byte)
+            return self.close_name(s) if kind == QUOTE else kind
+        if s.phase == IN_BARE:
+            if self.bare_byte(s, byte):
                 return True
-            if x == 2:
-                s.pending = 3
-                return b == 10
-            if x >= 3 and x < 3 + INDENTATION and (b == 32 or b == 9):
-                s.pending = x + 1
-                return True
-            if (phase == OBJECT_OPEN or phase == ARRAY_OPEN) and b != 9 and self.close(f) != 0:
-                s.phase = phase + 1
-                s.pending = 1 if b == 32 else (2 if b == 13 else 3)
-                return True
+            if not self.close_bare(s):
+                return False
+        if s.phase == DONE:
             return False
-        if x == 2:
+        if byte == 32 or byte == 9 or byte == 10 or byte == 13:
+            return self.white_space(s, byte)
+        if s.pending == CARRIAGE_RETURN:
             return False
-        if phase == BEGIN:
-            return self.begin(s, b)
-        if phase == NAMED:
+        if s.phase == BEGIN:
+            return self.open_value(s, byte)
+        if s.phase == NAMED:
             s.phase = BEGIN
             s.pending = 0
-            return b == 58
-        if b == 125 or b == 93:
-            if phase == OBJECT_COMMA or self.arena[f + IS_ARRAY] != (1 if b == 93 else 0):
-                return False
-            fitted = self.close(f)
-            if fitted == 0:
-                return False
-            s.frame = self.arena[f + PARENT]
-            s.values = -1
-            return self.value_done(s, fitted)
-        if phase == OBJECT_OPEN or phase == OBJECT_COMMA:
-            return b == 34 and self.begin_name(s)
-        if phase == ARRAY_OPEN:
-            return s.values != 0 and self.begin(s, b)
-        if phase == AFTER and b == 44:
+            return byte == 58
+        if byte == 125 or byte == 93:
+            return self.close_bracket(s, byte == 93)
+        if s.phase == OBJECT_OPEN or s.phase == OBJECT_COMMA:
+            return byte == 34 and self.open_name(s)
+        if s.phase == ARRAY_OPEN:
+            return s.values != 0 and self.open_value(s, byte)
+        if s.phase == AFTER and byte == 44:
             s.pending = 0
-            if self.arena[f + IS_ARRAY]:
-                s.phase = BEGIN
-                return self.element(s, f)
-            s.phase = OBJECT_COMMA
-            f = self.copy_frame(s, f)
-            return self.open_names(f) or self.open_classes(f) != 0
+            if not self.arena[s.frame + IS_ARRAY]:
+                return self.next_name(s)
+            s.phase = BEGIN
+            return self.next_element(s)
         return False
 
-    # The vocabulary
-
     @cython.cfunc
-    @cython.inline
-    @cython.exceptval(check=False)
-    def past_state(self, at: index) -> cython.pointer[State]:
-        return cython.address(self.past[at]) if cython.compiled else self.past[at]
+    @cython.exceptval(-2, check=False)
+    def white_space(self, s: cython.pointer[State], byte: i64) -> cython.bint:
+        """Advance by white space between tokens: one space, or a line break and its indentation."""
+        if byte != 32 and not self.tables.has_line_breaks:
+            return False
+        if s.pending == CARRIAGE_RETURN:
+            s.pending = LINE_BREAK
+            return byte == 10
+        if LINE_BREAK <= s.pending < LINE_BREAK + INDENTATION and (byte == 32 or byte == 9):
+            s.pending += 1
+            return True
+        if byte == 9:
+            return False
+        if s.pending != 0:
+            # An empty object or array may have white space twice: behind `{` and before `}`.
+            is_open = s.phase == OBJECT_OPEN or s.phase == ARRAY_OPEN
+            if not is_open or self.complete_values(s.frame) == 0:
+                return False
+            s.phase += 1
+        s.pending = SPACE if byte == 32 else CARRIAGE_RETURN if byte == 13 else LINE_BREAK
+        return True
 
-    @cython.cfunc
-    @cython.inline
-    @cython.exceptval(check=False)
-    def state(self, d: index) -> cython.pointer[State]:
-        """The state behind `d` bytes."""
-        return cython.address(self.states[d]) if cython.compiled else self.states[d]
+    # Rows
 
     @cython.cfunc
     @cython.inline
     @cython.exceptval(-2, check=False)
-    def loops_of(self, s: cython.pointer[State], deep: i64) -> i64:
-        """The groups of bytes that leave a state as it is; 0 where they do not, or it is not text."""
-        if s.pending != 0 or s.automaton_state < 0 or s.trie_node >= 0 or s.phase != IN_STRING:
+    def loops_of(self, s: cython.pointer[State], height: i64) -> i64:
+        """Return the groups of bytes that leave a state as it is, for so many bytes at least."""
+        if s.automaton_state < 0 or s.trie_node >= 0 or s.pending != 0 or s.phase == IN_BARE:
             return 0
-        automaton = self.tables.nodes[s.node].string_automaton
-        most = self.tables.automata[automaton].maximum
-        at = self.tables.automata[automaton].states + s.automaton_state
-        if most >= 0 and s.count + deep + self.tables.distance[at] > most:
+        if s.phase != IN_STRING and s.phase != IN_NAME:
+            return 0
+        a = self.automaton(self.automaton_of(s))
+        at = a.states + s.automaton_state
+        if a.maximum >= 0 and s.count + height + self.tables.distance[at] > a.maximum:
             return 0
         return self.tables.loops[at]
 
     @cython.cfunc
     @cython.inline
-    @cython.exceptval(check=False)
-    def all_below(self, i: index) -> cython.void:
-        """Set the bits of a node and of all below it."""
-        for r in range(self.tree.rank[i], self.tree.rank[self.tree.skip[i]]):
-            t = self.tree.ids[r]
-            self.row[t >> 5] |= bit32(t & 31)
+    @cython.exceptval(-2, check=False)
+    def set_below(self, node: index) -> cython.bint:
+        """Set the bits of all tokens of a subtree."""
+        for r in range(self.tree.rank[node], self.tree.rank[self.tree.skip[node]]):
+            token_id = self.tree.ids[r]
+            self.row[token_id >> 5] |= bit32(token_id & 31)
+        return True
 
     @cython.cfunc
     @cython.exceptval(-2, check=False)
-    def walk(self, i: index, end: index) -> i64:
-        """Set the bits of all that may come below the nodes from `i` to `end`; gives the nodes visited."""
-        visited = 0
-        while i < end:
-            d = self.tree.depth[i]
-            if self.tree.below[i] & ~self.loops_of(self.state(d), self.tree.height[i]) == 0:
-                self.all_below(i)
-                i = self.tree.skip[i]
+    def walk(self, node: index, end: index) -> cython.bint:
+        """Set the bits of all legal tokens from one trie node to another."""
+        while node < end:
+            depth = self.tree.depth[node]
+            s = self.state(depth)
+            if self.tree.below[node] & ~self.loops_of(s, self.tree.height[node]) == 0:
+                self.set_below(node)
+                node = self.tree.skip[node]
                 continue
-            self.states[d + 1] = self.states[d]
-            visited += 1
-            if self.step(self.state(d + 1), self.tree.byte[i]):
-                t = self.tree.token[i]
-                if t >= 0:
-                    self.row[t >> 5] |= bit32(t & 31)
-                i += 1
+            self.states[depth + 1] = self.states[depth]
+            self.work += 1
+            if self.step(self.state(depth + 1), self.tree.byte[node]):
+                token_id = self.tree.token[node]
+                if token_id >= 0:
+                    self.row[token_id >> 5] |= bit32(token_id & 31)
+                node += 1
             else:
-                i = self.tree.skip[i]
-        return visited
+                node = self.tree.skip[node]
+        return True
 
     @cython.cfunc
     @cython.exceptval(-2, check=False)
-    def reach(self, node: index, depth: index) -> cython.bint:
-        """Take the first state along the way to a node of the tree."""
-        for k in range(depth):
-            y = node
-            while self.tree.depth[y] > k:
-                y = self.tree.parent[y]
-            self.states[k + 1] = self.states[k]
-            if not self.step(self.state(k + 1), self.tree.byte[y]):
+    def reach(self, node: index) -> cython.bint:
+        """Advance the first state to the parent of a trie node; return whether that is legal."""
+        for depth in range(self.tree.depth[node]):
+            above = node
+            while self.tree.depth[above] > depth:
+                above = self.tree.parent[above]
+            self.states[depth + 1] = self.states[depth]
+            self.work += 1
+            if not self.step(self.state(depth + 1), self.tree.byte[above]):
                 return False
         return True
 
     @cython.cfunc
     @cython.exceptval(-2, check=False)
-    def mask(self) -> i64:
-        """Write the row of the first state; return how many tree nodes were visited."""
+    def mask(self) -> cython.bint:
+        """Write the row of the first state."""
         s = self.state(0)
-        visited = 0
-        n = self.tree.words
-        left = FAR
         number = -1
         if (
             (s.phase == IN_STRING or s.phase == IN_NAME)
             and s.pending == 0
             and s.automaton_state >= 0
         ):
-            if s.phase == IN_STRING:
-                automaton = self.tables.nodes[s.node].string_automaton
-            else:
-                automaton = self.tables.nodes[self.arena[s.frame + NODE_OF]].class_automaton
-            at = self.tables.automata[automaton].states + s.automaton_state
-            number = self.tables.wide[at]
-            if self.tables.automata[automaton].maximum >= 0:
-                left = self.tables.automata[automaton].maximum - s.count
-                if (
-                    left < self.tree.shorter_rows + 64
-                    and self.tables.automata[automaton].is_pattern
-                ):
-                    number = -1
-            if self.tables.leads[at] & ~s.languages != 0:
-                number = -1
+            a = self.automaton(self.automaton_of(s))
+            if self.tables.leads[a.states + s.automaton_state] & ~s.languages == 0:
+                number = self.tables.wide[a.states + s.automaton_state]
+            left = a.maximum - s.count
+            if a.is_pattern and left < self.tree.shorter_rows + FAR_FROM_END:
+                number = -1  # how near the end is depends on the pattern
         if number < 0:
-            for j in range(n):
-                self.row[j] = 0
-            visited = self.walk(0, self.tree.size)
+            clear_row(self.row, self.tree.words)
+            return self.walk(0, self.tree.size)
+        wide = self.wide_row(self.automaton_of(s), s.automaton_state, number)
+        same = cython.cast(cython.longlong, 0)
+        if 0 <= a.maximum and left < self.tree.shorter_rows:
+            words = self.tree.words
+            write_common(self.row, wide.row, self.tree.shorter, left * words, words)
         else:
-            wide = self.wide_row(automaton, s.automaton_state, number)
-            if left < self.tree.shorter_rows:
-                shorter = left * n
-                for j in range(n):
-                    self.row[j] = wide.row[j] & self.tree.shorter[shorter + j]
-            else:
-                for j in range(n):
-                    self.row[j] = wide.row[j]
-            same = 0
-            if left == FAR and s.count >= self.tables.automata[automaton].minimum:
+            write_row(self.row, wide.row, self.tree.words)
+            if a.maximum < 0 and s.count >= a.minimum:
                 same = self.loops_of(s, 0)
-            for e in range(wide.exits.shape[0]):
-                node = wide.exits[e]
-                depth = self.tree.depth[node]
-                if self.tree.way[node] & ~same == 0:  # the bytes before it change nothing
-                    self.states[depth] = self.states[0]
-                    depth = 0
-                if self.reach(node, depth):
-                    visited += self.walk(node, self.tree.skip[node])
-            if s.trie_node >= 0:
-                q = s.automaton_state
-                s.automaton_state = -1
-                if self.open_trie(s.frame, s.phase == IN_NAME, s.languages, s.trie_node):
-                    visited += self.walk(0, self.tree.size)
-                s.automaton_state = q
-        return visited
+        for e in range(wide.exits.shape[0]):
+            node = wide.exits[e]
+            if self.tree.way[node] & ~same == 0:  # the bytes before it leave the state as it is
+                self.states[self.tree.depth[node]] = self.states[0]
+            elif not self.reach(node):
+                continue
+            self.walk(node, self.tree.skip[node])
+        if s.trie_node >= 0 and self.trie_leads_on(s, s.trie_node):
+            state = s.automaton_state
+            s.automaton_state = -1
+            self.walk(0, self.tree.size)
+            s.automaton_state = state
+        return True
 
     @cython.cfunc
-    def wide_row(self, automaton: index, state: i64, number: i64) -> WideRow:
-        """Return a wide row; make it if it is needed for the first time."""
+    def wide_row(self, automaton: index, state: i64, number: index) -> WideRow:
+        """Return a wide row; make it where it is needed for the first time."""
         found = self.tables.rows[number]
         if found is None:
             found = self.make_wide_row(automaton, state, None)
@@ -1400,86 +1594,95 @@ class Text:
 
     @cython.cfunc
     def make_wide_row(self, automaton: index, state: i64, added) -> WideRow:
-        kept = self.row
-        row = np.zeros(self.tree.words, np.int32)
-        exits = np.zeros(self.tree.size + 1, np.int32)
-        needs_count = added is not None
-        need = added if needs_count else np.zeros(1, np.int32)
-        first = _states(1)
-        first_state: State[::1] = first
-        first_state[0] = self.states[0]
-        found = self.stay(automaton, state, row, exits, need, needs_count)
-        self.states[0] = first_state[0]
-        self.row = kept
-        return WideRow(row, exits[:found].copy())
+        """Make a wide row.
 
-    def free_row(self, automaton: index):
-        """Return the wide row of a string that may be anything, and what each token adds to it.
-
-        Returns:
-            The row, and for each token id the characters that it adds at least (int32).
+        Args:
+            automaton: its number.
+            state: the state of it.
+            added: is set to the characters that each token id adds (int32); or None.
 
         """
-        added = np.zeros(self.tree.words * 32, np.int32)
-        scratch = self.borrow()
+        maker = Text(self.tree, self.tables)
+        scratch = self.tree.borrow()
+        row = np.zeros(self.tree.words, np.int32)
+        exits = np.zeros(self.tree.size, np.int32)
+        characters: cython.int[::1] = exits if added is None else added
+        maker.states = scratch
+        maker.row = row
         try:
-            row = self.make_wide_row(automaton, 0, added)
+            count = maker.stay(automaton, state, exits, characters, added is not None)
         finally:
-            self.give_back(scratch)
-        return row, added
+            self.tree.spare.append(scratch)
+        self.work += maker.work
+        return WideRow(row, exits[:count].copy())
 
     @cython.cfunc
     @cython.exceptval(-2, check=False)
     def stay(
         self,
-        automaton: index,
+        number: index,
         first: i64,
-        row: cython.int[::1],
         exits: cython.int[::1],
-        need: cython.int[::1],
-        wants: cython.bint,
-    ) -> cython.longlong:
-        """Walk the whole vocabulary within a string: what stays in it, and where a quote may end it."""
+        added: cython.int[::1],
+        is_counted: cython.bint,
+    ) -> i64:
+        """Walk the trie within a string; return how many exits there are."""
+        a = self.automaton(number)
         s = self.state(0)
-        n = 0
-        i = 0
-        self.row = row
+        s.phase = IN_ANY
+        s.node = number
         s.automaton_state = first
         s.trie_node = -1
         s.pending = 0
-        s.count = 0 if wants else -FAR
+        s.count = 0 if is_counted else -FAR
         s.languages = -1
         s.frame = -1
-        while i < self.tree.size:
-            d = self.tree.depth[i]
-            s = self.state(d)
-            if (
-                not wants
-                and s.pending == 0
-                and self.tree.below[i]
-                & ~self.tables.loops[self.tables.automata[automaton].states + s.automaton_state]
-                == 0
-            ):
-                self.all_below(i)
-                i = self.tree.skip[i]
+        node = cython.cast(cython.Py_ssize_t, 0)
+        count = cython.cast(cython.longlong, 0)
+        while node < self.tree.size:
+            depth = self.tree.depth[node]
+            s = self.state(depth)
+            loops = self.tables.loops[a.states + s.automaton_state] if s.pending == 0 else 0
+            if self.tree.below[node] & ~loops == 0 and not is_counted:
+                self.set_below(node)
+                node = self.tree.skip[node]
                 continue
-            self.states[d + 1] = self.states[d]
-            s = self.state(d + 1)
-            r = self.text(s, automaton, False, self.tree.byte[i])
-            if r == 1:
-                t = self.tree.token[i]
-                if t >= 0:
-                    row[t >> 5] |= bit32(t & 31)
-                    if wants:
-                        need[t] = s.count + (1 if s.pending != 0 else 0)
-                i += 1
+            self.states[depth + 1] = self.states[depth]
+            s = self.state(depth + 1)
+            kind = self.character_byte(s, self.tree.byte[node])
+            self.work += 1
+            if kind == INSIDE:
+                token_id = self.tree.token[node]
+                if token_id >= 0:
+                    self.row[token_id >> 5] |= bit32(token_id & 31)
+                    if is_counted:
+                        added[token_id] = s.count + (s.pending != 0)
+                node += 1
                 continue
-            if (
-                r == 2
-                and self.tables.accepts[self.tables.automata[automaton].states + s.automaton_state]
-                != 0
-            ):
-                exits[n] = i
-                n += 1
-            i = self.tree.skip[i]
-        return n
+            if kind == QUOTE and self.tables.accepts[a.states + s.automaton_state] != 0:
+                exits[count] = node
+                count += 1
+            node = self.tree.skip[node]
+        return count
+
+    def free_row(self, automaton: index):
+        """Make the wide row of an automaton's first state.
+
+        Returns:
+            It, and for each token id the characters that it adds (int32).
+
+        """
+        added = np.zeros(self.tree.words * 32, np.int32)
+        return self.make_wide_row(automaton, 0, added), added
+
+    def make_rows(self, most: i64):
+        """Make so many of the grammar's wide rows that are not there yet."""
+        for number in range(self.tables.automata.shape[0]):
+            first = self.tables.automata[number].states
+            for state in range(self.tables.states_of(number)):
+                wide = self.tables.wide[first + state]
+                if wide >= 0 and self.tables.rows[wide] is None:
+                    if most == 0:
+                        return
+                    self.wide_row(number, state, wide)
+                    most -= 1

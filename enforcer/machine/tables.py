@@ -267,6 +267,10 @@ class _Writer:
         rows = self._named(order, declared, shapes, words)
         record["names"], record["name0"] = len(order), len(self._names)
         self._names += rows
+        required = {name for _, shape in shapes for name in shape.required}
+        record["required_names"] = self._put(
+            _bits((at for at, name in enumerate(order) if name in required), -(-len(order) // 64))
+        )
         if order:
             record["name_trie"] = self._put_trie(
                 {name: at for at, name in enumerate(order)}, is_names=True
