@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import runpy
 import shutil
-import sys
 import sysconfig
 import tempfile
 from contextlib import chdir
@@ -20,6 +19,7 @@ from typing import Any
 from Cython.Build import cythonize
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 from setuptools import Distribution, Extension
+from setuptools.errors import CompileError
 
 PACKAGE = "enforcer/machine"
 SUFFIX = ".abi3.so"
@@ -32,6 +32,9 @@ DIRECTIVES = {
     "cdivision": True,
     "infer_types": True,
 }
+
+
+NEEDED = "A C compiler and Python's headers are needed (Debian: gcc, libc6-dev, python3-dev)."
 
 
 class CompiledModules(BuildHookInterface[Any]):
@@ -70,7 +73,7 @@ def compile_modules(root: Path, scratch: Path) -> list[Path]:
         text = f'{source}\n\nSOURCES = "{stated["digest"]()}"\n'
         (scratch / PACKAGE / f"{name}.py").write_text(text, encoding="utf-8")
     # No path of this machine gets into the files: the same sources give the same bytes.
-    flags = [] if "CFLAGS" in os.environ else ["-g0"]
+    flags = ["-Wno-unused-function", *([] if "CFLAGS" in os.environ else ["-g0"])]
     extensions = [
         Extension(
             f"{PACKAGE}/{name}".replace("/", "."),
@@ -89,17 +92,15 @@ def compile_modules(root: Path, scratch: Path) -> list[Path]:
         )
         build.build_lib, build.build_temp = "lib", "temp"
         build.ensure_finalized()
-        build.run()
+        try:
+            build.run()
+        except CompileError as error:
+            raise SystemExit(f"{error}\n{NEEDED}") from error
     return [scratch / "lib" / PACKAGE / f"{name}{SUFFIX}" for name in modules]
 
 
 def compile_in_place(root: Path) -> None:
-    """Compile all modules beside their sources, unless they are there and fit."""
-    stated = runpy.run_path(str(root / PACKAGE / "compiled.py"))
-    there = [root / PACKAGE / f"{name}{SUFFIX}" for name in stated["MODULES"]]
-    digest = stated["digest"]().encode()
-    if all(path.exists() and digest in path.read_bytes() for path in there):
-        return
+    """Compile all modules beside their sources."""
     with tempfile.TemporaryDirectory() as scratch:
         for path in compile_modules(root, Path(scratch)):
             new = root / PACKAGE / f".{path.name}"
@@ -107,6 +108,15 @@ def compile_in_place(root: Path) -> None:
             new.replace(root / PACKAGE / path.name)  # a process may have the old one loaded
 
 
+def are_compiled(root: Path) -> bool:
+    """Return whether the modules beside the sources were made from these."""
+    stated = runpy.run_path(str(root / PACKAGE / "compiled.py"))
+    there = [root / PACKAGE / f"{name}{SUFFIX}" for name in stated["MODULES"]]
+    digest = stated["digest"]().encode()
+    return all(path.exists() and digest in path.read_bytes() for path in there)
+
+
 if __name__ == "__main__":
-    compile_in_place(Path(__file__).parent)
-    sys.exit()
+    ROOT = Path(__file__).parent
+    if not are_compiled(ROOT):
+        compile_in_place(ROOT)

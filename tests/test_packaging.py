@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
+from bench import wheel as wheel_command
 from enforcer.machine.compiled import MODULES
 from tests.snippets import PAGES
 
@@ -238,6 +239,28 @@ def test_the_release_refuses_a_tag_that_is_not_the_version(checkout: Path) -> No
     (checkout / "CHANGELOG.md").write_text(f"# Changelog\n\n## {version}\n")
     done = _step("check", name, checkout, GITHUB_REF_NAME="v9.8.7")
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_release_builds_a_wheel_for_each_kind_of_processor_and_tests_it() -> None:
+    build = RELEASE["jobs"]["build"]
+    assert build["strategy"]["matrix"]["runner"] == ["ubuntu-24.04", "ubuntu-24.04-arm"]
+    commands = [step.get("run", "").split("  #")[0] for step in build["steps"]]
+    assert "python -m cibuildwheel --output-dir dist" in commands
+    given = PYPROJECT["tool"]["cibuildwheel"]
+    listed = [line.rsplit(" ", 1)[1] for line in PYPROJECT["project"]["classifiers"]]
+    versions = [f"cp{version.replace('.', '')}" for version in listed if version.startswith("3.")]
+    assert given["build"] == [f"{version}-manylinux_*" for version in versions]
+    assert set(given["test-groups"]) <= set(PYPROJECT["dependency-groups"])
+    assert set(given["test-sources"]) == set(wheel_command.NEEDED)
+
+
+def test_the_image_compiles_the_wheel_and_asks_whether_it_is() -> None:
+    stages = (ROOT / "deploy/Dockerfile").read_text().split("\nFROM ")
+    [compiling] = [stage for stage in stages if " AS wheel\n" in stage]
+    [serving] = [stage for stage in stages if " AS gpu\n" in stage]
+    assert compiling.index("install -y --no-install-recommends gcc") < compiling.index("pip wheel")
+    [code] = re.findall(r'python3 -c "(.+)"', serving)
+    exec(code)  # noqa: S102 - that the function is there, and that this checkout is compiled
 
 
 def test_the_release_writes_links_to_its_own_repository(checkout: Path) -> None:

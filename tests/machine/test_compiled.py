@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
+import enforcer
 from enforcer.errors import ConfigurationError
 from enforcer.machine import compiled
 from tests.machine.interpreted import interpreted
 
-ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = Path(enforcer.__file__).parent
 
 
 def test_make_env_has_compiled_every_module() -> None:
@@ -27,7 +28,7 @@ def test_every_module_has_types_and_runs_interpreted(name: str) -> None:
 
 
 def test_other_sources_are_an_error_on_import(tmp_path: Path) -> None:
-    copy = shutil.copytree(ROOT / "enforcer", tmp_path / "enforcer")
+    copy = shutil.copytree(PACKAGE, tmp_path / "enforcer")
     imports = [sys.executable, "-c", "import enforcer.machine"]
     before = subprocess.run(imports, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert before.returncode == 0, before.stderr
@@ -48,7 +49,7 @@ def test_sources_alone_do_not_serve(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_without_cython_sources_are_an_error_in_words(tmp_path: Path) -> None:
     ignored = shutil.ignore_patterns("*.so")
-    shutil.copytree(ROOT / "enforcer", tmp_path / "enforcer", ignore=ignored)
+    shutil.copytree(PACKAGE, tmp_path / "enforcer", ignore=ignored)
     code = "import sys; sys.modules['cython'] = None; import enforcer.machine"
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
