@@ -215,6 +215,11 @@ class Vocabulary:
         pieces = [*map(self._text.__getitem__, ids)]
         return b"".join(pieces) if all(pieces) else None
 
+    @property
+    def texts(self) -> Sequence[bytes]:
+        """Bytes of each id that is text, in order; `b""` for any other id."""
+        return self._text
+
     @cached_property
     def text_row(self) -> npt.NDArray[np.int32]:
         """Mask row (int32, shape `(words,)`, read-only) of every id that is text."""
@@ -246,10 +251,9 @@ class Vocabulary:
     @cached_property
     def sorted_text(self) -> tuple[tuple[bytes, ...], tuple[int, ...]]:
         """Text tokens in the order of their bytes, and their ids in that order."""
-        pairs = sorted(
-            (data, i) for i, data in enumerate(self._tokens) if data and i not in self.control_ids
-        )
-        return tuple(data for data, _ in pairs), tuple(i for _, i in pairs)
+        ids = [i for i, data in enumerate(self._text) if data]
+        ids.sort(key=self._text.__getitem__)  # stable: of equal bytes the lower id comes first
+        return tuple(map(self._text.__getitem__, ids)), tuple(ids)
 
     @cached_property
     def shorter(self) -> tuple[int, ...]:

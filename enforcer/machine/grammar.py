@@ -5,7 +5,7 @@ Owns: that. Must not know: how tables are made.
 
 from __future__ import annotations
 
-from itertools import accumulate
+from itertools import compress
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -49,10 +49,9 @@ def bound(tables: Tables, tree: kernel.Tree) -> kernel.Tables:
 def bound_vocabulary(vocabulary: Vocabulary) -> kernel.Tree:
     """Build the tree of the tokens that some JSON text has, and the rows of any string."""
     keys, ids = vocabulary.sorted_text
-    texts = [b""] * vocabulary.size
-    for data, token_id in zip(keys, ids, strict=True):
-        texts[token_id] = data
-    found = build_tree([data if may_occur(data) else b"" for data in texts])
+    occurring = [*map(may_occur, keys)]
+    found = build_tree([*compress(keys, occurring)], [*compress(ids, occurring)])
+    ends = np.cumsum(np.fromiter(map(len, vocabulary.texts), np.int32, vocabulary.size))
     tree = kernel.Tree(
         found.byte,
         found.skip,
@@ -64,8 +63,8 @@ def bound_vocabulary(vocabulary: Vocabulary) -> kernel.Tree:
         found.height,
         found.way,
         found.ids,
-        np.array([0, *accumulate(map(len, texts))], np.int32),
-        np.frombuffer(b"".join(texts), np.uint8),
+        np.concatenate(([0], ends)).astype(np.int32),
+        np.frombuffer(b"".join(vocabulary.texts), np.uint8),
         vocabulary.words,
     )
     free, added = kernel.Text(tree, bound(free_tables(), tree)).free_row(0)

@@ -96,19 +96,17 @@ class VocabularyTree:
         return int(self.height.max(initial=0))
 
 
-def build_tree(tokens: Sequence[bytes]) -> VocabularyTree:
-    """Build the trie of the tokens that are not empty.
+def build_tree(texts: Sequence[bytes], token_ids: Sequence[int]) -> VocabularyTree:
+    """Build the trie of some tokens; 0.05 s for Kimi's 163,840.
 
     Args:
-        tokens: the bytes of each token id in order; `b""` for an id that is left out.
+        texts: the bytes of each token, none of them empty, in ascending order.
+        token_ids: the id of each.
 
     """
-    order = [i for i, data in enumerate(tokens) if data]
-    order.sort(key=tokens.__getitem__)  # stable: of equal tokens the lower id comes first
-    texts = [tokens[i] for i in order]
     lengths = np.fromiter(map(len, texts), np.int32, len(texts))
     most, longest = int(lengths.sum()), int(lengths.max(initial=0))
-    ids = np.array(order, np.int32)
+    ids = np.array(token_ids, np.int32)
     arrays = {name: np.empty(most + 1, dtype) for name, dtype in _BY_NODE.items()}
     levels = (np.empty(longest + 1, dtype) for dtype in (np.int32, np.int64, np.uint8))
     tables: tuple[npt.NDArray[Any], ...] = (lengths, ids, _ASCII_BITS, *levels, *arrays.values())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 from collections import defaultdict
 from functools import reduce
 from operator import or_
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import ModuleType
 
-    from enforcer.vocabulary import Vocabulary
 
 BUILDERS = [tree_builder, interpreted("tree_builder")]
 # Pieces that are prefixes of each other, white space, and characters whole, cut and wrong.
@@ -33,23 +31,39 @@ _BEGUN = st.builds(lambda lead, rest: bytes([lead]) + rest, st.integers(0xC0, 0x
 _TOKENS = st.lists(_TEXTS | _BYTES | _BEGUN, max_size=40)
 
 
+def is_text(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
 def groups(token: bytes) -> list[int]:
     """Return the byte group of each byte of a token."""
     found = []
-    decoder = codecs.getincrementaldecoder("utf-8")()
+    begun = b""
     for byte in token:
-        try:
-            decoder.decode(bytes([byte]))
-        except UnicodeDecodeError:
-            decoder.reset()
+        begun += bytes([byte])
+        tails = [bytes([last]) * count for last in (0x80, 0xBF) for count in range(4)]
+        if not any(is_text(begun + tail) for tail in tails):
             found.append(IN_NO_STATE)
+            begun = b""
             continue
+        if is_text(begun):
+            begun = b""
         if byte >= 0x80:
             found.append(BEYOND_ASCII)
             continue
         bits = [n for n, group in enumerate(tree.ASCII_GROUPS) if chr(byte) in group]
         found.append(1 << bits[0] if bits else IN_NO_STATE)
     return found
+
+
+def built_of(tokens: Sequence[bytes]) -> VocabularyTree:
+    """Build the trie of the tokens that are not empty; their ids are their places."""
+    ids = sorted((i for i, data in enumerate(tokens) if data), key=tokens.__getitem__)
+    return build_tree([tokens[i] for i in ids], ids)
 
 
 def rows_of(tokens: Sequence[bytes]) -> list[dict[str, int]]:
@@ -99,11 +113,11 @@ def assert_is(built: VocabularyTree, rows: list[dict[str, int]]) -> None:
 def test_the_trie_is_that_of_a_recursion(builder: ModuleType, tokens: list[bytes]) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tree, "tree_builder", builder)
-        assert_is(build_tree(tokens), rows_of(tokens))
+        assert_is(built_of(tokens), rows_of(tokens))
 
 
 def test_equal_tokens_are_siblings_and_the_last_has_the_children() -> None:
-    built = build_tree([b"ab", b"a", b"abc", b"", b"ab"])
+    built = built_of([b"ab", b"a", b"abc", b"", b"ab"])
     assert bytes(built.byte) == b"abbc"
     assert built.token.tolist() == [1, 0, 4, 2]
     assert built.skip.tolist() == [4, 2, 4, 4]
@@ -112,7 +126,7 @@ def test_equal_tokens_are_siblings_and_the_last_has_the_children() -> None:
 
 def test_no_token_is_a_trie_without_nodes() -> None:
     for tokens in ([], [b"", b""]):
-        built = build_tree(tokens)
+        built = built_of(tokens)
         assert (built.size, built.longest, built.rank.tolist()) == (0, 0, [0])
 
 
@@ -122,36 +136,31 @@ def test_every_character_of_ascii_that_prints_is_in_one_group() -> None:
 
 
 def test_the_arrays_are_read_only() -> None:
-    built = build_tree([b"a"])
+    built = built_of([b"a"])
     for name in VocabularyTree.__slots__:
         assert not getattr(built, name).flags.writeable
 
 
-def texts(vocabulary: Vocabulary) -> list[bytes]:
-    controls = vocabulary.control_ids
-    return [b"" if i in controls else vocabulary.token_bytes(i) for i in range(vocabulary.size)]
-
-
 def same(tokens: Sequence[bytes]) -> VocabularyTree:
     """Build the trie compiled and interpreted, and compare them."""
-    built = build_tree(tokens)
+    built = built_of(tokens)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tree, "tree_builder", interpreted("tree_builder"))
-        other = build_tree(tokens)
+        other = built_of(tokens)
     for name in VocabularyTree.__slots__:
         assert np.array_equal(getattr(built, name), getattr(other, name)), name
     return built
 
 
 def test_the_small_vocabulary() -> None:
-    tokens = texts(vocabularies.small())
+    tokens = vocabularies.small().texts
     assert_is(same(tokens), rows_of(tokens))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["llama3", "qwen3", "gemma3"])
 def test_tokenizers_of_other_models(name: str) -> None:
-    tokens = texts(formats.named(name))
+    tokens = formats.named(name).texts
     built = same(tokens)
     spelled = [b""] * len(tokens)
     for node in np.flatnonzero(built.token >= 0):
@@ -165,5 +174,5 @@ def test_tokenizers_of_other_models(name: str) -> None:
 
 @pytest.mark.slow
 def test_kimis_vocabulary() -> None:
-    tokens = texts(vocabularies.kimi())
+    tokens = vocabularies.kimi().texts
     assert sorted(same(tokens).ids.tolist()) == [i for i, data in enumerate(tokens) if data]
