@@ -44,6 +44,7 @@ def checks() -> Iterator[Check]:
     """Check the installation, the cheap things first."""
     yield python()
     yield distribution()
+    yield compiled_modules()
     yield settings(os.environ)
     wanted = chosen_engine(os.environ)
     for name in TESTED_ENGINES:
@@ -108,6 +109,19 @@ def engine(name: str, *, chosen: bool) -> Check:
     except EnforcerError as error:
         return wrong(title, f"{version}, which does not work: {error}", f"reinstall {name}")
     return ok(title, version)
+
+
+def compiled_modules() -> Check:
+    """Check that `enforcer.machine` runs compiled, from the sources that are there."""
+    title = "compiled modules"
+    try:
+        from enforcer.machine.compiled import MODULES, require_compiled
+
+        require_compiled()
+    except EnforcerError as error:
+        found, _, mend = str(error).partition(": ")
+        return bad(title, found, mend)
+    return ok(title, ", ".join(MODULES))
 
 
 def _parts(version: str) -> tuple[int, ...]:

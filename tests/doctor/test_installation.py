@@ -10,6 +10,7 @@ import pytest
 from enforcer.diagnosis import Status
 from enforcer.doctor import installation
 from enforcer.errors import UnsupportedHost
+from enforcer.machine import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -75,6 +76,15 @@ def test_settings(environment: dict[str, Any], status: Status) -> None:
     found = installation.settings(environment)
     assert found.status is status
     assert status is Status.OK or next(iter(environment)) in f"{found.found} {found.mend}"
+
+
+def test_compiled_modules(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert installation.compiled_modules().status is Status.OK
+    monkeypatch.setattr(compiled, "digest", lambda: "another")
+    found = installation.compiled_modules()
+    assert found.status is Status.BAD
+    assert "was compiled from other sources" in found.found
+    assert found.mend.startswith("run `make env`")
 
 
 @pytest.mark.parametrize(
