@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from enforcer.engines import ArgumentEngine
 from enforcer.machine import wire
 from enforcer.machine.grammar import MachineGrammar, bound_vocabulary
-from enforcer.machine.tables import NotHeld, tables_of
+from enforcer.machine.holding import NotHeld
+from enforcer.machine.tables import tables_of
 
 if TYPE_CHECKING:
     from enforcer.engines import CompiledGrammar

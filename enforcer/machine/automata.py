@@ -1,63 +1,73 @@
-"""Deterministic automata over characters, for tuples of regular languages.
+"""Deterministic automata over characters, as flat arrays, for tuples of regular languages.
 
-States are explored by derivatives (Brzozowski, 1964; Owens et al., 2009); a state is a tuple of
-residual languages, so one run tells which of the languages a text is in. Transitions into states
-from which no word is reached are left out. Owns: exploration and its bounds. Must not know:
-grammars, vocabularies.
+One run tells of each language of the tuple whether the text is in it, and whether it still leads
+there; a *class* is a set of characters that no state tells apart. Transitions into dead ends are
+left out. A bound on the length is a register beside the automaton: a state with a distance to its
+nearest end tells whether a text of at most so many characters is reached.
+
+Owns: the arrays, lengths, and which automata are shared by all grammars. Must not know: how states
+are found, vocabularies, what the languages are for.
 """
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from enforcer.machine.exploring import explore
 from enforcer.machine.tree import ASCII_GROUPS, BEYOND_ASCII
-from enforcer.regex import ANY, NOTHING, both
-from enforcer.regex.charset import ALL, partition
-from enforcer.regex.derivative import _first_sets, derivative
+from enforcer.regex import ANY, both, length
 from enforcer.regex.syntax import Chars, Intersection, Repeat
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     import numpy.typing as npt
 
+    from enforcer.machine.exploring import Explored
     from enforcer.regex import Regex
     from enforcer.regex.charset import CharSet
 
-MOST_STATES = 20_000
 WIDE = 20  # printable ASCII characters that a state takes, from which on it has a wide row
-_LONG = 20  # of a pattern's greatest length, from which on it is counted beside the pattern
-_FAR = 1 << 28
+FAR = 1 << 28  # the distance of a state without an end
+LAST_CHARACTER = 0x10FFFF
 _ASCII = 128
-_LAST = 0x10FFFF
+_LONG = 20  # of a pattern's greatest length, from which on it is a register
 
-# What the kernel sees as bytes of its own: a quote ends a string, a backslash begins an escape.
-_ESCAPED = '"\\'
+# The codes of each group of ASCII characters, and its bit. In a string a quote and a backslash are
+# no characters, so no state takes them.
+_GROUPS = [
+    (1 << number, [*map(ord, group)])
+    for number, group in enumerate(ASCII_GROUPS)
+    if group not in '"\\'
+]
+
+_KEPT = 1_024  # automata that all grammars of a process share
+_HEAVIEST = 32 << 10  # bytes of one that is kept
 
 
-class TooManyStates(Exception):  # noqa: N818 - no error: a bound
-    """An automaton has more states than a table may."""
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Automaton:
-    """An automaton as flat arrays; state 0 is the first.
+    """An automaton as flat arrays, read-only; state 0 is the first.
 
     Attributes:
         states: how many there are.
         classes: how many classes of characters.
         transitions: int32, shape `(states * classes,)`; -1 for none.
         ascii: int32, shape `(128,)`: the class of each character; -1 for none.
-        range_low, range_class: the first character of each range, ascending, and its class.
+        range_low: int32, ascending: the first character of each range; the first range begins at 0.
+        range_class: int32: the class of each range; -1 for none.
         accepts: int64, for each state the languages that end there, as bits.
         leads: int64, for each state the languages of which some word is still reached.
-        distance: int32, for each state the characters to the nearest end.
+        distance: int32, for each state the characters to the nearest end, `FAR` if there is none.
         loops: int64, for each state the groups of bytes that leave it as it is.
         is_wide: for each state whether it takes much of the vocabulary.
         is_free: for each state whether anything may follow in it.
-        minimum, maximum: the length of the whole text; -1 for no greatest.
+        minimum: the least length of the whole text.
+        maximum: the greatest length; -1 for none.
         is_pattern: whether it has a greatest length beside a pattern.
 
     """
@@ -74,174 +84,200 @@ class Automaton:
     loops: npt.NDArray[np.int64]
     is_wide: npt.NDArray[np.bool_]
     is_free: npt.NDArray[np.bool_]
-    minimum: int
-    maximum: int
-    is_pattern: bool
+    minimum: int = 0
+    maximum: int = -1
+    is_pattern: bool = False
+
+    @property
+    def never_runs_out(self) -> bool:
+        """Whether every state has infinitely many words of each language that it leads to."""
+        steps = self.transitions.reshape(self.states, self.classes)
+        behind = np.where(steps >= 0, self.leads[steps], 0)
+        rest = self.leads & ~np.bitwise_or.reduce(behind, axis=1)
+        return self.maximum < 0 and not rest.any()
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays."""
+        return 4 * (len(self.transitions) + _ASCII + 2 * len(self.range_low)) + 30 * self.states
 
 
-@lru_cache(maxsize=512)
+_kept: OrderedDict[tuple[Regex, ...], Automaton] = OrderedDict()
+
+
 def automaton_of(languages: tuple[Regex, ...]) -> Automaton:
-    """Build the automaton of some languages.
+    """Build the automaton of some languages, or return the one that was built before.
 
     Raises:
-        TooManyStates: it is too large.
+        TooLargeError: it has too many states, or takes too much to build.
 
     """
-    minimum, maximum, languages, is_pattern = _length_apart(languages)
-    states, rows = ([languages], [[(ALL, 0)]]) if languages == (ANY,) else _explored(languages)
-    count = len(states)
-    accepts = [sum(1 << k for k, each in enumerate(s) if each.nullable) for s in states]
-    leads, distance = _live(accepts, rows)
-    sets = list(dict.fromkeys(c for row in rows for c, _ in row))
-    classes = [c for c in (partition(sets) if sets else ()) if any(c.first in s for s in sets)]
-    width = max(len(classes), 1)
-    where = {s: [i for i, c in enumerate(classes) if c.first in s] for s in sets}
-    transitions = np.full((count, width), -1, np.int32)
-    for at, row in enumerate(rows):
-        for s, to in row:
+    found = _kept.get(languages)
+    if found is None:
+        found = _built(languages)
+        if found.nbytes <= _HEAVIEST:
+            _kept[languages] = found
+            while len(_kept) > _KEPT:
+                _kept.popitem(last=False)
+    return found
+
+
+def _built(languages: tuple[Regex, ...]) -> Automaton:
+    if len(languages) > 1:
+        return _arrays(explore(languages))
+    (language,) = languages
+    if isinstance(language, Repeat) and isinstance(language.part, Chars):
+        most = -1 if language.maximum is None else language.maximum
+        unbounded = Repeat(language.part, 0, None)
+        return _arrays(explore((unbounded,)), minimum=language.minimum, maximum=most)
+    most, rest = _length_apart(language)
+    if most > _LONG:
+        return _arrays(explore((rest,)), maximum=most, is_pattern=True)
+    return _arrays(explore(languages))
+
+
+def _length_apart(language: Regex) -> tuple[int, Regex]:
+    """Take the greatest length out of a language; -1 if it has none that stands by itself."""
+    if not isinstance(language, Intersection):
+        return -1, language
+    most = -1
+    rest: list[Regex] = []
+    for part in language.parts:
+        if isinstance(part, Repeat) and part.part == ANY.part and part.maximum is not None:
+            most = part.maximum if most < 0 else min(most, part.maximum)
+            rest.append(length(part.minimum, None))
+        else:
+            rest.append(part)
+    return most, both(*rest)
+
+
+def _arrays(
+    found: Explored, *, minimum: int = 0, maximum: int = -1, is_pattern: bool = False
+) -> Automaton:
+    """Turn states and rows into arrays: dead ends are left out, equal characters are one class."""
+    leads, distance = _ends(found.accepts, found.rows)
+    alive = [at for at, each in enumerate(leads) if each or not at]
+    numbers = {at: number for number, at in enumerate(alive)}
+    members: dict[int, list[int]] = {}
+    by_atom = np.full((len(alive), len(found.atoms)), -1, np.int32)
+    for number, at in enumerate(alive):
+        row = by_atom[number]
+        for mask, to in found.rows[at]:
             if leads[to]:
-                transitions[at, where[s]] = to
-    ascii_, range_low, range_class = _ranges(classes)
-    own = np.arange(count)
+                atoms = members.get(mask)
+                if atoms is None:
+                    atoms = members[mask] = [i for i in range(mask.bit_length()) if mask >> i & 1]
+                row[atoms] = numbers[to]
+    columns: dict[bytes, int] = {b"\xff" * (4 * len(alive)): -1}
+    classes = [columns.setdefault(c.tobytes(), len(columns) - 1) for c in by_atom.T]
+    firsts = [classes.index(each) for each in range(len(columns) - 1)]
+    transitions = by_atom[:, firsts] if firsts else np.full((len(alive), 1), -1, np.int32)
+    ascii_, range_low, range_class = _ranges(found.atoms, classes)
+    loops, all_stay = _loops(transitions, ascii_, found.atoms, classes)
+    accepts = np.array([found.accepts[at] for at in alive], np.int64)
     printable = ascii_[32:127]
     printable = printable[printable >= 0]
-    is_wide = (transitions[:, printable] >= 0).sum(1) >= WIDE
-    covers = sum(len(c) for c in classes) == len(ALL)
-    stays = (transitions == own[:, None]).all(1) & (np.array(accepts) != 0)
+    arrays = {
+        "transitions": transitions.reshape(-1),
+        "ascii": ascii_,
+        "range_low": range_low,
+        "range_class": range_class,
+        "accepts": accepts,
+        "leads": np.array([leads[at] for at in alive], np.int64),
+        "distance": np.array([distance[at] for at in alive], np.int32),
+        "loops": loops,
+        "is_wide": np.count_nonzero(transitions[:, printable] >= 0, axis=1) >= WIDE,
+        "is_free": all_stay & (accepts != 0),
+    }
+    for array in arrays.values():
+        array.setflags(write=False)
     return Automaton(
-        states=count,
-        classes=width,
-        transitions=transitions.reshape(-1),
-        ascii=ascii_,
-        range_low=range_low,
-        range_class=range_class,
-        accepts=np.array(accepts, np.int64),
-        leads=np.array(leads, np.int64),
-        distance=np.array(distance, np.int32),
-        loops=_loops(transitions, ascii_, classes),
-        is_wide=is_wide,
-        is_free=stays if covers else np.zeros(count, np.bool_),
+        states=len(alive),
+        classes=transitions.shape[1],
         minimum=minimum,
         maximum=maximum,
         is_pattern=is_pattern,
+        **arrays,
     )
 
 
-def _length_apart(
-    languages: tuple[Regex, ...],
-) -> tuple[int, int, tuple[Regex, ...], bool]:
-    """Take the bounds on the length out of a language, to count characters beside it."""
-    if len(languages) != 1:
-        return 0, -1, languages, False
-    (one,) = languages
-    if isinstance(one, Repeat) and isinstance(one.part, Chars):
-        if one.minimum or one.maximum is not None:
-            most = -1 if one.maximum is None else one.maximum
-            return one.minimum, most, (Repeat(one.part, 0, None),), False
-    elif isinstance(one, Intersection):
-        caps = [part for part in one.parts if _cap(part) is not None]
-        most = min((_cap(part) or 0 for part in caps), default=0)
-        if most > _LONG:
-            rest = both(*(part for part in one.parts if part not in caps))
-            return 0, most, (rest,), True
-    return 0, -1, languages, False
-
-
-def _cap(part: Regex) -> int | None:
-    """Return the greatest length if that is all that an operand asks for."""
-    is_cap = isinstance(part, Repeat) and part.part == Chars(ALL) and not part.minimum
-    return part.maximum if is_cap and isinstance(part, Repeat) else None
-
-
-def _explored(
-    languages: tuple[Regex, ...],
-) -> tuple[list[tuple[Regex, ...]], list[list[tuple[CharSet, int]]]]:
-    number, states = {languages: 0}, [languages]
-    rows: list[list[tuple[CharSet, int]]] = []
-    for state in states:
-        row = []
-        sets: dict[CharSet, None] = {}
-        for each in state:
-            sets |= _first_sets(each)
-        for c in partition(sets):
-            to = tuple(derivative(each, c.first) for each in state)
-            if all(each == NOTHING for each in to):
-                continue
-            if to not in number:
-                if len(states) > MOST_STATES:
-                    raise TooManyStates
-                number[to] = len(states)
-                states.append(to)
-            row.append((c, number[to]))
-        rows.append(row)
-    return states, rows
-
-
-def _live(accepts: list[int], rows: list[list[tuple[CharSet, int]]]) -> tuple[list[int], list[int]]:
+def _ends(
+    accepts: Sequence[int], rows: Sequence[Sequence[tuple[int, int]]]
+) -> tuple[list[int], list[int]]:
     """Return for each state the languages of which a word is reached, and the nearest end."""
     before: list[list[int]] = [[] for _ in accepts]
     for at, row in enumerate(rows):
         for _, to in row:
             before[to].append(at)
     leads = list(accepts)
-    queue = [at for at, each in enumerate(accepts) if each]
+    ends = [at for at, each in enumerate(accepts) if each]
+    queue = list(ends)
     while queue:
         state = queue.pop()
         for each in before[state]:
             if leads[state] & ~leads[each]:
                 leads[each] |= leads[state]
                 queue.append(each)
-    distance = [0 if each else _FAR for each in accepts]
-    queue = [at for at, each in enumerate(accepts) if each]
-    for state in queue:
+    distance = [0 if each else FAR for each in accepts]
+    for state in ends:
         for each in before[state]:
-            if distance[each] == _FAR:
+            if distance[each] == FAR:
                 distance[each] = distance[state] + 1
-                queue.append(each)
+                ends.append(each)
     return leads, distance
 
 
 def _ranges(
-    classes: list[CharSet],
+    atoms: Sequence[CharSet], classes: Sequence[int]
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+    """Return the class of each ASCII character, and ranges of all characters."""
+    spans = sorted(
+        (low, high, c) for atom, c in zip(atoms, classes, strict=True) for low, high in atom.ranges
+    )
     ascii_ = np.full(_ASCII, -1, np.int32)
-    spans = sorted((low, high, i) for i, c in enumerate(classes) for low, high in c.ranges)
     lows: list[int] = []
     found: list[int] = []
     end = 0
-    for low, high, i in spans:
+
+    def add(low: int, each: int) -> None:
+        if not found or found[-1] != each:
+            lows.append(low)
+            found.append(each)
+
+    for low, high, each in spans:
         if low > end:
-            lows.append(end)
-            found.append(-1)
-        lows.append(low)
-        found.append(i)
+            add(end, -1)
+        add(low, each)
         end = high + 1
         if low < _ASCII:
-            ascii_[low : min(high + 1, _ASCII)] = i
-    if end <= _LAST:
-        lows.append(end)
-        found.append(-1)
+            ascii_[low : min(end, _ASCII)] = each
+    if end <= LAST_CHARACTER:
+        add(end, -1)
     return ascii_, np.array(lows, np.int32), np.array(found, np.int32)
 
 
 def _loops(
-    transitions: npt.NDArray[np.int32], ascii_: npt.NDArray[np.int32], classes: list[CharSet]
-) -> npt.NDArray[np.int64]:
-    own = np.arange(len(transitions))[:, None]
-    loops = np.zeros(len(transitions), np.int64)
+    transitions: npt.NDArray[np.int32],
+    ascii_: npt.NDArray[np.int32],
+    atoms: Sequence[CharSet],
+    classes: Sequence[int],
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+    """Return for each state the groups that leave it as it is, and whether every character does."""
+    count, width = transitions.shape
+    stays = np.zeros((count, width + 1), np.bool_)  # the last column: characters of no class
+    stays[:, :width] = transitions == np.arange(count)[:, None]
+    loops = np.zeros(count, np.int64)
+    if not stays.any():
+        return loops, stays[:, width]
 
-    def add(group: int, members: list[int] | npt.NDArray[np.int32]) -> None:
-        stays = (transitions[:, members] == own).all(1)
-        np.bitwise_or(loops, np.where(stays, group, 0), out=loops)
+    def all_of(members: Iterable[int]) -> npt.NDArray[np.bool_]:
+        every: npt.NDArray[np.bool_] = np.logical_and.reduce(stays[:, [*set(members)]], axis=1)
+        return every
 
-    for group, characters in enumerate(ASCII_GROUPS):
-        if characters in _ESCAPED:
-            continue
-        members = ascii_[[ord(c) for c in characters]]
-        if (members >= 0).all():
-            add(1 << group, members)
-    beyond = [(low, high, i) for i, c in enumerate(classes) for low, high in c.ranges]
-    beyond = [(max(low, _ASCII), high, i) for low, high, i in beyond if high >= _ASCII]
-    if sum(high - low + 1 for low, high, _ in beyond) == len(ALL) - _ASCII:
-        add(BEYOND_ASCII, sorted({i for _, _, i in beyond}))
-    return loops
+    of_ascii = ascii_.tolist()
+    for group, codes in _GROUPS:
+        loops |= np.where(all_of(of_ascii[c] for c in codes), group, 0)
+    beyond = [c for atom, c in zip(atoms, classes, strict=True) if atom.ranges[-1][1] >= _ASCII]
+    others = all_of(beyond)
+    loops |= np.where(others, BEYOND_ASCII, 0)
+    return loops, others & all_of(of_ascii)

@@ -1,0 +1,245 @@
+"""Deterministic automata of regular languages, by derivatives of whole classes of characters.
+
+A state is a tuple of languages, one for each that is followed; its transitions are Brzozowski's
+derivatives (1964), taken for sets of characters at once (Antimirov's linear forms, 1996). Sets are
+bit masks over the atoms of the Boolean algebra that the languages' character sets generate, so
+that to intersect two of them is one operation. The work is counted, never timed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from enforcer.regex import NOTHING, both, either, inverse
+from enforcer.regex.charset import CharSet, partition
+from enforcer.regex.constructors import ANY, EPSILON, concat, repeat
+from enforcer.regex.syntax import (
+    Chars,
+    Complement,
+    Concat,
+    Intersection,
+    Literal,
+    Named,
+    Repeat,
+    Union,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from enforcer.regex import Regex
+
+    # Disjoint sets of next characters, each with the language that follows; no dead ones.
+    Row = tuple[tuple[int, Regex], ...]
+
+MOST_STATES = 4_096
+MOST_WORK = 125_000  # operands of derivatives; half a second at most
+MOST_ATOMS = 512
+_DEEPEST = 100
+_DECIMALS = "0123456789."  # equations are of remainders of decimals
+
+
+class TooLargeError(Exception):
+    """An automaton is over a limit; the message names the limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Explored:
+    """States that texts lead to, the first one first.
+
+    Attributes:
+        atoms: disjoint sets of characters that together hold every character.
+        accepts: for each state the languages that a text may end in, as bits.
+        rows: for each state disjoint masks of atoms, and the state that each leads to.
+
+    """
+
+    atoms: tuple[CharSet, ...]
+    accepts: list[int]
+    rows: list[list[tuple[int, int]]]
+
+
+def explore(languages: tuple[Regex, ...]) -> Explored:
+    """Build the automaton that follows several languages at once.
+
+    Raises:
+        TooLargeError: it has too many states, or its derivatives are too large.
+
+    """
+    return _Explorer(languages).explore()
+
+
+class _Explorer:
+    def __init__(self, languages: tuple[Regex, ...]) -> None:
+        if max(each.depth for each in languages) > _DEEPEST:
+            raise TooLargeError(f"patterns nested more than {_DEEPEST} levels deep")
+        self._start = languages
+        self._atoms = partition(_sets(languages))
+        if len(self._atoms) > MOST_ATOMS:
+            raise TooLargeError(f"more than {MOST_ATOMS} classes of characters")
+        self._every = (1 << len(self._atoms)) - 1
+        self._masks: dict[CharSet, int] = {}
+        self._of_char: dict[str, int] = {}
+        self._rows: dict[Regex, Row] = {NOTHING: (), EPSILON: (), ANY: ((self._every, ANY),)}
+        self._work = 0
+
+    def explore(self) -> Explored:
+        numbers = {self._start: 0}
+        states = [self._start]
+        rows: list[list[tuple[int, int]]] = []
+        for state in states:
+            found: dict[tuple[Regex, ...], int] = {}
+            if len(state) == 1:
+                found = {(after,): mask for mask, after in self._row(state[0])}
+            else:
+                for mask, after in _cells(self._every, [self._row(each) for each in state]):
+                    found[after] = found.get(after, 0) | mask
+            row = []
+            for after, mask in found.items():
+                number = numbers.get(after)
+                if number is None:
+                    number = numbers[after] = len(states)
+                    if number >= MOST_STATES:
+                        raise TooLargeError(f"an automaton of more than {MOST_STATES} states")
+                    states.append(after)
+                row.append((mask, number))
+            rows.append(row)
+        accepts = [sum(1 << k for k, x in enumerate(state) if x.nullable) for state in states]
+        return Explored(self._atoms, accepts, rows)
+
+    def _row(self, regex: Regex) -> Row:
+        found = self._rows.get(regex)
+        if found is None:
+            merged: dict[Regex, int] = {}
+            for mask, after in self._derived(regex):
+                if after is not NOTHING and after != NOTHING:
+                    merged[after] = merged.get(after, 0) | mask
+                    self._work += 2 + len(getattr(after, "parts", ()))
+            if self._work > MOST_WORK:
+                raise TooLargeError("an automaton whose states are too large to work out")
+            found = self._rows[regex] = tuple((mask, after) for after, mask in merged.items())
+        return found
+
+    def _derived(self, regex: Regex) -> Iterable[tuple[int, Regex]]:
+        if isinstance(regex, Literal):
+            return [(self._char(regex.text[0]), Literal(regex.text[1:]))]
+        if isinstance(regex, Chars):
+            return [(self._mask(regex.chars), EPSILON)]
+        if isinstance(regex, Repeat):
+            most = None if regex.maximum is None else regex.maximum - 1
+            rest = repeat(regex.part, max(regex.minimum - 1, 0), most)
+            return [(mask, concat(after, rest)) for mask, after in self._row(regex.part)]
+        if isinstance(regex, Concat):
+            return self._behind_first(regex)
+        if isinstance(regex, Union):
+            return self._of_union(regex)
+        if isinstance(regex, Intersection):
+            rows = [self._row(part) for part in regex.parts]
+            return [(mask, both(*after)) for mask, after in _met(rows)]
+        if isinstance(regex, Complement):
+            inner = self._row(regex.part)
+            left = self._every
+            for mask, _ in inner:
+                left &= ~mask
+            found = [(mask, inverse(after)) for mask, after in inner]
+            return [*found, (left, ANY)] if left else found
+        if isinstance(regex, Named):
+            return [(self._mask(members), after) for members, after in regex.equation.moves()]
+        raise TypeError(f"not a regular expression: {regex!r}")
+
+    def _behind_first(self, regex: Concat) -> Iterable[tuple[int, Regex]]:
+        rows: list[Row] = []
+        for at, part in enumerate(regex.parts):
+            rest = regex.parts[at + 1 :]
+            rows.append(tuple((mask, concat(after, *rest)) for mask, after in self._row(part)))
+            if not part.nullable:
+                break
+        return rows[0] if len(rows) == 1 else self._joined(rows)
+
+    def _of_union(self, regex: Union) -> Iterable[tuple[int, Regex]]:
+        texts: dict[str, list[Regex]] = {}
+        rows: list[Row] = []
+        for part in regex.parts:
+            if isinstance(part, Literal):
+                if part.text:
+                    texts.setdefault(part.text[0], []).append(Literal(part.text[1:]))
+            else:
+                rows.append(self._row(part))
+        if texts:
+            rows.append(tuple((self._char(c), either(*rest)) for c, rest in texts.items()))
+        return self._joined(rows)
+
+    def _joined(self, rows: Sequence[Row]) -> Iterable[tuple[int, Regex]]:
+        live = [row for row in rows if row]
+        if len(live) == 1:
+            return live[0]
+        cells = _cells(self._every, live)
+        return [(mask, either(*(x for x in after if x is not NOTHING))) for mask, after in cells]
+
+    def _char(self, char: str) -> int:
+        found = self._of_char.get(char)
+        if found is None:
+            at = next(i for i, atom in enumerate(self._atoms) if char in atom)
+            found = self._of_char[char] = 1 << at
+        return found
+
+    def _mask(self, members: CharSet) -> int:
+        found = self._masks.get(members)
+        if found is None:
+            found = sum(1 << i for i, atom in enumerate(self._atoms) if atom.first in members)
+            self._masks[members] = found
+        return found
+
+
+def _cells(every: int, rows: Sequence[Row]) -> list[tuple[int, tuple[Regex, ...]]]:
+    """Split all atoms so that each row is constant on each part; dead in every row: left out."""
+    cells: list[tuple[int, tuple[Regex, ...]]] = [(every, ())]
+    for row in rows:
+        split = []
+        for mask, before in cells:
+            left = mask
+            for other, after in row:
+                if common := mask & other:
+                    split.append((common, (*before, after)))
+                    left &= ~other
+            if left:
+                split.append((left, (*before, NOTHING)))
+        cells = split
+    return [(mask, after) for mask, after in cells if any(x is not NOTHING for x in after)]
+
+
+def _met(rows: Sequence[Row]) -> list[tuple[int, tuple[Regex, ...]]]:
+    """Split the atoms that no row is dead on."""
+    cells: list[tuple[int, tuple[Regex, ...]]] = [(mask, (after,)) for mask, after in rows[0]]
+    for row in rows[1:]:
+        cells = [
+            (common, (*before, after))
+            for mask, before in cells
+            for other, after in row
+            if (common := mask & other)
+        ]
+    return cells
+
+
+def _sets(languages: Iterable[Regex]) -> list[CharSet]:
+    """Collect the sets of characters that occur in languages."""
+    sets: dict[CharSet, None] = {}
+    texts: set[str] = set()
+    seen: set[int] = set()
+    pending = list(languages)
+    while pending:
+        part = pending.pop()
+        if isinstance(part, Literal):
+            texts.update(part.text)
+        elif isinstance(part, Chars):
+            sets[part.chars] = None
+        elif isinstance(part, Named):
+            texts.update(_DECIMALS)
+        elif id(part) not in seen:
+            seen.add(id(part))
+            if isinstance(part, Repeat | Complement):
+                pending.append(part.part)
+            elif isinstance(part, Concat | Union | Intersection):
+                pending.extend(part.parts)
+    return [*sets, *(CharSet.span(char) for char in sorted(texts))]

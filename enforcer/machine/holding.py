@@ -1,0 +1,60 @@
+"""Which grammars the machine can hold, and what it says of those that it cannot.
+
+Owns: the question that looks at a grammar alone; limits that show while tables are made are raised
+there, by the same error. Must not know: how tables are made.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from enforcer.errors import UnsupportedSchema
+from enforcer.layouts import LayoutKind
+from enforcer.schema.grammar import NEVER
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from enforcer.layouts import BoundLayout
+    from enforcer.schema import ArgumentGrammar
+    from enforcer.schema.grammar import ArrayShape, ObjectShape
+
+
+class NotHeld(UnsupportedSchema):
+    """The machine cannot hold a grammar; `path` and `reason` say where and why."""
+
+
+def why_not_held(grammar: ArgumentGrammar, layout: BoundLayout | None) -> NotHeld | None:
+    """Return why the machine cannot hold texts of a grammar; None if its tables may tell more."""
+    if layout is not None and layout.layout.kind is not LayoutKind.JSON:
+        return NotHeld.of("$", "", "the format does not write arguments as JSON")
+    for value in grammar.definitions.values():
+        for shape in value.objects:
+            for keyword, reason in _of_object(shape):
+                return NotHeld.of(shape.path, keyword, reason)
+        for array in value.arrays:
+            for keyword, reason in _of_array(array):
+                return NotHeld.of(array.path, keyword, reason)
+    return None
+
+
+def _of_object(shape: ObjectShape) -> Iterator[tuple[str, str]]:
+    if shape.maximum is not None:
+        yield "maxProperties", "properties are counted"
+    elif shape.minimum > max(len(shape.required), 0 if _is_open(shape) else 1):
+        yield "minProperties", "properties are counted"
+    if shape.witnesses or shape.marks:
+        yield "", "properties that are not declared are counted"
+    if shape.distinct_names:
+        yield "", "names are kept distinct"
+
+
+def _is_open(shape: ObjectShape) -> bool:
+    return any(child != NEVER for _, child in shape.classes)
+
+
+def _of_array(array: ArrayShape) -> Iterator[tuple[str, str]]:
+    if array.contains:
+        yield "contains", "elements are counted"
+    if array.unique or array.choices:
+        yield "uniqueItems", "elements are kept distinct"

@@ -1,0 +1,221 @@
+"""The part of a node that is about objects: shapes, names, and classes of undeclared names.
+
+A *shape* is one bit of a frame; a property leaves those shapes that allow its value. Where one of
+several names has to be there, there is a shape for each of them, so that every shape has nothing
+but names that are required.
+
+Owns: which shapes there are and what their bits say. Must not know: strings, arrays, files.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+from math import prod
+from typing import TYPE_CHECKING, NamedTuple
+
+from enforcer.machine.exploring import TooLargeError
+from enforcer.machine.parts import Origin, check_bits
+from enforcer.regex import ANY, both, either, fullmatch, inverse, literal
+from enforcer.schema.grammar import NEVER
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from enforcer.machine.parts import Parts
+    from enforcer.regex import Regex
+    from enforcer.schema.grammar import ObjectShape, ValueId
+
+MOST_WAYS = 256  # to have one of each set of names
+
+_Fits = dict["ValueId", int]  # which shapes allow each value, as bits
+
+
+class _Shapes(NamedTuple):
+    """Shapes that differ in their required names alone.
+
+    Attributes:
+        value: the index in the node of the value that they belong to.
+        shape: everything else.
+        mask: their bits.
+        required: of each of them, the lowest bit first.
+
+    """
+
+    value: int
+    shape: ObjectShape
+    mask: int
+    required: list[frozenset[str]]
+
+
+class Objects:
+    """Writes the objects of nodes.
+
+    Attributes:
+        names: records of names, five numbers each; see `kernel.Name`.
+        classes: where the bits of each class of undeclared names begin.
+
+    """
+
+    def __init__(self, parts: Parts) -> None:
+        self.names: list[tuple[int, ...]] = []
+        self.classes: list[int] = []
+        self._parts = parts
+
+    def write(
+        self, record: dict[str, int], values: int, found: Sequence[tuple[int, ObjectShape]]
+    ) -> None:
+        """Set the fields of a node's record.
+
+        Args:
+            record: the node's fields.
+            values: how many values the node has.
+            found: shapes, each with the index of its value.
+
+        Raises:
+            TooLargeError: there are too many shapes, or undeclared names are too many kinds.
+
+        """
+        shapes: list[_Shapes] = []
+        count = 0
+        for value, shape in found:
+            ways = [*_ways(shape)]
+            shapes.append(_Shapes(value, shape, ((1 << len(ways)) - 1) << count, ways))
+            count += len(ways)
+        words = (count + 63) >> 6
+        record["shapes"], record["shape_words"] = count, words
+        of_values = [0] * values
+        for each in shapes:
+            of_values[each.value] |= each.mask
+        record["shapes_of"] = self._parts.put(of_values, words)
+        classes: dict[Regex, _Fits] = {}
+        for each in shapes:
+            for language, child in each.shape.classes:
+                if child != NEVER:
+                    fits = classes.setdefault(language, {})
+                    fits[child] = fits.get(child, 0) | each.mask
+        names = self._declared(record, shapes, words, is_open=bool(classes))
+        if classes:
+            self._undeclared(record, shapes, classes, names, words)
+
+    def _declared(
+        self, record: dict[str, int], shapes: Sequence[_Shapes], words: int, *, is_open: bool
+    ) -> list[str]:
+        needs: dict[str, int] = {}
+        for each in shapes:
+            bit = each.mask & -each.mask
+            for required in each.required:
+                for name in required:
+                    needs[name] = needs.get(name, 0) | bit
+                bit <<= 1
+        put = self._parts.put
+        names = []
+        record["name0"] = len(self.names)
+        for name, declared, fits in _children(shapes):
+            if fits or is_open:
+                names.append(name)
+                children = tuple(sorted(fits))
+                node = 0
+                if fits:
+                    node = self._parts.node(children, _origin(shapes, name))
+                self.names.append(
+                    (
+                        *(node, len(children), put([fits[child] for child in children], words)),
+                        put((declared,), words),
+                        put((needs.get(name, 0),), words),
+                    )
+                )
+        record["names"] = len(names)
+        required = sum(1 << at for at, name in enumerate(names) if name in needs)
+        record["required_names"] = put((required,), (len(names) + 63) >> 6)
+        record["name_trie"] = self._parts.tries.of_names(names) if names else -1
+        return names
+
+    def _undeclared(
+        self,
+        record: dict[str, int],
+        shapes: Sequence[_Shapes],
+        classes: dict[Regex, _Fits],
+        names: Sequence[str],
+        words: int,
+    ) -> None:
+        check_bits(len(classes), "kinds of undeclared names")
+        children = tuple(sorted({child for fits in classes.values() for child in fits}))
+        origin = Origin(shapes[0].shape.path)
+        record["class_node"], record["class_values"] = (
+            self._parts.node(children, origin),
+            len(children),
+        )
+        record["classes"], record["class0"] = len(classes), len(self.classes)
+        self.classes += [
+            self._parts.put([fits.get(child, 0) for child in children], words)
+            for fits in classes.values()
+        ]
+        number, automaton = self._parts.automaton(tuple(classes))
+        if names and not automaton.never_runs_out:
+            # Where few undeclared names are left, all of them may be declared ones.
+            left = tuple(_without(language, names) for language in classes)
+            number, _ = self._parts.automaton(left)
+        record["class_automaton"] = number
+
+
+def _ways(shape: ObjectShape) -> Iterator[frozenset[str]]:
+    """Yield the names that are required in each way to have one of each set."""
+    required = shape.required
+    some = set(shape.some)
+    if shape.minimum > len(required):  # at least one, see `holding`
+        some.add(frozenset(name for name, child in shape.names if child != NEVER))
+    sets = sorted(sorted(each) for each in some if required.isdisjoint(each))
+    if prod(map(len, sets)) > MOST_WAYS:
+        raise TooLargeError("too many ways to choose the properties that have to be there")
+    for chosen in product(*sets):
+        yield required.union(chosen)
+
+
+def _children(shapes: Sequence[_Shapes]) -> Iterator[tuple[str, int, _Fits]]:
+    """Yield each declared name, the shapes that declare it, and those that allow each value."""
+    if len(shapes) == 1:
+        ((_, shape, mask, _),) = shapes
+        for name, child in sorted(shape.names):
+            yield name, mask, {child: mask} if child != NEVER else {}
+        return
+    usual: _Fits = {}  # the value of a name that a shape does not declare
+    uneven: list[_Shapes] = []
+    of_names: dict[str, _Fits] = {}
+    for each in shapes:
+        for name, child in each.shape.names:
+            fits = of_names.setdefault(name, {})
+            fits[child] = fits.get(child, 0) | each.mask
+        if len(each.shape.classes) == 1:
+            ((_, child),) = each.shape.classes
+            usual[child] = usual.get(child, 0) | each.mask
+        else:
+            uneven.append(each)
+    for name in sorted(of_names):
+        fits = of_names[name]
+        declared = 0
+        for mask in fits.values():
+            declared |= mask
+        for child, mask in usual.items():
+            if mask & ~declared:
+                fits[child] = fits.get(child, 0) | mask & ~declared
+        for each in uneven:
+            if not each.mask & declared:
+                child = each.shape.child(name)
+                fits[child] = fits.get(child, 0) | each.mask
+        fits.pop(NEVER, None)
+        yield name, declared, fits
+
+
+def _origin(shapes: Sequence[_Shapes], name: str) -> Origin:
+    for each in shapes:
+        if any(declared == name for declared, _ in each.shape.names):
+            return Origin(each.shape.path, name)
+    return Origin(shapes[0].shape.path)
+
+
+def _without(language: Regex, names: Sequence[str]) -> Regex:
+    """Leave the declared names out of a language."""
+    if language == ANY:
+        return language
+    declared = [literal(name) for name in names if fullmatch(language, name)]
+    return both(language, inverse(either(*declared))) if declared else language

@@ -1,0 +1,161 @@
+"""What the tables of one grammar share: bits, tries, automata, and the numbers of nodes.
+
+Owns: one number for equal parts, and the bounds on how many there are. Must not know: what nodes
+are made of.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from enforcer.machine.automata import automaton_of
+from enforcer.machine.exploring import TooLargeError
+from enforcer.machine.tries import Tries
+from enforcer.schema.reading.document import step
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    import numpy.typing as npt
+
+    from enforcer.machine.automata import Automaton
+    from enforcer.regex import Regex
+    from enforcer.schema.grammar import ValueId
+
+MOST_VALUES = 62  # a word of bits has one for each value, and its sign is none
+MOST_NODES = 5_000
+MOST_WORDS = 1 << 20  # of bits
+MOST_TRIE_NODES = 1 << 20
+FREE_ROW = 0  # the wide row of a state in which anything may follow
+
+_KINDS: dict[str, type[np.generic]] = {
+    "transitions": np.int32,
+    "ascii": np.int32,
+    "range_low": np.int32,
+    "range_class": np.int32,
+    "accepts": np.int64,
+    "leads": np.int64,
+    "distance": np.int32,
+    "loops": np.int64,
+}
+
+
+class Origin(NamedTuple):
+    """Where in the schema a node comes from.
+
+    Attributes:
+        path: of an object or array.
+        name: a property of it.
+
+    """
+
+    path: str = "$"
+    name: str | None = None
+
+    def __str__(self) -> str:
+        return self.path if self.name is None else step(f"{self.path}.properties", self.name)
+
+
+class Parts:
+    """The parts of one grammar's tables, and the nodes that are still to be written."""
+
+    def __init__(self) -> None:
+        self.tries = Tries()
+        self.nodes: list[tuple[tuple[ValueId, ...], Origin]] = []
+        self._numbers: dict[tuple[ValueId, ...], int] = {}
+        self._bits = bytearray()
+        self._offsets: dict[bytes, int] = {}
+        self._automata: dict[tuple[Regex, ...], tuple[int, Automaton]] = {}
+
+    def node(self, values: tuple[ValueId, ...], origin: Origin) -> int:
+        """Return the number of a node, which is written later if it is new.
+
+        Args:
+            values: ascending, one of which has to be written.
+            origin: where in the schema they are.
+
+        Raises:
+            TooLargeError: too many values or nodes.
+
+        """
+        found = self._numbers.get(values)
+        if found is None:
+            check_bits(len(values), "values")
+            found = self._numbers[values] = len(self.nodes)
+            if found >= MOST_NODES:
+                raise TooLargeError(f"more than {MOST_NODES:,} different values")
+            self.nodes.append((values, origin))
+        return found
+
+    def put(self, masks: Iterable[int], words: int = 1) -> int:
+        """Store sets of bits, each of so many words, and return the number of the first word."""
+        data = b"".join([mask.to_bytes(8 * words, "little") for mask in masks])
+        found = self._offsets.get(data)
+        if found is None:
+            found = self._offsets[data] = len(self._bits) >> 3
+            self._bits += data
+            if len(self._bits) > 8 * MOST_WORDS:
+                raise TooLargeError("too many alternatives for objects of too many properties")
+        return found
+
+    def automaton(self, languages: tuple[Regex, ...]) -> tuple[int, Automaton]:
+        """Return the automaton of some languages, and its number.
+
+        Raises:
+            TooLargeError: it is too large.
+
+        """
+        found = self._automata.get(languages)
+        if found is None:
+            check_bits(len(languages), "kinds of strings")
+            found = self._automata[languages] = (len(self._automata), automaton_of(languages))
+        return found
+
+    def arrays(self) -> tuple[dict[str, npt.NDArray[np.generic]], int]:
+        """Return the arrays of bits, tries and automata, and how many wide rows there are."""
+        if len(self.tries) > MOST_TRIE_NODES:
+            raise TooLargeError("too many listed texts and names")
+        arrays = {"bits": np.frombuffer(bytes(self._bits), np.int64), **self.tries.arrays()}
+        return arrays, self._put_automata(arrays)
+
+    def _put_automata(self, arrays: dict[str, npt.NDArray[np.generic]]) -> int:
+        found = [automaton for _, automaton in self._automata.values()]
+        sizes = dict.fromkeys(_KINDS, 0)
+        wide: list[npt.NDArray[np.int32]] = []
+        wide_rows = FREE_ROW + 1
+        records: list[int] = []
+        for each in found:
+            numbers = np.where(each.is_free, FREE_ROW, -1)
+            (own,) = np.nonzero(each.is_wide & ~each.is_free)
+            numbers[own] = np.arange(wide_rows, wide_rows + len(own))
+            wide_rows += len(own)
+            wide.append(numbers)
+            records += (
+                *(sizes["transitions"], each.classes, sizes["ascii"], sizes["range_low"]),
+                *(len(each.range_low), sizes["accepts"], each.minimum, each.maximum),
+                int(each.is_pattern),
+            )
+            for name in _KINDS:
+                sizes[name] += len(getattr(each, name))
+        arrays["automata"] = np.array(records, np.int32)
+        for name, kind in _KINDS.items():
+            arrays[name] = _joined([getattr(each, name) for each in found], kind)
+        arrays["wide"] = _joined(wide, np.int32)
+        return wide_rows
+
+
+def check_bits(count: int, kind: str) -> None:
+    """Raise `TooLargeError` if there are more of a kind than a word has bits."""
+    if count > MOST_VALUES:
+        raise TooLargeError(f"more than {MOST_VALUES} {kind} that may stand at one place")
+
+
+def _joined(
+    arrays: Sequence[npt.NDArray[np.generic]], kind: type[np.generic]
+) -> npt.NDArray[np.generic]:
+    if not arrays:
+        return np.zeros(0, kind)
+    joined: npt.NDArray[np.generic] = np.concatenate(arrays).astype(kind, copy=False)
+    return joined

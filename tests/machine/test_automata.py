@@ -1,0 +1,164 @@
+from bisect import bisect_right
+from itertools import product
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from enforcer.machine import automata, exploring
+from enforcer.machine.automata import FAR, Automaton, automaton_of
+from enforcer.machine.exploring import TooLargeError
+from enforcer.machine.tree import ASCII_GROUPS, BEYOND_ASCII
+from enforcer.numbers.languages import number_texts
+from enforcer.numbers.sets import INTEGERS, REALS
+from enforcer.regex import ANY, NOTHING, Regex, both, fullmatch, is_empty, length, literal, parse
+from enforcer.regex.derivative import derivative
+from tests.languages import SHARP, languages, texts
+
+
+def _class_of(found: Automaton, char: str) -> int:
+    by_range = found.range_class[bisect_right(found.range_low.tolist(), ord(char)) - 1]
+    if ord(char) < 128:
+        assert found.ascii[ord(char)] == by_range
+    return int(by_range)
+
+
+def _state(found: Automaton, text: str) -> int:
+    """Return the state behind a text, -1 if nothing begins so."""
+    at = 0
+    for count, char in enumerate(text, 1):
+        each = _class_of(found, char)
+        at = -1 if each < 0 else int(found.transitions[at * found.classes + each])
+        if at < 0 or (found.maximum >= 0 and count + found.distance[at] > found.maximum):
+            return -1
+    return at
+
+
+def _accepted(found: Automaton, text: str) -> int:
+    at = _state(found, text)
+    return 0 if at < 0 or len(text) < found.minimum else int(found.accepts[at])
+
+
+def _behind(language: Regex, text: str) -> Regex:
+    for char in text:
+        language = derivative(language, char)
+    return language
+
+
+@given(st.lists(languages, min_size=1, max_size=3).map(tuple), texts(SHARP))
+@example((both(parse("^a+b?$"), length(2, 3)),), "aab")
+@example((both(parse("b$"), length(2, 30)),), "b")
+@example((length(2, 4),), "ab")
+@example((parse("^[ab]{2,4}$"), literal("ab")), "ab")
+@settings(deadline=None)
+def test_an_automaton_tells_for_each_language_whether_a_text_is_in_it_or_leads_there(
+    tuple_: tuple[Regex, ...], text: str
+) -> None:
+    found = automaton_of(tuple_)
+    expected = sum(1 << k for k, each in enumerate(tuple_) if fullmatch(each, text))
+    assert _accepted(found, text) == expected
+    rest = [_behind(each, text) for each in tuple_]
+    leads = sum(1 << k for k, each in enumerate(rest) if not is_empty(each))
+    at = _state(found, text)
+    if found.minimum == 0:
+        assert (0 if at < 0 else found.leads[at]) == leads
+    else:
+        assert (at >= 0) == bool(leads)
+
+
+@given(languages)
+@settings(deadline=None)
+def test_the_distance_of_a_state_is_that_to_the_nearest_end(language: Regex) -> None:
+    found = automaton_of((language,))
+    for at in range(found.states):
+        row = found.transitions[at * found.classes : (at + 1) * found.classes]
+        behind = [int(found.distance[to]) for to in row if to >= 0]
+        expected = 0 if found.accepts[at] else min(behind, default=FAR - 1) + 1
+        assert found.distance[at] == min(expected, FAR)
+        assert (found.distance[at] < FAR) == bool(found.leads[at])
+
+
+@given(languages)
+@settings(deadline=None)
+def test_loops_name_the_groups_of_characters_that_change_nothing(language: Regex) -> None:
+    found = automaton_of((language,))
+
+    def stays(at: int, char: str) -> bool:
+        each = _class_of(found, char)
+        return each >= 0 and int(found.transitions[at * found.classes + each]) == at
+
+    for at in range(found.states):
+        for number, group in enumerate(ASCII_GROUPS):
+            expected = group not in '"\\' and all(stays(at, char) for char in group)
+            assert bool(found.loops[at] >> number & 1) == expected
+        others = [c for c in SHARP + "\x80\U0010ffff\ue000\ud7ff" if ord(c) > 127]
+        if found.loops[at] & BEYOND_ASCII:
+            assert all(stays(at, char) for char in others)
+        if found.is_free[at]:
+            assert all(stays(at, chr(code)) for code in (*range(128), *map(ord, others)))
+
+
+@pytest.mark.parametrize("numbers", [INTEGERS, REALS])
+def test_numbers_are_told_by_every_spelling(numbers: object) -> None:
+    language = number_texts(numbers)
+    found = automaton_of((language,))
+    for count in range(5):
+        for text in map("".join, product("-10.eE+", repeat=count)):
+            assert bool(_accepted(found, text)) == fullmatch(language, text)
+
+
+@pytest.mark.parametrize(
+    ("language", "states", "minimum", "maximum"),
+    [
+        (ANY, 1, 0, -1),
+        (length(3, 2_000), 1, 3, 2_000),
+        (parse("^[a-z]{1,64}$"), 1, 1, 64),
+        (both(parse("a"), length(0, 4_000)), 2, 0, 4_000),
+        (both(parse("a"), length(3, 4_000)), 6, 0, 4_000),
+    ],
+)
+def test_lengths_are_registers_and_no_states(
+    language: Regex, states: int, minimum: int, maximum: int
+) -> None:
+    found = automaton_of((language,))
+    assert (found.states, found.minimum, found.maximum) == (states, minimum, maximum)
+
+
+def test_nothing_has_one_state_that_leads_nowhere() -> None:
+    found = automaton_of((NOTHING,))
+    assert (found.states, found.leads.tolist(), found.transitions.tolist()) == (1, [0], [-1])
+
+
+def test_an_automaton_with_too_many_states_is_refused() -> None:
+    with pytest.raises(TooLargeError, match="more than 4096 states"):
+        automaton_of((length(0, 5_000), ANY))
+
+
+def test_languages_that_take_too_much_work_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    language = (parse("(a|b)[ab]{9}c"), parse("d"))
+    monkeypatch.setattr(exploring, "MOST_WORK", 100)
+    with pytest.raises(TooLargeError, match="too large to work out"):
+        automaton_of(language)
+    monkeypatch.undo()
+    assert automaton_of(language).states > 20
+
+
+def test_languages_with_too_many_kinds_of_characters_are_refused() -> None:
+    with pytest.raises(TooLargeError, match="classes of characters"):
+        automaton_of((literal("".join(map(chr, range(0x4E00, 0x5100)))), ANY))
+
+
+def test_a_pattern_that_is_nested_too_deeply_is_refused() -> None:
+    pattern = "^" + "(?:a|b(?:c" * 31 + ")+)*" * 31 + "$"
+    with pytest.raises(TooLargeError, match="nested"):
+        automaton_of((parse(pattern), ANY))
+
+
+def test_automata_are_shared_unless_they_are_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    small, large = (parse("^small$"),), (length(0, 3_000), ANY)
+    assert automaton_of(small) is automaton_of(small)
+    assert automaton_of(large) is not automaton_of(large)
+    monkeypatch.setattr(automata, "_KEPT", 1)
+    first = automaton_of((parse("^first$"),))
+    automaton_of((parse("^second$"),))
+    assert automaton_of((parse("^first$"),)) is not first
