@@ -1,0 +1,270 @@
+from __future__ import annotations
+
+import gzip
+import json
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from enforcer.budget.reading import Reading
+from enforcer.budget.shortest import NoShortestEnd, Shortest
+from enforcer.errors import EnforcerError
+from enforcer.machine import objects, parts, tables
+from enforcer.machine.grammar import MachineGrammar, bound_vocabulary
+from enforcer.machine.holding import NotHeld
+from enforcer.machine.tables import tables_of
+from enforcer.schema import Conventions, Root, compile_schema
+from tests.budget_cases import PIECES
+from tests.conformance.harness import forms, maskbench
+from tests.drawn_json import DIALECTS
+from tests.instance_strategies import instances
+from tests.laid_out import bound
+from tests.schema_strategies import schemas
+from tests.shared_data import shared
+from tests.spelled_json import COMPACT, spell
+from tests.vocabularies import small
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from enforcer.machine import kernel
+    from enforcer.schema import ArgumentGrammar
+
+_STRING = {"type": "string"}
+_CLOSED = {"additionalProperties": False}
+_OPEN = Conventions(closed_objects=False)
+
+
+@cache
+def _tree() -> kernel.Tree:
+    return bound_vocabulary(small())
+
+
+def _grammar(schema: Any) -> ArgumentGrammar:
+    return compile_schema(schema, root=Root.ANY, conventions=_OPEN)
+
+
+def _begun(grammar: ArgumentGrammar) -> kernel.Text:
+    return MachineGrammar(tables_of(grammar, None), _tree()).matcher()
+
+
+def _prefix(text: kernel.Text, data: bytes) -> int:
+    """Return how many bytes a text takes, one by one."""
+    return next((at for at, byte in enumerate(data) if not text.accept(byte)), len(data))
+
+
+def _takes(schema: Any, *values: str) -> list[bool]:
+    found = []
+    for value in values:
+        text = _begun(_grammar(schema))
+        data = value.encode()
+        found.append(_prefix(text, data) == len(data) and text.is_accepting())
+    return found
+
+
+@st.composite
+def _cases(draw: st.DrawFn) -> tuple[Any, list[str]]:
+    dialect = draw(st.sampled_from(DIALECTS))
+    schema = draw(schemas(dialect))
+    values = draw(st.lists(instances(schema, dialect), min_size=1, max_size=3))
+    random = draw(st.randoms(use_true_random=False))
+    return schema, [spell(value, COMPACT, random) for value in values]
+
+
+@pytest.mark.slow
+@given(_cases())
+@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+def test_a_text_is_taken_as_the_acceptor_of_all_readings_takes_it(
+    case: tuple[Any, list[str]],
+) -> None:
+    schema, texts = case
+    try:
+        grammar = _grammar(schema)
+        text = _begun(grammar)
+        reading = Reading.begin(Shortest(grammar, PIECES))
+    except (EnforcerError, NoShortestEnd):
+        assume(False)
+    for each in texts:
+        data = each.encode()
+        count = _prefix(text, data)
+        behind = reading.read(data[:count])
+        assert behind.threads
+        is_whole = reading.read(data).cost == 0
+        assert (count == len(data) and text.is_accepting()) == is_whole
+        text = _begun(grammar)
+
+
+def test_one_of_several_properties_has_to_be_there() -> None:
+    properties = {name: {"type": "integer"} for name in "abc"}
+    schema = {
+        "type": "object",
+        "properties": properties,
+        "anyOf": [{"required": ["a"]}, {"required": ["b"]}],
+        "additionalProperties": False,
+    }
+    texts = ("{}", '{"a":1}', '{"b":1}', '{"c":1}', '{"c":1,"b":2}')
+    assert _takes(schema, *texts) == [False, True, True, False, True]
+
+
+def test_a_closed_object_may_have_to_have_some_property() -> None:
+    properties = {name: {"type": "integer"} for name in "ab"}
+    schema = {
+        "type": "object",
+        "properties": properties,
+        "minProperties": 1,
+        "additionalProperties": False,
+    }
+    texts = ("{}", "{ }", '{"a":1}', '{"b":1}', '{"b":1,"a":2}', '{"b":1,"b":2}')
+    assert _takes(schema, *texts) == [False, False, True, True, True, False]
+
+
+def test_undeclared_names_that_are_few_are_not_begun_where_all_of_them_are_declared() -> None:
+    schema = {
+        "type": "object",
+        "properties": {"ab": {"type": "null"}},
+        "patternProperties": {"^a[bc]$": {}, "^bc+$": {}},
+        "additionalProperties": False,
+    }
+    assert _takes(schema, '{"ac":1}', '{"ab":null}', '{"ab":1}') == [True, True, False]
+    text = _begun(_grammar(schema))
+    for _ in range(2):
+        assert _prefix(text, b'{"ab":null,"a') == 13
+        assert not text.accept(ord("b"))
+        assert text.accept(ord("c"))
+        text = _begun(_grammar(schema))
+
+
+def test_shapes_with_several_classes_of_names_are_told_apart() -> None:
+    schema = {
+        "anyOf": [
+            {
+                "type": "object",
+                "properties": {"n": {"const": 1}},
+                "patternProperties": {"^x": {"type": "integer"}},
+                "additionalProperties": {"type": "string"},
+            },
+            {"type": "object", "properties": {"x": {"type": "null"}, "n": {"const": 2}}},
+        ]
+    }
+    texts = ('{"n":1,"x1":1}', '{"n":1,"x1":"a"}', '{"n":2,"x":null}', '{"n":1,"x":null}')
+    assert _takes(schema, *texts) == [True, False, True, False]
+
+
+def test_equal_parts_are_stored_once() -> None:
+    pair = {"type": "object", "properties": {"a": _STRING, "b": _STRING}}
+    found = tables_of(_grammar({"type": "object", "properties": {"x": pair, "y": pair}}), None)
+    one = tables_of(_grammar({"type": "object", "properties": {"x": pair}}), None)
+    assert len(found.arrays["automata"]) == len(one.arrays["automata"])
+    assert len(found.arrays["nodes"]) == len(one.arrays["nodes"])
+
+
+@pytest.mark.parametrize(
+    ("limit", "value", "schema", "path"),
+    [
+        ((parts, "MOST_NODES"), 2, {"type": "object", "properties": {"a": _STRING}}, "$"),
+        ((parts, "MOST_VALUES"), 0, _STRING, "$"),
+        ((parts, "MOST_WORDS"), 0, _STRING, "$"),
+        ((parts, "MOST_TRIE_NODES"), 2, {"enum": ["ab", "cd"]}, "$"),
+        (
+            (objects, "MOST_WAYS"),
+            1,
+            {"type": "object", "properties": {"a": {}, "b": {}}, "minProperties": 1} | _CLOSED,
+            "$",
+        ),
+        ((tables, "MOST_PLACES"), 1, {"type": "array", "prefixItems": [_STRING]}, "$"),
+    ],
+)
+def test_what_is_too_large_is_refused_where_it_is(
+    monkeypatch: pytest.MonkeyPatch, limit: tuple[Any, str], value: int, schema: Any, path: str
+) -> None:
+    grammar = _grammar({"type": "object", "properties": {"p": schema}, "required": ["p"]})
+    tables_of(grammar, None)
+    monkeypatch.setattr(*limit, value)
+    with pytest.raises(NotHeld) as refused:
+        tables_of(grammar, None)
+    assert refused.value.path.startswith("$")
+    assert "it needs" in refused.value.reason
+    assert path in refused.value.path
+
+
+def test_a_language_that_is_too_large_is_refused_by_its_property() -> None:
+    schema = {"anyOf": [{"type": "string", "maxLength": 9_000}, {"const": "a"}, {"type": "null"}]}
+    huge = {"type": "string", "pattern": "^(a|b)*a(a|b){14}$"}
+    grammar = _grammar({"type": "object", "properties": {"x": schema, "huge name": huge}})
+    with pytest.raises(NotHeld) as refused:
+        tables_of(grammar, None)
+    assert refused.value.path == '$.properties["huge name"]'
+    assert refused.value.reason == "it needs an automaton of more than 4096 states"
+
+
+@pytest.mark.parametrize(
+    ("schema", "keyword", "reason"),
+    [
+        ({"type": "object", "maxProperties": 2}, "maxProperties", "properties are counted"),
+        ({"type": "object", "minProperties": 1}, "minProperties", "properties are counted"),
+        (
+            {"type": "object", "not": {"additionalProperties": _STRING}},
+            "",
+            "properties that are not declared are counted",
+        ),
+        ({"type": "array", "contains": _STRING}, "contains", "elements are counted"),
+        ({"type": "array", "uniqueItems": True}, "uniqueItems", "elements are kept distinct"),
+    ],
+)
+def test_what_is_counted_or_distinct_is_not_held(schema: Any, keyword: str, reason: str) -> None:
+    grammar = _grammar({"type": "object", "properties": {"p": schema}})
+    with pytest.raises(NotHeld) as refused:
+        tables_of(grammar, None)
+    found = refused.value.problems[0]
+    assert (found.path, found.keyword, found.reason) == ("$.properties.p", keyword, reason)
+
+
+def test_a_layout_that_is_no_json_is_not_held() -> None:
+    with pytest.raises(NotHeld, match="does not write arguments as JSON"):
+        tables_of(_grammar({"type": "object"}), bound("glm45"))
+    assert not tables_of(_grammar({"type": "object"}), bound("deepseek")).has_line_breaks
+
+
+def _tools() -> Iterator[Any]:
+    with gzip.open(shared("cases", "tools.jsonl.gz"), "rt", encoding="utf-8") as lines:
+        for line in lines:
+            yield json.loads(line)
+
+
+@pytest.mark.slow
+def test_every_collected_tool_is_held() -> None:
+    count = 0
+    for tool in _tools():
+        try:
+            grammar = compile_schema(tool["function"]["parameters"], conventions=_OPEN)
+        except EnforcerError:
+            continue
+        count += 1
+        held = MachineGrammar(tables_of(grammar, None), _tree())
+        for value in tool.get("valid_arguments", ()):
+            text, data = held.matcher(), json.dumps(value).encode()
+            assert _prefix(text, data) == len(data)
+            assert text.is_accepting()
+    assert count > 900
+
+
+@pytest.mark.slow
+def test_of_maskbench_nearly_all_is_held_and_judged_as_it_is() -> None:
+    cases = [*maskbench(shared("cases", "maskbench", "cases.jsonl.gz"))][::15]
+    count = 0
+    for case in cases:
+        try:
+            held = MachineGrammar(tables_of(_grammar(case.schema), None), _tree())
+        except EnforcerError:
+            continue
+        count += 1
+        for value, is_valid in case.tests:
+            for form in forms(value, case.id):
+                text, data = held.matcher(), form.encode()
+                is_taken = _prefix(text, data) == len(data) and text.is_accepting()
+                assert is_valid or not is_taken, case.id
+                assert is_taken or not is_valid, case.id
+    assert count >= 0.95 * len(cases)
