@@ -37,6 +37,7 @@ _AROUND = (
     ("enforcer.engines.distinct.engine", "DistinctEngine"),
 )
 ENGINES = tuple(_MODULES)
+COMPARED = "compared"  # for tests: the machine and llguidance, any difference being a failure
 # Those that serve only what the machine cannot hold.
 _BESIDE_THE_MACHINE = ("llguidance",)
 
@@ -202,6 +203,19 @@ def load(name: str, vocabulary: Vocabulary) -> ArgumentEngine:
         UnknownEngine: no such engine, or its package is not installed.
 
     """
+    if name == COMPARED:
+        from enforcer.engines.compared import ComparedEngine
+
+        return ComparedEngine(_around("llguidance", vocabulary), vocabulary)
+    engine = _around(name, vocabulary)
+    if name in _BESIDE_THE_MACHINE:
+        from enforcer.engines.choice import ChosenEngine
+
+        return ChosenEngine(engine, vocabulary)
+    return engine
+
+
+def _around(name: str, vocabulary: Vocabulary) -> ArgumentEngine:
     if name not in ENGINES:
         raise UnknownEngine(f"unknown engine {brief(name)}; choose one of {', '.join(ENGINES)}")
     try:
@@ -217,8 +231,4 @@ def load(name: str, vocabulary: Vocabulary) -> ArgumentEngine:
         around: Callable[[ArgumentEngine, Vocabulary], ArgumentEngine]
         around = getattr(import_module(module), kind)
         engine = around(engine, vocabulary)
-    if name in _BESIDE_THE_MACHINE:
-        from enforcer.engines.choice import ChosenEngine
-
-        engine = ChosenEngine(engine, vocabulary)
     return engine

@@ -140,7 +140,7 @@ class Settings:
     """
 
     dialect: str = _setting("kimi_k2", str)
-    engine: str = _setting("llguidance", _word_of(engines.ENGINES))
+    engine: str = _setting("llguidance", _word_of((*engines.ENGINES, engines.COMPARED)))
     on_unsupported: OnUnsupported = _setting("refuse", _one_of({e.value: e for e in OnUnsupported}))
     allow_client: frozenset[str] = _setting(
         "", _words_of("off", "relax", "isolate", "finish", "closed", "open")

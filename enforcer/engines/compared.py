@@ -1,0 +1,132 @@
+"""The machine and the engine beside it over the same texts, for tests: any difference is a failure.
+
+Owns: comparing their rows and answers. Must not know: how either works. `ENFORCER_ENGINE=compared`
+runs a server with it; a mask takes as long as both.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from enforcer.engines.choice import ChosenEngine
+from enforcer.errors import EngineFailure
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from enforcer.engines import ArgumentMatcher, CompiledGrammar
+    from enforcer.layouts import BoundLayout
+    from enforcer.schema import ArgumentGrammar
+    from enforcer.vocabulary import Vocabulary
+
+_MARK = "\0both "
+_SHOWN = 8
+
+
+class ComparedEngine(ChosenEngine):
+    """Both engines for what the machine holds, the other one for everything else."""
+
+    @property
+    def name(self) -> str:
+        """The name by which `load` finds it."""
+        return "compared"
+
+    def check(self, grammar: ArgumentGrammar, layout: BoundLayout | None = None) -> None:
+        """Raise `UnsupportedSchema` if either cannot hold a grammar."""
+        super().check(grammar, layout)
+        self.engine.check(grammar, layout)
+
+    def write(
+        self, grammar: ArgumentGrammar, layout: BoundLayout | None = None, *, quick: bool = False
+    ) -> str:
+        """Write a grammar for both."""
+        chosen = super().write(grammar, layout, quick=quick)
+        other = self.engine.write(grammar, layout, quick=quick)
+        return other if chosen == other else _MARK + json.dumps([chosen, other])
+
+    def read(self, written: str) -> CompiledGrammar:
+        """Compile for both."""
+        if not written.startswith(_MARK):
+            return super().read(written)
+        chosen, other = json.loads(written.removeprefix(_MARK))
+        return _Compared(super().read(chosen), self.engine.read(other), self.vocabulary)
+
+
+class _Compared:
+    """A grammar compiled by both."""
+
+    def __init__(self, one: CompiledGrammar, other: CompiledGrammar, words: Vocabulary) -> None:
+        self._both = one, other
+        self._vocabulary = words
+
+    @property
+    def weight(self) -> int:
+        """Bytes of both."""
+        return sum(each.weight for each in self._both)
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether both are."""
+        return all(each.is_ready for each in self._both)
+
+    def renew(self) -> None:
+        """Renew both."""
+        for each in self._both:
+            each.renew()
+
+    def matcher(self) -> _ComparedText:
+        """Start a text of both."""
+        one, other = self._both
+        return _ComparedText(one.matcher(), other.matcher(), self._vocabulary)
+
+
+class _ComparedText:
+    """A text that both follow; each method raises `EngineFailure` where they differ."""
+
+    def __init__(self, one: ArgumentMatcher, other: ArgumentMatcher, words: Vocabulary) -> None:
+        self._one, self._other = one, other
+        self._row = np.zeros(words.words, np.int32)
+        self._vocabulary = words
+        self._ids: list[int] = []
+
+    def fill(self, row: npt.NDArray[np.int32]) -> None:
+        """Fill by both, and compare."""
+        self._one.fill(row)
+        self._other.fill(self._row)
+        if not np.array_equal(row, self._row):
+            differ = np.unpackbits((row ^ self._row).view(np.uint8), bitorder="little")
+            ids = np.flatnonzero(differ)[:_SHOWN].tolist()
+            added = [i for i in ids if row[i // 32] >> i % 32 & 1]
+            self._fail(f"the machine allows {self._texts(added)} of {self._texts(ids)}")
+
+    def accept(self, token_id: int) -> bool:
+        """Advance both."""
+        taken = self._one.accept(token_id)
+        if self._other.accept(token_id) is not taken:
+            self._fail(f"the machine answers {taken} for {self._texts([token_id])}")
+        if taken:
+            self._ids.append(token_id)
+        return taken
+
+    def rollback(self, count: int) -> None:
+        """Roll both back."""
+        self._one.rollback(count)
+        self._other.rollback(count)
+        del self._ids[len(self._ids) - count :]
+
+    def is_accepting(self) -> bool:
+        """Return whether the text is complete for both."""
+        found = self._one.is_accepting()
+        if self._other.is_accepting() is not found:
+            self._fail(f"the machine says {found} for whether the text is complete")
+        return found
+
+    def _texts(self, ids: list[int]) -> list[bytes]:
+        return [self._vocabulary.token_bytes(i) for i in ids]
+
+    def _fail(self, how: str) -> None:
+        text = b"".join(self._texts(self._ids))
+        raise EngineFailure(f"engines differ behind {text!r}: {how}")
