@@ -133,18 +133,18 @@ def _follow(walk: Walk, ids: Sequence[int], clock: float) -> tuple[list[float], 
     return masks, accepts
 
 
-def _in_order(value: Any, schema: Any) -> Any:
+def in_order(value: Any, schema: Any) -> Any:
     """Put properties in the order of their declaration."""
     if isinstance(value, list):
         items = schema.get("items") if isinstance(schema, dict) else None
-        return [_in_order(each, items) for each in value]
+        return [in_order(each, items) for each in value]
     if not isinstance(value, dict):
         return value
     declared = schema.get("properties") if isinstance(schema, dict) else None
     declared = declared if isinstance(declared, dict) else {}
     names = [name for name in declared if name in value]
     names += [name for name in value if name not in declared]
-    return {name: _in_order(value[name], declared.get(name)) for name in names}
+    return {name: in_order(value[name], declared.get(name)) for name in names}
 
 
 def measure(
@@ -164,7 +164,7 @@ def measure(
         random = Random(f"{seed} {at}")
         values = drawn.texts(parameters, tool["valid_arguments"][0], random, _TEXTS)
         spelled = [
-            vocabulary.encode(json.dumps(_in_order(value, parameters), ensure_ascii=False))
+            vocabulary.encode(json.dumps(in_order(value, parameters), ensure_ascii=False))
             for value in values
         ]
         try:
