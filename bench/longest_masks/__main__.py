@@ -43,6 +43,7 @@ _SLOW = 5e-3  # seconds
 _TEXTS = 3  # of a drawn schema
 _DRAWN = 150  # schemas
 _IDS = 200
+_MANY = 2_000  # units of work, of which the time of one can be told
 _BESIDE = Path(__file__).resolve().parents[3] / "shared"
 
 
@@ -52,6 +53,8 @@ class Found:
 
     Attributes:
         masks: seconds of each.
+        accepts: likewise.
+        units: units of work of the longest mask and accept of each text that the machine follows.
         schemas: how many were tried.
         refused: how many of them when they were checked.
         texts: how many were followed.
@@ -61,6 +64,8 @@ class Found:
     """
 
     masks: list[float] = field(default_factory=list)
+    accepts: list[float] = field(default_factory=list)
+    units: list[tuple[int, float]] = field(default_factory=list)
     schemas: int = 0
     refused: int = 0
     texts: int = 0
@@ -112,15 +117,26 @@ class Follower:
                 matcher.fill(self._row)
                 spent = time.thread_time() - begun
                 self.found.masks.append(spent)
+                self._count(matcher, spent)
                 if spent > _SLOW:
                     self.found.slow.add(name)
                 token_id = next(choose, None)
                 if token_id is None:
                     return
-                if not matcher.accept(token_id):
+                begun = time.thread_time()
+                taken = matcher.accept(token_id)
+                spent = time.thread_time() - begun
+                self.found.accepts.append(spent)
+                self._count(matcher, spent)
+                if not taken:
                     raise RuntimeError(f"id {token_id} is refused: {name}")
         except EnforcerError as error:
             self.found.ended[str(error)] += 1
+
+    def _count(self, matcher: Any, spent: float) -> None:
+        units = getattr(matcher, "work", None)  # of the machine alone
+        if units is not None:
+            self.found.units.append((units, spent))
 
     def at_random(self, random: Random, begun: str, pieces: tuple[str, ...]) -> Iterator[int]:
         """Choose some of the pieces where they may come next, anything legal else."""
@@ -186,6 +202,17 @@ def main() -> None:
     for why, times in found.ended.items():
         print(f"ended: {times}, {why}")
     print(f"longest: {1e3 * max(found.masks):.1f} ms; over 5 ms: {len(slow)}", *sorted(found.slow))
+    print(f"longest accept: {1e3 * max(found.accepts, default=0.0):.1f} ms")
+    if found.units:
+        most = max(units for units, _ in found.units)
+        # Of what takes longest of a unit, leaving out what is over before there are many.
+        many = [spent / units for units, spent in found.units if units > _MANY]
+        unit = max(many, default=0.0)
+        share = len(found.units) / (len(found.masks) + len(found.accepts))
+        print(
+            f"by the machine {share:.1%}; units: at most {most:,}, the slowest {1e9 * unit:.0f} ns "
+            f"each, together {1e3 * most * unit:.2f} ms"
+        )
 
 
 if __name__ == "__main__":
