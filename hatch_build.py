@@ -2,7 +2,9 @@
 
 As hatchling's build hook: into a wheel, which then fits every CPython from 3.11 on (`cp311-abi3`),
 or beside the sources for an editable install. As a command, `python hatch_build.py`: beside the
-sources, unless they have not changed. `CC`, `CFLAGS` and `LDFLAGS` are read as usual.
+sources, unless they have not changed. `CC`, `CFLAGS` and `LDFLAGS` are read as usual. For a run
+under sanitizers remove the compiled modules, set both flags to `-fsanitize=address,undefined` and
+preload what `gcc -print-file-name=libasan.so` prints.
 """
 
 from __future__ import annotations
