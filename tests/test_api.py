@@ -14,6 +14,7 @@ import pytest
 import enforcer
 from enforcer import engines
 from enforcer.cache import Cache
+from enforcer.engines.llguidance.engine import LLGuidanceEngine
 from enforcer.engines.llguidance.grammar import LLGuidanceGrammar
 from enforcer.errors import (
     ConfigurationError,
@@ -398,7 +399,7 @@ def test_only_the_called_tool_is_compiled_and_only_once(monkeypatch: pytest.Monk
 
 
 def test_what_is_kept_is_within_the_budget() -> None:
-    kept = Cache(3_000_000)
+    kept = Cache(100_000)
     found = enforcer.Enforcer(V, cache=kept)
     for n in range(10):
         schema = {"type": "object", "properties": {"a": {"const": n}}, "required": ["a"]}
@@ -476,7 +477,7 @@ def test_isolating_costs_a_tool_its_schema_and_the_others_nothing() -> None:
 
 
 def test_a_lost_grammar_is_renewed_where_a_turn_is_prepared() -> None:
-    served = enforcer.Enforcer(small())
+    served = enforcer.Enforcer(small(), engine=LLGuidanceEngine(small()))
     tool = {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}
     spec = Spec(parse([tool], "required", False), 0)
 

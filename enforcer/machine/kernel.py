@@ -186,6 +186,11 @@ def records(table: np.ndarray, dtype: np.dtype) -> np.ndarray:
     return flat[:whole].view(dtype).view(np.recarray)
 
 
+def new_words(count: int) -> memoryview:
+    """Return so many words of 64 bits, all zero, whose elements are Python's own integers."""
+    return memoryview(np.zeros(count, np.int64))
+
+
 def new_states(count: int) -> np.ndarray:
     """Return so many states, all zero."""
     return records(np.zeros(count * len(STATE), np.int64), STATE)
@@ -482,7 +487,7 @@ class Text:
     def __init__(self, tree: Tree, tables: Tables):
         self.tree = tree
         self.tables = tables
-        self.arena = np.zeros(_FIRST_WORDS, np.int64)
+        self.arena = new_words(_FIRST_WORDS)
         self.past = new_states(_FIRST_STATES)
         self.at = 0
         self.work = 0
@@ -522,7 +527,7 @@ class Text:
         if first == end:
             return False
         if self.at + 1 == self.past.shape[0]:
-            self.grow_past()
+            self.resize_past(2 * self.past.shape[0])
         self.past[self.at + 1] = self.past[self.at]
         s = self.past_state(self.at + 1)
         for i in range(first, end):
@@ -557,6 +562,8 @@ class Text:
             for i in range(count + 1):
                 self.past[i] = self.past[gone + i]
             self.at = count
+            if self.past.shape[0] > 4 * (count + _FIRST_STATES):
+                self.resize_past(count + _FIRST_STATES)
         if self.past_state(self.at).top > _FIRST_WORDS:
             self.collect()
 
@@ -568,12 +575,12 @@ class Text:
     # Memory
 
     @cython.cfunc
-    def grow_past(self):
-        """Make room for twice as many states."""
-        states = new_states(2 * self.past.shape[0])
-        wider: State[::1] = states
-        for i in range(self.past.shape[0]):
-            wider[i] = self.past[i]
+    def resize_past(self, count: index):
+        """Make room for so many states."""
+        states = new_states(count)
+        past: State[::1] = states
+        for i in range(self.at + 1):
+            past[i] = self.past[i]
         self.past = states
 
     @cython.cfunc
@@ -581,7 +588,7 @@ class Text:
     def reserve(self, end: i64) -> i64:
         """Make room for so many words of frames."""
         if end > self.arena.shape[0]:
-            wider = np.zeros(max(end, 2 * self.arena.shape[0]), np.int64)
+            wider = new_words(max(end, 2 * self.arena.shape[0]))
             wider[: self.arena.shape[0]] = self.arena
             self.arena = wider
         return 0
@@ -609,8 +616,11 @@ class Text:
             s = self.past_state(i)
             s.frame = moved[s.frame]
             s.top = top
-        if self.arena.shape[0] > 4 * max(top, _FIRST_WORDS):
-            self.arena = np.array(self.arena[: 2 * max(top, _FIRST_WORDS)])
+        room = 2 * max(top, _FIRST_WORDS)
+        if self.arena.shape[0] > 2 * room:
+            narrower = new_words(room)
+            narrower[:] = self.arena[:room]
+            self.arena = narrower
 
     @cython.cfunc
     @cython.inline
@@ -689,7 +699,7 @@ class Text:
             if i == low >> 6:
                 word &= -bit(low & 63)
             if i == last and high & 63 != 0:
-                word &= bit(high & 63) - 1
+                word &= LAST_63 >> (63 - (high & 63))
             if word != 0:
                 return True
         return False

@@ -1,0 +1,212 @@
+"""Texts that the machine follows: masks against accepts, the way back, memory, threads."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from enforcer.errors import EnforcerError
+from enforcer.machine import grammar as binding
+from enforcer.machine import kernel
+from enforcer.machine.grammar import MachineGrammar, bound_vocabulary
+from enforcer.machine.tables import NotHeld, tables_of
+from enforcer.schema import Root, compile_schema
+from tests import vocabularies
+from tests.engine_cases import CASES
+from tests.machine.interpreted import interpreted
+from tests.schema_strategies import schemas
+
+if TYPE_CHECKING:
+    from enforcer.schema import ArgumentGrammar
+
+V = vocabularies.small()
+
+
+@cache
+def tree() -> kernel.Tree:
+    return bound_vocabulary(V)
+
+
+def compiled(grammar: ArgumentGrammar) -> MachineGrammar:
+    return MachineGrammar(tables_of(grammar, None), tree())
+
+
+def row(text: kernel.Text) -> set[int]:
+    found = np.full(V.words, -1, np.int32)
+    text.fill(found)
+    return vocabularies.bits(found)
+
+
+def walked(text: kernel.Text, random: Random, most: int) -> list[int]:
+    """Follow random legal ids, preferring those that end something."""
+    ids: list[int] = []
+    while len(ids) < most and (legal := sorted(row(text))):
+        ends = [i for i in legal if V.token_bytes(i)[-1:] in b'"]}0']
+        ids.append(random.choice(ends if ends and random.random() < 0.5 else legal))
+        assert text.accept(ids[-1])
+    return ids
+
+
+def replayed(found: MachineGrammar, ids: list[int]) -> kernel.Text:
+    text = found.matcher()
+    assert all(map(text.accept, ids))
+    return text
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_a_row_has_exactly_the_ids_that_are_accepted(case: Any) -> None:
+    try:
+        found = compiled(compile_schema(case.schema))
+    except (EnforcerError, NotHeld) as error:
+        pytest.skip(str(error))
+    for value in (*case.valid, *case.invalid):
+        text = found.matcher()
+        for token_id in V.encode(json.dumps(value)):
+            legal = row(text)
+            for other in range(-1, V.size + 1):
+                assert text.accept(other) == (other in legal)
+                if other in legal:
+                    text.rollback(1)
+            if not text.accept(token_id):
+                assert value in case.invalid
+                break
+        else:
+            assert text.is_accepting() == (value in case.valid)
+
+
+@given(schemas(), st.randoms(use_true_random=False))
+def test_going_back_and_letting_go_leave_the_text_as_it_is(schema: Any, random: Random) -> None:
+    try:
+        found = compiled(compile_schema(schema, root=Root.ANY))
+    except (EnforcerError, NotHeld):
+        assume(False)
+        return
+    text = found.matcher()
+    ids: list[int] = []
+    kept = 0
+    for _ in range(6):
+        ids += walked(text, random, random.randrange(12))
+        assert row(text) == row(replayed(found, ids))
+        assert text.is_accepting() == replayed(found, ids).is_accepting()
+        if random.random() < 0.5:
+            kept = max(kept, len(ids) - 3)
+            text.keep(3)
+        back = random.randint(0, min(3, len(ids) - kept))
+        text.rollback(back)
+        del ids[len(ids) - back :]
+    with pytest.raises(ValueError, match="cannot take back"):
+        text.rollback(len(ids) + 1)
+    assert row(text) == row(replayed(found, ids))
+
+
+def test_texts_of_one_grammar_in_several_threads() -> None:
+    schema = {
+        "type": "object",
+        "properties": {f"p{n}": {"type": "string", "pattern": "^[a-z]{2,}x"} for n in range(9)},
+    }
+    grammar = compile_schema(schema)
+
+    def follow(found: MachineGrammar, seed: int) -> int:
+        text, ids = found.matcher(), []
+        hashes = 0
+        random = Random(seed)
+        for _ in range(40):
+            ids = walked(text, random, 1)
+            found_row = np.zeros(V.words, np.int32)
+            text.fill(found_row)
+            hashes = zlib.crc32(found_row, hashes)
+            if not ids:
+                break
+        return hashes
+
+    expected = [follow(compiled(grammar), seed) for seed in range(24)]
+    for _ in range(5):
+        shared = compiled(grammar)
+        with ThreadPoolExecutor(8) as pool:
+            assert [*pool.map(follow, [shared] * 24, range(24))] == expected
+
+
+def test_a_text_of_many_names_stays_small() -> None:
+    names = {f"a property {n}": {"type": "integer"} for n in range(3_000)}
+    found = compiled(compile_schema({"type": "object", "properties": names}))
+    text = found.matcher()
+    most = 0
+    for n, token_id in enumerate(V.encode(json.dumps(dict.fromkeys(list(names)[:400], 1)))):
+        assert text.accept(token_id)
+        if n % 16 == 0:
+            text.keep(8)
+            text.fill(np.zeros(V.words, np.int32))
+            most = max(most, text.weight)
+    assert text.is_accepting()
+    assert most < 64 << 10
+    assert most > 1_000
+
+
+def test_a_deep_text_grows_and_comes_back() -> None:
+    found = compiled(compile_schema({}, root=Root.ANY))
+    text = found.matcher()
+    opening, closing = V.encode("["), V.encode("]")
+    for _ in range(5_000):
+        assert text.accept(opening[0])
+    deep = text.weight
+    for _ in range(5_000):
+        assert text.accept(closing[0])
+        text.keep(4)
+    assert text.is_accepting()
+    assert text.weight < deep / 10
+
+
+def test_a_row_that_is_too_short_is_refused() -> None:
+    text = compiled(compile_schema({})).matcher()
+    with pytest.raises(ValueError, match="shorter"):
+        text.fill(np.zeros(V.words - 1, np.int32))
+
+
+@pytest.mark.parametrize(
+    ("schema", "value"),
+    [
+        ({"type": "object", "properties": {"a": {"type": "string"}}}, {"a": 'é\n"', "b": [1, {}]}),
+        (
+            {"anyOf": [{"type": "array", "maxItems": 2}, {"enum": [1, "日本", None]}]},
+            [[], "\U0001f642"],
+        ),
+        (
+            {
+                "type": "object",
+                "properties": {f"n{n}": {"const": n} for n in range(70)},
+                "required": ["n3", "n63", "n64"],
+                "additionalProperties": False,
+            },
+            {f"n{n}": n for n in (64, 63, 5, 3)},
+        ),
+        ({"type": "string", "pattern": "^a+b", "maxLength": 30}, "aaab-c"),
+    ],
+)
+def test_interpreted_it_does_the_same(
+    schema: Any, value: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tables = tables_of(compile_schema(schema, root=Root.ANY), None)
+    small = vocabularies.cut([json.dumps(value), json.dumps(value, ensure_ascii=False)])
+    texts = []
+    for module in (kernel, interpreted("kernel")):
+        monkeypatch.setattr(binding, "kernel", module)
+        texts.append(MachineGrammar(tables, bound_vocabulary(small)).matcher())
+    for token_id in small.encode(json.dumps(value)):
+        rows = [np.zeros(small.words, np.int32) for _ in texts]
+        for text, found in zip(texts, rows, strict=True):
+            text.fill(found)
+        assert (rows[0] == rows[1]).all()
+        assert texts[0].work == texts[1].work
+        assert texts[0].accept(token_id)
+        assert texts[1].accept(token_id)
+    assert texts[0].is_accepting()
+    assert texts[1].is_accepting()
