@@ -64,6 +64,7 @@ class Automaton:
         leads: int64, for each state the languages of which some word is still reached.
         distance: int32, for each state the characters to the nearest end, `FAR` if there is none.
         loops: int64, for each state the groups of bytes that leave it as it is.
+        opens: int64, for each state the groups of bytes of which some leads on.
         is_wide: for each state whether it takes much of the vocabulary.
         is_free: for each state whether anything may follow in it.
         minimum: the least length of the whole text.
@@ -82,6 +83,7 @@ class Automaton:
     leads: npt.NDArray[np.int64]
     distance: npt.NDArray[np.int32]
     loops: npt.NDArray[np.int64]
+    opens: npt.NDArray[np.int64]
     is_wide: npt.NDArray[np.bool_]
     is_free: npt.NDArray[np.bool_]
     minimum: int = 0
@@ -99,7 +101,7 @@ class Automaton:
     @property
     def nbytes(self) -> int:
         """Bytes of the arrays."""
-        return 4 * (len(self.transitions) + _ASCII + 2 * len(self.range_low)) + 30 * self.states
+        return 4 * (len(self.transitions) + _ASCII + 2 * len(self.range_low)) + 40 * self.states
 
 
 _kept: OrderedDict[tuple[Regex, ...], Automaton] = OrderedDict()
@@ -186,6 +188,7 @@ def _arrays(
         "leads": np.array([leads[at] for at in alive], np.int64),
         "distance": np.array([distance[at] for at in alive], np.int32),
         "loops": loops,
+        "opens": _opens(transitions, ascii_, range_low, range_class),
         "is_wide": np.count_nonzero(transitions[:, printable] >= 0, axis=1) >= WIDE,
         "is_free": all_stay & (accepts != 0),
     }
@@ -281,3 +284,23 @@ def _loops(
     others = all_of(beyond)
     loops |= np.where(others, BEYOND_ASCII, 0)
     return loops, others & all_of(of_ascii)
+
+
+def _opens(
+    transitions: npt.NDArray[np.int32],
+    ascii_: npt.NDArray[np.int32],
+    range_low: npt.NDArray[np.int32],
+    range_class: npt.NDArray[np.int32],
+) -> npt.NDArray[np.int64]:
+    """Return for each state the groups of bytes of which some leads on."""
+    groups = [0] * (transitions.shape[1] + 1)  # of each class; the last: characters of no class
+    of_ascii = ascii_.tolist()
+    for group, codes in _GROUPS:
+        for code in codes:
+            groups[of_ascii[code]] |= group
+    last = int(np.searchsorted(range_low, _ASCII, side="right")) - 1
+    for each in range_class[last:].tolist():
+        groups[each] |= BEYOND_ASCII
+    found = np.where(transitions >= 0, np.array(groups[:-1], np.int64), 0)
+    opens: npt.NDArray[np.int64] = np.bitwise_or.reduce(found, axis=1)
+    return opens

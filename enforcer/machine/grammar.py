@@ -13,9 +13,11 @@ import numpy as np
 from enforcer.machine import kernel
 from enforcer.machine.json_text import may_occur
 from enforcer.machine.tables import free_tables
-from enforcer.machine.tree import build_tree
+from enforcer.machine.tree import GROUP_NUMBERS, build_tree
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from enforcer.machine.tables import Tables
     from enforcer.vocabulary import Vocabulary
 
@@ -30,6 +32,7 @@ _ORDER = (
     "nodes", "names", "classes", "places", "arrays", "bits", "trie_edges", "edge_character",
     "edge_to", "trie_value", "trie_low", "trie_high", "automata", "transitions", "ascii",
     "range_low", "range_class", "accepts", "leads", "distance", "wide", "loops",
+    "opens", "trie_opens",
 )  # fmt: skip
 _OWN = 12_000  # bytes of views and objects
 
@@ -50,22 +53,13 @@ def bound_vocabulary(vocabulary: Vocabulary) -> kernel.Tree:
     """Build the tree of the tokens that some JSON text has, and the rows of any string."""
     keys, ids = vocabulary.sorted_text
     occurring = [*map(may_occur, keys)]
-    found = build_tree([*compress(keys, occurring)], [*compress(ids, occurring)])
     ends = np.cumsum(np.fromiter(map(len, vocabulary.texts), np.int32, vocabulary.size))
     tree = kernel.Tree(
-        found.byte,
-        found.skip,
-        found.token,
-        found.depth,
-        found.parent,
-        found.below,
-        found.rank,
-        found.height,
-        found.way,
-        found.ids,
-        np.concatenate(([0], ends)).astype(np.int32),
-        np.frombuffer(b"".join(vocabulary.texts), np.uint8),
+        _trie([*compress(keys, occurring)], [*compress(ids, occurring)]),
+        np.concatenate(([0], ends)).astype(np.int32).data,
+        np.frombuffer(b"".join(vocabulary.texts), np.uint8).data,
         vocabulary.words,
+        _trie,
     )
     free, added = kernel.Text(tree, bound(free_tables(), tree)).free_row(0)
     member = np.unpackbits(np.asarray(free.row).view(np.uint8), bitorder="little").astype(np.bool_)
@@ -75,6 +69,40 @@ def bound_vocabulary(vocabulary: Vocabulary) -> kernel.Tree:
     ]
     tree.set_free(free, np.concatenate(rows))
     return tree
+
+
+def _trie(texts: Sequence[bytes], token_ids: Sequence[int]) -> kernel.Trie:
+    """Make a trie of tokens as the kernel walks it; `texts` in ascending order."""
+    found = build_tree(texts, token_ids)
+    # Tokens of the same bytes become one node.
+    following = np.flatnonzero(
+        (found.parent[:-1] == found.parent[1:]) & (found.byte[:-1] == found.byte[1:])
+    )
+    kept = np.delete(np.arange(found.size), following)
+    firsts = np.concatenate(([0], kept[:-1] + 1))
+    parents = found.parent[kept]
+    order = np.argsort(parents, kind="stable")
+    places = np.empty(found.size, np.int32)
+    places[kept[order]] = np.arange(len(kept))
+    children = np.bincount(parents[parents >= 0], minlength=found.size)[kept]
+    child = np.searchsorted(parents[order], kept)
+    nodes = np.zeros(len(kept), kernel.TRIE_NODE)
+    rank = found.rank[firsts]
+    columns = {
+        "below": found.below[kept],
+        "child": np.where(children > 0, child, 0),
+        "rank": rank,
+        "rank_end": found.rank[found.skip[kept]],
+        "token": found.token[kept],
+        "children": children,
+        "own": found.rank[kept + 1] - rank,
+        "height": found.height[kept],
+        "byte": found.byte[kept],
+        "group": GROUP_NUMBERS[found.byte[kept]],
+    }
+    for name, column in columns.items():
+        nodes[name] = column[order]
+    return kernel.Trie(nodes.view(np.recarray), found.ids.data, int((parents < 0).sum()))
 
 
 class MachineGrammar:

@@ -62,6 +62,29 @@ STATE = dtype_of(
     np.int64,
 )
 
+# A node of a trie of tokens, in 32 bytes, since a walk meets most nodes in no cache. Siblings lie
+# side by side; `ids[rank : rank_end]` are the token ids at and below it, the first `own` at it.
+TrieNode = cython.struct(
+    below=cython.longlong,
+    child=cython.int,
+    rank=cython.int,
+    rank_end=cython.int,
+    token=cython.int,
+    children=cython.ushort,
+    own=cython.ushort,
+    height=cython.ushort,
+    byte=cython.uchar,
+    group=cython.uchar,
+)
+TRIE_NODE = np.dtype(
+    [
+        ("below", np.int64),
+        *((name, np.int32) for name in ("child", "rank", "rank_end", "token")),
+        *((name, np.uint16) for name in ("children", "own", "height")),
+        *((name, np.uint8) for name in ("byte", "group")),
+    ]
+)
+
 # The records of tables; `tables` says what their fields are.
 Node = cython.struct(
     string_automaton=cython.int,
@@ -167,6 +190,16 @@ ILLEGAL = cython.declare(cython.int, 0)
 INSIDE = cython.declare(cython.int, 1)
 QUOTE = cython.declare(cython.int, 2)
 
+# Groups of bytes (`tree.ASCII_GROUPS`), as bits: white space and the characters of structure.
+SPACES = cython.declare(cython.longlong, 1 << 5 | 1 << 62)
+QUOTE_GROUP = cython.declare(cython.longlong, 1 << 7)
+COMMA_GROUP = cython.declare(cython.longlong, 1 << 17)
+COLON_GROUP = cython.declare(cython.longlong, 1 << 21)
+OPENING_GROUPS = cython.declare(cython.longlong, 1 << 28 | 1 << 34)
+BACKSLASH_GROUP = cython.declare(cython.longlong, 1 << 29)
+CLOSE_ARRAY_GROUP = cython.declare(cython.longlong, 1 << 30)
+CLOSE_OBJECT_GROUP = cython.declare(cython.longlong, 1 << 36)
+
 LAST_CHARACTER = cython.declare(cython.int, 0x10FFFF)
 LAST_63 = cython.declare(cython.longlong, 0x7FFFFFFFFFFFFFFF)
 FAR = cython.declare(cython.int, 1 << 30)
@@ -265,91 +298,111 @@ def clear_row(target: cython.int[::1], words: index) -> cython.void:
 
 @cython.final
 @cython.cclass
+class Trie:
+    """A trie of tokens.
+
+    Attributes:
+        nodes: them, the roots first.
+        ids: the token ids in preorder.
+        roots: how many roots there are.
+
+    """
+
+    nodes: TrieNode[::1]
+    ids: cython.const_int[::1]
+    roots: i64
+
+    def __init__(self, nodes: TrieNode[::1], ids: cython.const_int[::1], roots: i64):
+        self.nodes = nodes
+        self.ids = ids
+        self.roots = roots
+
+
+@cython.final
+@cython.cclass
 class WideRow:
     """The tokens that stay inside a string from one state of its automaton on.
 
     Attributes:
         row: their bitmask row.
-        exits: tree nodes whose byte is a quote that may end the string.
+        exits: trie nodes whose byte is a quote that may end the string.
+        depths: the bytes before each.
+        looping: how many of the exits, the first ones, have nothing before them but characters that
+            leave the state as it is.
+        behind: the trie of what follows these, the quote included: for all of them the same state.
 
     """
 
     row = cython.declare(cython.int[::1], visibility="readonly")
-    exits = cython.declare(cython.int[::1], visibility="readonly")
+    exits: cython.const_int[::1]
+    depths: cython.const_int[::1]
+    looping: i64
+    behind: Trie
 
-    def __init__(self, row: cython.int[::1], exits: cython.int[::1]):
+    def __init__(
+        self,
+        row: cython.int[::1],
+        exits: cython.const_int[::1],
+        depths: cython.const_int[::1],
+        looping: i64,
+        behind: Trie,
+    ):
         self.row = row
         self.exits = exits
+        self.depths = depths
+        self.looping = looping
+        self.behind = behind
 
 
 @cython.final
 @cython.cclass
 class Tree:
-    """The text tokens of a vocabulary, shared by all texts; the arrays of `tree.VocabularyTree`.
+    """The text tokens of a vocabulary, shared by all texts.
+
+    Args:
+        trie: of the tokens that some text may have.
+        text0: int32; the bytes of token id `i` are `text[text0[i] : text0[i + 1]]`, none if it is
+            no text.
+        text: uint8.
+        words: of a bitmask row.
+        make_trie: makes a `Trie` of texts and token ids.
 
     Attributes:
-        text0, text: the bytes of token id `i` are `text[text0[i]:text0[i + 1]]`.
-        words: of a bitmask row.
-        shorter: bitmask rows of the tokens that add at most 0, 1, ... characters to a string.
         free: the wide row of a string that may be anything.
 
     """
 
-    byte: cython.const_uchar[::1]
-    skip: cython.const_int[::1]
-    token: cython.const_int[::1]
-    depth: cython.const_int[::1]
-    parent: cython.const_int[::1]
-    below: cython.const_longlong[::1]
-    rank: cython.const_int[::1]
-    height: cython.const_int[::1]
-    way: cython.const_longlong[::1]
-    ids: cython.const_int[::1]
+    trie: Trie
     text0: cython.const_int[::1]
     text: cython.const_uchar[::1]
-    shorter: cython.const_int[::1]
-    size: i64
+    shorter: cython.const_int[::1]  # rows of the tokens that add at most 0, 1, ... characters
+    shorter_rows: i64
     tokens: i64
     words = cython.declare(cython.longlong, visibility="readonly")
-    shorter_rows: i64
     free = cython.declare(object, visibility="readonly")
     spare: list  # of states for walks
+    make_trie: object
+    tries: dict  # what follows some exits, by their nodes
 
     def __init__(
         self,
-        byte: cython.const_uchar[::1],
-        skip: cython.const_int[::1],
-        token: cython.const_int[::1],
-        depth: cython.const_int[::1],
-        parent: cython.const_int[::1],
-        below: cython.const_longlong[::1],
-        rank: cython.const_int[::1],
-        height: cython.const_int[::1],
-        way: cython.const_longlong[::1],
-        ids: cython.const_int[::1],
+        trie: Trie,
         text0: cython.const_int[::1],
         text: cython.const_uchar[::1],
         words: i64,
+        make_trie,
     ):
-        self.byte = byte
-        self.skip = skip
-        self.token = token
-        self.depth = depth
-        self.parent = parent
-        self.below = below
-        self.way = way
-        self.rank = rank
-        self.ids = ids
-        self.height = height
+        self.trie = trie
         self.text0 = text0
         self.text = text
         self.words = words
-        self.size = byte.shape[0]
+        self.make_trie = make_trie
         self.tokens = text0.shape[0] - 1
         self.shorter = np.zeros(1, np.int32)
         self.shorter_rows = 0
         self.free = None
         self.spare = []
+        self.tries = {}
 
     @cython.cfunc
     def borrow(self):
@@ -361,6 +414,24 @@ class Tree:
         self.free = free
         self.shorter = shorter
         self.shorter_rows = shorter.shape[0] // self.words
+
+    @cython.cfunc
+    def behind(self, exits, depths) -> Trie:
+        """Return the trie of what follows some exits, the quote included."""
+        key = exits.tobytes()
+        found = self.tries.get(key)
+        if found is None:
+            pairs = []
+            for node, depth in zip(exits.tolist(), depths.tolist(), strict=True):
+                at = cython.cast(cython.Py_ssize_t, node)
+                for r in range(self.trie.nodes[at].rank, self.trie.nodes[at].rank_end):
+                    token_id = self.trie.ids[r]
+                    text = self.text[self.text0[token_id] + depth : self.text0[token_id + 1]]
+                    pairs.append((bytes(text), token_id))
+            pairs.sort()
+            found = self.make_trie([text for text, _ in pairs], [i for _, i in pairs])
+            self.tries[key] = found
+        return cython.cast(Trie, found)
 
 
 @cython.final
@@ -396,6 +467,8 @@ class Tables:
     distance: cython.const_int[::1]
     wide: cython.const_int[::1]
     loops: cython.const_longlong[::1]
+    opens: cython.const_longlong[::1]
+    trie_opens: cython.const_longlong[::1]
     has_line_breaks: cython.bint
     rows = cython.declare(list, visibility="readonly")
 
@@ -423,6 +496,8 @@ class Tables:
         distance: cython.const_int[::1],
         wide: cython.const_int[::1],
         loops: cython.const_longlong[::1],
+        opens: cython.const_longlong[::1],
+        trie_opens: cython.const_longlong[::1],
         has_line_breaks: cython.bint,
         rows: list,
     ):
@@ -448,6 +523,8 @@ class Tables:
         self.distance = distance
         self.wide = wide
         self.loops = loops
+        self.opens = opens
+        self.trie_opens = trie_opens
         self.has_line_breaks = has_line_breaks
         self.rows = rows
 
@@ -483,6 +560,13 @@ class Text:
     at: i64  # the present one
     states: State[::1]  # of a walk: the state behind so many bytes of a token
     row: cython.int[::1]
+    nodes: TrieNode[::1]  # of the trie that is walked
+    ids: cython.const_int[::1]
+    exits: cython.int[::1]  # of `stay`, as are those below
+    depths: cython.int[::1]
+    count: i64
+    is_counted: cython.bint
+    added: object
 
     def __init__(self, tree: Tree, tables: Tables):
         self.tree = tree
@@ -491,6 +575,7 @@ class Text:
         self.past = new_states(_FIRST_STATES)
         self.at = 0
         self.work = 0
+        self.count = 0
         s = self.past_state(0)
         s.frame = -1
         s.phase = BEGIN
@@ -1490,64 +1575,176 @@ class Text:
     # Rows
 
     @cython.cfunc
-    @cython.inline
     @cython.exceptval(-2, check=False)
-    def loops_of(self, s: cython.pointer[State], height: i64) -> i64:
-        """Return the groups of bytes that leave a state as it is, for so many bytes at least."""
-        if s.automaton_state < 0 or s.trie_node >= 0 or s.pending != 0 or s.phase == IN_BARE:
-            return 0
-        if s.phase != IN_STRING and s.phase != IN_NAME:
-            return 0
-        a = self.automaton(self.automaton_of(s))
-        at = a.states + s.automaton_state
-        if a.maximum >= 0 and s.count + height + self.tables.distance[at] > a.maximum:
-            return 0
-        return self.tables.loops[at]
+    def legal_groups(self, s: cython.pointer[State]) -> i64:
+        """Return the groups of bytes of which some may be legal."""
+        if s.phase == IN_STRING or s.phase == IN_NAME:
+            if s.pending != 0:
+                return -1
+            groups = QUOTE_GROUP | BACKSLASH_GROUP
+            if s.automaton_state >= 0:
+                a = self.automaton(self.automaton_of(s))
+                groups |= self.tables.opens[a.states + s.automaton_state]
+            if s.trie_node >= 0:
+                groups |= self.tables.trie_opens[s.trie_node]
+            return groups
+        if s.phase == AFTER:
+            return SPACES | COMMA_GROUP | CLOSE_OBJECT_GROUP | CLOSE_ARRAY_GROUP
+        if s.phase == NAMED:
+            return SPACES | COLON_GROUP
+        if s.phase == IN_BARE:
+            a = self.automaton(self.node(s.node).bare_automaton)
+            groups = SPACES | COMMA_GROUP | CLOSE_OBJECT_GROUP | CLOSE_ARRAY_GROUP
+            return groups | self.tables.opens[a.states + s.automaton_state]
+        if s.phase == BEGIN or s.phase == ARRAY_OPEN:
+            groups = SPACES | QUOTE_GROUP | OPENING_GROUPS | CLOSE_ARRAY_GROUP
+            bare = self.node(s.node).bare_automaton
+            return groups if bare < 0 else groups | self.tables.opens[self.automaton(bare).states]
+        if s.phase == ARRAY_OPEN_SPACED:
+            return SPACES | CLOSE_ARRAY_GROUP
+        return 0 if s.phase == DONE else SPACES | QUOTE_GROUP | CLOSE_OBJECT_GROUP
 
     @cython.cfunc
     @cython.inline
     @cython.exceptval(-2, check=False)
-    def set_below(self, node: index) -> cython.bint:
-        """Set the bits of all tokens of a subtree."""
-        for r in range(self.tree.rank[node], self.tree.rank[self.tree.skip[node]]):
-            token_id = self.tree.ids[r]
+    def loops_of(self, s: cython.pointer[State]) -> i64:
+        """Return the groups of bytes that leave a state as it is."""
+        if s.automaton_state < 0 or s.trie_node >= 0 or s.pending != 0:
+            return 0
+        if s.phase != IN_STRING and s.phase != IN_NAME:
+            return 0
+        return self.tables.loops[self.automaton(self.automaton_of(s)).states + s.automaton_state]
+
+    @cython.cfunc
+    @cython.inline
+    @cython.exceptval(-2, check=False)
+    def room_of(self, s: cython.pointer[State]) -> i64:
+        """Return how many characters a string in a loop may still have."""
+        a = self.automaton(self.automaton_of(s))
+        if a.maximum < 0:
+            return FAR
+        return a.maximum - s.count - self.tables.distance[a.states + s.automaton_state]
+
+    @cython.cfunc
+    @cython.inline
+    @cython.exceptval(-2, check=False)
+    def set_ids(self, first: index, end: index) -> cython.bint:
+        """Set the bits of some token ids of the trie."""
+        for r in range(first, end):
+            token_id = self.ids[r]
             self.row[token_id >> 5] |= bit32(token_id & 31)
         return True
 
     @cython.cfunc
+    @cython.inline
     @cython.exceptval(-2, check=False)
-    def walk(self, node: index, end: index) -> cython.bint:
-        """Set the bits of all legal tokens from one trie node to another."""
-        while node < end:
-            depth = self.tree.depth[node]
-            s = self.state(depth)
-            if self.tree.below[node] & ~self.loops_of(s, self.tree.height[node]) == 0:
-                self.set_below(node)
-                node = self.tree.skip[node]
+    def set_own(self, node: cython.pointer[TrieNode]) -> cython.bint:
+        """Set the bits of the token ids that end at a node."""
+        if node.own == 1:
+            self.row[node.token >> 5] |= bit32(node.token & 31)
+        elif node.own != 0:
+            self.set_ids(node.rank, node.rank + node.own)
+        return True
+
+    @cython.cfunc
+    @cython.inline
+    def trie_node(self, number: index) -> cython.pointer[TrieNode]:
+        """Return a node of the trie that is walked."""
+        if not cython.compiled:
+            return self.nodes[number]
+        return cython.address(self.nodes[number])
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
+    def walk(self, first: index, end: index, depth: index) -> cython.bint:
+        """Set the bits of the legal tokens at and below some siblings.
+
+        Args:
+            first: the first of them.
+            end: the node behind the last.
+            depth: where the state before them is.
+
+        """
+        groups = self.legal_groups(self.state(depth))
+        loops = self.loops_of(self.state(depth))
+        room = self.room_of(self.state(depth)) if loops != 0 else 0
+        for number in range(first, end):
+            node = self.trie_node(number)
+            if groups >> cython.cast(cython.longlong, node.group) & 1 == 0:
+                continue
+            if node.below & ~loops == 0 and node.height <= room:
+                self.set_ids(node.rank, node.rank_end)
                 continue
             self.states[depth + 1] = self.states[depth]
             self.work += 1
-            if self.step(self.state(depth + 1), self.tree.byte[node]):
-                token_id = self.tree.token[node]
-                if token_id >= 0:
-                    self.row[token_id >> 5] |= bit32(token_id & 31)
-                node += 1
-            else:
-                node = self.tree.skip[node]
+            if self.step(self.state(depth + 1), cython.cast(cython.longlong, node.byte)):
+                self.set_own(node)
+                if node.children != 0:
+                    self.walk(node.child, node.child + node.children, depth + 1)
         return True
 
     @cython.cfunc
     @cython.exceptval(-2, check=False)
-    def reach(self, node: index) -> cython.bint:
-        """Advance the first state to the parent of a trie node; return whether that is legal."""
-        for depth in range(self.tree.depth[node]):
-            above = node
-            while self.tree.depth[above] > depth:
-                above = self.tree.parent[above]
-            self.states[depth + 1] = self.states[depth]
+    def reach(self, exit_: index, depth: i64) -> cython.bint:
+        """Advance the first state by the bytes before an exit; return whether that is legal."""
+        first = self.tree.text0[self.ids[self.trie_node(exit_).rank]]
+        for i in range(depth):
+            self.states[i + 1] = self.states[i]
             self.work += 1
-            if not self.step(self.state(depth + 1), self.tree.byte[above]):
+            if not self.step(self.state(i + 1), self.tree.text[first + i]):
                 return False
+        return True
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
+    def is_listed(self, s: cython.pointer[State], exit_: index, depth: i64) -> cython.bint:
+        """Return whether the bytes before an exit end a text of the state's trie."""
+        trie_node = s.trie_node
+        first = self.tree.text0[self.ids[self.trie_node(exit_).rank]]
+        for i in range(depth):
+            byte = self.tree.text[first + i]
+            if byte >= 128:  # compared with characters only where there are such edges
+                return self.tables.trie_opens[trie_node] >> 61 & 1
+            edge = self.edge_from(trie_node, byte)
+            if edge >= self.tables.trie_edges[trie_node + 1]:
+                return False
+            if self.tables.edge_character[edge] != byte:
+                return False
+            trie_node = self.tables.edge_to[edge]
+        value = self.tables.trie_value[trie_node]
+        return value >= 0 if s.phase == IN_NAME else value != 0
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
+    def leave(self, exit_: index, depth: i64) -> cython.bint:
+        """Set the bits of the legal tokens of an exit."""
+        if self.reach(exit_, depth):
+            self.walk(exit_, exit_ + 1, depth)
+        return True
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
+    def leave_alike(self, wide: WideRow) -> cython.bint:
+        """Set the bits of the legal tokens of all looping exits of a wide row."""
+        s = self.state(0)
+        trie_node = s.trie_node
+        self.nodes = wide.behind.nodes
+        self.ids = wide.behind.ids
+        s.trie_node = -1
+        self.walk(0, wide.behind.roots, 0)
+        s.trie_node = trie_node
+        self.nodes = self.tree.trie.nodes
+        self.ids = self.tree.trie.ids
+        if trie_node < 0:
+            return True
+        for e in range(wide.looping):  # the text before the quote may be one of the trie
+            exit_ = wide.exits[e]
+            if self.is_listed(s, exit_, wide.depths[e]):
+                node = self.trie_node(exit_)
+                for r in range(node.rank, node.rank_end):
+                    token_id = self.ids[r]
+                    self.row[token_id >> 5] &= ~bit32(token_id & 31)
+                self.leave(exit_, wide.depths[e])
         return True
 
     @cython.cfunc
@@ -1564,32 +1761,30 @@ class Text:
             a = self.automaton(self.automaton_of(s))
             if self.tables.leads[a.states + s.automaton_state] & ~s.languages == 0:
                 number = self.tables.wide[a.states + s.automaton_state]
-            left = a.maximum - s.count
+            left = a.maximum - s.count if a.maximum >= 0 else FAR
             if a.is_pattern and left < self.tree.shorter_rows + FAR_FROM_END:
                 number = -1  # how near the end is depends on the pattern
+        self.nodes = self.tree.trie.nodes
+        self.ids = self.tree.trie.ids
         if number < 0:
             clear_row(self.row, self.tree.words)
-            return self.walk(0, self.tree.size)
+            return self.walk(0, self.tree.trie.roots, 0)
         wide = self.wide_row(self.automaton_of(s), s.automaton_state, number)
-        same = cython.cast(cython.longlong, 0)
-        if 0 <= a.maximum and left < self.tree.shorter_rows:
-            words = self.tree.words
+        first = cython.cast(cython.Py_ssize_t, 0)
+        words = self.tree.words
+        if left < self.tree.shorter_rows:
             write_common(self.row, wide.row, self.tree.shorter, left * words, words)
         else:
-            write_row(self.row, wide.row, self.tree.words)
-            if a.maximum < 0 and s.count >= a.minimum:
-                same = self.loops_of(s, 0)
-        for e in range(wide.exits.shape[0]):
-            node = wide.exits[e]
-            if self.tree.way[node] & ~same == 0:  # the bytes before it leave the state as it is
-                self.states[self.tree.depth[node]] = self.states[0]
-            elif not self.reach(node):
-                continue
-            self.walk(node, self.tree.skip[node])
+            write_row(self.row, wide.row, words)
+            if wide.looping != 0 and s.count >= a.minimum:
+                self.leave_alike(wide)
+                first = wide.looping
+        for e in range(first, wide.exits.shape[0]):
+            self.leave(wide.exits[e], wide.depths[e])
         if s.trie_node >= 0 and self.trie_leads_on(s, s.trie_node):
             state = s.automaton_state
             s.automaton_state = -1
-            self.walk(0, self.tree.size)
+            self.walk(0, self.tree.trie.roots, 0)
             s.automaton_state = state
         return True
 
@@ -1615,65 +1810,102 @@ class Text:
         maker = Text(self.tree, self.tables)
         scratch = self.tree.borrow()
         row = np.zeros(self.tree.words, np.int32)
-        exits = np.zeros(self.tree.size, np.int32)
-        characters: cython.int[::1] = exits if added is None else added
-        maker.states = scratch
-        maker.row = row
+        exits = np.zeros((2, self.tree.trie.nodes.shape[0]), np.int32)
+        maker.begin_stay(automaton, state, scratch, row, exits[0], exits[1])
+        maker.added = added
+        maker.is_counted = added is not None
         try:
-            count = maker.stay(automaton, state, exits, characters, added is not None)
+            maker.stay(0, self.tree.trie.roots, 0, True)
         finally:
             self.tree.spare.append(scratch)
         self.work += maker.work
-        return WideRow(row, exits[:count].copy())
+        nodes, depths = exits[:, : maker.count]
+        loops = depths < 0  # as `stay` marks them
+        order = np.argsort(~loops, kind="stable")
+        nodes = nodes[order]
+        depths = np.where(loops, ~depths, depths)[order].astype(np.int32)
+        looping = int(loops.sum())
+        behind = self.tree.behind(nodes[:looping], depths[:looping]) if looping else self.tree.trie
+        return WideRow(row, nodes, depths, looping, behind)
+
+    @cython.cfunc
+    def begin_stay(
+        self,
+        automaton: index,
+        state: i64,
+        states: State[::1],
+        row: cython.int[::1],
+        exits: cython.int[::1],
+        depths: cython.int[::1],
+    ):
+        """Set up `stay`."""
+        self.states = states
+        self.row = row
+        self.exits = exits
+        self.depths = depths
+        self.nodes = self.tree.trie.nodes
+        self.ids = self.tree.trie.ids
+        s = self.state(0)
+        s.phase = IN_ANY
+        s.node = automaton
+        s.automaton_state = state
+        s.trie_node = -1
+        s.pending = 0
+        s.count = -FAR  # far from every greatest length
+        s.languages = -1
+        s.frame = -1
 
     @cython.cfunc
     @cython.exceptval(-2, check=False)
-    def stay(
-        self,
-        number: index,
-        first: i64,
-        exits: cython.int[::1],
-        added: cython.int[::1],
-        is_counted: cython.bint,
-    ) -> i64:
-        """Walk the trie within a string; return how many exits there are."""
-        a = self.automaton(number)
-        s = self.state(0)
-        s.phase = IN_ANY
-        s.node = number
-        s.automaton_state = first
-        s.trie_node = -1
-        s.pending = 0
-        s.count = 0 if is_counted else -FAR
-        s.languages = -1
-        s.frame = -1
-        node = cython.cast(cython.Py_ssize_t, 0)
-        count = cython.cast(cython.longlong, 0)
-        while node < self.tree.size:
-            depth = self.tree.depth[node]
-            s = self.state(depth)
-            loops = self.tables.loops[a.states + s.automaton_state] if s.pending == 0 else 0
-            if self.tree.below[node] & ~loops == 0 and not is_counted:
-                self.set_below(node)
-                node = self.tree.skip[node]
+    def stay(self, first: index, end: index, depth: index, is_looping: cython.bint) -> cython.bint:
+        """Walk the trie within a string, for a wide row.
+
+        Args:
+            first: the first of some siblings.
+            end: the node behind the last.
+            depth: where the state before them is.
+            is_looping: whether all before them leaves the first state as it is.
+
+        """
+        s = self.state(depth)
+        at = self.automaton(s.node).states + s.automaton_state
+        loops = self.tables.loops[at] if s.pending == 0 else 0
+        is_same = is_looping and s.automaton_state == self.state(0).automaton_state
+        groups = cython.cast(cython.longlong, -1)
+        if s.pending == 0:
+            groups = QUOTE_GROUP | BACKSLASH_GROUP | self.tables.opens[at]
+        for number in range(first, end):
+            node = self.trie_node(number)
+            if groups >> cython.cast(cython.longlong, node.group) & 1 == 0:
+                continue
+            if node.below & ~loops == 0 and not self.is_counted:
+                self.set_ids(node.rank, node.rank_end)
+                continue
+            if s.pending == 0 and node.byte == 34:
+                if self.tables.accepts[at] != 0:
+                    self.exits[self.count] = number
+                    self.depths[self.count] = ~depth if is_same else depth
+                    self.count += 1
                 continue
             self.states[depth + 1] = self.states[depth]
-            s = self.state(depth + 1)
-            kind = self.character_byte(s, self.tree.byte[node])
             self.work += 1
-            if kind == INSIDE:
-                token_id = self.tree.token[node]
-                if token_id >= 0:
-                    self.row[token_id >> 5] |= bit32(token_id & 31)
-                    if is_counted:
-                        added[token_id] = s.count + (s.pending != 0)
-                node += 1
+            if (
+                self.character_byte(self.state(depth + 1), cython.cast(cython.longlong, node.byte))
+                != INSIDE
+            ):
                 continue
-            if kind == QUOTE and self.tables.accepts[a.states + s.automaton_state] != 0:
-                exits[count] = node
-                count += 1
-            node = self.tree.skip[node]
-        return count
+            self.set_own(node)
+            if self.is_counted:
+                self.count_characters(node, self.state(depth + 1))
+            if node.children != 0:
+                self.stay(node.child, node.child + node.children, depth + 1, is_same)
+        return True
+
+    @cython.cfunc
+    def count_characters(self, node: cython.pointer[TrieNode], s: cython.pointer[State]):
+        """Note how many characters the tokens add that end at a node."""
+        for r in range(node.rank, node.rank + node.own):
+            self.added[self.ids[r]] = s.count + FAR + (s.pending != 0)
 
     def free_row(self, automaton: index):
         """Make the wide row of an automaton's first state.

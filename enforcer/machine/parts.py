@@ -39,6 +39,7 @@ _KINDS: dict[str, type[np.generic]] = {
     "leads": np.int64,
     "distance": np.int32,
     "loops": np.int64,
+    "opens": np.int64,
 }
 
 

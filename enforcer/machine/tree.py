@@ -39,6 +39,10 @@ _ASCII_BITS = np.full(128, IN_NO_STATE, np.int64)
 for _bit, _characters in enumerate(ASCII_GROUPS):
     _ASCII_BITS[[*_characters.encode()]] = 1 << _bit
 
+# By a byte the number of its group; those of characters beyond ASCII are one, wherever they stand.
+GROUP_NUMBERS = np.full(256, 61, np.uint8)
+GROUP_NUMBERS[:128] = np.log2(_ASCII_BITS.astype(np.float64))
+
 # In the order in which `tree_builder.fill` takes them.
 _BY_NODE: dict[str, type[np.generic]] = {
     "byte": np.uint8,

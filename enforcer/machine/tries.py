@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from enforcer.machine.tree import GROUP_NUMBERS
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -29,6 +31,7 @@ class Tries:
         self._value: list[int] = []
         self._low: list[int] = []
         self._high: list[int] = []
+        self._opens: list[int] = []
 
     def __len__(self) -> int:
         return len(self._value)
@@ -77,6 +80,7 @@ class Tries:
                 self._low.append(below)
                 self._high.append(0)
             self._edges.append(len(self._edge_to))
+            opens = 0
             while first < high:
                 character = words[first][depth]
                 end = first + 1
@@ -85,9 +89,11 @@ class Tries:
                 while end < high and words[end][depth] == character:
                     end += 1
                 self._edge_character.append(ord(character))
+                opens |= 1 << int(GROUP_NUMBERS[min(ord(character), 255)])
                 self._edge_to.append(root + len(spans))
                 spans.append((first, end, depth + 1))
                 first = end
+            self._opens.append(opens)
         return root
 
     def arrays(self) -> dict[str, npt.NDArray[np.generic]]:
@@ -99,4 +105,5 @@ class Tries:
             "trie_value": np.array(self._value, np.int64),
             "trie_low": np.array(self._low, np.int64),
             "trie_high": np.array(self._high, np.int64),
+            "trie_opens": np.array(self._opens, np.int64),
         }
