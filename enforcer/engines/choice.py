@@ -6,6 +6,7 @@ goes to the engine beside it. Owns: the choice. Must not know: how either works.
 
 from __future__ import annotations
 
+from base64 import b64decode, b64encode
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -65,15 +66,17 @@ class ChosenEngine(ArgumentEngine):
     ) -> str:
         """Write the tables of a grammar, or what the other engine reads."""
         try:
-            return _MARK + wire.write(tables_of(grammar, layout))
+            data = wire.write(tables_of(grammar, layout))
         except NotHeld:
             return self.engine.write(grammar, layout, quick=quick)
+        return _MARK + b64encode(data).decode()
 
     def read(self, written: str) -> CompiledGrammar:
         """Bind tables to the vocabulary, or have the other engine compile."""
         if not written.startswith(_MARK):
             return self.engine.read(written)
-        return MachineGrammar(wire.read(written.removeprefix(_MARK)), self._tree)
+        data = b64decode(written.removeprefix(_MARK))
+        return MachineGrammar(wire.read(data), self._tree)
 
     def check_text(self, wanted: ResponseFormat) -> None:
         """Refuse a format of text that is no JSON Schema if it cannot be held."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from enforcer.errors import EngineFailure
 from enforcer.machine import kernel
 from enforcer.machine.json_text import may_occur
 from enforcer.machine.tables import free_tables
@@ -38,7 +39,12 @@ _OWN = 12_000  # bytes of views and objects
 
 
 def bound(tables: Tables, tree: kernel.Tree) -> kernel.Tables:
-    """Bind tables to a vocabulary."""
+    """Bind tables to a vocabulary.
+
+    Raises:
+        EngineFailure: a text could be led out of bounds by them.
+
+    """
     arrays = [
         kernel.records(tables.arrays[name], _RECORDS[name])
         if name in _RECORDS
@@ -46,7 +52,10 @@ def bound(tables: Tables, tree: kernel.Tree) -> kernel.Tables:
         for name in _ORDER
     ]
     rows = [tree.free, *[None] * (tables.wide_rows - 1)]
-    return kernel.Tables(*arrays, tables.has_line_breaks, rows)
+    try:
+        return kernel.Tables(*arrays, tables.has_line_breaks, rows)
+    except ValueError as error:
+        raise EngineFailure(f"tables of a grammar are damaged: {error}") from error
 
 
 def bound_vocabulary(vocabulary: Vocabulary) -> kernel.Tree:

@@ -252,6 +252,14 @@ def bit32(n: i32) -> i32:
 @cython.cfunc
 @cython.inline
 @cython.exceptval(check=False)
+def within(first: i64, count: i64, size: i64) -> cython.bint:
+    """Return whether so many entries from the first one on are in a table of that size."""
+    return first >= 0 and 0 <= count <= size - first
+
+
+@cython.cfunc
+@cython.inline
+@cython.exceptval(check=False)
 def hexadecimal(byte: i64) -> i64:
     """Return the value of a hexadecimal digit; -1 for any other byte."""
     if 48 <= byte <= 57:
@@ -527,6 +535,211 @@ class Tables:
         self.trie_opens = trie_opens
         self.has_line_breaks = has_line_breaks
         self.rows = rows
+        damaged = self.damaged()
+        if damaged:
+            raise ValueError(f"the table of {damaged} has an index that is out of bounds")
+
+    # Every index that a text may follow is checked here, once: the tables come from another
+    # process. What is in bounds but wrong gives wrong masks, and nothing worse.
+
+    @cython.cfunc
+    def damaged(self) -> object:
+        """Return which table has an index that is out of bounds; None if none has."""
+        if not self.automata_fit():
+            return "automata"
+        if not self.tries_fit():
+            return "tries"
+        if not self.places_fit():
+            return "elements"
+        if self.nodes.shape[0] == 0:
+            return "nodes"
+        for k in range(self.nodes.shape[0]):
+            if not (self.scalars_fit(k) and self.objects_fit(k) and self.arrays_fit(k)):
+                return "nodes"
+        return None if self.name_tries_fit() else "names"
+
+    @cython.cfunc
+    def has_bits(self, first: i64, sets: i64, words: i64) -> cython.bint:
+        """Return whether there are so many sets of bits, of so many words each."""
+        return 0 <= sets <= 64 and within(first, sets * words, self.bits.shape[0])
+
+    @cython.cfunc
+    def automata_fit(self) -> cython.bint:
+        """Return whether every automaton is in bounds."""
+        count = self.wide.shape[0]
+        if (
+            self.accepts.shape[0] != count
+            or self.leads.shape[0] != count
+            or self.distance.shape[0] != count
+            or self.loops.shape[0] != count
+            or self.range_class.shape[0] != self.range_low.shape[0]
+        ):
+            return False
+        wide_rows = len(self.rows)
+        for i in range(count):
+            if self.distance[i] < 0 or not -1 <= self.wide[i] < wide_rows:
+                return False
+        for k in range(self.automata.shape[0]):
+            if not self.automaton_fits(k):
+                return False
+        return True
+
+    @cython.cfunc
+    def automaton_fits(self, number: index) -> cython.bint:
+        """Return whether an automaton leads to states, classes and rows of its own."""
+        a = self.automata[number]
+        if number + 1 < self.automata.shape[0] and self.automata[number + 1].states < 0:
+            return False
+        states = self.states_of(number)
+        classes = cython.cast(cython.longlong, a.classes)
+        if states < 1 or classes < 1 or a.ranges < 1 or a.maximum < -1:
+            return False
+        if not (
+            within(a.states, states, self.wide.shape[0])
+            and within(a.transitions, states * classes, self.transitions.shape[0])
+            and within(a.ascii, 128, self.ascii.shape[0])
+            and within(a.range0, a.ranges, self.range_low.shape[0])
+        ):
+            return False
+        for i in range(a.transitions, a.transitions + states * classes):
+            if not -1 <= self.transitions[i] < states:
+                return False
+        for i in range(a.ascii, a.ascii + 128):
+            if not -1 <= self.ascii[i] < classes:
+                return False
+        if self.range_low[a.range0] != 0:
+            return False
+        for i in range(a.range0, a.range0 + a.ranges):
+            if not -1 <= self.range_class[i] < classes:
+                return False
+        return True
+
+    @cython.cfunc
+    def tries_fit(self) -> cython.bint:
+        """Return whether edges lead forward, which also ends every walk."""
+        count = self.trie_value.shape[0]
+        edges = self.edge_to.shape[0]
+        if (
+            self.trie_edges.shape[0] != count + 1
+            or self.trie_low.shape[0] != count
+            or self.trie_high.shape[0] != count
+            or self.edge_character.shape[0] != edges
+            or self.trie_edges[0] != 0
+            or self.trie_edges[count] != edges
+        ):
+            return False
+        for t in range(count):
+            if self.trie_edges[t] > self.trie_edges[t + 1]:
+                return False
+        for t in range(count):
+            for i in range(self.trie_edges[t], self.trie_edges[t + 1]):
+                if not t < self.edge_to[i] < count:
+                    return False
+        return True
+
+    @cython.cfunc
+    def places_fit(self) -> cython.bint:
+        """Return whether the values of elements are nodes."""
+        for i in range(self.places.shape[0]):
+            place = self.places[i]
+            if not (
+                0 <= place.node < self.nodes.shape[0] and self.has_bits(place.fits, place.values, 1)
+            ):
+                return False
+        return True
+
+    @cython.cfunc
+    def scalars_fit(self, number: index) -> cython.bint:
+        """Return whether the strings and numbers of a node are in bounds."""
+        node = self.nodes[number]
+        automata = self.automata.shape[0]
+        return (
+            0 <= node.values < 63
+            and -1 <= node.string_automaton < automata
+            and -1 <= node.string_trie < self.trie_value.shape[0]
+            and -1 <= node.bare_automaton < automata
+            and node.string_languages < 63
+            and self.has_bits(node.strings_of, node.string_languages, 1)
+            and node.bare_languages < 63
+            and self.has_bits(node.bare_of, node.bare_languages, 1)
+        )
+
+    @cython.cfunc
+    def objects_fit(self, number: index) -> cython.bint:
+        """Return whether the objects of a node are in bounds."""
+        node = self.nodes[number]
+        words = cython.cast(cython.longlong, node.shape_words)
+        if not (
+            words >= 0
+            and self.has_bits(node.shapes_of, node.values, words)
+            and within(node.name0, node.names, self.names.shape[0])
+            and -1 <= node.name_trie < self.trie_value.shape[0]
+            and self.has_bits(node.required_names, (node.names + 63) >> 6, 1)
+            and within(node.class0, node.classes, self.classes.shape[0])
+            and node.classes < 63
+            and node.class_values < 63
+        ):
+            return False
+        if node.names & 63 and self.bits[node.required_names + (node.names >> 6)] >> (
+            node.names & 63
+        ):
+            return False  # a name behind the last one is required
+        for i in range(node.name0, node.name0 + node.names):
+            name = self.names[i]
+            if not (
+                0 <= name.node < self.nodes.shape[0]
+                and name.values < 63
+                and self.has_bits(name.fits, name.values, words)
+                and self.has_bits(name.declared, 1, words)
+                and self.has_bits(name.required, 1, words)
+            ):
+                return False
+        for i in range(node.class0, node.class0 + node.classes):
+            if not self.has_bits(self.classes[i], node.class_values, words):
+                return False
+        return node.classes == 0 or (
+            0 <= node.class_automaton < self.automata.shape[0]
+            and 0 <= node.class_node < self.nodes.shape[0]
+        )
+
+    @cython.cfunc
+    def arrays_fit(self, number: index) -> cython.bint:
+        """Return whether the arrays of a node are in bounds."""
+        node = self.nodes[number]
+        if not (
+            within(node.array0, node.arrays, self.arrays.shape[0])
+            and node.arrays < 63
+            and (node.arrays == 0 or self.has_bits(node.arrays_of, node.values, 1))
+            and within(node.place0, node.places, self.places.shape[0])
+            and (node.places > 0 or node.arrays == 0)
+        ):
+            return False
+        for i in range(node.array0, node.array0 + node.arrays):
+            if not 0 <= self.arrays[i].value < 63:
+                return False
+        return True
+
+    @cython.cfunc
+    def name_tries_fit(self) -> cython.bint:
+        """Return whether each trie of names has names that all its nodes have."""
+        count = self.trie_value.shape[0]
+        names: cython.longlong[::1] = np.full(max(count, 1), LAST_63, np.int64)
+        for k in range(self.nodes.shape[0]):
+            root = self.nodes[k].name_trie
+            if root >= 0:
+                names[root] = min(names[root], self.nodes[k].names)
+        for t in range(count):
+            most = names[t]
+            if most == LAST_63:
+                continue
+            if not (
+                self.trie_value[t] < most and 0 <= self.trie_low[t] < self.trie_high[t] <= most
+            ):
+                return False
+            for i in range(self.trie_edges[t], self.trie_edges[t + 1]):
+                to = self.edge_to[i]
+                names[to] = min(names[to], most)
+        return True
 
     @cython.cfunc
     def states_of(self, number: index) -> index:

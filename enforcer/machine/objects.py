@@ -125,8 +125,8 @@ class Objects:
                     )
                 )
         record["names"] = len(names)
-        required = sum(1 << at for at, name in enumerate(names) if name in needs)
-        record["required_names"] = put((required,), (len(names) + 63) >> 6)
+        needed = sum(1 << at for at, name in enumerate(names) if name in needs)
+        record["required_names"] = put((needed,), (len(names) + 63) >> 6)
         record["name_trie"] = self._parts.tries.of_names(names) if names else -1
         return names
 

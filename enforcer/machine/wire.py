@@ -1,34 +1,90 @@
-"""Tables as a text that another process reads.
+"""Tables as bytes that another process reads.
 
-Owns: the form of that text. Must not know: how tables are made.
+A header, then the arrays one behind the other, those of 64-bit words first, little-endian. The
+header has the version, the length of each array, and a digest of all that follows; indices are
+checked by `kernel.Tables`. Owns: the form of the bytes. Must not know: how tables are made.
 """
 
 from __future__ import annotations
 
-import base64
-import json
+from hashlib import blake2b
+from struct import Struct
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from enforcer.errors import ConfigurationError, EngineFailure
 from enforcer.machine.tables import Tables
 
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+# Counts up with the arrays, their order and what their numbers mean.
 VERSION = 1
 
+_WIDE = ("bits", "trie_value", "trie_low", "trie_high", "accepts", "leads", "loops")
+_NARROW = (
+    *("nodes", "names", "classes", "places", "arrays", "automata"),
+    *("trie_edges", "edge_character", "edge_to"),
+    *("transitions", "ascii", "range_low", "range_class", "distance", "wide"),
+)
+_KINDS = [*((name, np.dtype("<i8")) for name in _WIDE), *((name, np.dtype("<i4")) for name in _NARROW)]
+_MAGIC = b"kmtables"
+_DIGEST = 16
+# Magic, version, whether there are line breaks, wide rows; the lengths of the arrays; the digest.
+_BEGINNING = Struct("<8sHHI")
+_LENGTHS = Struct(f"<{len(_KINDS)}I")
+_HEAD = -(-(_BEGINNING.size + _LENGTHS.size + _DIGEST) // 8) * 8
 
-def write(tables: Tables) -> str:
+
+def write(tables: Tables) -> bytes:
     """Write tables."""
-    arrays = {
-        name: [array.dtype.str, base64.b64encode(array.tobytes()).decode()]
-        for name, array in tables.arrays.items()
-    }
-    return json.dumps([VERSION, tables.wide_rows, tables.has_line_breaks, arrays])
+    arrays = [np.ascontiguousarray(tables.arrays[name], kind) for name, kind in _KINDS]
+    beginning = _BEGINNING.pack(_MAGIC, VERSION, tables.has_line_breaks, tables.wide_rows)
+    stated = beginning + _LENGTHS.pack(*map(len, arrays))
+    body = b"".join([array.tobytes() for array in arrays])
+    return (stated + _digest(stated, body)).ljust(_HEAD, b"\0") + body
 
 
-def read(written: str) -> Tables:
-    """Read what `write` has written."""
-    _, wide_rows, has_line_breaks, arrays = json.loads(written)
-    found = {
-        name: np.frombuffer(bytearray(base64.b64decode(data)), np.dtype(kind))
-        for name, (kind, data) in arrays.items()
-    }
-    return Tables(found, wide_rows, has_line_breaks)
+def read(data: bytes) -> Tables:
+    """Read what `write` has written.
+
+    Raises:
+        ConfigurationError: another version has written it.
+        EngineFailure: the bytes are damaged.
+
+    """
+    if len(data) < _HEAD:
+        raise EngineFailure("tables of a grammar are cut off")
+    magic, version, has_line_breaks, wide_rows = _BEGINNING.unpack_from(data)
+    if magic != _MAGIC or version != VERSION:
+        raise ConfigurationError(
+            f"tables of a grammar have version {version}, and this process reads {VERSION}: run "
+            "the same version of kimi-enforcer in all processes"
+        )
+    stated = data[: _BEGINNING.size + _LENGTHS.size]
+    body = bytearray(memoryview(data)[_HEAD:])  # the kernel's records are views that could write
+    if not data.startswith(_digest(stated, body), len(stated)):
+        raise EngineFailure("tables of a grammar do not have the digest that they state")
+    arrays: dict[str, npt.NDArray[np.generic]] = {}
+    at = 0
+    for (name, kind), length in zip(_KINDS, _LENGTHS.unpack_from(data, _BEGINNING.size), strict=True):
+        if at + length * kind.itemsize > len(body):
+            raise EngineFailure("tables of a grammar are cut off")
+        arrays[name] = np.frombuffer(body, kind, length, at)
+        at += length * kind.itemsize
+    if at != len(body) or wide_rows > 1 + len(arrays["wide"]):
+        raise EngineFailure("tables of a grammar do not have the size that they state")
+    return Tables(arrays, wide_rows, bool(has_line_breaks))
+
+
+def digest_of(data: bytes) -> bytes:
+    """Return the digest of written tables: equal tables have equal ones."""
+    at = _BEGINNING.size + _LENGTHS.size
+    return data[at : at + _DIGEST]
+
+
+def _digest(stated: bytes, body: bytes | bytearray) -> bytes:
+    digest = blake2b(stated, digest_size=_DIGEST)
+    digest.update(body)
+    return digest.digest()
