@@ -28,7 +28,10 @@ _NARROW = (
     *("trie_edges", "edge_character", "edge_to"),
     *("transitions", "ascii", "range_low", "range_class", "distance", "wide"),
 )
-_KINDS = [*((name, np.dtype("<i8")) for name in _WIDE), *((name, np.dtype("<i4")) for name in _NARROW)]
+_KINDS = [
+    *((name, np.dtype("<i8")) for name in _WIDE),
+    *((name, np.dtype("<i4")) for name in _NARROW),
+]
 _MAGIC = b"kmtables"
 _DIGEST = 16
 # Magic, version, whether there are line breaks, wide rows; the lengths of the arrays; the digest.
@@ -68,7 +71,9 @@ def read(data: bytes) -> Tables:
         raise EngineFailure("tables of a grammar do not have the digest that they state")
     arrays: dict[str, npt.NDArray[np.generic]] = {}
     at = 0
-    for (name, kind), length in zip(_KINDS, _LENGTHS.unpack_from(data, _BEGINNING.size), strict=True):
+    for (name, kind), length in zip(
+        _KINDS, _LENGTHS.unpack_from(data, _BEGINNING.size), strict=True
+    ):
         if at + length * kind.itemsize > len(body):
             raise EngineFailure("tables of a grammar are cut off")
         arrays[name] = np.frombuffer(body, kind, length, at)

@@ -1,0 +1,163 @@
+"""Tables with wrong numbers, and texts that follow them: `python -m tests.machine.hostile_tables`.
+
+The command compiles the kernel without bounds checks and with AddressSanitizer, which ends it at
+the first index that is out of bounds (`gcc` and its `libasan` have to be there). `--examples N`
+tables are tried, from `--seed N`. Owns: the mutations, the walk, the build.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from enforcer.errors import EngineFailure
+from enforcer.machine.grammar import MachineGrammar, bound_vocabulary
+from enforcer.machine.tables import Tables, tables_of
+from enforcer.schema import Conventions, Root, compile_schema
+from tests.budget_cases import SCHEMAS
+from tests.vocabularies import small
+
+if TYPE_CHECKING:
+    from enforcer.machine import kernel
+
+_ROOT = Path(__file__).resolve().parents[2]
+_NODE = {
+    "type": "object",
+    "properties": {
+        "s": {"enum": ["a", "ab", "日"]},
+        "p": {"type": "string", "pattern": "^[a-f]{2,30}x$", "maxLength": 40},
+        "n": {"type": ["integer", "null"]},
+        "kids": {"type": "array", "prefixItems": [{"type": "boolean"}], "items": {"$ref": "#"}},
+    },
+    "required": ["s"],
+    "patternProperties": {"^x[yz]$": {"type": "string", "maxLength": 9}},
+    "anyOf": [{"required": ["p"]}, {"properties": {"n": {"type": "integer"}}}],
+}
+_MANY = {"type": "object", "properties": {f"p{n}": {"const": n} for n in range(70)}}
+CASES = (_NODE, {}, _MANY, SCHEMAS["plain"], SCHEMAS["alternatives"], SCHEMAS["patterns"])
+_IDS = 25
+
+
+@cache
+def tree() -> kernel.Tree:
+    return bound_vocabulary(small())
+
+
+@cache
+def tables(number: int) -> Tables:
+    conventions = Conventions(closed_objects=False)
+    grammar = compile_schema(CASES[number], root=Root.ANY, conventions=conventions)
+    return tables_of(grammar, None)
+
+
+def mutated(random: Random, found: Tables) -> Tables:
+    """Change some numbers of some arrays, or an array's length."""
+    arrays = dict(found.arrays)
+    for _ in range(random.randint(1, 3)):
+        name = random.choice(sorted(arrays))
+        array: Any = arrays[name].copy()
+        if not len(array):
+            continue
+        at = random.randrange(len(array))
+        kind = random.choice(("near", "near", "far", "swapped", "shorter", "longer"))
+        if kind == "near":
+            array[at : at + 1] += random.choice((-2, -1, 1, 2, 64))
+        elif kind == "far":
+            info = np.iinfo(array.dtype)
+            array[at] = random.randint(int(info.min), int(info.max))
+        elif kind == "swapped":
+            other = random.randrange(len(array))
+            array[[at, other]] = array[[other, at]]
+        elif kind == "shorter":
+            array = array[:at].copy()
+        else:
+            array = np.concatenate([array, array[: at + 1]])
+        arrays[name] = array
+    return replace(found, arrays=arrays)
+
+
+def walk(found: Tables, random: Random) -> None:
+    """Follow a text, right or wrong, with a mask before each id.
+
+    Raises:
+        EngineFailure: the tables are refused.
+
+    """
+    text = MachineGrammar(found, tree()).matcher()
+    row = np.zeros(small().words, np.int32)
+    for count in range(_IDS):
+        text.fill(row)
+        legal = np.flatnonzero(np.unpackbits(row.view(np.uint8), bitorder="little")).tolist()
+        if not legal or not text.accept(random.choice(legal)):
+            text.rollback(min(count, 3))
+            text.fill(row)
+            return
+
+
+def _try(examples: int, seed: int) -> None:
+    found = Counter[str]()
+    for at in range(examples):
+        random = Random(f"{seed} {at}")
+        try:
+            walk(mutated(random, tables(random.randrange(len(CASES)))), random)
+            found["followed"] += 1
+        except EngineFailure:
+            found["refused"] += 1
+    sys.stdout.write(f"{examples} tables: {dict(found)}\n")
+
+
+def _build(folder: Path) -> None:
+    """Compile the modules without bounds checks, with the sanitizer, in a copy of the package."""
+    sys.path.insert(0, str(_ROOT))
+    import hatch_build
+
+    shutil.copytree(_ROOT / "enforcer", folder / "enforcer", ignore=shutil.ignore_patterns("*.so"))
+    for name in ("bench", "grammars", "tests"):
+        (folder / name).symlink_to(_ROOT / name)
+    os.environ["CFLAGS"] = "-fsanitize=address -fno-omit-frame-pointer -g -O1 -w"
+    os.environ["LDFLAGS"] = "-fsanitize=address"
+    hatch_build.DIRECTIVES["boundscheck"] = False
+    (folder / "scratch").mkdir()
+    for path in hatch_build.compile_modules(_ROOT, folder / "scratch"):
+        shutil.copy(path, folder / "enforcer" / "machine")
+
+
+def main() -> int:
+    """Build, and run in a process that the sanitizer is loaded into first."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--examples", type=int, default=20_000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.inside:
+        _try(options.examples, options.seed)
+        return 0
+    ask = [shutil.which("gcc") or "gcc", "-print-file-name=libasan.so"]
+    found = subprocess.run(ask, check=True, capture_output=True, text=True)
+    with tempfile.TemporaryDirectory() as folder:
+        _build(Path(folder))
+        environment = os.environ | {
+            "LD_PRELOAD": found.stdout.strip(),
+            "ASAN_OPTIONS": "detect_leaks=0",  # Python frees little of its own at the end
+            "PYTHONMALLOC": "malloc",
+            "PYTHONPATH": folder,
+        }
+        command = [sys.executable, "-m", "tests.machine.hostile_tables", "--inside"]
+        command += ["--examples", str(options.examples), "--seed", str(options.seed)]
+        return subprocess.run(command, check=False, cwd=folder, env=environment).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())

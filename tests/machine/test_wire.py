@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from enforcer.errors import ConfigurationError, EngineFailure
+from enforcer.machine import wire
+from tests.machine.hostile_tables import CASES, mutated, tables, walk
+
+if TYPE_CHECKING:
+    from random import Random
+
+
+@pytest.mark.parametrize("number", range(len(CASES)))
+def test_tables_come_back_as_they_were(number: int) -> None:
+    made = tables(number)
+    found = wire.read(wire.write(made))
+    assert (found.wide_rows, found.has_line_breaks) == (made.wide_rows, True)
+    assert found.arrays.keys() == made.arrays.keys()
+    for name, array in made.arrays.items():
+        assert found.arrays[name].dtype == array.dtype
+        assert np.array_equal(found.arrays[name], array)
+    assert not wire.read(wire.write(replace(made, has_line_breaks=False))).has_line_breaks
+
+
+def test_equal_tables_have_equal_digests() -> None:
+    one, same, other = (wire.write(tables(number)) for number in (0, 0, 1))
+    assert wire.digest_of(one) == wire.digest_of(same) != wire.digest_of(other)
+
+
+def test_another_version_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = wire.write(tables(0))
+    monkeypatch.setattr(wire, "VERSION", wire.VERSION + 1)
+    with pytest.raises(ConfigurationError, match="same version of kimi-enforcer"):
+        wire.read(data)
+
+
+@given(st.data())
+@settings(max_examples=300, deadline=None)
+def test_damaged_bytes_are_refused(data: st.DataObject) -> None:
+    written = bytearray(wire.write(tables(0)))
+    if data.draw(st.booleans()):
+        at = data.draw(st.integers(0, len(written) - 1))
+        written[at] ^= data.draw(st.integers(1, 255))
+    else:
+        del written[data.draw(st.integers(0, len(written) - 1)) :]
+    stated = wire._BEGINNING.size + wire._LENGTHS.size + wire._DIGEST
+    try:
+        found = wire.read(bytes(written))
+    except (ConfigurationError, EngineFailure):
+        return
+    assert stated <= at < wire._HEAD  # what fills up the header means nothing
+    assert found.wide_rows == tables(0).wide_rows
+
+
+@given(st.integers(0, len(CASES) - 1), st.randoms(use_true_random=False))
+@settings(max_examples=500, deadline=None)
+def test_tables_with_wrong_numbers_are_refused_or_do_no_harm(number: int, random: Random) -> None:
+    written = wire.write(mutated(random, tables(number)))
+    try:
+        walk(wire.read(written), random)
+    except EngineFailure:
+        return  # and nothing else: no index is out of bounds where tables are taken
+
+
+def test_more_wide_rows_than_states_are_refused() -> None:
+    with pytest.raises(EngineFailure, match="size"):
+        wire.read(wire.write(replace(tables(0), wide_rows=1 << 31)))
