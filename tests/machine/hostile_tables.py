@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import runpy
 import shutil
 import subprocess
 import sys
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from enforcer.machine import kernel
 
 _ROOT = Path(__file__).resolve().parents[2]
-_NODE = {
+_NODE: dict[str, Any] = {
     "type": "object",
     "properties": {
         "s": {"enum": ["a", "ab", "日"]},
@@ -45,8 +46,15 @@ _NODE = {
     "patternProperties": {"^x[yz]$": {"type": "string", "maxLength": 9}},
     "anyOf": [{"required": ["p"]}, {"properties": {"n": {"type": "integer"}}}],
 }
-_MANY = {"type": "object", "properties": {f"p{n}": {"const": n} for n in range(70)}}
-CASES = (_NODE, {}, _MANY, SCHEMAS["plain"], SCHEMAS["alternatives"], SCHEMAS["patterns"])
+_MANY: dict[str, Any] = {"type": "object", "properties": {f"p{n}": {"const": n} for n in range(70)}}
+CASES: tuple[dict[str, Any], ...] = (
+    _NODE,
+    {},
+    _MANY,
+    SCHEMAS["plain"],
+    SCHEMAS["alternatives"],
+    SCHEMAS["patterns"],
+)
 _IDS = 25
 
 
@@ -120,17 +128,15 @@ def _try(examples: int, seed: int) -> None:
 
 def _build(folder: Path) -> None:
     """Compile the modules without bounds checks, with the sanitizer, in a copy of the package."""
-    sys.path.insert(0, str(_ROOT))
-    import hatch_build
-
+    hook = runpy.run_path(str(_ROOT / "hatch_build.py"))
     shutil.copytree(_ROOT / "enforcer", folder / "enforcer", ignore=shutil.ignore_patterns("*.so"))
     for name in ("bench", "grammars", "tests"):
         (folder / name).symlink_to(_ROOT / name)
     os.environ["CFLAGS"] = "-fsanitize=address -fno-omit-frame-pointer -g -O1 -w"
     os.environ["LDFLAGS"] = "-fsanitize=address"
-    hatch_build.DIRECTIVES["boundscheck"] = False
+    hook["DIRECTIVES"]["boundscheck"] = False
     (folder / "scratch").mkdir()
-    for path in hatch_build.compile_modules(_ROOT, folder / "scratch"):
+    for path in hook["compile_modules"](_ROOT, folder / "scratch"):
         shutil.copy(path, folder / "enforcer" / "machine")
 
 
