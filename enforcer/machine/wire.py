@@ -28,10 +28,10 @@ _NARROW = (
     *("trie_edges", "edge_character", "edge_to"),
     *("transitions", "ascii", "range_low", "range_class", "distance", "wide"),
 )
-_KINDS = [
-    *((name, np.dtype("<i8")) for name in _WIDE),
-    *((name, np.dtype("<i4")) for name in _NARROW),
-]
+_KINDS: dict[str, np.dtype[np.generic]] = {
+    **dict.fromkeys(_WIDE, np.dtype("<i8")),
+    **dict.fromkeys(_NARROW, np.dtype("<i4")),
+}
 _MAGIC = b"kmtables"
 _DIGEST = 16
 # Magic, version, whether there are line breaks, wide rows; the lengths of the arrays; the digest.
@@ -42,7 +42,7 @@ _HEAD = -(-(_BEGINNING.size + _LENGTHS.size + _DIGEST) // 8) * 8
 
 def write(tables: Tables) -> bytes:
     """Write tables."""
-    arrays = [np.ascontiguousarray(tables.arrays[name], kind) for name, kind in _KINDS]
+    arrays = [np.ascontiguousarray(tables.arrays[name], kind) for name, kind in _KINDS.items()]
     beginning = _BEGINNING.pack(_MAGIC, VERSION, tables.has_line_breaks, tables.wide_rows)
     stated = beginning + _LENGTHS.pack(*map(len, arrays))
     body = b"".join([array.tobytes() for array in arrays])
@@ -71,9 +71,8 @@ def read(data: bytes) -> Tables:
         raise EngineFailure("tables of a grammar do not have the digest that they state")
     arrays: dict[str, npt.NDArray[np.generic]] = {}
     at = 0
-    for (name, kind), length in zip(
-        _KINDS, _LENGTHS.unpack_from(data, _BEGINNING.size), strict=True
-    ):
+    lengths = _LENGTHS.unpack_from(data, _BEGINNING.size)
+    for (name, kind), length in zip(_KINDS.items(), lengths, strict=True):
         if at + length * kind.itemsize > len(body):
             raise EngineFailure("tables of a grammar are cut off")
         arrays[name] = np.frombuffer(body, kind, length, at)
