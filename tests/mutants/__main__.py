@@ -64,6 +64,8 @@ class Workplace:
             "PYTHONPATH": str(folder),
             "ENFORCER_SHARED": shared,
         }
+        if not self._compile():
+            raise SystemExit("the compiled modules cannot be compiled: python hatch_build.py")
         tests = sorted(each for each in (folder / "tests").iterdir() if each.name not in _ASIDE)
         self._reach = record(
             folder,
@@ -92,9 +94,18 @@ class Workplace:
         original = module.read_bytes()
         self._write(module, mutant.code.encode())
         try:
+            if not self._compile():
+                return True
             return self._run(files, seconds > _FEW_SECONDS, times * seconds + more) != 0
         finally:
             self._write(module, original)
+            self._compile()
+
+    def _compile(self) -> bool:
+        """Compile the compiled modules, if one of them has changed; False if that fails."""
+        command = [sys.executable, "hatch_build.py"]
+        done = subprocess.run(command, cwd=self._folder, capture_output=True, check=False)
+        return done.returncode == 0
 
     @staticmethod
     def _write(module: Path, code: bytes) -> None:
