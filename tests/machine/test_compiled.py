@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import shutil
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -23,8 +25,15 @@ def test_make_env_has_compiled_every_module() -> None:
 
 @pytest.mark.parametrize("name", compiled.MODULES)
 def test_every_module_has_types_and_runs_interpreted(name: str) -> None:
-    assert Path(compiled.__file__).with_name(f"{name}.pyi").exists()
-    assert interpreted(name).__file__.endswith(".py")
+    types = ast.parse(Path(compiled.__file__).with_name(f"{name}.pyi").read_text())
+    named = [each for each in types.body if isinstance(each, ast.ClassDef | ast.FunctionDef)]
+    assert named
+    for module in (import_module(f"enforcer.machine.{name}"), interpreted(name)):
+        assert not [each.name for each in named if not hasattr(module, each.name)]
+        for each in named:
+            if isinstance(each, ast.ClassDef):
+                methods = [inner.name for inner in each.body if isinstance(inner, ast.FunctionDef)]
+                assert not set(methods) - set(dir(getattr(module, each.name)))
 
 
 def test_other_sources_are_an_error_on_import(tmp_path: Path) -> None:
