@@ -14,7 +14,7 @@ from enforcer.engines import ArgumentEngine
 from enforcer.machine import wire
 from enforcer.machine.grammar import MachineGrammar, bound_vocabulary
 from enforcer.machine.holding import NotHeld
-from enforcer.machine.tables import tables_of
+from enforcer.machine.tables import make_usual, tables_of
 
 if TYPE_CHECKING:
     from enforcer.engines import CompiledGrammar
@@ -50,8 +50,9 @@ class ChosenEngine(ArgumentEngine):
         return self.engine.capacity
 
     def warm(self, layout: BoundLayout | None = None) -> None:
-        """Build the vocabulary's tree, and what the other engine needs."""
+        """Build the vocabulary's tree, usual automata, and what the other engine needs."""
         _ = self._tree
+        make_usual()
         self.engine.warm(layout)
 
     def check(self, grammar: ArgumentGrammar, layout: BoundLayout | None = None) -> None:

@@ -9,7 +9,7 @@ that to intersect two of them is one operation. The work is counted, never timed
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from enforcer.regex import NOTHING, both, either, inverse
 from enforcer.regex.charset import CharSet, partition
@@ -21,6 +21,7 @@ from enforcer.regex.syntax import (
     Intersection,
     Literal,
     Named,
+    Regex,
     Repeat,
     Union,
 )
@@ -28,10 +29,7 @@ from enforcer.regex.syntax import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from enforcer.regex import Regex
-
-    # Disjoint sets of next characters, each with the language that follows; no dead ones.
-    Row = tuple[tuple[int, Regex], ...]
+    Cells = tuple[tuple[int, Regex], ...]
 
 MOST_STATES = 4_096
 MOST_WORK = 125_000  # operands of derivatives; half a second at most
@@ -70,18 +68,84 @@ def explore(languages: tuple[Regex, ...]) -> Explored:
     return _Explorer(languages).explore()
 
 
+class _Row(NamedTuple):
+    """The transitions of one language.
+
+    Attributes:
+        cells: disjoint sets of next characters, each with the language that follows; no dead ones.
+        work: operands of what follows.
+        parts: the languages whose rows it was made of.
+
+    """
+
+    cells: Cells
+    work: int
+    parts: tuple[Regex, ...]
+
+
+class _Alphabet:
+    """Atoms of characters, and what is known of languages over them."""
+
+    def __init__(self, sets: Iterable[CharSet]) -> None:
+        self.atoms = partition(sets)
+        if len(self.atoms) > MOST_ATOMS:
+            raise TooLargeError(f"more than {MOST_ATOMS} classes of characters")
+        self.every = (1 << len(self.atoms)) - 1
+        self.rows = {
+            NOTHING: _Row((), 0, ()),
+            EPSILON: _Row((), 0, ()),
+            ANY: _Row(((self.every, ANY),), 0, ()),
+        }
+        self.unions: dict[tuple[Regex, ...], Regex] = {}
+        self.intersections: dict[tuple[Regex, ...], Regex] = {}
+        self._masks: dict[CharSet, int] = {}
+        self._of_char: dict[str, int] = {}
+
+    def char(self, char: str) -> int:
+        """Return the mask of the atom that a character is in."""
+        found = self._of_char.get(char)
+        if found is None:
+            at = next(i for i, atom in enumerate(self.atoms) if char in atom)
+            found = self._of_char[char] = 1 << at
+        return found
+
+    def mask(self, members: CharSet) -> int:
+        """Return the mask of a set that is a union of atoms."""
+        found = self._masks.get(members)
+        if found is None:
+            found = sum(1 << i for i, atom in enumerate(self.atoms) if atom.first in members)
+            self._masks[members] = found
+        return found
+
+
+# Numbers, booleans and null have the same few characters, and ranges of numbers most of their parts
+# in common: what is known of these is kept.
+_OF_NUMBERS = [CharSet.span(char) for char in sorted(set("0123456789.+-eEnulltruefalse"))]
+_WITHIN_NUMBERS = frozenset(char for each in _OF_NUMBERS for char in each)
+_MOST_KEPT = 20_000  # rows
+_numbers = _Alphabet(_OF_NUMBERS)
+
+
+def _alphabet(languages: Sequence[Regex]) -> _Alphabet:
+    global _numbers  # noqa: PLW0603 - the one that is kept
+    sets = _sets(languages)
+    if not all(
+        len(each) <= len(_WITHIN_NUMBERS) and _WITHIN_NUMBERS.issuperset(each) for each in sets
+    ):
+        return _Alphabet(sets)
+    if len(_numbers.rows) > _MOST_KEPT:
+        _numbers = _Alphabet(_OF_NUMBERS)
+    return _numbers
+
+
 class _Explorer:
     def __init__(self, languages: tuple[Regex, ...]) -> None:
         if max(each.depth for each in languages) > _DEEPEST:
             raise TooLargeError(f"patterns nested more than {_DEEPEST} levels deep")
         self._start = languages
-        self._atoms = partition(_sets(languages))
-        if len(self._atoms) > MOST_ATOMS:
-            raise TooLargeError(f"more than {MOST_ATOMS} classes of characters")
-        self._every = (1 << len(self._atoms)) - 1
-        self._masks: dict[CharSet, int] = {}
-        self._of_char: dict[str, int] = {}
-        self._rows: dict[Regex, Row] = {NOTHING: (), EPSILON: (), ANY: ((self._every, ANY),)}
+        self._alphabet = _alphabet(languages)
+        self._counted: set[Regex] = set()
+        self._parts: list[Regex] = []  # of the row that is being made
         self._work = 0
 
     def explore(self) -> Explored:
@@ -93,7 +157,9 @@ class _Explorer:
             if len(state) == 1:
                 found = {(after,): mask for mask, after in self._row(state[0])}
             else:
-                for mask, after in _cells(self._every, [self._row(each) for each in state]):
+                for mask, after in _cells(
+                    self._alphabet.every, [self._row(each) for each in state]
+                ):
                     found[after] = found.get(after, 0) | mask
             row = []
             for after, mask in found.items():
@@ -106,26 +172,47 @@ class _Explorer:
                 row.append((mask, number))
             rows.append(row)
         accepts = [sum(1 << k for k, x in enumerate(state) if x.nullable) for state in states]
-        return Explored(self._atoms, accepts, rows)
+        return Explored(self._alphabet.atoms, accepts, rows)
 
-    def _row(self, regex: Regex) -> Row:
-        found = self._rows.get(regex)
-        if found is None:
+    def _row(self, regex: Regex) -> Cells:
+        self._parts.append(regex)
+        row = self._alphabet.rows.get(regex)
+        if row is None:
+            around, self._parts = self._parts, []
             merged: dict[Regex, int] = {}
+            work = 0
             for mask, after in self._derived(regex):
                 if after is not NOTHING and after != NOTHING:
                     merged[after] = merged.get(after, 0) | mask
-                    self._work += 2 + len(getattr(after, "parts", ()))
-            if self._work > MOST_WORK:
-                raise TooLargeError("an automaton whose states are too large to work out")
-            found = self._rows[regex] = tuple((mask, after) for after, mask in merged.items())
-        return found
+                    work += 2 + len(getattr(after, "parts", ()))
+            cells = tuple((mask, after) for after, mask in merged.items())
+            row = self._alphabet.rows[regex] = _Row(cells, work, tuple(self._parts))
+            self._parts = around
+        if regex not in self._counted:
+            self._count(regex)
+        return row.cells
+
+    def _count(self, regex: Regex) -> None:
+        """Count the work of a row and of its parts, also where others have done it before.
+
+        So it does not depend on what is kept whether a language is too large.
+        """
+        pending = [regex]
+        while pending:
+            each = pending.pop()
+            if each not in self._counted:
+                self._counted.add(each)
+                row = self._alphabet.rows[each]
+                self._work += row.work
+                pending += row.parts
+        if self._work > MOST_WORK:
+            raise TooLargeError("an automaton whose states are too large to work out")
 
     def _derived(self, regex: Regex) -> Iterable[tuple[int, Regex]]:
         if isinstance(regex, Literal):
-            return [(self._char(regex.text[0]), Literal(regex.text[1:]))]
+            return [(self._alphabet.char(regex.text[0]), Literal(regex.text[1:]))]
         if isinstance(regex, Chars):
-            return [(self._mask(regex.chars), EPSILON)]
+            return [(self._alphabet.mask(regex.chars), EPSILON)]
         if isinstance(regex, Repeat):
             most = None if regex.maximum is None else regex.maximum - 1
             rest = repeat(regex.part, max(regex.minimum - 1, 0), most)
@@ -136,20 +223,28 @@ class _Explorer:
             return self._of_union(regex)
         if isinstance(regex, Intersection):
             rows = [self._row(part) for part in regex.parts]
-            return [(mask, both(*after)) for mask, after in _met(rows)]
+            return [(mask, self._both(after)) for mask, after in _met(rows)]
         if isinstance(regex, Complement):
             inner = self._row(regex.part)
-            left = self._every
+            left = self._alphabet.every
             for mask, _ in inner:
                 left &= ~mask
             found = [(mask, inverse(after)) for mask, after in inner]
             return [*found, (left, ANY)] if left else found
         if isinstance(regex, Named):
-            return [(self._mask(members), after) for members, after in regex.equation.moves()]
+            return [
+                (self._alphabet.mask(members), after) for members, after in regex.equation.moves()
+            ]
         raise TypeError(f"not a regular expression: {regex!r}")
 
+    def _both(self, parts: tuple[Regex, ...]) -> Regex:
+        found = self._alphabet.intersections.get(parts)
+        if found is None:
+            found = self._alphabet.intersections[parts] = both(*parts)
+        return found
+
     def _behind_first(self, regex: Concat) -> Iterable[tuple[int, Regex]]:
-        rows: list[Row] = []
+        rows: list[Cells] = []
         for at, part in enumerate(regex.parts):
             rest = regex.parts[at + 1 :]
             rows.append(tuple((mask, concat(after, *rest)) for mask, after in self._row(part)))
@@ -159,7 +254,7 @@ class _Explorer:
 
     def _of_union(self, regex: Union) -> Iterable[tuple[int, Regex]]:
         texts: dict[str, list[Regex]] = {}
-        rows: list[Row] = []
+        rows: list[Cells] = []
         for part in regex.parts:
             if isinstance(part, Literal):
                 if part.text:
@@ -167,32 +262,27 @@ class _Explorer:
             else:
                 rows.append(self._row(part))
         if texts:
-            rows.append(tuple((self._char(c), either(*rest)) for c, rest in texts.items()))
+            rows.append(tuple((self._alphabet.char(c), either(*rest)) for c, rest in texts.items()))
         return self._joined(rows)
 
-    def _joined(self, rows: Sequence[Row]) -> Iterable[tuple[int, Regex]]:
+    def _joined(self, rows: Sequence[Cells]) -> Iterable[tuple[int, Regex]]:
         live = [row for row in rows if row]
         if len(live) == 1:
             return live[0]
-        cells = _cells(self._every, live)
-        return [(mask, either(*(x for x in after if x is not NOTHING))) for mask, after in cells]
-
-    def _char(self, char: str) -> int:
-        found = self._of_char.get(char)
-        if found is None:
-            at = next(i for i, atom in enumerate(self._atoms) if char in atom)
-            found = self._of_char[char] = 1 << at
-        return found
-
-    def _mask(self, members: CharSet) -> int:
-        found = self._masks.get(members)
-        if found is None:
-            found = sum(1 << i for i, atom in enumerate(self._atoms) if atom.first in members)
-            self._masks[members] = found
+        found = []
+        for mask, after in _cells(self._alphabet.every, live):
+            some = tuple([x for x in after if x is not NOTHING])
+            if len(some) == 1:
+                found.append((mask, some[0]))
+                continue
+            joined = self._alphabet.unions.get(some)
+            if joined is None:
+                joined = self._alphabet.unions[some] = either(*some)
+            found.append((mask, joined))
         return found
 
 
-def _cells(every: int, rows: Sequence[Row]) -> list[tuple[int, tuple[Regex, ...]]]:
+def _cells(every: int, rows: Sequence[Cells]) -> list[tuple[int, tuple[Regex, ...]]]:
     """Split all atoms so that each row is constant on each part; dead in every row: left out."""
     cells: list[tuple[int, tuple[Regex, ...]]] = [(every, ())]
     for row in rows:
@@ -209,7 +299,7 @@ def _cells(every: int, rows: Sequence[Row]) -> list[tuple[int, tuple[Regex, ...]
     return [(mask, after) for mask, after in cells if any(x is not NOTHING for x in after)]
 
 
-def _met(rows: Sequence[Row]) -> list[tuple[int, tuple[Regex, ...]]]:
+def _met(rows: Sequence[Cells]) -> list[tuple[int, tuple[Regex, ...]]]:
     """Split the atoms that no row is dead on."""
     cells: list[tuple[int, tuple[Regex, ...]]] = [(mask, (after,)) for mask, after in rows[0]]
     for row in rows[1:]:

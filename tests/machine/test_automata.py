@@ -1,4 +1,5 @@
 from bisect import bisect_right
+from fractions import Fraction
 from itertools import product
 
 import pytest
@@ -8,9 +9,10 @@ from hypothesis import strategies as st
 from enforcer.machine import automata, exploring
 from enforcer.machine.automata import FAR, Automaton, automaton_of
 from enforcer.machine.exploring import TooLargeError
+from enforcer.machine.tables import make_usual
 from enforcer.machine.tree import ASCII_GROUPS, BEYOND_ASCII
 from enforcer.numbers.languages import number_texts
-from enforcer.numbers.sets import INTEGERS, REALS
+from enforcer.numbers.sets import INTEGERS, REALS, NumberSet
 from enforcer.regex import ANY, NOTHING, Regex, both, fullmatch, is_empty, length, literal, parse
 from enforcer.regex.derivative import derivative
 from tests.languages import SHARP, languages, texts
@@ -162,3 +164,27 @@ def test_automata_are_shared_unless_they_are_large(monkeypatch: pytest.MonkeyPat
     first = automaton_of((parse("^first$"),))
     automaton_of((parse("^second$"),))
     assert automaton_of((parse("^first$"),)) is not first
+
+
+def test_the_work_that_is_counted_does_not_depend_on_what_is_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ranges = [
+        NumberSet(low=Fraction(low), high=Fraction(9_999), multiple=Fraction(1))
+        for low in (1, 17, 1)
+    ]
+    work = []
+    for most in (0, exploring._MOST_KEPT):
+        monkeypatch.setattr(exploring, "_MOST_KEPT", most)
+        for numbers in ranges:
+            explorer = exploring._Explorer((number_texts(numbers),))
+            explorer.explore()
+            work.append(explorer._work)
+    assert work[0] == work[2] == work[3] == work[5]
+    assert work[1] == work[4]
+
+
+def test_usual_automata_are_there_once_made() -> None:
+    make_usual()
+    found = automaton_of((number_texts(INTEGERS),))
+    assert automaton_of((number_texts(INTEGERS),)) is found
