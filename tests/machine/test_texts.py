@@ -18,7 +18,8 @@ from enforcer.errors import EnforcerError
 from enforcer.machine import grammar as binding
 from enforcer.machine import kernel
 from enforcer.machine.grammar import MachineGrammar, bound_vocabulary
-from enforcer.machine.tables import NotHeld, tables_of
+from enforcer.machine.holding import NotHeld
+from enforcer.machine.tables import tables_of
 from enforcer.schema import Root, compile_schema
 from tests import vocabularies
 from tests.engine_cases import CASES
