@@ -55,7 +55,7 @@ class FollowedText:
     """
 
     __slots__ = ("_engine", "_ids", "_last", "_outline", "_readings", "_vocabulary", "fill",
-                 "is_accepting", "subject")  # fmt: skip
+                 "is_accepting", "keep", "subject")  # fmt: skip
 
     def __init__(self, engine: ArgumentMatcher, vocabulary: Vocabulary, subject: Subject) -> None:
         self._engine = engine
@@ -63,6 +63,7 @@ class FollowedText:
         self.subject = subject
         self.fill = engine.fill
         self.is_accepting = engine.is_accepting
+        self.keep = getattr(engine, "keep", None)
         self._ids: list[int] = []
         self._outline: Outline | str | None = None
         self._last: tuple[bytes, Reading] | None = None

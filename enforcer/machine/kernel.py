@@ -207,8 +207,8 @@ FAR = cython.declare(cython.int, 1 << 30)
 # that has one is followed as if it had none.
 FAR_FROM_END = cython.declare(cython.int, 64)
 _LONGEST = 512  # bytes of a token
-_FIRST_WORDS = 256  # of an arena
-_FIRST_STATES = 16
+_FIRST_WORDS = 384  # of an arena
+_FIRST_STATES = 40
 _OWN_BYTES = 1_500  # of a text, beside its arrays
 
 
@@ -226,6 +226,8 @@ def new_words(count: int) -> memoryview:
 
 def new_states(count: int) -> np.ndarray:
     """Return so many states, all zero."""
+    if cython.compiled:
+        return np.zeros(count, STATE)
     return records(np.zeros(count * len(STATE), np.int64), STATE)
 
 
@@ -302,6 +304,17 @@ def clear_row(target: cython.int[::1], words: index) -> cython.void:
     """Write a row without a bit."""
     for i in range(words):
         target[i] = 0
+
+
+@cython.final
+@cython.cclass
+class Scratch:
+    """The states of a walk, one behind each byte of a token."""
+
+    states: State[::1]
+
+    def __init__(self):
+        self.states = new_states(_LONGEST + 1)
 
 
 @cython.final
@@ -413,9 +426,9 @@ class Tree:
         self.tries = {}
 
     @cython.cfunc
-    def borrow(self):
+    def borrow(self) -> Scratch:
         """Return states for a walk, which nobody else uses until they are back in `spare`."""
-        return self.spare.pop() if self.spare else new_states(_LONGEST + 1)
+        return self.spare.pop() if self.spare else Scratch()
 
     def set_free(self, free: WideRow, shorter: cython.const_int[::1]):
         """Set the rows of strings that may be anything."""
@@ -808,7 +821,7 @@ class Text:
         self.row = row
         self.work = 0
         scratch = self.tree.borrow()
-        self.states = scratch
+        self.states = scratch.states
         self.states[0] = self.past[self.at]
         try:
             self.mask()
@@ -2046,13 +2059,13 @@ class Text:
         self,
         automaton: index,
         state: i64,
-        states: State[::1],
+        scratch: Scratch,
         row: cython.int[::1],
         exits: cython.int[::1],
         depths: cython.int[::1],
     ):
         """Set up `stay`."""
-        self.states = states
+        self.states = scratch.states
         self.row = row
         self.exits = exits
         self.depths = depths

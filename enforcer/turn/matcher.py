@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from enforcer.turn.position import Position
 
 _RUN = 64  # ids of a prompt that are read at once where they are all text
+_LET_GO = 16  # ids after which a text lets go of what lies behind it
 _NO_MASK = object()
 _NO_MARKERS: Mapping[int, str] = MappingProxyType({})
 
@@ -83,6 +84,7 @@ class Matcher:
             None if self._table.is_simple else SpelledBorders(envelope, self._transitions)
         )
         self._words = self._table.vocabulary.words
+        self._longest = self._table.vocabulary.longest
         self._owes = envelope.due is Due.CALL
         self._first: npt.NDArray[np.int32] | None = None
         # The mask that was last asked for, and its rows as numpy has them.
@@ -329,7 +331,17 @@ class Matcher:
         self._history.push(self._now)
         self._accepted += 1
         self._now = step
+        if not self._accepted % _LET_GO:
+            self._let_go(step)
         return True
+
+    def _let_go(self, now: Position) -> None:
+        """Have the engine's text let go of what can no longer be taken back."""
+        most = self._history.most
+        keep = getattr(now.grammar, "keep", None)  # that of `machine`; others hold little
+        if most is not None and keep is not None:
+            # A token that leaves a text may have fed it an id for each of its bytes.
+            keep(most if self._spelled is None else most + self._longest)
 
     def _step(self, token_id: int) -> Position | None:
         now = self._now

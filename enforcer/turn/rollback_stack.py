@@ -24,10 +24,10 @@ class RollbackStack(Generic[_T]):
 
     """
 
-    __slots__ = ("_counts", "_entries", "_kept", "_most")
+    __slots__ = ("_counts", "_entries", "_kept", "most")
 
     def __init__(self, most: int | None) -> None:
-        self._most = most
+        self.most = most
         self._kept = 0
         # The runs: what was left, and how many times in a row.
         self._entries: deque[_T] = deque()
@@ -44,7 +44,7 @@ class RollbackStack(Generic[_T]):
             self._entries.append(entry)
             self._counts.append(1)
         self._kept += 1
-        if self._most is not None and self._kept > self._most:
+        if self.most is not None and self._kept > self.most:
             self._kept -= 1
             self._counts[0] -= 1
             if not self._counts[0]:
