@@ -201,12 +201,13 @@ CLOSE_ARRAY_GROUP = cython.declare(cython.longlong, 1 << 30)
 CLOSE_OBJECT_GROUP = cython.declare(cython.longlong, 1 << 36)
 
 LAST_CHARACTER = cython.declare(cython.int, 0x10FFFF)
+ALWAYS = cython.declare(cython.int, 63)  # no group of bytes has this number
 LAST_63 = cython.declare(cython.longlong, 0x7FFFFFFFFFFFFFFF)
 FAR = cython.declare(cython.int, 1 << 30)
 # Characters from the greatest length, beyond those of the longest token, from which on a pattern
 # that has one is followed as if it had none.
 FAR_FROM_END = cython.declare(cython.int, 64)
-_LONGEST = 512  # bytes of a token
+_LOST = "an index of the kernel is out of bounds"
 _FIRST_WORDS = 384  # of an arena
 _FIRST_STATES = 40
 _OWN_BYTES = 1_500  # of a text, beside its arrays
@@ -313,8 +314,8 @@ class Scratch:
 
     states: State[::1]
 
-    def __init__(self):
-        self.states = new_states(_LONGEST + 1)
+    def __init__(self, longest: index):
+        self.states = new_states(longest + 1)
 
 
 @cython.final
@@ -348,6 +349,7 @@ class WideRow:
         row: their bitmask row.
         exits: trie nodes whose byte is a quote that may end the string.
         depths: the bytes before each.
+        groups: the group of the first of these, `ALWAYS` where there is none.
         looping: how many of the exits, the first ones, have nothing before them but characters that
             leave the state as it is.
         behind: the trie of what follows these, the quote included: for all of them the same state.
@@ -357,6 +359,7 @@ class WideRow:
     row = cython.declare(cython.int[::1], visibility="readonly")
     exits: cython.const_int[::1]
     depths: cython.const_int[::1]
+    groups: cython.const_uchar[::1]
     looping: i64
     behind: Trie
 
@@ -365,12 +368,14 @@ class WideRow:
         row: cython.int[::1],
         exits: cython.const_int[::1],
         depths: cython.const_int[::1],
+        groups: cython.const_uchar[::1],
         looping: i64,
         behind: Trie,
     ):
         self.row = row
         self.exits = exits
         self.depths = depths
+        self.groups = groups
         self.looping = looping
         self.behind = behind
 
@@ -401,6 +406,7 @@ class Tree:
     tokens: i64
     words = cython.declare(cython.longlong, visibility="readonly")
     free = cython.declare(object, visibility="readonly")
+    longest: i64  # bytes of a token
     spare: list  # of states for walks
     make_trie: object
     tries: dict  # what follows some exits, by their nodes
@@ -419,6 +425,9 @@ class Tree:
         self.words = words
         self.make_trie = make_trie
         self.tokens = text0.shape[0] - 1
+        self.longest = 0
+        for root in range(trie.roots):
+            self.longest = max(self.longest, cython.cast(cython.longlong, trie.nodes[root].height))
         self.shorter = np.zeros(1, np.int32)
         self.shorter_rows = 0
         self.free = None
@@ -428,7 +437,7 @@ class Tree:
     @cython.cfunc
     def borrow(self) -> Scratch:
         """Return states for a walk, which nobody else uses until they are back in `spare`."""
-        return self.spare.pop() if self.spare else Scratch()
+        return self.spare.pop() if self.spare else Scratch(self.longest)
 
     def set_free(self, free: WideRow, shorter: cython.const_int[::1]):
         """Set the rows of strings that may be anything."""
@@ -585,6 +594,7 @@ class Tables:
             or self.leads.shape[0] != count
             or self.distance.shape[0] != count
             or self.loops.shape[0] != count
+            or self.opens.shape[0] != count
             or self.range_class.shape[0] != self.range_low.shape[0]
         ):
             return False
@@ -636,6 +646,7 @@ class Tables:
             self.trie_edges.shape[0] != count + 1
             or self.trie_low.shape[0] != count
             or self.trie_high.shape[0] != count
+            or self.trie_opens.shape[0] != count
             or self.edge_character.shape[0] != edges
             or self.trie_edges[0] != 0
             or self.trie_edges[count] != edges
@@ -792,6 +803,7 @@ class Text:
     depths: cython.int[::1]
     count: i64
     is_counted: cython.bint
+    is_lost: cython.bint  # whether an index was out of bounds
     added: object
 
     def __init__(self, tree: Tree, tables: Tables):
@@ -802,6 +814,7 @@ class Text:
         self.at = 0
         self.work = 0
         self.count = 0
+        self.is_lost = False
         s = self.past_state(0)
         s.frame = -1
         s.phase = BEGIN
@@ -827,6 +840,8 @@ class Text:
             self.mask()
         finally:
             self.tree.spare.append(scratch)
+        if self.is_lost:
+            raise IndexError(_LOST)
 
     def accept(self, token_id: i64) -> bool:
         """Advance by one token id; False if it is illegal, the state being unchanged then."""
@@ -844,6 +859,8 @@ class Text:
         for i in range(first, end):
             if not self.step(s, self.tree.text[i]):
                 return False
+        if self.is_lost:
+            raise IndexError(_LOST)
         self.at += 1
         return True
 
@@ -935,34 +952,63 @@ class Text:
 
     @cython.cfunc
     @cython.inline
+    @cython.boundscheck(False)
+    @cython.exceptval(check=False)
     def past_state(self, i: index) -> cython.pointer[State]:
         """Return the state behind so many of the ids that can be taken back."""
-        return cython.address(self.past[i]) if cython.compiled else self.past[i]
+        if i < 0 or i >= self.past.shape[0]:
+            self.is_lost = True
+            i = 0
+        if not cython.compiled:
+            return self.past[i]
+        return cython.address(self.past[i])
 
     @cython.cfunc
     @cython.inline
+    @cython.boundscheck(False)
+    @cython.exceptval(check=False)
     def state(self, depth: index) -> cython.pointer[State]:
         """Return the state of a walk behind so many bytes."""
-        return cython.address(self.states[depth]) if cython.compiled else self.states[depth]
+        if depth < 0 or depth >= self.states.shape[0]:
+            self.is_lost = True
+            depth = 0
+        if not cython.compiled:
+            return self.states[depth]
+        return cython.address(self.states[depth])
 
     @cython.cfunc
     @cython.inline
+    @cython.boundscheck(False)
+    @cython.exceptval(check=False)
     def node(self, number: index) -> cython.pointer[Node]:
         """Return a node of the grammar."""
+        if number < 0 or number >= self.tables.nodes.shape[0]:
+            self.is_lost = True
+            number = 0
         if not cython.compiled:
             return self.tables.nodes[number]
         return cython.address(self.tables.nodes[number])
 
     @cython.cfunc
     @cython.inline
+    @cython.boundscheck(False)
+    @cython.exceptval(check=False)
     def node_of(self, frame: index) -> cython.pointer[Node]:
         """Return the node of which a frame's object or array is a value."""
+        if frame < 0 or frame + NODE_OF >= self.arena.shape[0]:
+            self.is_lost = True
+            return self.node(0)
         return self.node(self.arena[frame + NODE_OF])
 
     @cython.cfunc
     @cython.inline
+    @cython.boundscheck(False)
+    @cython.exceptval(check=False)
     def automaton(self, number: index) -> cython.pointer[Automaton]:
         """Return an automaton of the grammar."""
+        if number < 0 or number >= self.tables.automata.shape[0]:
+            self.is_lost = True
+            number = 0
         if not cython.compiled:
             return self.tables.automata[number]
         return cython.address(self.tables.automata[number])
@@ -1874,8 +1920,13 @@ class Text:
 
     @cython.cfunc
     @cython.inline
+    @cython.boundscheck(False)
+    @cython.exceptval(check=False)
     def trie_node(self, number: index) -> cython.pointer[TrieNode]:
         """Return a node of the trie that is walked."""
+        if number < 0 or number >= self.nodes.shape[0]:
+            self.is_lost = True
+            number = 0
         if not cython.compiled:
             return self.nodes[number]
         return cython.address(self.nodes[number])
@@ -1963,7 +2014,10 @@ class Text:
         self.ids = self.tree.trie.ids
         if trie_node < 0:
             return True
+        groups = self.tables.trie_opens[trie_node] | bit(ALWAYS)
         for e in range(wide.looping):  # the text before the quote may be one of the trie
+            if groups >> cython.cast(cython.longlong, wide.groups[e]) & 1 == 0:
+                continue
             exit_ = wide.exits[e]
             if self.is_listed(s, exit_, wide.depths[e]):
                 node = self.trie_node(exit_)
@@ -2052,7 +2106,22 @@ class Text:
         depths = np.where(loops, ~depths, depths)[order].astype(np.int32)
         looping = int(loops.sum())
         behind = self.tree.behind(nodes[:looping], depths[:looping]) if looping else self.tree.trie
-        return WideRow(row, nodes, depths, looping, behind)
+        groups = self.first_groups(nodes, depths)
+        return WideRow(row, nodes, depths, groups, looping, behind)
+
+    @cython.cfunc
+    def first_groups(self, exits: cython.int[::1], depths: cython.int[::1]):
+        """Return the groups of the first bytes before exits, `ALWAYS` where there is none."""
+        found = np.full(exits.shape[0], ALWAYS, np.uint8)
+        groups: cython.uchar[::1] = found
+        for e in range(exits.shape[0]):
+            if depths[e] != 0:
+                token_id = self.tree.trie.ids[self.tree.trie.nodes[exits[e]].rank]
+                byte = self.tree.text[self.tree.text0[token_id]]
+                for root in range(self.tree.trie.roots):
+                    if self.tree.trie.nodes[root].byte == byte:
+                        groups[e] = self.tree.trie.nodes[root].group
+        return found
 
     @cython.cfunc
     def begin_stay(

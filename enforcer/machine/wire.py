@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 # Counts up with the arrays, their order and what their numbers mean.
 VERSION = 1
 
-_WIDE = ("bits", "trie_value", "trie_low", "trie_high", "accepts", "leads", "loops")
+_WIDE = (
+    *("bits", "trie_value", "trie_low", "trie_high", "trie_opens"),
+    *("accepts", "leads", "loops", "opens"),
+)
 _NARROW = (
     *("nodes", "names", "classes", "places", "arrays", "automata"),
     *("trie_edges", "edge_character", "edge_to"),
