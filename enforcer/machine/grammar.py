@@ -6,7 +6,7 @@ Owns: that. Must not know: how tables are made.
 from __future__ import annotations
 
 from itertools import compress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,8 @@ from enforcer.machine.tree import GROUP_NUMBERS, build_tree
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    import numpy.typing as npt
 
     from enforcer.machine.tables import Tables
     from enforcer.vocabulary import Vocabulary
@@ -91,11 +93,9 @@ def _trie(texts: Sequence[bytes], token_ids: Sequence[int]) -> kernel.Trie:
     firsts = np.concatenate(([0], kept[:-1] + 1))
     parents = found.parent[kept]
     order = np.argsort(parents, kind="stable")
-    places = np.empty(found.size, np.int32)
-    places[kept[order]] = np.arange(len(kept))
     children = np.bincount(parents[parents >= 0], minlength=found.size)[kept]
     child = np.searchsorted(parents[order], kept)
-    nodes = np.zeros(len(kept), kernel.TRIE_NODE)
+    nodes: npt.NDArray[Any] = np.zeros(len(kept), kernel.TRIE_NODE)
     rank = found.rank[firsts]
     columns = {
         "below": found.below[kept],

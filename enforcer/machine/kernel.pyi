@@ -1,5 +1,6 @@
 # Types of the kernel, which mypy cannot read.
 
+from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -11,33 +12,28 @@ NAME: Final[np.dtype[Any]]
 PLACE: Final[np.dtype[Any]]
 ARRAY: Final[np.dtype[Any]]
 AUTOMATON: Final[np.dtype[Any]]
+TRIE_NODE: Final[np.dtype[Any]]
 
 _Array: TypeAlias = npt.NDArray[Any] | memoryview
 
 def records(table: npt.NDArray[Any], dtype: np.dtype[Any]) -> npt.NDArray[Any]: ...
 
+class Trie:
+    def __init__(self, nodes: _Array, ids: _Array, roots: int) -> None: ...
+
 class WideRow:
     row: memoryview
-    exits: memoryview
 
 class Tree:
     free: WideRow
     words: int
     def __init__(
         self,
-        byte: _Array,
-        skip: _Array,
-        token: _Array,
-        depth: _Array,
-        parent: _Array,
-        below: _Array,
-        rank: _Array,
-        height: _Array,
-        way: _Array,
-        ids: _Array,
+        trie: Trie,
         text0: _Array,
         text: _Array,
         words: int,
+        make_trie: Callable[[list[bytes], list[int]], Trie],
     ) -> None: ...
     def set_free(self, free: WideRow, shorter: _Array) -> None: ...
 
