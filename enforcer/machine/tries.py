@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 NO_NAME = -1
+_BEYOND_ASCII = 255
+_GROUPS = [1 << number for number in GROUP_NUMBERS.tolist()]  # the group of each byte, as a bit
 
 
 class Tries:
@@ -89,7 +91,7 @@ class Tries:
                 while end < high and words[end][depth] == character:
                     end += 1
                 self._edge_character.append(ord(character))
-                opens |= 1 << int(GROUP_NUMBERS[min(ord(character), 255)])
+                opens |= _GROUPS[min(ord(character), _BEYOND_ASCII)]
                 self._edge_to.append(root + len(spans))
                 spans.append((first, end, depth + 1))
                 first = end
