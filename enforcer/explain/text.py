@@ -51,11 +51,12 @@ class Subject:
 class FollowedText:
     """Goes between: an `ArgumentMatcher` that remembers what it was given.
 
-    `fill` and `is_accepting` are the engine's own, so that masks cost what they cost.
+    `fill` and `is_accepting` are the engine's own, so that masks cost what they cost; so is
+    `accept` where the engine's text remembers its token ids itself.
     """
 
-    __slots__ = ("_engine", "_ids", "_last", "_outline", "_readings", "_vocabulary", "fill",
-                 "is_accepting", "keep", "subject")  # fmt: skip
+    __slots__ = ("_engine", "_last", "_outline", "_own_ids", "_readings", "_token_ids",
+                 "_vocabulary", "accept", "fill", "is_accepting", "keep", "subject")  # fmt: skip
 
     def __init__(self, engine: ArgumentMatcher, vocabulary: Vocabulary, subject: Subject) -> None:
         self._engine = engine
@@ -64,23 +65,31 @@ class FollowedText:
         self.fill = engine.fill
         self.is_accepting = engine.is_accepting
         self.keep = getattr(engine, "keep", None)
-        self._ids: list[int] = []
+        self._own_ids: list[int] = []
+        self._token_ids: Callable[[], list[int]] | None = getattr(engine, "token_ids", None)
+        self.accept = self._accept if self._token_ids is None else engine.accept
         self._outline: Outline | str | None = None
         self._last: tuple[bytes, Reading] | None = None
         self._readings: list[Reading] = []  # after so many ids
 
-    def accept(self, token_id: int) -> bool:
+    @property
+    def _ids(self) -> list[int]:
+        return self._own_ids if self._token_ids is None else self._token_ids()
+
+    def _accept(self, token_id: int) -> bool:
         """Advance by one id."""
         if not self._engine.accept(token_id):
             return False
-        self._ids.append(token_id)
+        self._own_ids.append(token_id)
         return True
 
     def rollback(self, count: int) -> None:
         """Take back the last `count` ids."""
         self._engine.rollback(count)
-        del self._ids[len(self._ids) - count :]
-        del self._readings[len(self._ids) + 1 :]
+        if self._token_ids is None:
+            del self._own_ids[len(self._own_ids) - count :]
+        if self._readings:
+            del self._readings[len(self._ids) + 1 :]
 
     @property
     def data(self) -> bytes:

@@ -210,6 +210,7 @@ FAR_FROM_END = cython.declare(cython.int, 64)
 _LOST = "an index of the kernel is out of bounds"
 _FIRST_WORDS = 384  # of an arena
 _FIRST_STATES = 40
+_FIRST_IDS = 128
 _OWN_BYTES = 1_500  # of a text, beside its arrays
 
 
@@ -795,6 +796,8 @@ class Text:
         ::1
     ]  # the state before each accepted id that can be taken back, and the present one
     at: i64  # the present one
+    accepted: cython.int[::1]  # token ids of the whole text
+    length: i64  # how many
     states: State[::1]  # of a walk: the state behind so many bytes of a token
     row: cython.int[::1]
     nodes: TrieNode[::1]  # of the trie that is walked
@@ -811,6 +814,8 @@ class Text:
         self.tables = tables
         self.arena = new_words(_FIRST_WORDS)
         self.past = new_states(_FIRST_STATES)
+        self.accepted = np.zeros(_FIRST_IDS, np.int32)
+        self.length = 0
         self.at = 0
         self.work = 0
         self.count = 0
@@ -861,6 +866,12 @@ class Text:
                 return False
         if self.is_lost:
             raise IndexError(_LOST)
+        if self.length == self.accepted.shape[0]:
+            wider = np.zeros(2 * self.length, np.int32)
+            wider[: self.length] = self.accepted
+            self.accepted = wider
+        self.accepted[self.length] = token_id
+        self.length += 1
         self.at += 1
         return True
 
@@ -874,6 +885,11 @@ class Text:
         if count < 0 or count > self.at:
             raise ValueError(f"cannot take back {count} token ids of {self.at}")
         self.at -= count
+        self.length -= count
+
+    def token_ids(self) -> list:
+        """Return the accepted token ids of the whole text."""
+        return [self.accepted[i] for i in range(self.length)]
 
     def is_accepting(self) -> bool:
         """Return whether the text so far is complete."""
@@ -898,7 +914,8 @@ class Text:
     @property
     def weight(self) -> int:
         """Bytes of this text alone."""
-        return _OWN_BYTES + 8 * self.arena.shape[0] + STATE.itemsize * self.past.shape[0]
+        own = _OWN_BYTES + 4 * self.accepted.shape[0]
+        return own + 8 * self.arena.shape[0] + STATE.itemsize * self.past.shape[0]
 
     # Memory
 

@@ -91,6 +91,10 @@ class Matcher:
         self._bitmask: object = _NO_MASK
         self._rows: Any = None
         self._word = 0  # of masks of texts, one that is seldom zero
+        # A position in arguments that stays the same for their whole text, which moves by itself.
+        self._in_text: Position | None = None
+        self._text: Any = None
+        self._text_markers: set[int] = set()
         self._history: RollbackStack[Position] = RollbackStack(rollback)
         self._accepted = 0
         # An engine's state that nobody knows any more, and why.
@@ -238,7 +242,23 @@ class Matcher:
         if len(target) > self._words:
             target[self._words :] = 0
             target = target[: self._words]
-        self._fill(target)
+        if self._now is self._in_text:
+            self._fill_arguments(target)
+        else:
+            self._fill(target)
+
+    def _fill_arguments(self, target: npt.NDArray[np.int32]) -> None:
+        text = self._text
+        try:
+            text.fill(target)
+            markers = self._now.row if text.is_accepting() else self._now.before
+            if markers is not self._table.nothing:
+                target |= markers.mask
+            if not (target[self._word] or self._has_any(target)):
+                raise EnforcerError(f"no token can continue the turn: {self!r}")  # noqa: TRY301
+        except BaseException as error:  # noqa: BLE001 - whatever it is, it ends this turn alone
+            self._broke("masking", error)
+            self._fill_end(target)
 
     def _fill(self, target: npt.NDArray[np.int32]) -> None:
         now = self._now
@@ -319,21 +339,35 @@ class Matcher:
             ConfigurationError: it is no whole number; the state is unchanged.
 
         """
+        now = self._now
         if type(token_id) is not int:
             token_id = number(token_id, "an id")
         try:
-            step = self._step(token_id)
+            if now is self._in_text and token_id not in self._text_markers:
+                step = now if self._text.accept(token_id) else None
+            else:
+                step = self._step(token_id)
         except BaseException as error:  # noqa: BLE001 - whatever it is, it ends this turn alone
             self._broke(f"accepting id {token_id}", error)
             return False
         if step is None:
             return False
-        self._history.push(self._now)
+        self._history.push(now)
         self._accepted += 1
         self._now = step
+        if step is not now and step.grammar is not None:
+            self._look_at(step)
         if not self._accepted % _LET_GO:
             self._let_go(step)
         return True
+
+    def _look_at(self, now: Position) -> None:
+        """Note a position in arguments where the engine alone says what may come."""
+        is_plain = now.failure is None and now.reading is None and bool(now.tool)
+        by_engine = self._spelled is None and self._countdown is None
+        if is_plain and by_engine and now.grammar is not None:
+            self._in_text, self._text = now, now.grammar
+            self._text_markers = {*now.row.markers, *now.before.markers}
 
     def _let_go(self, now: Position) -> None:
         """Have the engine's text let go of what can no longer be taken back."""
