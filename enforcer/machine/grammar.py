@@ -6,7 +6,7 @@ Owns: that. Must not know: how tables are made.
 from __future__ import annotations
 
 from itertools import compress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,12 +14,10 @@ from enforcer.errors import EngineFailure
 from enforcer.machine import kernel
 from enforcer.machine.json_text import may_occur
 from enforcer.machine.tables import free_tables
-from enforcer.machine.tree import GROUP_NUMBERS, build_tree
+from enforcer.machine.tree import build_tree
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    import numpy.typing as npt
 
     from enforcer.machine.tables import Tables
     from enforcer.vocabulary import Vocabulary
@@ -85,33 +83,7 @@ def bound_vocabulary(vocabulary: Vocabulary) -> kernel.Tree:
 def _trie(texts: Sequence[bytes], token_ids: Sequence[int]) -> kernel.Trie:
     """Make a trie of tokens as the kernel walks it; `texts` in ascending order."""
     found = build_tree(texts, token_ids)
-    # Tokens of the same bytes become one node.
-    following = np.flatnonzero(
-        (found.parent[:-1] == found.parent[1:]) & (found.byte[:-1] == found.byte[1:])
-    )
-    kept = np.delete(np.arange(found.size), following)
-    firsts = np.concatenate(([0], kept[:-1] + 1))
-    parents = found.parent[kept]
-    order = np.argsort(parents, kind="stable")
-    children = np.bincount(parents[parents >= 0], minlength=found.size)[kept]
-    child = np.searchsorted(parents[order], kept)
-    nodes: npt.NDArray[Any] = np.zeros(len(kept), kernel.TRIE_NODE)
-    rank = found.rank[firsts]
-    columns = {
-        "below": found.below[kept],
-        "child": np.where(children > 0, child, 0),
-        "rank": rank,
-        "rank_end": found.rank[found.skip[kept]],
-        "token": found.token[kept],
-        "children": children,
-        "own": found.rank[kept + 1] - rank,
-        "height": found.height[kept],
-        "byte": found.byte[kept],
-        "group": GROUP_NUMBERS[found.byte[kept]],
-    }
-    for name, column in columns.items():
-        nodes[name] = column[order]
-    return kernel.Trie(nodes.view(np.recarray), found.ids.data, int((parents < 0).sum()))
+    return kernel.Trie(found.nodes, found.ids.data, found.roots)
 
 
 class MachineGrammar:

@@ -1,11 +1,10 @@
-"""The trie of a vocabulary's tokens, as flat arrays in preorder.
+"""The trie of a vocabulary's tokens, as flat records.
 
-A mask is made by one walk over the nodes: a byte that fits leads to the next node, one that does
-not leads to `skip`, behind the subtree. Where an automaton state takes every byte of a subtree
-without leaving it, its tokens are added at once: `below` has the byte groups of the subtree,
-`ids[rank[node] : rank[skip[node]]]` its token ids.
+A mask is made by one walk over the nodes: a byte that fits leads to the children of its node. Where
+an automaton state takes every byte of a subtree without leaving it, its tokens are added at once:
+`below` has the byte groups of the subtree, `ids[rank : rank_end]` its token ids.
 
-Owns: the arrays, the byte groups. Must not know: grammars, automata.
+Owns: the records, the byte groups. Must not know: grammars, automata.
 """
 
 from __future__ import annotations
@@ -15,15 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from enforcer.machine import tree_builder
+from enforcer.errors import InvalidVocabulary
+from enforcer.machine import kernel, tree_builder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import numpy.typing as npt
 
-    _Int32 = npt.NDArray[np.int32]
-    _Int64 = npt.NDArray[np.int64]
 
 # Printable ASCII in groups, a bit each: bit `n` stands for the characters of `ASCII_GROUPS[n]`.
 ASCII_GROUPS = (
@@ -44,60 +42,35 @@ GROUP_NUMBERS = np.full(256, 61, np.uint8)
 GROUP_NUMBERS[:128] = np.log2(_ASCII_BITS.astype(np.float64))
 
 # In the order in which `tree_builder.fill` takes them.
-_BY_NODE: dict[str, type[np.generic]] = {
-    "byte": np.uint8,
-    "skip": np.int32,
-    "token": np.int32,
-    "depth": np.int32,
-    "parent": np.int32,
+_COLUMNS: dict[str, type[np.generic]] = {
     "below": np.int64,
+    "child": np.int32,
     "rank": np.int32,
+    "rank_end": np.int32,
+    "children": np.int32,
+    "own": np.int32,
     "height": np.int32,
-    "way": np.int64,
+    "byte": np.uint8,
 }
+_MOST = 0xFFFF  # tokens of the same bytes, and bytes of a token, in a record
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class VocabularyTree:
-    """The arrays, read-only; by node, in preorder: a node stands before its children.
-
-    Siblings are in the order of their bytes. A token of the same bytes as another has a node of its
-    own, so that at most one token ends at a node; the last of such siblings has the children.
+    """A trie of tokens, level by level.
 
     Attributes:
-        byte: uint8, the byte that leads to the node.
-        skip: int32, the first node behind the subtree.
-        token: int32, the id of the token that ends at the node, or -1.
-        depth: int32, bytes before the node's own.
-        parent: int32, or -1.
-        below: int64, the groups of all bytes in the subtree, the node's own included.
-        rank: int32, the number of tokens before the node; one entry more than nodes.
-        ids: int32, the token ids in preorder.
-        height: int32, bytes down to the deepest node of the subtree, the node's own included.
-        way: int64, the groups of the bytes before the node's own.
+        nodes: records of `kernel.TRIE_NODE`: the roots, then the nodes behind one byte, and so on;
+            siblings stand side by side in the order of their bytes.
+        ids: int32, the token ids in the order of their bytes; a node's fields `rank` and `rank_end`
+            are places in it.
+        roots: number of roots.
 
     """
 
-    byte: npt.NDArray[np.uint8]
-    skip: _Int32
-    token: _Int32
-    depth: _Int32
-    parent: _Int32
-    below: _Int64
-    rank: _Int32
-    ids: _Int32
-    height: _Int32
-    way: _Int64
-
-    @property
-    def size(self) -> int:
-        """Number of nodes."""
-        return len(self.byte)
-
-    @property
-    def longest(self) -> int:
-        """Bytes of the longest token."""
-        return int(self.height.max(initial=0))
+    nodes: npt.NDArray[Any]
+    ids: npt.NDArray[np.int32]
+    roots: int
 
 
 def build_tree(texts: Sequence[bytes], token_ids: Sequence[int]) -> VocabularyTree:
@@ -107,15 +80,24 @@ def build_tree(texts: Sequence[bytes], token_ids: Sequence[int]) -> VocabularyTr
         texts: the bytes of each token, none of them empty, in ascending order.
         token_ids: the id of each.
 
+    Raises:
+        InvalidVocabulary: a token is longer than 65,535 bytes, or as many are equal.
+
     """
-    lengths = np.fromiter(map(len, texts), np.int32, len(texts))
-    most, longest = int(lengths.sum()), int(lengths.max(initial=0))
-    ids = np.array(token_ids, np.int32)
-    arrays = {name: np.empty(most + 1, dtype) for name, dtype in _BY_NODE.items()}
-    levels = (np.empty(longest + 1, dtype) for dtype in (np.int32, np.int64, np.uint8))
-    tables: tuple[npt.NDArray[Any], ...] = (lengths, ids, _ASCII_BITS, *levels, *arrays.values())
+    starts = np.zeros(len(texts) + 1, np.int32)
+    np.cumsum(np.fromiter(map(len, texts), np.int32, len(texts)), out=starts[1:])
+    room = int(starts[-1])
+    columns: dict[str, npt.NDArray[Any]]
+    columns = {name: np.zeros(room, dtype) for name, dtype in _COLUMNS.items()}
+    tables = (starts, _ASCII_BITS, np.empty(room, np.uint8), *columns.values())
     count = tree_builder.fill(b"".join(texts), *(table.data for table in tables))
-    arrays = {name: array[: count + (name == "rank")].copy() for name, array in arrays.items()}
-    for array in (*arrays.values(), ids):
-        array.setflags(write=False)
-    return VocabularyTree(**arrays, ids=ids)
+    if max(columns["own"].max(initial=0), columns["height"].max(initial=0)) > _MOST:
+        raise InvalidVocabulary(f"a token of more than {_MOST} bytes, or as many equal tokens")
+    nodes = np.zeros(count, kernel.TRIE_NODE)
+    for name, column in columns.items():
+        nodes[name] = column[:count]
+    ids = np.array(token_ids, np.int32)
+    nodes["token"] = np.where(nodes["own"] > 0, ids[nodes["rank"]], -1)
+    nodes["group"] = GROUP_NUMBERS[nodes["byte"]]
+    roots = len({data[0] for data in texts})
+    return VocabularyTree(nodes.view(np.recarray), ids, roots)

@@ -13,66 +13,55 @@ _IN_NO_STATE = cython.declare(cython.longlong, 1 << 62)
 
 def fill(
     data: cython.const_uchar[::1],
-    lengths: cython.const_int[::1],
-    ids: cython.const_int[::1],
+    starts: cython.const_int[::1],
     ascii_bits: cython.const_longlong[::1],
-    path: cython.int[::1],
-    passed: cython.longlong[::1],
     left: cython.uchar[::1],
-    byte: cython.uchar[::1],
-    skip: cython.int[::1],
-    token: cython.int[::1],
-    depth: cython.int[::1],
-    parent: cython.int[::1],
     below: cython.longlong[::1],
+    child: cython.int[::1],
     rank: cython.int[::1],
+    rank_end: cython.int[::1],
+    children: cython.int[::1],
+    own: cython.int[::1],
     height: cython.int[::1],
-    way: cython.longlong[::1],
-) -> cython.Py_ssize_t:
-    """Write the arrays of `VocabularyTree` and return the number of nodes.
+    byte: cython.uchar[::1],
+) -> cython.int:
+    """Write the nodes level by level, and return how many there are.
 
     Args:
         data: the bytes of the tokens, one behind the other, in ascending order.
-        lengths, ids: of each token.
+        starts: of each token in `data`, and the end of the last one.
         ascii_bits: the group of each byte of ASCII.
-        path, passed, left: room, one entry more than the longest token has bytes. By depth: the
-            open node, the groups of the bytes before it, and the bytes that its character lacks.
-        byte, skip, token, depth, parent, below, rank, height, way: by node, room for a node a byte;
-            one entry more for `rank`.
+        left: by node, room for the number of bytes that its character lacks.
+        below, child, rank, rank_end, children, own, height, byte: by node, see `tree`; room for a
+            node a byte.
 
     """
     count: cython.int = 0
-    opened: cython.int = 0  # nodes of `path`
-    start: cython.Py_ssize_t = 0
-    before: cython.Py_ssize_t = 0  # where the token before begins
-    passed[0] = 0
-    left[0] = 0
-    for k in range(lengths.shape[0] + 1):
-        common = 0
-        length = 0
-        if k < lengths.shape[0]:
-            length = lengths[k]
-            # A token that equals the one before gets a node of its own.
-            while (
-                common < opened
-                and common < length - 1
-                and data[before + common] == data[start + common]
-            ):
-                common += 1
-        while opened > common:
-            opened -= 1
-            node = path[opened]
-            skip[node] = count
-            up = parent[node]
-            if up >= 0:
-                below[up] |= below[node]
-                height[up] = max(height[up], height[node] + 1)
-        for d in range(common, length):
-            b = data[start + d]
-            lacks = left[d]
+    parent: cython.int = -1  # above the roots
+    depth: cython.int = 0  # of its children
+    level_end: cython.int = 0
+    while parent < count:
+        low = 0
+        high = cython.cast(cython.int, starts.shape[0] - 1)
+        missing = 0
+        lead = 0
+        first = count
+        if parent >= 0:
+            low = rank[parent] + own[parent]
+            high = rank_end[parent]
+            missing = left[parent]
+            lead = byte[parent]  # or a continuation byte, which equals no lead byte
+        while low < high:
+            b = data[starts[low] + depth]
+            following = low + 1
+            while following < high and data[starts[following] + depth] == b:
+                following += 1
+            longer = low
+            while longer < following and starts[longer + 1] - starts[longer] == depth + 1:
+                longer += 1
+            lacks = 0
             group = _BEYOND_ASCII
-            if lacks > 0:
-                lead = data[start + d - 1]  # or a continuation byte, which equals no lead byte
+            if missing > 0:
                 if (
                     b < 0x80
                     or b > 0xBF
@@ -82,31 +71,34 @@ def fill(
                     or (lead == 0xF4 and b > 0x8F)
                 ):
                     group = _IN_NO_STATE
-                    lacks = 0
                 else:
-                    lacks -= 1
+                    lacks = missing - 1
             elif b < 0x80:
                 group = ascii_bits[b]
             elif b < 0xC2 or b > 0xF4:
                 group = _IN_NO_STATE
             else:
                 lacks = 1 if b < 0xE0 else (2 if b < 0xF0 else 3)
-            byte[count] = b
-            token[count] = -1
-            depth[count] = d
-            parent[count] = path[d - 1] if d > 0 else -1
+            left[count] = lacks
             below[count] = group
-            rank[count] = k
-            height[count] = 1
-            way[count] = passed[d]
-            passed[d + 1] = passed[d] | group
-            left[d + 1] = lacks
-            path[d] = count
+            rank[count] = low
+            rank_end[count] = following
+            own[count] = longer - low
+            byte[count] = b
             count += 1
-        if length > 0:
-            token[count - 1] = ids[k]
-            opened = length
-            before = start
-            start += length
-    rank[count] = lengths.shape[0]
+            low = following
+        if parent >= 0:
+            children[parent] = count - first
+            child[parent] = first if count > first else 0
+        parent += 1
+        if parent == level_end:
+            depth += 1
+            level_end = count
+    node = count
+    while node > 0:
+        node -= 1
+        height[node] = 1
+        for inner in range(child[node], child[node] + children[node]):
+            below[node] |= below[inner]
+            height[node] = max(height[node], height[inner] + 1)
     return count

@@ -1,8 +1,8 @@
-"""The vocabulary's trie against one of nested dictionaries and Python's own UTF-8 decoder."""
+"""The vocabulary's trie against its definition by prefixes and Python's own UTF-8 decoder."""
 
 from __future__ import annotations
 
-from collections import defaultdict
+from bisect import bisect_left
 from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING
@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from enforcer.machine import tree, tree_builder
+from enforcer.errors import InvalidVocabulary
+from enforcer.machine import kernel, tree, tree_builder
 from enforcer.machine.tree import BEYOND_ASCII, IN_NO_STATE, VocabularyTree, build_tree
 from tests import vocabularies
 from tests.formats import vocabularies as formats
@@ -67,45 +68,46 @@ def built_of(tokens: Sequence[bytes]) -> VocabularyTree:
 
 
 def rows_of(tokens: Sequence[bytes]) -> list[dict[str, int]]:
-    """Return the nodes of the trie, each as a dictionary of its fields, by recursion."""
+    """Return the nodes of the trie, each as a dictionary of its fields, by prefixes."""
+    texts = sorted(filter(None, tokens))
+    prefixes = [b""]
     rows: list[dict[str, int]] = []
-
-    def visit(entries: list[tuple[bytes, int]], prefix: bytes, parent: int) -> None:
+    for prefix in prefixes:
         depth = len(prefix)
-        by_byte = defaultdict(list)
-        for data, token in entries:
-            by_byte[data[depth]].append((data, token))
-        for byte, inside in sorted(by_byte.items()):
-            here = prefix + bytes([byte])
-            ended = [token for data, token in inside if data == here]
-            longer = [(data, token) for data, token in inside if data != here]
-            way = reduce(or_, groups(here)[:-1], 0)
-            own = {"byte": byte, "depth": depth, "parent": parent, "way": way}
-            for n, token in enumerate(ended or [-1]):
-                last = n == len(ended or [-1]) - 1
-                row = {**own, "token": token, "rank": sum(row["token"] >= 0 for row in rows)}
-                rows.append(row)
-                node = len(rows) - 1
-                if last:
-                    visit(longer, here, node)
-                texts = [data for data, _ in longer] if last else []
-                row["skip"] = len(rows)
-                row["height"] = max(map(len, texts), default=len(here)) - depth
-                below = [group for data in [here, *texts] for group in groups(data)[depth:]]
-                row["below"] = reduce(or_, below)
-
-    visit([(data, i) for i, data in enumerate(tokens) if data], b"", -1)
+        inside = [data for data in texts if data.startswith(prefix)]
+        behind = sorted({data[: depth + 1] for data in inside} - {prefix})
+        own = texts.count(prefix)
+        rank = bisect_left(texts, prefix)
+        if prefix:
+            rows.append(
+                {
+                    "below": reduce(
+                        or_, (bit for data in inside for bit in groups(data)[depth - 1 :])
+                    ),
+                    "child": len(prefixes) - 1 if behind else 0,
+                    "rank": rank,
+                    "rank_end": rank + len(inside),
+                    "token": tokens.index(prefix) if own else -1,
+                    "children": len(behind),
+                    "own": own,
+                    "height": max(map(len, inside)) - depth + 1,
+                    "byte": prefix[-1],
+                    "group": tree.GROUP_NUMBERS[prefix[-1]],
+                }
+            )
+        prefixes += behind
     return rows
 
 
-def assert_is(built: VocabularyTree, rows: list[dict[str, int]]) -> None:
-    assert built.size == len(rows)
-    for name in ("byte", "skip", "token", "depth", "parent", "below", "height", "way"):
-        assert getattr(built, name).tolist() == [row[name] for row in rows], name
-    ids = [row["token"] for row in rows if row["token"] >= 0]
+def assert_is(built: VocabularyTree, tokens: Sequence[bytes]) -> None:
+    rows = rows_of(tokens)
+    assert set(kernel.TRIE_NODE.names) == set(rows[0] if rows else kernel.TRIE_NODE.names)
+    assert len(built.nodes) == len(rows)
+    for name in kernel.TRIE_NODE.names:
+        assert built.nodes[name].tolist() == [row[name] for row in rows], name
+    ids = sorted((i for i, data in enumerate(tokens) if data), key=lambda i: (tokens[i], i))
     assert built.ids.tolist() == ids
-    assert built.rank.tolist() == [*(row["rank"] for row in rows), len(ids)]
-    assert built.longest == max((row["depth"] + 1 for row in rows), default=0)
+    assert built.roots == len({data[0] for data in tokens if data})
 
 
 @pytest.mark.parametrize("builder", BUILDERS, ids=["compiled", "interpreted"])
@@ -113,32 +115,31 @@ def assert_is(built: VocabularyTree, rows: list[dict[str, int]]) -> None:
 def test_the_trie_is_that_of_a_recursion(builder: ModuleType, tokens: list[bytes]) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tree, "tree_builder", builder)
-        assert_is(built_of(tokens), rows_of(tokens))
+        assert_is(built_of(tokens), tokens)
 
 
-def test_equal_tokens_are_siblings_and_the_last_has_the_children() -> None:
+def test_equal_tokens_are_one_node() -> None:
     built = built_of([b"ab", b"a", b"abc", b"", b"ab"])
-    assert bytes(built.byte) == b"abbc"
-    assert built.token.tolist() == [1, 0, 4, 2]
-    assert built.skip.tolist() == [4, 2, 4, 4]
-    assert built.parent.tolist() == [-1, 0, 0, 2]
+    assert bytes(built.nodes["byte"]) == b"abc"
+    assert built.nodes["own"].tolist() == [1, 2, 1]
+    assert built.ids.tolist() == [1, 0, 4, 2]
 
 
 def test_no_token_is_a_trie_without_nodes() -> None:
     for tokens in ([], [b"", b""]):
         built = built_of(tokens)
-        assert (built.size, built.longest, built.rank.tolist()) == (0, 0, [0])
+        assert (len(built.nodes), len(built.ids), built.roots) == (0, 0, 0)
+
+
+def test_what_no_record_holds_is_an_error() -> None:
+    built_of([b"a" * 65_535])
+    with pytest.raises(InvalidVocabulary, match="65535"):
+        built_of([b"a" * 65_536])
 
 
 def test_every_character_of_ascii_that_prints_is_in_one_group() -> None:
     assert sorted("".join(tree.ASCII_GROUPS)) == [chr(n) for n in range(0x20, 0x80)]
     assert len(tree.ASCII_GROUPS) < 61
-
-
-def test_the_arrays_are_read_only() -> None:
-    built = built_of([b"a"])
-    for name in VocabularyTree.__slots__:
-        assert not getattr(built, name).flags.writeable
 
 
 def same(tokens: Sequence[bytes]) -> VocabularyTree:
@@ -147,14 +148,14 @@ def same(tokens: Sequence[bytes]) -> VocabularyTree:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tree, "tree_builder", interpreted("tree_builder"))
         other = built_of(tokens)
-    for name in VocabularyTree.__slots__:
-        assert np.array_equal(getattr(built, name), getattr(other, name)), name
+    assert np.array_equal(built.nodes, other.nodes)
+    assert np.array_equal(built.ids, other.ids)
     return built
 
 
 def test_the_small_vocabulary() -> None:
     tokens = vocabularies.small().texts
-    assert_is(same(tokens), rows_of(tokens))
+    assert_is(same(tokens), tokens)
 
 
 @pytest.mark.slow
@@ -163,12 +164,13 @@ def test_tokenizers_of_other_models(name: str) -> None:
     tokens = formats.named(name).texts
     built = same(tokens)
     spelled = [b""] * len(tokens)
-    for node in np.flatnonzero(built.token >= 0):
-        way, up = bytearray(), node
-        while up >= 0:
-            way.append(built.byte[up])
-            up = built.parent[up]
-        spelled[built.token[node]] = bytes(reversed(way))
+    prefixes = {node: bytes([built.nodes["byte"][node]]) for node in range(built.roots)}
+    for node, row in enumerate(built.nodes.tolist()):
+        _, child, rank, _, _, children, own, *_ = row
+        for token in built.ids[rank : rank + own]:
+            spelled[token] = prefixes[node]
+        for inner in range(child, child + children):
+            prefixes[inner] = prefixes[node] + bytes([built.nodes["byte"][inner]])
     assert spelled == tokens
 
 
