@@ -84,6 +84,10 @@ def add_parser(commands: Any) -> None:
     )  # fmt: skip
     add_engine(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument(
+        "-v", "--verbose", action="store_true",
+        help="say which engine masks the texts of each schema, and why not the machine",
+    )  # fmt: skip
 
 
 def run(options: argparse.Namespace) -> int:
@@ -103,8 +107,9 @@ def run(options: argparse.Namespace) -> int:
         conventions=Conventions(closed_objects=options.closed_objects),
     )
     pieces = Pieces(vocabulary) if options.finish_within_budget else None
-    judge = Judge(engine, asked, dialect, dialect.layout(vocabulary.controls), pieces)
-    warm(engine, judge.layout)
+    layout = dialect.layout(vocabulary.controls)
+    judge = Judge(engine, asked, dialect, layout, pieces, options.verbose)
+    warm(engine, layout)
     provided = read_documents(options.documents)
     tally = Tally()
     told: set[object] = set()
@@ -124,6 +129,8 @@ def run(options: argparse.Namespace) -> int:
             tally.checked.append(one)
             if not options.json:
                 say(*row(one))
+                if options.verbose and one.engine:
+                    say(f"         engine: {one.engine}")
         tally.repeated += len(whole) - (len(tally.checked) - before)
     if options.json:
         say_json(as_json(tally))

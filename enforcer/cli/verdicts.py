@@ -69,6 +69,7 @@ class Judge:
         dialect: what calls are written in.
         layout: of arguments there.
         pieces: of the vocabulary, where texts are to be finished within a budget.
+        names_engines: whether to say which engine masks the texts of each schema.
 
     """
 
@@ -77,6 +78,7 @@ class Judge:
     dialect: Dialect
     layout: BoundLayout
     pieces: Pieces | None = None
+    names_engines: bool = False
 
     def check(self, declared: Sequence[Declaration], told: set[object]) -> Iterator[Checked]:
         """Check what one document declares, apart from what requests before it have declared.
@@ -158,7 +160,8 @@ class Judge:
                 conventions=self.options.conventions,
             )
             # A schema by itself may be of any text; arguments are laid out as the format has them.
-            self.engine.check(grammar, self.layout if declaration.root is Root.OBJECT else None)
+            layout = self.layout if declaration.root is Root.OBJECT else None
+            self.engine.check(grammar, layout)
             ends = None if self.pieces is None else shortest(grammar, self.pieces)
         except SchemaError as error:
             problems = error.under(declaration.path).problems
@@ -177,6 +180,7 @@ class Judge:
             rules=len(grammar.definitions),
             surprises=tuple(_never_given(grammar, declaration)),
             untimed=tuple(each.under(declaration.path) for each in late),
+            engine=self.engine.chosen(grammar, layout) if self.names_engines else "",
         )
 
     def _enforced_text(self, declaration: Declaration) -> Checked:

@@ -175,6 +175,10 @@ class ArgumentEngine(Protocol):
         """Write and read a grammar; raises what these do."""
         return self.read(self.write(grammar, layout))
 
+    def chosen(self, grammar: ArgumentGrammar, layout: BoundLayout | None = None) -> str:  # noqa: ARG002 - most hold all
+        """Return which engine masks texts of a grammar that `check` has passed, and why."""
+        return self.name
+
     def check_text(self, wanted: ResponseFormat) -> None:
         """Refuse a format of text that is no JSON Schema if it cannot be held, or leads nowhere.
 

@@ -62,6 +62,14 @@ class ChosenEngine(ArgumentEngine):
         except NotHeld:
             self.engine.check(grammar, layout)
 
+    def chosen(self, grammar: ArgumentGrammar, layout: BoundLayout | None = None) -> str:
+        """Return which of the two masks texts of a grammar, and why not the machine."""
+        try:
+            tables_of(grammar, layout)
+        except NotHeld as error:
+            return f"{self.engine.name}, for the machine cannot hold it: {error}"
+        return "machine"
+
     def write(
         self, grammar: ArgumentGrammar, layout: BoundLayout | None = None, *, quick: bool = False
     ) -> str:
