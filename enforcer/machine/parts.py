@@ -28,6 +28,7 @@ MOST_VALUES = 62  # a word of bits has one for each value, and its sign is none
 MOST_NODES = 5_000
 MOST_WORDS = 1 << 20  # of bits
 MOST_TRIE_NODES = 1 << 20
+FAR_COUNT = (1 << 31) - 1  # characters or elements: no text that is written has so many
 FREE_ROW = 0  # the wide row of a state in which anything may follow
 
 _KINDS: dict[str, type[np.generic]] = {
@@ -135,7 +136,8 @@ class Parts:
             wide.append(numbers)
             records += (
                 *(sizes["transitions"], each.classes, sizes["ascii"], sizes["range_low"]),
-                *(len(each.range_low), sizes["accepts"], each.minimum, each.maximum),
+                *(len(each.range_low), sizes["accepts"]),
+                *(min(each.minimum, FAR_COUNT), min(each.maximum, FAR_COUNT)),
                 int(each.is_pattern),
             )
             for name in _KINDS:

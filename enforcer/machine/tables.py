@@ -18,7 +18,7 @@ from enforcer.machine import kernel
 from enforcer.machine.exploring import TooLargeError
 from enforcer.machine.holding import NotHeld, why_not_held
 from enforcer.machine.objects import Objects
-from enforcer.machine.parts import Origin, Parts, check_bits
+from enforcer.machine.parts import FAR_COUNT, Origin, Parts, check_bits
 from enforcer.numbers.languages import spelled_sets
 from enforcer.regex import ANY, NOTHING, either, literal
 from enforcer.regex.syntax import Literal, Union
@@ -187,7 +187,7 @@ class _Writer:
         for i, (at, array) in enumerate(arrays):
             of_values[at] |= 1 << i
             most = -1 if array.maximum is None else array.maximum
-            self._arrays.append((at, array.minimum, most))
+            self._arrays.append((at, min(array.minimum, FAR_COUNT), min(most, FAR_COUNT)))
         record["arrays_of"] = self._parts.put(of_values)
         count = max(len(array.prefix) for _, array in arrays) + 1
         record["place0"], record["places"] = len(self._places), count

@@ -409,4 +409,7 @@ def test_verbose_says_which_engine_masks_the_texts(
     assert cli.main(["check", "-v", str(tmp_path)]) == 0
     counted, held = [x for x in capsys.readouterr().out.splitlines() if "engine: " in x]
     assert held.strip() == "engine: machine"
-    assert counted.strip().startswith("engine: llguidance, for the machine cannot hold it: $")
+    assert counted.strip() == (
+        "engine: llguidance, for the machine cannot hold it: properties are counted "
+        "(at `$`, keyword `maxProperties`)"
+    )

@@ -166,6 +166,16 @@ def test_a_deep_text_grows_and_comes_back() -> None:
     assert text.weight < deep / 10
 
 
+def test_bounds_that_no_text_reaches() -> None:
+    far = 10**12
+    schema = {"anyOf": [{"type": "string", "maxLength": far}, {"type": "array", "maxItems": far}]}
+    for text in ('"ab"', "[1]"):
+        assert replayed(compiled(compile_schema(schema, root=Root.ANY)), V.encode(text))
+    for schema in ({"type": "string", "minLength": far}, {"type": "array", "minItems": far}):
+        found = compiled(compile_schema(schema, root=Root.ANY)).matcher()
+        assert not all(map(found.accept, V.encode('""'))) or not found.is_accepting()
+
+
 def test_a_row_that_is_too_short_is_refused() -> None:
     text = compiled(compile_schema({})).matcher()
     with pytest.raises(ValueError, match="shorter"):
