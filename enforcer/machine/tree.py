@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-
 # Printable ASCII in groups, a bit each: bit `n` stands for the characters of `ASCII_GROUPS[n]`.
 ASCII_GROUPS = (
     *("abcdef", "ghijklmnopqrstuvwxyz", "ABCDEF", "GHIJKLMNOPQRSTUVWXYZ", "0123456789"),
@@ -89,6 +88,7 @@ def build_tree(texts: Sequence[bytes], token_ids: Sequence[int]) -> VocabularyTr
     room = int(starts[-1])
     columns: dict[str, npt.NDArray[Any]]
     columns = {name: np.zeros(room, dtype) for name, dtype in _COLUMNS.items()}
+    tables: tuple[npt.NDArray[Any], ...]
     tables = (starts, _ASCII_BITS, np.empty(room, np.uint8), *columns.values())
     count = tree_builder.fill(b"".join(texts), *(table.data for table in tables))
     if max(columns["own"].max(initial=0), columns["height"].max(initial=0)) > _MOST:
