@@ -24,7 +24,8 @@ trie nodes where a quote may end it; only from these the walk goes on with the t
 *Rules of this file.* Compiled by Cython, or interpreted (slowly) for tests. Tables are attributes
 of one class and are not passed to an inner function: a view is a structure of 200 bytes. Local
 variables have no declared types, since `infer_types` finds them. -2 tells an exception of an inner
-function. Bits 31 and 63 are set by `bit32` and `bit`, because Python's integers do not wrap.
+function; one that returns a word of bits, which may be -2, leaves out `check=False`. Bits 31 and 63
+are set by `bit32` and `bit`, because Python's integers do not wrap.
 """
 
 from __future__ import annotations
@@ -1383,7 +1384,7 @@ class Text:
         return False
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
+    @cython.exceptval(-2)
     def open_classes(self, frame: i64) -> i64:
         """Return the classes of undeclared names that may come, as bits."""
         node = self.node_of(frame)
@@ -1553,7 +1554,7 @@ class Text:
         return some
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
+    @cython.exceptval(-2)
     def complete_values(self, frame: i64) -> i64:
         """Return the values, as bits, that are complete if an object or array ends here."""
         node = self.node_of(frame)
@@ -1576,7 +1577,7 @@ class Text:
         return fitted
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
+    @cython.exceptval(-2)
     def without_missing(self, frame: i64, node: cython.pointer[Node], shapes: i64, w: i64) -> i64:
         """Leave out the shapes of a word of bits that require a name which is missing."""
         seen = self.names_at(frame)
@@ -1864,7 +1865,7 @@ class Text:
     # Rows
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
+    @cython.exceptval(-2)
     def legal_groups(self, s: cython.pointer[State]) -> i64:
         """Return the groups of bytes of which some may be legal."""
         if s.phase == IN_STRING or s.phase == IN_NAME:
@@ -1895,7 +1896,7 @@ class Text:
 
     @cython.cfunc
     @cython.inline
-    @cython.exceptval(-2, check=False)
+    @cython.exceptval(-2)
     def loops_of(self, s: cython.pointer[State]) -> i64:
         """Return the groups of bytes that leave a state as it is."""
         if s.automaton_state < 0 or s.trie_node >= 0 or s.pending != 0:
@@ -1906,7 +1907,7 @@ class Text:
 
     @cython.cfunc
     @cython.inline
-    @cython.exceptval(-2, check=False)
+    @cython.exceptval(-2)
     def room_of(self, s: cython.pointer[State]) -> i64:
         """Return how many characters a string in a loop may still have."""
         a = self.automaton(self.automaton_of(s))

@@ -153,6 +153,18 @@ def test_shapes_with_several_classes_of_names_are_told_apart() -> None:
     assert _takes(schema, *texts) == [True, False, True, False]
 
 
+@pytest.mark.parametrize("count", [62, 63, 64, 65, 129])
+def test_a_word_of_shapes_may_have_any_bits(count: int) -> None:
+    def shape(value: str, **more: Any) -> dict[str, Any]:
+        properties = {"x": {"const": value}, **more}
+        return {"type": "object", "properties": properties, "required": ["x"]} | _CLOSED
+
+    others = [shape("b", **{f"p{i}": {"type": "integer"}}) for i in range(count)]
+    schema = {"anyOf": [shape("a"), *others]}
+    texts = ('{"x":"a"}', '{"x":"b"}', '{"x":"b","p61":1}', '{"x":"a","p61":1}', "{}")
+    assert _takes(schema, *texts) == [True, True, True, False, False]
+
+
 def test_equal_parts_are_stored_once() -> None:
     pair = {"type": "object", "properties": {"a": _STRING, "b": _STRING}}
     found = tables_of(_grammar({"type": "object", "properties": {"x": pair, "y": pair}}), None)
