@@ -14,7 +14,7 @@ pair) is a range of code points; the text is a viable prefix if some character o
 *State.* A `State` is ten numbers. Frames lie in an arena and are never changed once a token is
 accepted; a new one is put on top. So rollback only goes back in a list of states.
 
-*Rows.* The tokens are a trie of bytes in preorder (`tree.VocabularyTree`). A bitmask row is one
+*Rows.* The tokens are a trie of bytes (`tree`). A bitmask row is one
 walk over it that skips the subtree of an illegal byte. In a string nearly all tokens are legal, so
 each automaton state of that kind has a *wide row*: the tokens that stay inside the string, and the
 trie nodes where a quote may end it; only from these the walk goes on with the text's own state.
