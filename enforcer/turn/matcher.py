@@ -344,7 +344,8 @@ class Matcher:
             token_id = number(token_id, "an id")
         try:
             if now is self._in_text and token_id not in self._text_markers:
-                step = now if self._text.accept(token_id) else None
+                is_text = self._table.is_text(now.state, token_id)
+                step = now if is_text and self._text.accept(token_id) else None
             else:
                 step = self._step(token_id)
         except BaseException as error:  # noqa: BLE001 - whatever it is, it ends this turn alone

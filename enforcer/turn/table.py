@@ -382,6 +382,12 @@ class Table:
         kinds = self.vocabulary.text_kinds
         return self._texts[state][kinds[token_id]] if 0 <= token_id < len(kinds) else None
 
+    def is_text(self, state: str, token_id: int) -> bool:
+        """Return whether some text may stand in a state, by one id that is no marker there."""
+        kinds = self.vocabulary.text_kinds
+        known = 0 <= token_id < len(kinds)
+        return known and self._texts[state][kinds[token_id]] is not None
+
     @cached_property
     def turn_end_ids(self) -> frozenset[int]:
         """The ids that end a turn."""
