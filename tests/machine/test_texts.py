@@ -171,8 +171,8 @@ def test_bounds_that_no_text_reaches() -> None:
     schema = {"anyOf": [{"type": "string", "maxLength": far}, {"type": "array", "maxItems": far}]}
     for text in ('"ab"', "[1]"):
         assert replayed(compiled(compile_schema(schema, root=Root.ANY)), V.encode(text))
-    for schema in ({"type": "string", "minLength": far}, {"type": "array", "minItems": far}):
-        found = compiled(compile_schema(schema, root=Root.ANY)).matcher()
+    for least in ({"type": "string", "minLength": far}, {"type": "array", "minItems": far}):
+        found = compiled(compile_schema(least, root=Root.ANY)).matcher()
         assert not all(map(found.accept, V.encode('""'))) or not found.is_accepting()
 
 
