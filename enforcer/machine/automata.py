@@ -70,6 +70,7 @@ class Automaton:
         minimum: the least length of the whole text.
         maximum: the greatest length; -1 for none.
         is_pattern: whether it has a greatest length beside a pattern.
+        work: operands of derivatives that building it takes.
 
     """
 
@@ -89,6 +90,7 @@ class Automaton:
     minimum: int = 0
     maximum: int = -1
     is_pattern: bool = False
+    work: int = 0
 
     @property
     def never_runs_out(self) -> bool:
@@ -200,6 +202,7 @@ def _arrays(
         minimum=minimum,
         maximum=maximum,
         is_pattern=is_pattern,
+        work=found.work,
         **arrays,
     )
 

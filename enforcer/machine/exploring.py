@@ -50,12 +50,14 @@ class Explored:
         atoms: disjoint sets of characters that together hold every character.
         accepts: for each state the languages that a text may end in, as bits.
         rows: for each state disjoint masks of atoms, and the state that each leads to.
+        work: operands of derivatives that it took.
 
     """
 
     atoms: tuple[CharSet, ...]
     accepts: list[int]
     rows: list[list[tuple[int, int]]]
+    work: int
 
 
 def explore(languages: tuple[Regex, ...]) -> Explored:
@@ -172,7 +174,7 @@ class _Explorer:
                 row.append((mask, number))
             rows.append(row)
         accepts = [sum(1 << k for k, x in enumerate(state) if x.nullable) for state in states]
-        return Explored(self._alphabet.atoms, accepts, rows)
+        return Explored(self._alphabet.atoms, accepts, rows, self._work)
 
     def _row(self, regex: Regex) -> Cells:
         self._parts.append(regex)

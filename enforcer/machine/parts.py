@@ -29,6 +29,7 @@ MOST_NODES = 5_000
 MOST_WORDS = 1 << 20  # of bits
 MOST_TRIE_NODES = 1 << 20
 FAR_COUNT = (1 << 31) - 1  # characters or elements: no text that is written has so many
+MOST_WORK = 500_000  # of all automata, also where they are kept: some two seconds
 FREE_ROW = 0  # the wide row of a state in which anything may follow
 
 _KINDS: dict[str, type[np.generic]] = {
@@ -70,6 +71,7 @@ class Parts:
         self._bits = bytearray()
         self._offsets: dict[bytes, int] = {}
         self._automata: dict[tuple[Regex, ...], tuple[int, Automaton]] = {}
+        self._work = 0
 
     def node(self, values: tuple[ValueId, ...], origin: Origin) -> int:
         """Return the number of a node, which is written later if it is new.
@@ -112,7 +114,11 @@ class Parts:
         found = self._automata.get(languages)
         if found is None:
             check_bits(len(languages), "kinds of strings")
-            found = self._automata[languages] = (len(self._automata), automaton_of(languages))
+            automaton = automaton_of(languages)
+            self._work += automaton.work
+            if self._work > MOST_WORK:
+                raise TooLargeError("too many patterns and ranges that take much to work out")
+            found = self._automata[languages] = (len(self._automata), automaton)
         return found
 
     def arrays(self) -> tuple[dict[str, npt.NDArray[np.generic]], int]:

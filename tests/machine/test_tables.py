@@ -179,6 +179,7 @@ def test_equal_parts_are_stored_once() -> None:
         ((parts, "MOST_NODES"), 2, {"type": "object", "properties": {"a": _STRING}}, "$"),
         ((parts, "MOST_VALUES"), 0, _STRING, "$"),
         ((parts, "MOST_WORDS"), 0, _STRING, "$"),
+        ((parts, "MOST_WORK"), 5, {"type": "string", "pattern": "^ab+c$"}, "$"),
         ((parts, "MOST_TRIE_NODES"), 2, {"enum": ["ab", "cd"]}, "$"),
         (
             (objects, "MOST_WAYS"),
