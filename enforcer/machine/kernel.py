@@ -203,6 +203,8 @@ CLOSE_OBJECT_GROUP = cython.declare(cython.longlong, 1 << 36)
 
 LAST_CHARACTER = cython.declare(cython.int, 0x10FFFF)
 ALWAYS = cython.declare(cython.int, 63)  # no group of bytes has this number
+PRIME = cython.declare(cython.ulonglong, 0x9E3779B97F4A7C15)
+ALL_64 = cython.declare(cython.ulonglong, 0xFFFFFFFFFFFFFFFF)
 LAST_63 = cython.declare(cython.longlong, 0x7FFFFFFFFFFFFFFF)
 FAR = cython.declare(cython.int, 1 << 30)
 # Characters from the greatest length, beyond those of the longest token, from which on a pattern
@@ -212,6 +214,11 @@ _LOST = "an index of the kernel is out of bounds"
 _FIRST_WORDS = 384  # of an arena
 _FIRST_STATES = 40
 _FIRST_IDS = 128
+_STATE_WORDS = 9  # of a configuration; those of its frames follow
+_KEY_WORDS = 128
+_WORTH_KEEPING = 48  # units of work; a row of less is made as quickly as it is found
+_MOST_KEPT = 64  # rows of one grammar
+_MOST_NOTED = 2_048  # configurations of one grammar
 _OWN_BYTES = 1_500  # of a text, beside its arrays
 
 
@@ -312,12 +319,39 @@ def clear_row(target: cython.int[::1], words: index) -> cython.void:
 @cython.final
 @cython.cclass
 class Scratch:
-    """The states of a walk, one behind each byte of a token."""
+    """Room for one walk.
+
+    Attributes:
+        states: one behind each byte of a token.
+        key: words of a configuration.
+
+    """
 
     states: State[::1]
+    key: cython.longlong[::1]
 
     def __init__(self, longest: index):
         self.states = new_states(longest + 1)
+        self.key = new_words(_KEY_WORDS)
+
+
+@cython.final
+@cython.cclass
+class KeptRow:
+    """A bitmask row of a configuration.
+
+    Attributes:
+        key: words of the configuration; see `Text.configuration`.
+        row: its row.
+
+    """
+
+    key: cython.const_longlong[::1]
+    row: cython.const_int[::1]
+
+    def __init__(self, key: cython.const_longlong[::1], row: cython.const_int[::1]):
+        self.key = key
+        self.row = row
 
 
 @cython.final
@@ -503,6 +537,8 @@ class Tables:
     trie_opens: cython.const_longlong[::1]
     has_line_breaks: cython.bint
     rows = cython.declare(list, visibility="readonly")
+    kept: dict  # rows of configurations by their hash; True for one that was met once
+    kept_rows = cython.declare(cython.longlong, visibility="readonly")
 
     def __init__(
         self,
@@ -559,6 +595,8 @@ class Tables:
         self.trie_opens = trie_opens
         self.has_line_breaks = has_line_breaks
         self.rows = rows
+        self.kept = {}
+        self.kept_rows = 0
         damaged = self.damaged()
         if damaged:
             raise ValueError(f"the table of {damaged} has an index that is out of bounds")
@@ -843,7 +881,11 @@ class Text:
         self.states = scratch.states
         self.states[0] = self.past[self.at]
         try:
-            self.mask()
+            words = self.configuration(scratch.key)
+            if words == 0 or not self.recall(scratch.key, words):
+                self.mask()
+                if words != 0 and self.work >= _WORTH_KEEPING:
+                    self.remember(scratch.key, words)
         finally:
             self.tree.spare.append(scratch)
         if self.is_lost:
@@ -917,6 +959,105 @@ class Text:
         """Bytes of this text alone."""
         own = _OWN_BYTES + 4 * self.accepted.shape[0]
         return own + 8 * self.arena.shape[0] + STATE.itemsize * self.past.shape[0]
+
+    # Kept rows
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
+    def configuration(self, key: cython.longlong[::1]) -> i64:
+        """Write all that the row of the first state depends on, and return how many words it has.
+
+        Returns 0 for a string with a wide row, whose walk is short, and where there are too many.
+        """
+        s = self.state(0)
+        count = cython.cast(cython.longlong, 0)
+        if s.phase == IN_STRING or s.phase == IN_NAME:
+            if s.automaton_state >= 0:
+                a = self.automaton(self.automaton_of(s))
+                if s.phase == IN_STRING and self.tables.wide[a.states + s.automaton_state] >= 0:
+                    return 0
+                if a.maximum >= 0 or a.minimum > 0:
+                    count = s.count
+            key[6] = s.automaton_state
+            key[7] = s.trie_node
+            key[8] = s.languages
+        elif s.phase == IN_BARE:
+            key[6] = s.automaton_state
+            key[7] = 0
+            key[8] = s.languages
+        else:
+            key[6] = 0
+            key[7] = 0
+            key[8] = 0
+        is_open = s.phase == BEGIN or s.phase == IN_STRING or s.phase == IN_BARE
+        is_open = is_open or s.phase == NAMED or s.phase == ARRAY_OPEN
+        key[1] = s.phase
+        key[2] = s.node if is_open else 0
+        key[3] = s.values
+        key[4] = s.pending
+        key[5] = count
+        words = cython.cast(cython.longlong, _STATE_WORDS)
+        frame = s.frame
+        while frame >= 0:
+            size = self.frame_size(frame)
+            if words + size > key.shape[0]:
+                return 0
+            for i in range(IS_ARRAY, size):
+                key[words + i - 1] = self.arena[frame + i]
+            if self.arena[frame + IS_ARRAY]:
+                key[words + CURRENT - 1] = self.relevant_length(frame)
+            words += size - 1
+            frame = self.arena[frame + PARENT]
+        found = cython.cast(cython.ulonglong, words)
+        for i in range(1, words):
+            found = (found ^ cython.cast(cython.ulonglong, key[i])) * PRIME & ALL_64
+            found ^= found >> 29
+        key[0] = cython.cast(cython.longlong, found >> 1)
+        return words
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
+    def relevant_length(self, frame: i64) -> i64:
+        """Return how many elements an array has, at most so many that more change nothing."""
+        node = self.node_of(frame)
+        far = cython.cast(cython.longlong, node.places)
+        for i in range(node.arrays):
+            array = node.array0 + i
+            far = max(far, self.tables.arrays[array].minimum)
+            far = max(far, self.tables.arrays[array].maximum + 1)
+        return min(self.arena[frame + CURRENT], far)
+
+    @cython.cfunc
+    def recall(self, key: cython.longlong[::1], words: i64) -> cython.bint:
+        """Write the kept row of a configuration, if there is one."""
+        found = self.tables.kept.get(key[0])
+        if found is None or found is True:
+            return False
+        kept = cython.cast(KeptRow, found)
+        if kept.key.shape[0] != words:
+            return False
+        for i in range(words):
+            if kept.key[i] != key[i]:
+                return False
+        write_row(self.row, kept.row, self.tree.words)
+        return True
+
+    @cython.cfunc
+    def remember(self, key: cython.longlong[::1], words: i64):
+        """Keep the row of a configuration that has been met before; note any other."""
+        kept = self.tables.kept
+        if len(kept) >= _MOST_NOTED or self.tables.kept_rows >= _MOST_KEPT:
+            self.tables.kept = kept = {}
+            self.tables.kept_rows = 0
+        if key[0] not in kept:
+            kept[key[0]] = True
+            return
+        own = new_words(words)
+        own[:] = key[:words]
+        row = np.empty(self.tree.words, np.int32)
+        write_row(row, self.row, self.tree.words)
+        kept[key[0]] = KeptRow(own, row)
+        self.tables.kept_rows += 1
 
     # Memory
 

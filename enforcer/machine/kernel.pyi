@@ -39,6 +39,7 @@ class Tree:
 
 class Tables:
     rows: list[WideRow | None]
+    kept_rows: int
     def __init__(self, *arrays: Any) -> None: ...
 
 class Text:

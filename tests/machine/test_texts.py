@@ -166,9 +166,37 @@ def test_a_deep_text_grows_and_comes_back() -> None:
     assert text.weight < deep / 10
 
 
+@given(schemas(), st.randoms(use_true_random=False))
+def test_a_kept_row_is_the_row(schema: Any, random: Random) -> None:
+    try:
+        grammar = compile_schema(schema, root=Root.ANY)
+        shared = compiled(grammar)
+    except (EnforcerError, NotHeld):
+        assume(False)
+        return
+    for _ in range(4):
+        text = shared.matcher()
+        for token_id in walked(shared.matcher(), random, 12):
+            fresh = replayed(compiled(grammar), text.token_ids())
+            assert all(row(text) == row(fresh) for _ in range(3))
+            assert text.accept(token_id)
+
+
+def test_rows_are_kept_when_met_again() -> None:
+    found = compiled(compile_schema({"type": "object"}))
+    before = found.weight
+    texts = [replayed(found, V.encode('{"a": 1, "b": ')) for _ in range(3)]
+    rows = [row(text) for text in texts]
+    assert rows[0] == rows[1] == rows[2]
+    assert [bool(text.work) for text in texts] == [True, True, False]
+    assert found.weight > before
+
+
 def test_bounds_that_no_text_reaches() -> None:
     far = 10**12
-    schema = {"anyOf": [{"type": "string", "maxLength": far}, {"type": "array", "maxItems": far}]}
+    schema: Any = {
+        "anyOf": [{"type": "string", "maxLength": far}, {"type": "array", "maxItems": far}]
+    }
     for text in ('"ab"', "[1]"):
         assert replayed(compiled(compile_schema(schema, root=Root.ANY)), V.encode(text))
     for least in ({"type": "string", "minLength": far}, {"type": "array", "minItems": far}):
