@@ -55,7 +55,7 @@ class FollowedText:
     `accept` where the engine's text remembers its token ids itself.
     """
 
-    __slots__ = ("_engine", "_last", "_outline", "_own_ids", "_readings", "_token_ids",
+    __slots__ = ("_beyond", "_engine", "_last", "_outline", "_own_ids", "_readings", "_token_ids",
                  "_vocabulary", "accept", "fill", "is_accepting", "keep", "subject")  # fmt: skip
 
     def __init__(self, engine: ArgumentMatcher, vocabulary: Vocabulary, subject: Subject) -> None:
@@ -66,6 +66,7 @@ class FollowedText:
         self.is_accepting = engine.is_accepting
         self.keep = getattr(engine, "keep", None)
         self._own_ids: list[int] = []
+        self._beyond = 0  # ids that the engine has behind the text, for a moment
         self._token_ids: Callable[[], list[int]] | None = getattr(engine, "token_ids", None)
         self.accept = self._accept if self._token_ids is None else engine.accept
         self._outline: Outline | str | None = None
@@ -74,7 +75,10 @@ class FollowedText:
 
     @property
     def _ids(self) -> list[int]:
-        return self._own_ids if self._token_ids is None else self._token_ids()
+        if self._token_ids is None:
+            return self._own_ids
+        ids = self._token_ids()
+        return ids[: len(ids) - self._beyond]
 
     def _accept(self, token_id: int) -> bool:
         """Advance by one id."""
@@ -114,9 +118,11 @@ class FollowedText:
             if token_id is None or not self._engine.accept(token_id):
                 break
             count += 1
+        self._beyond += count
         try:
             yield count
         finally:
+            self._beyond -= count
             if count:
                 self._engine.rollback(count)
 

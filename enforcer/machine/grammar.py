@@ -100,7 +100,7 @@ class MachineGrammar:
     def weight(self) -> int:
         """Bytes that it holds; grows as rows are made and kept."""
         made = sum(row is not None for row in self._tables.rows[1:])
-        return self._weight + (made + self._tables.kept_rows) * 4 * self._tree.words
+        return self._weight + made * 4 * self._tree.words + self._tables.kept_bytes
 
     def renew(self) -> None:
         """Do nothing: no text of it loses what the others share."""

@@ -205,6 +205,7 @@ LAST_CHARACTER = cython.declare(cython.int, 0x10FFFF)
 ALWAYS = cython.declare(cython.int, 63)  # no group of bytes has this number
 PRIME = cython.declare(cython.ulonglong, 0x9E3779B97F4A7C15)
 ALL_64 = cython.declare(cython.ulonglong, 0xFFFFFFFFFFFFFFFF)
+LOW_HALF = cython.declare(cython.longlong, 0xFFFFFFFF)
 LAST_63 = cython.declare(cython.longlong, 0x7FFFFFFFFFFFFFFF)
 FAR = cython.declare(cython.int, 1 << 30)
 # Characters from the greatest length, beyond those of the longest token, from which on a pattern
@@ -216,9 +217,10 @@ _FIRST_STATES = 40
 _FIRST_IDS = 128
 _STATE_WORDS = 9  # of a configuration; those of its frames follow
 _KEY_WORDS = 128
-_WORTH_KEEPING = 48  # units of work; a row of less is made as quickly as it is found
-_MOST_KEPT = 64  # rows of one grammar
-_MOST_NOTED = 2_048  # configurations of one grammar
+_WORTH_KEEPING = 64  # units of work; a row of less is made as quickly as it is found
+_MOST_KEPT = 512  # rows of one grammar
+_MOST_DIFFERING = 768  # words
+_KEPT_BYTES = 500  # of a kept row, beside its words
 _OWN_BYTES = 1_500  # of a text, beside its arrays
 
 
@@ -229,9 +231,10 @@ def records(table: np.ndarray, dtype: np.dtype) -> np.ndarray:
     return flat[:whole].view(dtype).view(np.recarray)
 
 
-def new_words(count: int) -> memoryview:
+def new_words(count: int) -> np.ndarray | memoryview:
     """Return so many words of 64 bits, all zero, whose elements are Python's own integers."""
-    return memoryview(np.zeros(count, np.int64))
+    words = np.zeros(count, np.int64)
+    return words if cython.compiled else memoryview(words)
 
 
 def new_states(count: int) -> np.ndarray:
@@ -267,6 +270,17 @@ def bit32(n: i32) -> i32:
 def within(first: i64, count: i64, size: i64) -> cython.bint:
     """Return whether so many entries from the first one on are in a table of that size."""
     return first >= 0 and 0 <= count <= size - first
+
+
+@cython.cfunc
+@cython.inline
+@cython.exceptval(check=False)
+def low_half(word: i64) -> i32:
+    """Return the lower half of a word, with its sign."""
+    if not cython.compiled:
+        half = word & LOW_HALF
+        return half - (1 << 32) if half >> 31 else half
+    return cython.cast(cython.int, word & LOW_HALF)
 
 
 @cython.cfunc
@@ -310,6 +324,26 @@ def write_common(
 @cython.cfunc
 @cython.boundscheck(False)
 @cython.exceptval(check=False)
+def differing(
+    row: cython.int[::1],
+    base: cython.const_int[::1],
+    words: index,
+    places: cython.int[::1],
+    most: index,
+) -> index:
+    """Write where two rows differ, in so many words at most; return in how many they do."""
+    count = cython.cast(cython.Py_ssize_t, 0)
+    for i in range(words):
+        if row[i] != base[i]:
+            if count < most:
+                places[count] = i
+            count += 1
+    return count
+
+
+@cython.cfunc
+@cython.boundscheck(False)
+@cython.exceptval(check=False)
 def clear_row(target: cython.int[::1], words: index) -> cython.void:
     """Write a row without a bit."""
     for i in range(words):
@@ -324,34 +358,18 @@ class Scratch:
     Attributes:
         states: one behind each byte of a token.
         key: words of a configuration.
+        places: words in which two rows differ.
 
     """
 
     states: State[::1]
     key: cython.longlong[::1]
+    places: cython.int[::1]
 
     def __init__(self, longest: index):
         self.states = new_states(longest + 1)
         self.key = new_words(_KEY_WORDS)
-
-
-@cython.final
-@cython.cclass
-class KeptRow:
-    """A bitmask row of a configuration.
-
-    Attributes:
-        key: words of the configuration; see `Text.configuration`.
-        row: its row.
-
-    """
-
-    key: cython.const_longlong[::1]
-    row: cython.const_int[::1]
-
-    def __init__(self, key: cython.const_longlong[::1], row: cython.const_int[::1]):
-        self.key = key
-        self.row = row
+        self.places = np.zeros(_MOST_DIFFERING, np.int32)
 
 
 @cython.final
@@ -418,6 +436,28 @@ class WideRow:
 
 @cython.final
 @cython.cclass
+class KeptRow:
+    """A bitmask row of a configuration, as what differs from another row.
+
+    Attributes:
+        base: the other row; None for one without a bit.
+        words: how many words the configuration has; see `Text.configuration`.
+        data: them; then each word of the row that differs, and its place in the upper half.
+
+    """
+
+    base: WideRow
+    words: i64
+    data: cython.longlong[::1]
+
+    def __init__(self, words: i64, count: i64):
+        self.base = None
+        self.words = words
+        self.data = new_words(words + count)
+
+
+@cython.final
+@cython.cclass
 class Tree:
     """The text tokens of a vocabulary, shared by all texts.
 
@@ -439,6 +479,7 @@ class Tree:
     text: cython.const_uchar[::1]
     shorter: cython.const_int[::1]  # rows of the tokens that add at most 0, 1, ... characters
     shorter_rows: i64
+    nothing: cython.const_int[::1]  # a row without a bit
     tokens: i64
     words = cython.declare(cython.longlong, visibility="readonly")
     free = cython.declare(object, visibility="readonly")
@@ -465,6 +506,7 @@ class Tree:
         for root in range(trie.roots):
             self.longest = max(self.longest, cython.cast(cython.longlong, trie.nodes[root].height))
         self.shorter = np.zeros(1, np.int32)
+        self.nothing = np.zeros(words, np.int32)
         self.shorter_rows = 0
         self.free = None
         self.spare = []
@@ -537,8 +579,8 @@ class Tables:
     trie_opens: cython.const_longlong[::1]
     has_line_breaks: cython.bint
     rows = cython.declare(list, visibility="readonly")
-    kept: dict  # rows of configurations by their hash; True for one that was met once
-    kept_rows = cython.declare(cython.longlong, visibility="readonly")
+    kept: dict  # rows of configurations, by the hash of these
+    kept_bytes = cython.declare(cython.longlong, visibility="readonly")
 
     def __init__(
         self,
@@ -596,7 +638,7 @@ class Tables:
         self.has_line_breaks = has_line_breaks
         self.rows = rows
         self.kept = {}
-        self.kept_rows = 0
+        self.kept_bytes = 0
         damaged = self.damaged()
         if damaged:
             raise ValueError(f"the table of {damaged} has an index that is out of bounds")
@@ -839,6 +881,7 @@ class Text:
     length: i64  # how many
     states: State[::1]  # of a walk: the state behind so many bytes of a token
     row: cython.int[::1]
+    base: WideRow  # that the row was made from; None for none
     nodes: TrieNode[::1]  # of the trie that is walked
     ids: cython.const_int[::1]
     exits: cython.int[::1]  # of `stay`, as are those below
@@ -885,7 +928,7 @@ class Text:
             if words == 0 or not self.recall(scratch.key, words):
                 self.mask()
                 if words != 0 and self.work >= _WORTH_KEEPING:
-                    self.remember(scratch.key, words)
+                    self.remember(scratch, words)
         finally:
             self.tree.spare.append(scratch)
         if self.is_lost:
@@ -1031,33 +1074,43 @@ class Text:
     def recall(self, key: cython.longlong[::1], words: i64) -> cython.bint:
         """Write the kept row of a configuration, if there is one."""
         found = self.tables.kept.get(key[0])
-        if found is None or found is True:
+        if found is None:
             return False
         kept = cython.cast(KeptRow, found)
-        if kept.key.shape[0] != words:
+        if kept.words != words:
             return False
         for i in range(words):
-            if kept.key[i] != key[i]:
+            if kept.data[i] != key[i]:
                 return False
-        write_row(self.row, kept.row, self.tree.words)
+        if kept.base is None:
+            clear_row(self.row, self.tree.words)
+        else:
+            write_row(self.row, kept.base.row, self.tree.words)
+        for i in range(words, kept.data.shape[0]):
+            word = kept.data[i]
+            self.row[word >> 32] = low_half(word)
         return True
 
     @cython.cfunc
-    def remember(self, key: cython.longlong[::1], words: i64):
-        """Keep the row of a configuration that has been met before; note any other."""
-        kept = self.tables.kept
-        if len(kept) >= _MOST_NOTED or self.tables.kept_rows >= _MOST_KEPT:
-            self.tables.kept = kept = {}
-            self.tables.kept_rows = 0
-        if key[0] not in kept:
-            kept[key[0]] = True
+    def remember(self, scratch: Scratch, words: i64):
+        """Keep the row of a configuration, unless it differs much from each other one."""
+        base = self.tree.nothing if self.base is None else self.base.row
+        count = differing(self.row, base, self.tree.words, scratch.places, _MOST_DIFFERING)
+        if count > _MOST_DIFFERING:
             return
-        own = new_words(words)
-        own[:] = key[:words]
-        row = np.empty(self.tree.words, np.int32)
-        write_row(row, self.row, self.tree.words)
-        kept[key[0]] = KeptRow(own, row)
-        self.tables.kept_rows += 1
+        if len(self.tables.kept) >= _MOST_KEPT:
+            self.tables.kept = {}
+            self.tables.kept_bytes = 0
+        kept = KeptRow(words, count)
+        kept.base = self.base
+        for i in range(words):
+            kept.data[i] = scratch.key[i]
+        for i in range(count):
+            place = cython.cast(cython.longlong, scratch.places[i])
+            word = cython.cast(cython.longlong, self.row[place]) & LOW_HALF
+            kept.data[words + i] = place << 32 | word
+        self.tables.kept[scratch.key[0]] = kept
+        self.tables.kept_bytes += _KEPT_BYTES + 8 * (words + count)
 
     # Memory
 
@@ -2205,6 +2258,7 @@ class Text:
                 number = -1  # how near the end is depends on the pattern
         self.nodes = self.tree.trie.nodes
         self.ids = self.tree.trie.ids
+        self.base = None
         if number < 0:
             clear_row(self.row, self.tree.words)
             return self.walk(0, self.tree.trie.roots, 0)
@@ -2215,6 +2269,7 @@ class Text:
             write_common(self.row, wide.row, self.tree.shorter, left * words, words)
         else:
             write_row(self.row, wide.row, words)
+            self.base = wide
             if wide.looping != 0 and s.count >= a.minimum:
                 self.leave_alike(wide)
                 first = wide.looping

@@ -39,7 +39,7 @@ class Tree:
 
 class Tables:
     rows: list[WideRow | None]
-    kept_rows: int
+    kept_bytes: int
     def __init__(self, *arrays: Any) -> None: ...
 
 class Text:
