@@ -18,6 +18,8 @@ accepted; a new one is put on top. So rollback only goes back in a list of state
 walk over it that skips the subtree of an illegal byte. In a string nearly all tokens are legal, so
 each automaton state of that kind has a *wide row*: the tokens that stay inside the string, and the
 trie nodes where a quote may end it; only from these the walk goes on with the text's own state.
+Rows that took much work are kept by *configuration*: all words of the state and of its frames that
+a row depends on, compared as a whole.
 
 *Work* is counted in trie nodes, and in words of bit sets where a frame is compared with its shapes.
 
