@@ -15,6 +15,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from enforcer.errors import ConfigurationError, UnsupportedHost
+from enforcer.machine import compiled
 from enforcer.turn import dialects
 from enforcer.vllm import fit
 from enforcer.vllm.config import names, settings
@@ -167,7 +168,8 @@ def install() -> None:
 
     Raises:
         ConfigurationError: a setting of the operator is wrong, its dialect unknown, or asks for
-            an engine that refuses what is not enforced where nothing can be.
+            an engine that refuses what is not enforced where nothing can be; or the kernel is not
+            compiled.
 
     """
     import vllm
@@ -175,6 +177,7 @@ def install() -> None:
 
     chosen = settings.current()
     dialects.load(chosen.dialect)
+    compiled.require_compiled()
     patches = wanted()
     try:
         exactly = fit.check_version(vllm.__version__)
