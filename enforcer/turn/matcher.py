@@ -247,6 +247,11 @@ class Matcher:
         else:
             self._fill(target)
 
+    @property
+    def text_weight(self) -> int:
+        """Bytes of the arguments that are being written, beyond what texts of a grammar share."""
+        return int(getattr(self._text, "weight", 0)) if self._now is self._in_text else 0
+
     def _fill_arguments(self, target: npt.NDArray[np.int32]) -> None:
         text = self._text
         try:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 from typing import TYPE_CHECKING, Any, NoReturn
+from weakref import WeakValueDictionary
 
 from vllm.v1.structured_output.backend_types import StructuredOutputGrammar
 
@@ -147,6 +148,7 @@ class _Host:
         self._ids = size
         # The draft tokens of a step, and the token that the model adds to them.
         self._drafts = manager.vllm_config.num_speculative_tokens + 1
+        self._live: WeakValueDictionary[str, Matcher] = WeakValueDictionary()
 
     def manager_of(self, backend: str) -> Any:
         """Return the manager that compiles with one of vLLM's own backends."""
@@ -196,9 +198,11 @@ class _Host:
             arrivals.tell_of_failure(error, spec, request, is_admitted=is_admitted)
             raise
         finally:
-            metrics.cached(runtime.kept())
+            live = filter(None, (found() for found in self._live.valuerefs()))
+            metrics.cached(runtime.kept(), sum(each.text_weight for each in live))
         if not is_admitted:
             metrics.enforced(spec.toolset.choice)
+        self._live[request.request_id] = matcher
         readable = matcher if reader is None else ReadableMatcher(matcher, reader)
         return EnforcedGrammar(readable, request.request_id)
 

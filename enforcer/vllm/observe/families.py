@@ -105,6 +105,7 @@ COMPILE = Histogram("enforcer_compile_seconds", "Compiling a schema.", bounds=_L
 MASK = Histogram("enforcer_mask_seconds", "Waiting for a bitmask.", bounds=_SHORT)
 CACHE = Gauge("enforcer_grammar_cache_entries", "Compiled grammars in the cache.")
 CACHE_BYTES = Gauge("enforcer_grammar_cache_bytes", "Memory kept between requests, estimated.")
+TEXT_BYTES = Gauge("enforcer_live_text_bytes", "Memory of arguments that are being written.")
 HITS = Counter("enforcer_grammar_cache_hits", "Lookups that the grammar cache answered.")
 MISSES = Counter("enforcer_grammar_cache_misses", "Lookups that had to compile a grammar.")
 FAILED = Counter("enforcer_turns_failed", "Turns that the enforcer ended.", _by(reason=Failure))

@@ -85,11 +85,12 @@ def compiled(nanoseconds: int) -> None:
     recording.recorder().observer(families.COMPILE)(nanoseconds)
 
 
-def cached(cache: Cache) -> None:
-    """Publish the state of a process's cache."""
+def cached(cache: Cache, live: int) -> None:
+    """Publish the state of a process's cache, and the bytes of the texts that are being written."""
     numbers = recording.recorder()
     numbers.set(families.CACHE, len(cache))
     numbers.set(families.CACHE_BYTES, cache.weight)
+    numbers.set(families.TEXT_BYTES, live)
     numbers.set(families.HITS, cache.hits)
     numbers.set(families.MISSES, cache.misses)
 

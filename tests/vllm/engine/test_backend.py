@@ -166,3 +166,13 @@ def test_an_engine_of_another_vocabulary_warns_that_it_enforces_nothing(
     assert record.getMessage().startswith(
         f"enforcer: this engine enforces nothing: {cause}the tokenizer has no control token "
     )
+
+
+def test_the_arguments_that_are_written_weigh_something_and_little(
+    grammar: EnforcedGrammar,
+) -> None:
+    assert grammar.matcher.text_weight == 0
+    assert grammar.accept_tokens("chatcmpl-1", OPENED)
+    assert 0 < grammar.matcher.text_weight < 65_536
+    grammar.rollback(len(OPENED))
+    assert grammar.matcher.text_weight == 0
