@@ -250,7 +250,7 @@ class Matcher:
     @property
     def text_weight(self) -> int:
         """Bytes of the arguments that are being written, beyond what texts of a grammar share."""
-        return int(getattr(self._text, "weight", 0)) if self._now is self._in_text else 0
+        return int(getattr(self._now.grammar, "weight", 0))
 
     def _fill_arguments(self, target: npt.NDArray[np.int32]) -> None:
         text = self._text

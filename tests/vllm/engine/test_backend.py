@@ -14,6 +14,8 @@ pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError
 
 import enforcer
 from enforcer.errors import EnforcerError
+from enforcer.request import tools as tools_
+from enforcer.request.spec import Spec
 from enforcer.vllm.config import names
 from enforcer.vllm.engine.ahead import Spent
 from enforcer.vllm.engine.backend import EnforcedGrammar, initialised
@@ -168,11 +170,11 @@ def test_an_engine_of_another_vocabulary_warns_that_it_enforces_nothing(
     )
 
 
-def test_the_arguments_that_are_written_weigh_something_and_little(
-    grammar: EnforcedGrammar,
-) -> None:
-    assert grammar.matcher.text_weight == 0
-    assert grammar.accept_tokens("chatcmpl-1", OPENED)
-    assert 0 < grammar.matcher.text_weight < 65_536
-    grammar.rollback(len(OPENED))
-    assert grammar.matcher.text_weight == 0
+def test_the_arguments_that_are_written_weigh_something_and_little() -> None:
+    spec = Spec(tools_.parse(TOOLS, "auto", True), 0)
+    matcher = enforcer.Enforcer(V).start(spec, None)
+    assert matcher.text_weight == 0
+    assert all(matcher.accept(token) for token in OPENED)
+    assert 0 < matcher.text_weight < 65_536
+    matcher.rollback(len(OPENED))
+    assert matcher.text_weight == 0

@@ -15,6 +15,7 @@ from enforcer import errors  # noqa: E402
 from enforcer.errors import InvalidTools, Problem, UnsupportedSchema  # noqa: E402
 from enforcer.request.tools import ToolChoice  # noqa: E402
 from enforcer.vllm.config import names  # noqa: E402
+from enforcer.vllm.intake import admission  # noqa: E402
 from enforcer.vllm.observe import families, metrics, recording  # noqa: E402
 from tests.vllm_servers import sample  # noqa: E402 - see above
 
@@ -129,7 +130,8 @@ def test_every_option_that_can_be_refused_has_a_label() -> None:
                 option = node.args[0]
                 refused.add(option.value if isinstance(option, ast.Constant) else "name")
     # A name that is not written out is that of an option which takes ids away, or ends a reply.
-    taken = {"allowed_token_ids", "bad_words", "stop", "stop_sequences"}
+    taken = {"logit_bias", "repetition_penalty", "min_tokens", "stop", "stop_sequences"}
+    taken |= {*admission._FORCING, *admission._FORBIDDING.values()}
     assert refused - {"name"} | taken == set(families.OPTIONS)
 
 
