@@ -241,9 +241,8 @@ def new_words(count: int) -> np.ndarray | memoryview:
 
 def new_states(count: int) -> np.ndarray:
     """Return so many states, all zero."""
-    if cython.compiled:
-        return np.zeros(count, STATE)
-    return records(np.zeros(count * len(STATE), np.int64), STATE)
+    words = np.zeros(count * len(STATE), np.int64)
+    return words.view(STATE) if cython.compiled else records(words, STATE)
 
 
 @cython.cfunc
@@ -2189,13 +2188,15 @@ class Text:
     @cython.cfunc
     @cython.exceptval(-2, check=False)
     def is_listed(self, s: cython.pointer[State], exit_: index, depth: i64) -> cython.bint:
-        """Return whether the bytes before an exit end a text of the state's trie."""
+        """Return whether the bytes before an exit may end a text of the state's trie."""
         trie_node = s.trie_node
         first = self.tree.text0[self.ids[self.trie_node(exit_).rank]]
         for i in range(depth):
             byte = self.tree.text[first + i]
             if byte >= 128:  # compared with characters only where there are such edges
                 return self.tables.trie_opens[trie_node] >> 61 & 1
+            if byte == 92:  # an escape may spell any character
+                return True
             edge = self.edge_from(trie_node, byte)
             if edge >= self.tables.trie_edges[trie_node + 1]:
                 return False
@@ -2228,7 +2229,7 @@ class Text:
         self.ids = self.tree.trie.ids
         if trie_node < 0:
             return True
-        groups = self.tables.trie_opens[trie_node] | bit(ALWAYS)
+        groups = self.tables.trie_opens[trie_node] | BACKSLASH_GROUP | bit(ALWAYS)
         for e in range(wide.looping):  # the text before the quote may be one of the trie
             if groups >> cython.cast(cython.longlong, wide.groups[e]) & 1 == 0:
                 continue

@@ -63,8 +63,16 @@ class Wire(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         )
 
     def text(self) -> str:
-        """Write it as the text that travels."""
-        return msgspec.json.encode(self).decode()
+        """Write it as the text that travels.
+
+        Raises:
+            InvalidTools: a field has what JSON has not, such as a name that is no text.
+
+        """
+        try:
+            return msgspec.json.encode(self).decode()
+        except (TypeError, ValueError, RecursionError) as error:
+            raise InvalidTools("$", f"it is not JSON: {error}") from error
 
     def settle(self, settled: Settled) -> Wire:
         """Put in what a server has decided."""

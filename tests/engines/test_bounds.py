@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from enforcer.engines import load
+from enforcer.engines import _around as load  # the engine beside the machine
 from enforcer.engines.llguidance.grammar import _REPLAYED, LLGuidanceGrammar, LLGuidanceMatcher
 from enforcer.errors import EnforcerError, EngineFailure, InvalidSchema, SchemaLimit
 from enforcer.request.response_format import FormatKind, ResponseFormat

@@ -15,7 +15,7 @@ pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError
 from hypothesis import settings
 
 from bench.matrix import workload
-from enforcer.engines.llguidance import grammar as _grammar
+from enforcer.machine.grammar import MachineGrammar
 from enforcer.request import spec_text
 from enforcer.vllm import patches
 from enforcer.vllm.engine import ahead
@@ -24,8 +24,6 @@ from tests.vllm_engine import Engine, Mode, Sent, beside, drive, enforcers, is_e
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-
-    from enforcer.engines import ArgumentMatcher, CompiledGrammar
 
 
 pytestmark = pytest.mark.slow
@@ -171,12 +169,31 @@ class Fault:
         monkeypatch.setattr(owner, method, called)
 
 
+class Text:
+    """A text of the machine whose methods can be replaced, as those of a compiled class cannot."""
+
+    def __init__(self, text: Any) -> None:
+        self._text = text
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._text, name)
+
+    def fill(self, row: Any) -> None:
+        self._text.fill(row)
+
+    def accept(self, token_id: int) -> bool:
+        return bool(self._text.accept(token_id))
+
+    def rollback(self, count: int) -> None:
+        self._text.rollback(count)
+
+    def is_accepting(self) -> bool:
+        return bool(self._text.is_accepting())
+
+
 PLACES = [
-    (_grammar.LLGuidanceGrammar, "matcher"),
-    (_grammar.LLGuidanceMatcher, "fill"),
-    (_grammar.LLGuidanceMatcher, "accept"),
-    (_grammar.LLGuidanceMatcher, "rollback"),
-    (_grammar.LLGuidanceMatcher, "is_accepting"),
+    (MachineGrammar, "matcher"),
+    *((Text, method) for method in ("fill", "accept", "rollback", "is_accepting")),
 ]
 
 
@@ -188,11 +205,13 @@ PLACES = [
 def test_an_engine_that_raises_ends_the_request_that_it_served(
     monkeypatch: pytest.MonkeyPatch,
     failed: list[tuple[str, str]],
-    place: tuple[type[CompiledGrammar | ArgumentMatcher], str],
+    place: tuple[type, str],
     error: RuntimeError | Panic,
     queued: bool,
 ) -> None:
     mode = Mode(drafts=3, queued=queued)
+    start: Any = MachineGrammar.matcher
+    monkeypatch.setattr(MachineGrammar, "matcher", lambda grammar: Text(start(grammar)))
     fault = Fault(monkeypatch, *place, error)
     # How often the engine calls depends on threads, and so do the positions that end a turn:
     # histories are drawn until one has enough calls, positions are tried until one does.

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from enforcer.budget import steps
+from enforcer.engines import _around
 from enforcer.engines.distinct.engine import DistinctEngine
 from enforcer.engines.kept_texts import KeptMatcher
 from enforcer.errors import SchemaError, UnsatisfiableSchema, UnsupportedSchema
@@ -283,7 +284,7 @@ def test_more_elements_than_there_are_values_fit_nothing() -> None:
 
 
 def test_a_grammar_without_such_arrays_is_the_engines_own() -> None:
-    outer = engine()
+    outer = _around("llguidance", V)
     assert isinstance(outer, DistinctEngine)
     grammar = compile_schema({"type": "array", "items": {"enum": [1, 2]}, "uniqueItems": True})
     assert outer.write(grammar) == outer.engine.write(grammar)

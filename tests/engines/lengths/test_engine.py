@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from enforcer import engines
+from enforcer.engines import _around
 from enforcer.engines.lengths import long_strings, string_ids
 from enforcer.engines.lengths.engine import LengthEngine
 from enforcer.schema import compile_schema
@@ -78,7 +79,7 @@ SCHEMAS: list[dict[str, Any]] = [
 @cache
 def engine() -> ArgumentEngine:
     """Give an engine over the vocabulary."""
-    return engines.load("llguidance", V)
+    return _around("llguidance", V)
 
 
 def compiled(schema: Any) -> CompiledGrammar:
@@ -271,7 +272,7 @@ def test_near_the_end_the_mask_of_a_real_vocabulary_is_what_is_accepted(
 
 @cache
 def _kimi() -> ArgumentEngine:
-    return engines.load("llguidance", kimi())
+    return _around("llguidance", kimi())
 
 
 def _near(vocabulary: Vocabulary, begun: bytes) -> list[int]:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from enforcer.engines import load
+from enforcer.engines import _around as load  # the engine beside the machine
 from enforcer.engines.llguidance import grammar as grammars
 from enforcer.engines.llguidance.engine import LLGuidanceEngine
 from enforcer.engines.llguidance.grammar import LLGuidanceGrammar

@@ -1,24 +1,34 @@
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from enforcer.engines import load
+from enforcer.engines import _around as load  # the engine beside the machine
 from enforcer.engines.llguidance import engine as llguidance_engine
 from enforcer.engines.llguidance import grammar as grammars
 from enforcer.engines.llguidance.engine import LLGuidanceEngine
 from enforcer.engines.llguidance.probes import probes, probes_of_pairs
 from enforcer.errors import SchemaLimit
 from enforcer.schema import Root, compile_schema
-from tests.laid_out import bound, engine, written_symbols
+from tests import laid_out
+from tests.laid_out import bound, written_symbols
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from enforcer.engines import ArgumentEngine
     from enforcer.layouts import BoundLayout
     from enforcer.schema import ArgumentGrammar
     from enforcer.vocabulary import Vocabulary
+
+
+@cache
+def engine() -> ArgumentEngine:
+    """Return the engine beside the machine, over the vocabulary of layouts."""
+    return load("llguidance", laid_out.vocabulary())
+
 
 PAIRS = ("kimi_k3", "qwen3_coder", "minimax_m2", "glm45", "pythonic")
 SCHEMA = {
