@@ -225,7 +225,7 @@ def let_in(params: Any, intake: Intake, inexact: Iterable[Inexact], *, is_first:
 
 
 def isolated(intake: Intake, inexact: Iterable[Inexact]) -> Intake:
-    """Give a spec in which a tool that cannot be held to its schema takes any object."""
+    """Return a spec whose tools that cannot be enforced exactly take any object."""
     log_inexact(inexact)
     names = [one.tool for one in inexact if one.how is Relaxed.ISOLATED and one.tool is not None]
     if not names:

@@ -193,7 +193,8 @@ def _encoded(shown: list[Shown]) -> msgspec.Raw:
     pair. msgspec writes the former as null, which says nothing where no text has a null.
     """
     bare = [bare_tool(one.tool) if one.of_message else one.tool for one in shown]
-    with suppress(UnicodeEncodeError, RecursionError):
+    # MessagePack has no integers of more than 64 bits.
+    with suppress(UnicodeEncodeError, RecursionError, OverflowError):
         text = msgspec.json.encode(bare)
         if b"null" not in text or not _NOT_FINITE.search(msgspec.msgpack.encode(bare)):
             return msgspec.Raw(text)

@@ -36,7 +36,7 @@ def host() -> Iterator[Any]:
 
 @pytest.fixture
 def read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Give how many ids prompts have that are read from here on."""
+    """Return how many token ids the prompts have that are read from here on."""
     counts: list[int] = []
     begun = Matcher._begun
 

@@ -203,8 +203,10 @@ def test_what_python_reads_and_json_has_not_is_named_where_it_stands(said: str) 
             requests.write_spec(request)
 
 
-def test_numbers_of_any_length_travel_as_they_are(server: Server) -> None:
-    prompt, params = server.chat(tools=[tool("long", maximum=10**30)])
+@pytest.mark.parametrize("beside", [{}, {"default": None}])
+def test_numbers_of_any_length_travel_as_they_are(server: Server, beside: dict[str, Any]) -> None:
+    """A text with a null is looked at once more, in a form that has no such numbers."""
+    prompt, params = server.chat(tools=[tool("long", maximum=10**30, **beside)])
     assert f'"maximum":{10**30}' in params.extra_args[carrier.BESIDE]
     server.begun(server.processed(prompt, params))
 
