@@ -317,6 +317,21 @@ def refuse_unread_spec(extra: Any, model_config: Any) -> None:
         )
 
 
+def refuse_lone_text(params: Any) -> None:
+    """Refuse a spec's text whose structural tag was lost on its way: nothing would be enforced.
+
+    Raises:
+        VLLMValidationError: there is such a text.
+
+    """
+    if carrier.BESIDE in carrier.extra_of(params) and carrier.find(params) is None:
+        raise option_refusal(
+            "vllm_xargs",
+            f"`vllm_xargs.{carrier.BESIDE}` came without its structural tag in "
+            "`structured_outputs`, and would be ignored: hand on both as they are",
+        )
+
+
 def refuse_replaced_spec(request: Any, carried: Carried) -> None:
     """Refuse a `response_format` with a structural tag, which vLLM puts in the place of a spec.
 

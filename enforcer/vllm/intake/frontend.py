@@ -76,6 +76,7 @@ def rendered(original: Callable[..., Awaitable[Any]]) -> Callable[..., Any]:
         result = await original(self, request, *args, **kwargs)
         # A chat's dialog and its one prompt, or the prompts of a completion.
         prompts = result[1] if isinstance(result, tuple) else result
+        admission.refuse_lone_text(params)
         carried = carrier.find(params)
         if carried is not None:
             is_first = came is None or not came.digest
@@ -199,6 +200,7 @@ def process_inputs(original: Callable[..., Any]) -> Callable[..., Any]:
     ) -> Any:
         request_context.known_as(request_id)
         admission.refuse_unread_spec(getattr(params, "extra_args", None), self.model_config)
+        admission.refuse_lone_text(params)
         banned = _needs_a_ban_alone(params, self.vllm_config, self.tokenizer)
         if banned is not None:
             params = bans.without_spec(params)

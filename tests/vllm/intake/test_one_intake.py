@@ -218,6 +218,16 @@ def enveloped(*names: str) -> tuple[str, str]:
     return intake.text, intake.digest
 
 
+def test_a_text_that_has_lost_its_tag_is_refused_on_its_way_in(server: Server) -> None:
+    text, _ = enveloped("get")
+    with pytest.raises(VLLMValidationError, match="came without its structural tag"):
+        server.completion(vllm_xargs={carrier.BESIDE: text})
+    prompt, params = server.completion()
+    params.extra_args = {carrier.BESIDE: text}
+    with pytest.raises(VLLMValidationError, match="came without its structural tag"):
+        server.processed(prompt, params)
+
+
 def changed(text: str, **fields: Any) -> str:
     return msgspec.json.encode(msgspec.json.decode(text) | fields).decode()
 
