@@ -1,4 +1,4 @@
-"""Requests for vLLM's `StructuredOutputManager`, which `enforcer.vllm.tryout` builds bare."""
+"""Requests for vLLM's `StructuredOutputManager`, which `enforcer.doctor.trial` builds bare."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from vllm import SamplingParams
 from vllm.sampling_params import StructuredOutputsParams
 from vllm.v1.request import Request
 
+from enforcer.doctor import trial
 from enforcer.request import carrier
-from enforcer.vllm import tryout
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-manager = tryout.manager
+manager = trial.manager
 
 
 def bare(

@@ -15,7 +15,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from enforcer import engines
-from enforcer.diagnosis import Check, bad, note, ok
+from enforcer.diagnosis import Check, Status, bad, note, ok
 from enforcer.errors import EnforcerError
 from enforcer.schema import compile_schema
 from enforcer.schema.bundling import read_documents
@@ -55,8 +55,11 @@ def checks() -> Iterator[Check]:
         return
     yield entry_point()
     yield plugin_filter(os.environ)
-    yield vllm_version()
+    version = vllm_version()
+    yield version
     yield vllm_signatures()
+    if version.status is Status.NOTE:
+        yield vllm_trial()
 
 
 def chosen_engine(environment: Mapping[str, str]) -> str:
@@ -195,11 +198,9 @@ def vllm_version() -> Check:
     try:
         exactly = check_version(vllm.__version__)
     except EnforcerError:
-        return bad("vLLM", f"{vllm.__version__} is untested: nothing is enforced on it", mend)
+        return bad("vLLM", f"{vllm.__version__} is untested: no server starts with it", mend)
     if not exactly:
-        return note(
-            "vLLM", f"{vllm.__version__} was not tested: the plugin tries it at start", mend
-        )
+        return note("vLLM", f"{vllm.__version__} was not tested: a trial turn is below", mend)
     return ok("vLLM", vllm.__version__)
 
 
@@ -216,3 +217,18 @@ def vllm_signatures() -> Check:
     except ImportError as error:
         return bad(title, f"vLLM cannot be imported: {error!r}", "reinstall vLLM and torch")
     return ok(title, f"all {len(expected)} have the tested signatures")
+
+
+def vllm_trial() -> Check:
+    """Check that a turn through vLLM's structured outputs is enforced."""
+    title = "trial turn"
+    logging.disable(logging.WARNING)  # it has a forged spec rejected
+    try:
+        from enforcer.doctor.trial import try_out
+
+        try_out()
+    except (EnforcerError, ImportError) as error:
+        return bad(title, str(error), f"install vLLM {' or '.join(TESTED_VERSIONS)}")
+    finally:
+        logging.disable(logging.NOTSET)
+    return ok(title, "masks, draft tokens and refusals are as in a tested version")

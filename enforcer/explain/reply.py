@@ -4,9 +4,9 @@ Owns: reading each of these forms into ids with the model's scores beside them. 
 files, requests, what is legal.
 
 A server's `logprobs` are the model's own where nothing masks before they are taken: on a server
-without the Enforcer, where the logits processor enforces, and with `ENFORCER_LOGPROBS=raw`. With
-the plugin alone vLLM 0.32 masks first, so that such a reply shows nothing that was taken away;
-scoring the same ids once more as a prompt (`prompt_logprobs`) does, on any server.
+without the Enforcer, and where the logits processor enforces. With the plugin vLLM masks first, so
+that such a reply shows nothing that was taken away; scoring the same ids once more as a prompt
+(`prompt_logprobs`) does, on any server.
 """
 
 from __future__ import annotations

@@ -70,11 +70,7 @@ def check_version(version: str) -> bool:
     minor, _, patch = release.rpartition(".")
     if patch.isdigit() and minor in {tested.rpartition(".")[0] for tested in TESTED_VERSIONS}:
         return False
-    raise UnsupportedHost(
-        f"vLLM {version} is untested with this version of kimi-enforcer; tested are "
-        f"{', '.join(TESTED_VERSIONS)} and other patch releases of them. Install one of them or "
-        "a newer kimi-enforcer"
-    )
+    raise _unsupported(f"vLLM {version} is untested with this version of kimi-enforcer")
 
 
 def check_signatures(signatures: Mapping[str, str] = USED) -> None:
@@ -88,7 +84,7 @@ def check_signatures(signatures: Mapping[str, str] = USED) -> None:
         target = find(name)
         found = inspect.signature(getattr(target, PATCHED, target)).parameters
         if not is_signature(found, expected):
-            raise UnsupportedHost(
+            raise _unsupported(
                 f"this vLLM's {name} takes ({', '.join(found)}), expected ({expected})"
             )
 
@@ -121,4 +117,12 @@ def find(name: str) -> Any:
     try:
         return resolve_name(name)
     except (ImportError, AttributeError) as error:
-        raise UnsupportedHost(f"this vLLM has no {name}: {error}") from error
+        raise _unsupported(f"this vLLM has no {name}: {error}") from error
+
+
+def _unsupported(what: str) -> UnsupportedHost:
+    return UnsupportedHost(
+        f"{what}. Install vLLM {' or '.join(TESTED_VERSIONS)} (or another patch release of these) "
+        "or a newer kimi-enforcer. To serve a model without the plugin, set VLLM_PLUGINS to the "
+        "names of the others, or to nothing"
+    )

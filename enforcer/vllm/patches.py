@@ -1,10 +1,7 @@
 """Patches of vLLM: the one list of what is replaced, and `install`, which replaces it.
 
 The wrappers are elsewhere; vLLM's other names that we rely on are in `fit`. Where the installed
-vLLM does not fit, only the reading of the command line is replaced. Other models of the same
-environment are then served as ever, and whatever asks for the enforcer fails: its parser has no
-name, a body with a spec is rejected (`unfit`), and no backend of vLLM's can compile the tag that
-carries a spec.
+vLLM does not fit, nothing is replaced, and the server does not start.
 """
 
 from __future__ import annotations
@@ -14,7 +11,6 @@ import logging
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from enforcer.errors import ConfigurationError, UnsupportedHost
 from enforcer.machine import compiled
 from enforcer.turn import dialects
 from enforcer.vllm import fit
@@ -23,8 +19,6 @@ from enforcer.vllm.config.names import PATCHED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-
-    from enforcer.vllm.config.settings import Settings
 
 logger = logging.getLogger("vllm.enforcer")
 
@@ -45,7 +39,6 @@ class Patch(NamedTuple):
 
 
 _SERVING = "vllm.entrypoints"
-_CLI = "vllm.engine.arg_utils:EngineArgs.from_cli_args"
 # By the function that is replaced.
 PATCHES = {
     # Reads the vocabulary before the server is healthy, and allocates the mask rows.
@@ -95,7 +88,9 @@ PATCHES = {
         "6",
     ),
     # Tells the processes that a launcher starts the parser's name, adds middleware.
-    _CLI: Patch("args", "server.served_model.from_cli_args", "1"),
+    "vllm.engine.arg_utils:EngineArgs.from_cli_args": Patch(
+        "args", "server.served_model.from_cli_args", "1"
+    ),
     # Finds no stop string inside a call.
     "vllm.v1.engine.detokenizer:IncrementalDetokenizer.from_new_request": Patch(
         "tokenizer, request", "replies.stop_strings.from_new_request", "6"
@@ -135,26 +130,14 @@ COHERE = {
         "self, request", "intake.client_paths.to_chat_completion_request", "4"
     ),
 }
-# With ENFORCER_LOGPROBS=raw: logprobs of the model's own logits, on both runners.
-SCORES = {
-    "vllm.v1.worker.gpu_model_runner:apply_grammar_bitmask": Patch(
-        "scheduler_output, grammar_output, input_batch, logits", "observe.scores.masking"
-    ),
-    "vllm.v1.sample.sampler:Sampler.compute_logprobs": Patch("logits", "observe.scores.scoring"),
-    "vllm.v1.worker.gpu.structured_outputs:StructuredOutputsWorker.apply_grammar_bitmask": Patch(
-        "self, logits, input_batch, grammar_req_ids, grammar_bitmask", "observe.scores.masking"
-    ),
-    "vllm.v1.worker.gpu.sample.sampler:compute_topk_scores": Patch(
-        "logits, *", "observe.scores.scoring"
-    ),
-    "vllm.v1.worker.gpu.spec_decode.rejection_sampler:compute_topk_scores": Patch(
-        "logits, *", "observe.scores.scoring"
-    ),
-}
 # Models of bodies that would drop the fields which carry a spec.
 _BODIES = (f"{_SERVING}.anthropic.protocol:AnthropicMessagesRequest",)
 _COHERE_BODIES = (f"{_SERVING}.cohere.protocol:CohereChatV2Request",)
 
+_PATCH_RELEASE = (
+    "every function that is replaced has the signature of the tested releases; `enforcer doctor` "
+    "tries a turn"
+)
 _BEHIND_RUST = (
     "vLLM's Rust front end loads no plugins. Enforced are the tool calls that it constrains "
     "itself; arguments fit their schema only at --tool-strict-level parameter or for a strict "
@@ -164,48 +147,33 @@ _BEHIND_RUST = (
 
 
 def install() -> None:
-    """Patch vLLM in this process, if it fits; idempotent.
+    """Patch vLLM in this process; idempotent.
 
     Raises:
-        ConfigurationError: a setting of the operator is wrong, its dialect unknown, or asks for
-            an engine that refuses what is not enforced where nothing can be; or the kernel is not
-            compiled.
+        UnsupportedHost: it does not fit; nothing has been replaced.
+        ConfigurationError: a setting of the operator is wrong, or its dialect unknown; or the
+            kernel is not compiled.
 
     """
     import vllm
     import vllm.envs
 
-    chosen = settings.current()
-    dialects.load(chosen.dialect)
+    dialects.load(settings.current().dialect)
     compiled.require_compiled()
     patches = wanted()
-    try:
-        exactly = fit.check_version(vllm.__version__)
-        fit.check_signatures(fit.USED | signatures(patches))
-        _patch(patches | _for_scores(chosen))
-        if not exactly:
-            _try_out(vllm.__version__)
-    except UnsupportedHost as error:
-        _take_back()
-        _serve_unenforced(error, chosen)
-        return
+    if not fit.check_version(vllm.__version__):
+        logger.warning("enforcer: vLLM %s is untested: %s", vllm.__version__, _PATCH_RELEASE)
+    fit.check_signatures(fit.USED | signatures(patches))
+    for dotted, patch in patches.items():
+        module, _, name = patch.by.rpartition(".")
+        _wrap(dotted, getattr(import_module(f"enforcer.vllm.{module}"), name))
+    _register()
     if vllm.envs.VLLM_USE_RUST_FRONTEND:
         logger.warning("enforcer: %s", _BEHIND_RUST)
 
 
-def _try_out(version: str) -> None:
-    from enforcer.vllm.tryout import try_out
-
-    try_out()
-    logger.info(
-        "enforcer: vLLM %s is not among the tested versions; a trial turn at start was enforced as "
-        "it should be",
-        version,
-    )
-
-
 def wanted() -> dict[str, Patch]:
-    """Return the patches of this server, whatever its settings."""
+    """Return the patches of this server."""
     return PATCHES | (COHERE if fit.has_cohere() else {})
 
 
@@ -214,53 +182,8 @@ def signatures(patches: Mapping[str, Patch]) -> dict[str, str]:
     return {name: patch.takes for name, patch in patches.items()}
 
 
-def _for_scores(chosen: Settings) -> dict[str, Patch]:
-    """Return the patches of `ENFORCER_LOGPROBS=raw`; none without it.
-
-    Raises:
-        ConfigurationError: they do not fit this vLLM.
-
-    """
-    if chosen.logprobs != "raw":
-        return {}
-    try:
-        fit.check_signatures(signatures(SCORES))
-    except UnsupportedHost as error:
-        raise ConfigurationError(
-            f"ENFORCER_LOGPROBS=raw does not fit this vLLM: {error}"
-        ) from error
-    return SCORES
-
-
-def _serve_unenforced(error: UnsupportedHost, chosen: Settings) -> None:
-    """Log why nothing is enforced, and have API servers reject specs, if that much of vLLM fits.
-
-    Raises:
-        UnsupportedHost: the operator wants nothing else.
-
-    """
-    if chosen.require:
-        raise error
-    logger.error(
-        "enforcer: nothing is enforced, and no --tool-call-parser %s is known: %s",
-        names.enforced("NAME"),
-        error,
-    )
-    from enforcer.vllm import unfit
-
-    missing = "" if unfit.takes_middleware() else "vLLM's Rust front end takes no middleware"
-    try:
-        fit.check_signatures(signatures({_CLI: PATCHES[_CLI]}))
-    except UnsupportedHost as trouble:
-        missing = str(trouble)
-    if missing:
-        logger.warning("enforcer: a request with a spec may be served unenforced: %s", missing)
-        return
-    unfit.refuse_because(str(error))
-    _wrap(_CLI, unfit.from_cli_args)
-
-
-def _patch(patches: Mapping[str, Patch]) -> None:
+def _register() -> None:
+    """Register what vLLM and Prometheus have a registry for, and change models of bodies."""
     from vllm.renderers.registry import RENDERER_REGISTRY
     from vllm.tool_parsers import ToolParserManager
 
@@ -268,25 +191,15 @@ def _patch(patches: Mapping[str, Patch]) -> None:
     from enforcer.vllm.observe import log_filters, recording
     from enforcer.vllm.replies.tool_parser import EnforcedToolParser
 
-    for dotted, patch in patches.items():
-        module, _, name = patch.by.rpartition(".")
-        _wrap(dotted, getattr(import_module(f"enforcer.vllm.{module}"), name))
-    for body in _BODIES + (_COHERE_BODIES if COHERE.keys() <= patches.keys() else ()):
+    for body in _BODIES + (_COHERE_BODIES if fit.has_cohere() else ()):
         client_paths.keep_unknown(fit.find(body))
     recording.install()
     log_filters.install()
     # Its own `register` warns of a mode that vLLM has a renderer for.
     own = (kimi_k3.__name__, kimi_k3.DeclaringRenderer.__name__)
-    _set(RENDERER_REGISTRY, "renderers", RENDERER_REGISTRY.renderers | {"kimi_k3": own})
-    ToolParserManager.register_module(_parser_names(), force=True, module=EnforcedToolParser)
-
-
-def _parser_names() -> list[str]:
-    return [names.enforced(parser) for parser in dialects.parsers()]
-
-
-# What has been replaced: owner, name, what was there.
-_replaced: list[tuple[Any, str, Any]] = []
+    RENDERER_REGISTRY.renderers["kimi_k3"] = own
+    parsers = [names.enforced(parser) for parser in dialects.parsers()]
+    ToolParserManager.register_module(parsers, force=True, module=EnforcedToolParser)
 
 
 def _wrap(function: str, make: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
@@ -303,24 +216,4 @@ def _wrap(function: str, make: Callable[[Callable[..., Any]], Callable[..., Any]
     # A bound class method shows its signature without `cls`, so keep it bound.
     bound = getattr(owner, name) if isinstance(found, classmethod) else original
     setattr(wrapped, PATCHED, bound)
-    _set(owner, name, wrapped if is_bare else type(found)(wrapped))
-
-
-def _set(owner: Any, name: str, value: Any) -> None:
-    _replaced.append((owner, name, inspect.getattr_static(owner, name)))
-    setattr(owner, name, value)
-
-
-def _take_back() -> None:
-    """Restore all that was replaced, if anything was."""
-    if not _replaced:
-        return
-    from vllm.tool_parsers import ToolParserManager
-
-    from enforcer.vllm.observe import log_filters
-
-    while _replaced:
-        setattr(*_replaced.pop())
-    log_filters.take_back()
-    for name in _parser_names():
-        ToolParserManager.tool_parsers.pop(name, None)
+    setattr(owner, name, wrapped if is_bare else type(found)(wrapped))

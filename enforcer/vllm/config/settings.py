@@ -37,7 +37,6 @@ _INJECTED = re.compile(
     r"|PORT(?:_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?)?)",
     re.ASCII,
 )
-_LAST_PORT = 65_535
 _DIGITS = 12  # that an option which travels in a spec may have
 
 
@@ -71,12 +70,6 @@ def _whole(least: int) -> Callable[[str], int]:
         return int(text)
 
     return read
-
-
-def _port(text: str) -> int | None:
-    if text and not (_is_whole(text, 1) and int(text) <= _LAST_PORT):
-        raise ValueError(f"a whole number from 1 to {_LAST_PORT}")
-    return int(text) if text else None
 
 
 def _limits(text: str) -> Limits:
@@ -131,10 +124,9 @@ class Settings:
         require: let the engine refuse requests that nothing enforces: on
         require_except: which of them it serves all the same: completions, structured, or both with
             a comma
-        logprobs: a reply's `logprobs` where ids are masked: masked as vLLM gives them, or raw: the
-            model's own, which show what it wanted and the mask forbade
         cache_mib: what a process keeps between requests, in MiB
-        metrics_port: port on which a `--headless` node, which has no API server, answers `/metrics`
+        metrics_port: port on which a `--headless` node, which has no API server, answers
+            `/metrics`; 0: none
         limits: bounds on schemas that differ from the defaults, as `depth=64,branches=500`
 
     """
@@ -155,9 +147,8 @@ class Settings:
     empty_turns: bool = _setting("forbid", _one_of({"forbid": False, "allow": True}))
     require: bool = _setting("off", _ON)
     require_except: frozenset[str] = _setting("", _words_of("completions", "structured"))
-    logprobs: str = _setting("masked", _word_of(("masked", "raw")))
     cache_mib: int = _setting("256", _whole(1))
-    metrics_port: int | None = _setting("", _port)
+    metrics_port: int = _setting("0", _whole(0))
     limits: Limits = _setting("", _limits)
     # Those that are not at their defaults, as they are written.
     changed: Mapping[str, str] = field(default_factory=dict, compare=False)

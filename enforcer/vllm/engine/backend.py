@@ -19,7 +19,7 @@ from enforcer.vllm.engine.ahead import Ahead
 from enforcer.vllm.engine.lanes import Lanes
 from enforcer.vllm.native import stock
 from enforcer.vllm.native.misreadings import MisreadError, ReadableMatcher
-from enforcer.vllm.observe import families, metrics, recording, request_context, scores
+from enforcer.vllm.observe import families, metrics, recording, request_context
 from enforcer.vllm.observe.families import Failure
 from enforcer.vllm.observe.slow_masks import SlowMasks
 from enforcer.vllm.server import reply_lengths, runtime, served_model
@@ -268,7 +268,6 @@ def initialised(original: Callable[..., None]) -> Callable[..., None]:
         recording.runs_engine()
         host = _host(self)
         reply_lengths.meet(self.vllm_config)
-        scores.check(self.vllm_config)
         if getattr(self, "tokenizer", None) is None:
             return
         try:

@@ -45,12 +45,7 @@ class RefuseEarly(bodies.BodyCheck):
     """Answers requests that the logits processor would reject with HTTP 400, streamed or not."""
 
     def __init__(self, app: Callable[..., Awaitable[None]]) -> None:
-        super().__init__(pacing.TurnsMiddleware(app))
-
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Serve one request, or a lifespan."""
-        request_context.read_header(scope)
-        await super().__call__(scope, receive, send)
+        super().__init__(bodies.RequestMiddleware(app))
 
     def concerns(self, path: str) -> bool:
         """Return whether a route generates."""

@@ -22,10 +22,5 @@ def install() -> None:
     logging.getLogger(LOGGER).addFilter(_tells_more)
 
 
-def take_back() -> None:
-    """Let all records through again."""
-    logging.getLogger(LOGGER).removeFilter(_tells_more)
-
-
 def _tells_more(record: logging.LogRecord) -> bool:
     return not (record.exc_info and hasattr(record.exc_info[1], _SAID))

@@ -13,8 +13,6 @@ import os
 import shutil
 import sys
 import tempfile
-import threading
-from contextlib import contextmanager
 from functools import cache, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,7 +22,7 @@ from enforcer.vllm.config.names import PARSER_VARIABLE
 from enforcer.vllm.observe import families, stats
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
 logger = logging.getLogger("vllm.enforcer")
 
@@ -35,45 +33,22 @@ _RAY_VARIABLE = "VLLM_RAY_EXTRA_ENV_VARS_TO_COPY"
 _SHOWN = "_shows_enforcer"  # set on a registry
 
 
-class _Process:
-    """The recorder of this process, made when the first number comes."""
+@cache
+def recorder() -> stats.Recorder:
+    """Return the recorder of this process; where it can have no file, its numbers stay unseen.
 
-    def __init__(self) -> None:
-        self._forget()
-        os.register_at_fork(after_in_child=self._forget)
-
-    def _forget(self) -> None:
-        """Leave the parent's file, and its lock, to the parent."""
-        self._making = threading.Lock()
-        self._recorder: stats.Recorder | None = None
-
-    @contextmanager
-    def muted(self) -> Iterator[None]:
-        """Count and log nothing until the block ends, in this process."""
-        kept, level = self._recorder, logger.level
-        self._recorder = stats.Recorder(families.LAYOUT, None)
-        logger.setLevel(logging.CRITICAL)
-        try:
-            yield
-        finally:
-            self._recorder = kept
-            logger.setLevel(level)
-
-    def recorder(self) -> stats.Recorder:
-        """Return it; without a folder, or where none can be written, numbers stay unseen."""
-        with self._making:
-            if self._recorder is None:
-                self._recorder = _made()
-                self._recorder.set(families.PROCESSES, 1, (_part(),))
-            return self._recorder
-
-
-def _made() -> stats.Recorder:
+    `install` makes it while the process has one thread. A forked child makes its own.
+    """
     try:
-        return stats.Recorder(families.LAYOUT, folder())
+        made = stats.Recorder(families.LAYOUT, folder())
     except OSError as error:
         logger.warning("enforcer: no metrics from process %d: %s", os.getpid(), error)
-        return stats.Recorder(families.LAYOUT, None)
+        made = stats.Recorder(families.LAYOUT, None)
+    made.set(families.PROCESSES, 1, (_part(),))
+    return made
+
+
+os.register_at_fork(after_in_child=recorder.cache_clear)  # the file is the parent's
 
 
 def _part() -> str:
@@ -99,11 +74,6 @@ def runs_engine() -> None:
     if _is_ray_actor():
         recorder().set(families.PROCESSES, 0, (families.WORKER,))
         recorder().set(families.PROCESSES, 1, (families.ENGINE,))
-
-
-_process = _Process()
-recorder = _process.recorder
-muted = _process.muted
 
 
 def folder() -> Path | None:
@@ -157,7 +127,7 @@ def serve(port: int, host: str | None) -> None:
 
     try:
         start_http_server(port, addr=host or "0.0.0.0")  # noqa: S104 - see above
-    except OSError as error:
+    except (OSError, OverflowError) as error:
         raise ConfigurationError(f"ENFORCER_METRICS_PORT={port}: {error}") from error
 
 

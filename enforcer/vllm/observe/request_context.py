@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 _TOOL = re.compile(r"\$\.tools\[(\d{1,9})\]")
 _LONGEST = 64  # characters; an id or a name is whatever a client has written
@@ -69,27 +69,6 @@ def current() -> RequestContext:
 def change(**fields: Any) -> None:
     """Replace fields of the current task's `RequestContext`."""
     _current.set(replace(current(), **fields))
-
-
-class RequestIdMiddleware:
-    """Reads the header `X-Request-Id` of what comes in, as vLLM does once a prompt is rendered.
-
-    An ASGI application around another (https://asgi.readthedocs.io), for vLLM's `--middleware`.
-    """
-
-    def __init__(self, app: Callable[..., Awaitable[None]]) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Serve one request, or a lifespan."""
-        read_header(scope)
-
-        async def answer(message: Any) -> None:
-            if message["type"] == "http.response.start":
-                message = {**message, "headers": [*message.get("headers", ()), *when_to_come()]}
-            await send(message)
-
-        await self._app(scope, receive, answer)
 
 
 def read_header(scope: Mapping[str, Any]) -> None:

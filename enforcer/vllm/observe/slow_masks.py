@@ -1,10 +1,8 @@
-"""A log line a minute on the slow masks of an engine, which names the tool that took most."""
+"""A log line a minute about the slow masks of an engine: a sample of them, and their number."""
 
 from __future__ import annotations
 
-import threading
 import time
-from collections import defaultdict
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -15,7 +13,9 @@ _SECONDS = 60.0  # between two lines
 
 
 class SlowMasks:
-    """The slow masks of a process; safe to use from several threads at once.
+    """The slow masks of a process.
+
+    Several threads may use it at once. It has no lock: a count that is one too low does no harm.
 
     Args:
         log: writes a line of fields.
@@ -24,13 +24,11 @@ class SlowMasks:
 
     def __init__(self, log: Callable[..., object]) -> None:
         self._log = log
-        self._lock = threading.Lock()
         self._next = time.monotonic()
-        # Nanoseconds and request of each since the last line, by tool: few, being slow.
-        self._seen: dict[str, list[tuple[int, str]]] = defaultdict(list)
+        self._masks = 0  # since the last line
 
     def see(self, spent: int, tool: Callable[[], str], request: str) -> None:
-        """Take a mask into account.
+        """Take a mask into account; log it if it is slow and the last line is a minute old.
 
         Args:
             spent: ns that it took, of a processor or by the wall clock.
@@ -40,22 +38,9 @@ class SlowMasks:
         """
         if spent < _SLOW:
             return
+        self._masks += 1
         now = time.monotonic()
-        with self._lock:
-            if now >= self._next + _SECONDS:  # nothing was slow for so long
-                self._seen.clear()
-            self._seen[tool()].append((spent, request))
-            if now < self._next:
-                return
-            self._next = now + _SECONDS
-            total, name = max((sum(ns for ns, _ in m), name) for name, m in self._seen.items())
-            masks = self._seen[name]
-            self._seen.clear()
-        longest, request = max(masks)
-        self._log(
-            tool=name,
-            longest=f"{longest / 1e6:.1f} ms",
-            masks=str(len(masks)),
-            spent=f"{total / 1e6:.0f} ms",
-            request=request,
-        )
+        if now < self._next:
+            return
+        masks, self._masks, self._next = self._masks, 0, now + _SECONDS
+        self._log(tool=tool(), took=f"{spent / 1e6:.1f} ms", masks=str(masks), request=request)

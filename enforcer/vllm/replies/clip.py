@@ -1,8 +1,9 @@
-"""Stop strings: a reply's events, let out as far as vLLM's text goes.
+"""Stop strings: a reply is read no further than vLLM's text goes.
 
 vLLM looks for stop strings in the text of all token ids before the calls, markers spelled out. It
-cuts that text before the stop string, and while streaming it holds back what may become one. Events
-that token ids have brought are aligned here with the length of that text.
+cuts that text before the stop string, and while streaming it holds back what may become one. So a
+token id waits here until vLLM's text has all of its characters. Draft tokens behind a stop string
+come in the same step, and are never read.
 """
 
 from __future__ import annotations
@@ -10,32 +11,30 @@ from __future__ import annotations
 from codecs import getincrementaldecoder
 from collections import deque
 from dataclasses import replace
+from math import inf
 from typing import TYPE_CHECKING
 
-from enforcer.turn.events import Happening
-
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from enforcer.turn.events import Event
     from enforcer.turn.parser import Parser
-    from enforcer.vocabulary import Vocabulary
+    from enforcer.turn.table import Table
 
 _Decoder = getincrementaldecoder("utf-8")
-_TEXT = frozenset({Happening.REASONING, Happening.CONTENT, Happening.ARGUMENTS})
 
 
 class Clip:
-    """Feeds token ids to a parser, and holds its events back until the text has come as far."""
+    """Feeds token ids to a parser as far as vLLM's text has come."""
 
-    def __init__(self, parser: Parser, vocabulary: Vocabulary) -> None:
+    def __init__(self, parser: Parser, table: Table) -> None:
         self._parser = parser
-        self._vocabulary = vocabulary
+        self._table = table
         self._decoder = _Decoder(errors="replace")
-        self._spelled = 0  # characters of the token ids
-        self._shown = 0  # characters of vLLM's text
-        self._waiting: deque[tuple[int, int, Event]] = deque()
-        self._in_calls = False
+        self._spelled = 0  # characters of all token ids
+        self._waiting: deque[tuple[int, int]] = deque()  # ids not read, and where their text ends
+        self._read = 0  # characters of the others
+        self._shown: float = 0  # characters of vLLM's text
 
     def read(self, token_ids: Sequence[int], text: str, *, last: bool) -> list[Event]:
         """Return the events of the text so far that have not been returned.
@@ -48,31 +47,32 @@ class Clip:
         """
         self._shown += len(text)
         for token_id in token_ids:
-            begin = self._spelled
-            self._spelled += len(self._decoder.decode(self._vocabulary.token_bytes(token_id)))
-            self._wait(begin, self._parser.feed([token_id]))
-            self._in_calls |= self._parser.in_calls
-        if last:
-            self._wait(self._spelled, self._parser.finish())
-        # No stop string is looked for in calls, and there was none before.
-        return self._let_out(self._spelled if self._in_calls else self._shown)
-
-    def _wait(self, begin: int, events: Iterable[Event]) -> None:
-        # The bytes of a marker are ASCII, a character each.
-        end = self._spelled - self._parser.held
-        for event in events:
-            # Text that was held back began before this token id did.
-            first = min(begin, end - len(event.text)) if event.what in _TEXT else begin
-            self._waiting.append((first, end, event))
-
-    def _let_out(self, length: int) -> list[Event]:
+            data = self._table.vocabulary.token_bytes(token_id)
+            self._spelled += len(self._decoder.decode(data))
+            self._waiting.append((token_id, self._spelled))
         events = []
-        while self._waiting and self._waiting[0][1] <= length:
-            events.append(self._waiting.popleft()[2])
-        if self._waiting:
-            begin, end, event = self._waiting[0]
-            room = length - begin
-            if room > 0 and event.what in _TEXT:
-                events.append(replace(event, text=event.text[:room]))
-                self._waiting[0] = (length, end, replace(event, text=event.text[room:]))
+        while self._waiting and self._waiting[0][1] <= self._shown:
+            events += self._next()
+        return events + self._finish() if last else events
+
+    def _next(self) -> list[Event]:
+        token_id, self._read = self._waiting.popleft()
+        events = self._parser.feed([token_id])
+        if self._parser.in_calls:
+            self._shown = inf  # no stop string is looked for in calls, and there was none before
+        return events
+
+    def _finish(self) -> list[Event]:
+        """Return the last events, cut where vLLM's text ends inside a token's."""
+        events, excess = [], 0
+        token_id, end = self._waiting[0] if self._waiting else (None, 0)
+        if token_id in self._table.turn_end_ids:  # vLLM's text lacks it
+            events = self._next()
+        elif self._read < self._shown < end:
+            events, excess = self._next(), end - int(self._shown)
+        events += self._parser.finish()
+        for at, event in reversed([*enumerate(events)]):
+            kept = max(0, len(event.text) - excess)
+            excess -= len(event.text) - kept
+            events[at] = replace(event, text=event.text[:kept])
         return events

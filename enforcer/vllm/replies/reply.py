@@ -46,7 +46,7 @@ class Reply:
             return Parser(table, prompt_ids, tools.keys(), tools.get)
 
         self.parser = begin(request, prompt_ids, make)
-        self._clip = Clip(self.parser, table.vocabulary) if request.stop else None
+        self._clip = Clip(self.parser, table) if request.stop else None
         # The rest of a call that the prompt has begun is no call of the reply.
         self._demands_call = not self.parser.in_calls and requests.demands_call(request)
         self.begun = 0

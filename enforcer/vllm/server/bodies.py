@@ -1,8 +1,7 @@
-"""Middleware that answers requests in vLLM's place, by their bodies.
+"""Middleware around vLLM's routes (https://asgi.readthedocs.io), for its `--middleware`.
 
-A body is read before vLLM has it, and no sooner than vLLM asks for it: vLLM's `--middleware` is
-outside everything else, its check of the API key included. So nothing is read, or worked out, for a
-client that vLLM turns away without a look at the body.
+vLLM's `--middleware` is outside everything else, its check of the API key included. So a body is
+read when vLLM asks for it, and nothing is worked out for a client that vLLM turns away before.
 """
 
 from __future__ import annotations
@@ -11,10 +10,47 @@ import json
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from enforcer.vllm.observe import request_context
+from enforcer.vllm.server import pacing
+
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
 
 _MESSAGES = "/v1/messages"
+
+
+class RequestMiddleware:
+    """Begins each request's context, paces large bodies, and adds `Retry-After` where it is due.
+
+    It reads the header `X-Request-Id`, as vLLM does only once a prompt is rendered.
+    """
+
+    def __init__(self, app: Callable[..., Awaitable[None]]) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Serve one request, or a lifespan."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        request_context.read_header(scope)
+        size = 0
+
+        async def read() -> Any:
+            nonlocal size
+            message = await receive()
+            size += len(message.get("body", b""))
+            if message["type"] == "http.request" and not message.get("more_body"):
+                await pacing.turn(size)
+            return message
+
+        async def answer(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                more = request_context.when_to_come()
+                message = {**message, "headers": [*message.get("headers", ()), *more]}
+            await send(message)
+
+        await self._app(scope, read, answer)
 
 
 class Rejection(NamedTuple):
@@ -43,7 +79,7 @@ class Rejection(NamedTuple):
 
 
 class BodyCheck:
-    """Middleware around an ASGI application (https://asgi.readthedocs.io) that checks bodies.
+    """Checks bodies, and answers requests that it rejects in vLLM's place.
 
     A rejected request looks to the application as if its client had gone.
     """
@@ -51,9 +87,9 @@ class BodyCheck:
     def __init__(self, app: Callable[..., Awaitable[None]]) -> None:
         self._app = app
 
-    def concerns(self, path: str) -> bool:  # noqa: ARG002 - of subclasses
+    def concerns(self, path: str) -> bool:
         """Return whether bodies that are sent to a path are checked."""
-        return True
+        raise NotImplementedError
 
     async def check(self, raw: bytes, scope: Any) -> Rejection | None:
         """Return how a request with this body is rejected; None where it is not."""

@@ -9,45 +9,12 @@ from __future__ import annotations
 
 import asyncio
 import time
-from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
 
 _LARGE = 16_000  # bytes, or characters; a fifth of a millisecond or more
 _AT_ONCE = 400_000  # of them, in several steps; a larger one comes alone
 _STEP = 12e-9  # seconds that a step takes, for each
 _ROUNDS = 16  # of the loop; a token waits for half of them, where it waits for nothing else
-
-
-class TurnsMiddleware:
-    """Lets large bodies through to vLLM a few at a time.
-
-    An ASGI application around another (https://asgi.readthedocs.io), for vLLM's `--middleware`.
-    """
-
-    def __init__(self, app: Callable[..., Awaitable[None]]) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Serve one request, or a lifespan."""
-        await self._app(scope, paced(receive) if scope["type"] == "http" else receive, send)
-
-
-def paced(receive: Callable[[], Awaitable[Any]]) -> Callable[[], Awaitable[Any]]:
-    """Wrap an ASGI application's `receive`: the end of a large body comes when it is its turn."""
-    size = 0
-
-    async def _receive() -> Any:
-        nonlocal size
-        message = await receive()
-        size += len(message.get("body", b""))
-        if message["type"] == "http.request" and not message.get("more_body"):
-            await turn(size)
-        return message
-
-    return _receive
 
 
 async def turn(size: int) -> None:

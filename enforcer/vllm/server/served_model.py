@@ -18,8 +18,8 @@ from vllm import envs
 from enforcer.errors import ConfigurationError, EnforcerError, InvalidVocabulary
 from enforcer.turn import dialects as dialects_
 from enforcer.vllm.config import names, settings
-from enforcer.vllm.observe import recording, request_context
-from enforcer.vllm.server import pacing
+from enforcer.vllm.observe import recording
+from enforcer.vllm.server import bodies
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,13 +27,7 @@ if TYPE_CHECKING:
     from enforcer.turn.dialect import Dialect
 
 
-_MIDDLEWARE = tuple(
-    f"{kind.__module__}.{kind.__name__}"
-    for kind in (
-        pacing.TurnsMiddleware,
-        request_context.RequestIdMiddleware,
-    )  # the last one comes first
-)
+_MIDDLEWARE = f"{bodies.__name__}.{bodies.RequestMiddleware.__name__}"
 
 
 def from_cli_args(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -48,14 +42,13 @@ def from_cli_args(original: Callable[..., Any]) -> Callable[..., Any]:
                 demand_auto_tools(
                     args.tool_call_parser, getattr(args, "enable_auto_tool_choice", None)
                 )
-            elif port is not None:
+            elif port:
                 recording.serve(port, args.host)
         # Launchers read the same arguments more than once, each API server among them. vLLM's Rust
         # front end gets them too, and does not start with such an argument.
         middleware = getattr(args, "middleware", None)
         if middleware is not None and not envs.VLLM_USE_RUST_FRONTEND:
-            missing = (name for name in _MIDDLEWARE if name not in middleware)
-            args.middleware = [*middleware, *missing]
+            args.middleware = [*middleware, *({_MIDDLEWARE} - {*middleware})]
         return original(cls, args)
 
     return _from_cli_args

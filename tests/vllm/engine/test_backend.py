@@ -19,7 +19,7 @@ from enforcer.request.spec import Spec
 from enforcer.vllm.config import names
 from enforcer.vllm.engine.ahead import Spent
 from enforcer.vllm.engine.backend import EnforcedGrammar, initialised
-from enforcer.vllm.observe import families, metrics, scores
+from enforcer.vllm.observe import families, metrics
 from enforcer.vllm.server import runtime
 from tests import dialect_cases, vllm_managers
 
@@ -149,7 +149,6 @@ def test_an_engine_of_another_vocabulary_warns_that_it_enforces_nothing(
     """A model that merely has the plugin beside it is none of whom a warning is for."""
     caplog.set_level("INFO", logger="vllm.enforcer")
     monkeypatch.setenv(names.PARSER_VARIABLE, parser)
-    monkeypatch.setattr(scores, "check", lambda _: None)
     tokenizer = object()
     runtime.know(tokenizer, dialect_cases.vocabulary("hermes"))
 

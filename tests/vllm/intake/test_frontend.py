@@ -31,7 +31,7 @@ from enforcer.schema.bundling import Documents
 from enforcer.vllm.config import names, settings
 from enforcer.vllm.intake import checks, frontend
 from enforcer.vllm.observe import metrics, request_context
-from enforcer.vllm.server import reply_lengths, runtime, served_model
+from enforcer.vllm.server import bodies, reply_lengths, runtime, served_model
 from tests import vocabularies
 from tests.spec_cases import carried as carried_spec
 from tests.stock_tags import python_tag
@@ -411,8 +411,10 @@ def test_a_completion_is_excepted_by_its_route_and_not_by_an_id_that_a_client_ha
             await prepare(body)
             Processor().process(ids("Hi"), parameters(), name="cmpl-1")
 
-        by_route = request_context.RequestIdMiddleware(route)
-        Context().run(asyncio.run, by_route({"body": body}, None, None) if by_http else both())
+        by_route = bodies.RequestMiddleware(route)
+        Context().run(
+            asyncio.run, by_route({"type": "http", "body": body}, None, None) if by_http else both()
+        )
 
     ask(CompletionRequest(prompt="Hi"))
     with pytest.raises(VLLMValidationError, match="enforced requests only"):

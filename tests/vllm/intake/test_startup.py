@@ -179,7 +179,6 @@ SWITCHED = {
     "ENFORCER_EMPTY_TURNS": "allow",
     "ENFORCER_REQUIRE": "on",
     "ENFORCER_REQUIRE_EXCEPT": "completions",
-    "ENFORCER_LOGPROBS": "raw",
     "ENFORCER_CACHE_MIB": "512",
     "ENFORCER_METRICS_PORT": "9100",
     "ENFORCER_LIMITS": "depth=64",

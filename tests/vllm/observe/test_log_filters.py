@@ -29,7 +29,7 @@ def log(caplog: pytest.LogCaptureFixture) -> Iterator[pytest.LogCaptureFixture]:
     log_filters.install()
     log_filters.install()
     yield caplog
-    log_filters.take_back()
+    logging.getLogger(ROUTE).removeFilter(log_filters._tells_more)
     logger.removeHandler(caplog.handler)
 
 
@@ -61,7 +61,7 @@ def test_all_else_is_said(log: pytest.LogCaptureFixture) -> None:
     _answers(ValueError("of vLLM's own"))
     logging.getLogger(ROUTE).error("no exception")
     assert set(_logged(log)) == {"Error in create_messages: of vLLM's own", "no exception"}
-    log_filters.take_back()
+    logging.getLogger(ROUTE).removeFilter(log_filters._tells_more)
     _answers(option_refusal("min_tokens", "leave it out"))
     assert "Error in create_messages: leave it out (parameter=min_tokens)" in _logged(log)
 

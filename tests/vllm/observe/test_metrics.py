@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import ast
 import logging
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,8 +35,7 @@ ROOT = Path(__file__).parents[3]
 def shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
     """Give a function that reads `/metrics` of a server whose only process this is."""
     monkeypatch.setenv(recording.FOLDER_VARIABLE, str(tmp_path))
-    process = recording._Process()
-    monkeypatch.setattr(recording, "recorder", process.recorder)
+    monkeypatch.setattr(recording, "recorder", cache(recording.recorder.__wrapped__))
     registry = prometheus_client.CollectorRegistry()
     recording.show_in(registry)
     found: Callable[..., Any] = registry.get_sample_value

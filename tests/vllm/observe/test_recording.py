@@ -8,8 +8,10 @@ import os
 import subprocess
 import sys
 import tempfile
+from functools import cache
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -22,14 +24,24 @@ from enforcer.errors import ConfigurationError  # noqa: E402
 from enforcer.vllm.observe import families, recording  # noqa: E402
 from tests.vllm_servers import sample  # noqa: E402
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from enforcer.vllm.observe import stats
+
 ROOT = Path(__file__).parents[3]
+
+
+def _fresh() -> Callable[[], stats.Recorder]:
+    """Return the function of a process that has no recorder yet."""
+    return cache(recording.recorder.__wrapped__)
 
 
 @pytest.fixture
 def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Be the only process of a server."""
     monkeypatch.setenv(recording.FOLDER_VARIABLE, str(tmp_path))
-    monkeypatch.setattr(recording, "recorder", recording._Process().recorder)
+    monkeypatch.setattr(recording, "recorder", _fresh())
 
 
 @pytest.mark.usefixtures("own")
@@ -56,8 +68,7 @@ def test_without_a_folder_nothing_is_shown_and_nothing_breaks(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.delenv(recording.FOLDER_VARIABLE, raising=False)
-    process = recording._Process()
-    process.recorder().add(families.MISSES)
+    _fresh()().add(families.MISSES)
     registry = prometheus_client.CollectorRegistry()
     recording.show_in(registry)
     assert registry.get_sample_value("enforcer_grammar_cache_misses_total") == 0
@@ -78,7 +89,7 @@ def test_where_no_folder_can_be_made_it_is_said_and_the_server_starts(
         recording.install()
     assert recording.folder() is None
     assert ["No space left on device" in line for line in caplog.messages] == [True]
-    recording._Process().recorder().add(families.MISSES)
+    _fresh()().add(families.MISSES)
 
 
 def test_a_folder_that_is_gone_is_said_once(
@@ -86,9 +97,9 @@ def test_a_folder_that_is_gone_is_said_once(
 ) -> None:
     monkeypatch.setenv(recording.FOLDER_VARIABLE, str(tmp_path / "gone"))
     caplog.set_level(logging.WARNING)
-    process = recording._Process()
-    process.recorder().add(families.MISSES)
-    process.recorder().add(families.MISSES)
+    recorder = _fresh()
+    recorder().add(families.MISSES)
+    recorder().add(families.MISSES)
     assert [record.name for record in caplog.records] == ["vllm.enforcer"]
 
 
@@ -160,6 +171,8 @@ def test_a_node_without_an_api_server_shows_its_numbers_on_a_port() -> None:
     recording.serve.cache_clear()
     with pytest.raises(ConfigurationError, match=f"ENFORCER_METRICS_PORT={port}"):
         recording.serve(port, "127.0.0.1")
+    with pytest.raises(ConfigurationError, match="ENFORCER_METRICS_PORT=70000"):
+        recording.serve(70_000, "127.0.0.1")
 
 
 # Like a server: the parent makes the folder, a spawned and a forked child find it.

@@ -11,6 +11,9 @@ from typing import Any
 import pytest
 
 from enforcer.vllm.observe import request_context
+from enforcer.vllm.server import bodies
+
+HTTP = {"type": "http"}
 
 
 @pytest.fixture(autouse=True)
@@ -73,9 +76,9 @@ def test_a_header_counts_before_the_body(
 
     async def connection() -> None:
         # One of its own, on which another request came before.
-        middleware = request_context.RequestIdMiddleware(route)
-        await middleware({"headers": [(b"x-request-id", b"before")]}, None, None)
-        await middleware({} if headers is None else {"headers": headers}, None, None)
+        middleware = bodies.RequestMiddleware(route)
+        await middleware({**HTTP, "headers": [(b"x-request-id", b"before")]}, None, None)
+        await middleware(HTTP if headers is None else {**HTTP, "headers": headers}, None, None)
 
     asyncio.run(connection())
     assert seen == ["before", known]
@@ -89,7 +92,7 @@ def test_a_request_that_comes_knows_nothing_of_the_one_before() -> None:
 
     async def connection() -> None:
         for _ in range(2):
-            await request_context.RequestIdMiddleware(route)({}, None, None)
+            await bodies.RequestMiddleware(route)(HTTP, None, None)
 
     asyncio.run(connection())
 
@@ -104,8 +107,8 @@ def test_the_header_stands_behind_an_id_that_was_not_made_of_it() -> None:
             request_context.known_as(known)
             assert request_context.told()["request"] == told
 
-    middleware = request_context.RequestIdMiddleware(route)
-    asyncio.run(middleware({"headers": [(b"x-request-id", b"from-a-proxy")]}, None, None))
+    middleware = bodies.RequestMiddleware(route)
+    asyncio.run(middleware({**HTTP, "headers": [(b"x-request-id", b"from-a-proxy")]}, None, None))
 
 
 def test_what_a_client_wrote_is_cut() -> None:
@@ -134,7 +137,7 @@ def test_who_is_to_come_again_is_told_when() -> None:
 
     async def connection() -> None:
         for refuses in (True, False):
-            await request_context.RequestIdMiddleware(route)({"refuses": refuses}, None, send)
+            await bodies.RequestMiddleware(route)({**HTTP, "refuses": refuses}, None, send)
 
     asyncio.run(connection())
     assert [message.get("headers") for message in sent] == [
@@ -169,7 +172,7 @@ def test_tasks_of_one_exchange_keep_their_own_ids() -> None:
     async def route(*_: object) -> None:
         assert list(await asyncio.gather(serve("one"), serve("two"))) == ["one", "two"]
 
-    asyncio.run(request_context.RequestIdMiddleware(route)({}, None, None))
+    asyncio.run(bodies.RequestMiddleware(route)(HTTP, None, None))
 
 
 def test_no_other_module_has_a_context_variable() -> None:

@@ -106,3 +106,15 @@ def test_another_reply_is_counted_from_its_beginning(read: list[int]) -> None:  
     assert parser.count_reasoning_tokens(REPLY[:3]) == 3
     assert parser.count_reasoning_tokens([*REPLY[:2], *REPLY[8:]]) == THOUGHT - 6
     assert parser.count_reasoning_tokens([]) == 0
+
+
+def test_a_call_that_is_drafted_behind_a_stop_string_is_none(read: list[int]) -> None:  # noqa: ARG001
+    """Draft tokens bring it in the step in which vLLM finds the stop string."""
+    parser, asked = EnforcedParser(None), request(stop=["on"])
+    said = len(vocabularies.write(V, "and "))
+    parser.parse_delta("and ", REPLY[:said], asked, BEGUN, finished=False)
+    delta = parser.parse_delta("so ", REPLY[said:], asked, BEGUN, finished=True)
+    assert (delta.reasoning, delta.content, delta.tool_calls) == ("so ", None, [])
+    parser = EnforcedParser(None)
+    parser.set_prompt_token_ids(BEGUN)
+    assert parser.parse("and so ", asked, True, REPLY) == ("and so ", None, [])

@@ -86,8 +86,7 @@ def test_request_ids_are_read_from_headers_once_however_often_a_launcher_reads()
     args = Namespace(middleware=["their.own"])
     assert read(int, read(int, args)).middleware == [
         "their.own",
-        "enforcer.vllm.server.pacing.TurnsMiddleware",
-        "enforcer.vllm.observe.request_context.RequestIdMiddleware",
+        "enforcer.vllm.server.bodies.RequestMiddleware",
     ]
     assert not hasattr(read(int, Namespace()), "middleware")  # a command that serves nothing
 

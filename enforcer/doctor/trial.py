@@ -1,6 +1,6 @@
-"""A trial turn of vLLM's structured outputs with the patches, on a version that was not tested.
+"""A trial turn of vLLM's structured outputs with the plugin's patches, on an untested version.
 
-It needs no model, engine process or tokenizer. `enforcer.vllm.patches` runs it as the plugin loads.
+It needs no model, engine process or tokenizer. It patches vLLM in the process that runs it.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from enforcer.request import carrier, spec_text
 from enforcer.request import spec as specs
 from enforcer.turn import dialects
 from enforcer.turn.dialect import Segment
+from enforcer.vllm import patches
 from enforcer.vllm.config import names, settings
 from enforcer.vllm.engine import backend
-from enforcer.vllm.observe import recording
 from enforcer.vllm.replies.tool_parser import EnforcedToolParser
 from enforcer.vllm.server import runtime
 from enforcer.vocabulary import Vocabulary
@@ -46,12 +46,12 @@ def try_out() -> None:
 
     """
     try:
-        with recording.muted():
-            trouble = _trouble()
+        patches.install()
+        trouble = _trouble()
     except Exception as error:
-        raise UnsupportedHost(f"the trial turn at start failed: {error!r}") from error
+        raise UnsupportedHost(f"it failed: {error!r}") from error
     if trouble:
-        raise UnsupportedHost(f"the trial turn at start went wrong: {trouble}")
+        raise UnsupportedHost(trouble)
 
 
 def _trouble() -> str:
