@@ -88,7 +88,7 @@ class Table:
             vocabulary.control(name)
         self._inside = {name: controls.get(name) for name in dialect.tokens.names}
         markers = {
-            role: tuple(self._language(text) for text in texts if self._is_there(text))
+            role: tuple(self._language(text) for text in texts if self.is_there(text))
             for role, texts in dialect.markers.items()
         }
         self.layout = dialect.layout(controls, CharSet.of(vocabulary.writable))
@@ -103,7 +103,7 @@ class Table:
             role: tuple(
                 token
                 for text in texts
-                if self._is_there(text) and (token := self._only_id(text)) is not None
+                if self.is_there(text) and (token := self._only_id(text)) is not None
             )
             for role, texts in dialect.markers.items()
         }
@@ -153,7 +153,7 @@ class Table:
         digest = sha256("\n".join(names).encode("utf-8", "surrogatepass")).digest()
         return self._alike(digest, settings)
 
-    def _is_there(self, text: str) -> bool:
+    def is_there(self, text: str) -> bool:
         """Tell whether the tokenizer can have a marker.
 
         Raises:
@@ -187,7 +187,7 @@ class Table:
             if self.segment(transition.to) is Segment.HEADER
             for text in self.dialect.markers[role]
         )
-        return tuple(self._language(text) for text in texts if self._is_there(text))
+        return tuple(self._language(text) for text in texts if self.is_there(text))
 
     @cached_property
     def call_ends(self) -> tuple[Language, ...]:
@@ -200,7 +200,7 @@ class Table:
             for role in state.on
         )
         texts = [text for role in roles for text in self.dialect.markers[role]]
-        there = [text for text in texts if self._is_there(text)]
+        there = [text for text in texts if self.is_there(text)]
         return tuple(map(self._language, [own, *there] if own else there))
 
     def _form(self) -> HeaderForm:

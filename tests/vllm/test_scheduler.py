@@ -18,7 +18,6 @@ from bench.matrix import workload
 from enforcer.machine.grammar import MachineGrammar
 from enforcer.request import spec_text
 from enforcer.vllm import patches
-from enforcer.vllm.engine import ahead
 from enforcer.vllm.observe import metrics, recording
 from tests.vllm_engine import Engine, Mode, Sent, beside, drive, enforcers, is_engine
 
@@ -52,13 +51,6 @@ def _installed() -> Iterator[None]:
     os.environ.pop(recording.FOLDER_VARIABLE, None)
     yield
     os.environ.pop(recording.FOLDER_VARIABLE, None)
-
-
-@pytest.fixture
-def _ahead(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have masks computed ahead from so many nanoseconds on; all of them by default."""
-    monkeypatch.setattr(ahead, "_SLOW", getattr(request, "param", 0))
-    monkeypatch.setattr(ahead, "_CROWDED", float("inf"))  # whatever that gains
 
 
 def prompt(random: Random, openings: Sequence[Sequence[str]]) -> list[int]:
@@ -121,7 +113,6 @@ def run(mode: Mode, seed: object, count: int, *, strict: bool = True) -> Engine:
     return engine
 
 
-@pytest.mark.usefixtures("_ahead")
 @pytest.mark.parametrize("name", MODES)
 def test_what_becomes_of_a_turn_does_not_depend_on_its_drafts(
     name: str, failed: list[tuple[str, str]], caplog: pytest.LogCaptureFixture
@@ -200,8 +191,6 @@ PLACES = [
 @pytest.mark.parametrize("error", [RuntimeError("of a library"), Panic("panic")])
 @pytest.mark.parametrize("place", PLACES, ids=[method for _, method in PLACES])
 @pytest.mark.parametrize("queued", [False, True])
-@pytest.mark.usefixtures("_ahead")
-@pytest.mark.parametrize("_ahead", [0, ahead._SLOW], ids=["ahead", "when asked"], indirect=True)
 def test_an_engine_that_raises_ends_the_request_that_it_served(
     monkeypatch: pytest.MonkeyPatch,
     failed: list[tuple[str, str]],

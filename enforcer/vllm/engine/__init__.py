@@ -1,1 +1,1 @@
-"""The grammar objects of the engine process: compilation, bitmasks, masks ahead."""
+"""The grammar objects of the engine process: admission, compilation, bitmasks."""

@@ -100,7 +100,7 @@ def admit(
         request_context.name_tools(list(spec.toolset.tools))
         specs.refuse_large(spec, enforcer.options.limits)
         spec = specs.bundled(spec, runtime.bundle, enforcer.options.limits.size)
-        for _ in stock.left_free(source.tag, enforcer.table.dialect):
+        for _ in found.left_free:
             metrics.relaxed(families.Relaxed.FREE)
     admission.refuse_sampling(params, spec)
     stops.refuse_ids_beside(params, spec, tokenizer)

@@ -7,6 +7,7 @@ whatever backend the others have. All of this runs in the engine process.
 from __future__ import annotations
 
 import copy
+from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, NoReturn
 from weakref import WeakValueDictionary
 
@@ -14,8 +15,7 @@ from vllm.v1.structured_output.backend_types import StructuredOutputGrammar
 
 from enforcer.errors import ConfigurationError, EnforcerError
 from enforcer.vllm.config import settings
-from enforcer.vllm.engine import arrivals, fill_threads
-from enforcer.vllm.engine.ahead import Ahead
+from enforcer.vllm.engine import arrivals
 from enforcer.vllm.engine.lanes import Lanes
 from enforcer.vllm.native import stock
 from enforcer.vllm.native.misreadings import MisreadError, ReadableMatcher
@@ -53,7 +53,6 @@ class EnforcedGrammar(StructuredOutputGrammar):  # type: ignore[misc]
 
     def __init__(self, matcher: Matcher | ReadableMatcher, request_id: str) -> None:
         self.matcher = matcher
-        self._ahead = Ahead(matcher.fill)
         self._request_id = request_id
         self._masked = recording.recorder().observer(families.MASK)
         self._reported = False
@@ -64,10 +63,8 @@ class EnforcedGrammar(StructuredOutputGrammar):  # type: ignore[misc]
         It ends with an error. So does a turn that failed closed: its end, though legal then, is not
         the model's.
         """
-        self._ahead.settle()
         legal = next((at for at, each in enumerate(tokens) if not self.matcher.accept(each)), None)
         if legal is None and self.matcher.failure is None:
-            self._ahead.announce()
             return True
         if self.matcher.failure is None:
             metrics.failed(Failure.REJECTED, request_id, state=self.matcher.state)
@@ -78,21 +75,19 @@ class EnforcedGrammar(StructuredOutputGrammar):  # type: ignore[misc]
 
     def validate_tokens(self, tokens: list[int]) -> list[int]:
         """Return the legal prefix of draft tokens; the state is unchanged."""
-        self._ahead.settle()
-        legal = self.matcher.validate(tokens)
-        self._ahead.announce()
-        return tokens[:legal]
+        return tokens[: self.matcher.validate(tokens)]
 
     def rollback(self, num_tokens: int) -> None:
         """Take back draft tokens that were not kept."""
-        self._ahead.settle()
         self.matcher.rollback(num_tokens)
 
     def fill_bitmask(self, bitmask: torch.Tensor, batch_index: int) -> None:
         """Write one row (int32, on the CPU)."""
-        filled = self._ahead.fill(bitmask, batch_index)
-        self._masked(filled.waited)
-        _slow_masks.see(filled.worked, self._tool, self._request_id)
+        begun = perf_counter_ns()
+        self.matcher.fill(bitmask, batch_index)
+        spent = perf_counter_ns() - begun
+        self._masked(spent)
+        _slow_masks.see(spent, self._tool, self._request_id)
         self._report_failure()
 
     def _tool(self) -> str:
@@ -119,7 +114,6 @@ class EnforcedGrammar(StructuredOutputGrammar):  # type: ignore[misc]
 
     def reset(self) -> None:
         """Fail closed: a turn cannot be taken back to its start. vLLM asks no grammar to."""
-        self._ahead.settle()
         self.matcher.fail(
             ConfigurationError("a grammar serves one turn and cannot be reset: create another one")
         )
@@ -143,8 +137,6 @@ class _Host:
         size = manager.vllm_config.model_config.get_vocab_size()
         if manager._grammar_bitmask is None:  # noqa: SLF001 - vLLM asks its backend for it
             manager._grammar_bitmask = _rows(manager.vllm_config, size)  # noqa: SLF001
-        self.fill_executor = getattr(manager, "executor_for_fillmask", None)
-        fill_threads.attach(self.fill_executor, lambda each: isinstance(each, EnforcedGrammar))
         self._ids = size
         # The draft tokens of a step, and the token that the model adds to them.
         self._drafts = manager.vllm_config.num_speculative_tokens + 1
@@ -247,7 +239,6 @@ def detach(manager: Any) -> None:
     found = vars(manager).pop("_enforcer", None)
     if found is not None:
         found.lanes.close()
-        fill_threads.detach(found.fill_executor)
 
 
 def _refuse_session() -> NoReturn:

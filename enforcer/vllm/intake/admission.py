@@ -269,9 +269,10 @@ def refuse_stock(params: Any) -> Spec | None:
     for dialect in served_model.dialects():
         if stock.concerns(tag, dialect):
             with answered():
-                spec = stock.turn_of(tag, dialect)
-                if spec is None:
+                found = stock.turn_of(tag, dialect)
+                if found is None:
                     continue
+                spec = found.spec
                 request_context.name_tools(list(spec.toolset.tools))
                 refuse_names(dialect, spec.toolset)
             refuse_sampling(params, spec)

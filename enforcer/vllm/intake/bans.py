@@ -36,7 +36,7 @@ def suffices(table: Table) -> bool:
     return all(
         banned & marker_roles.tokens(table, (pattern,))
         for pattern in marker_roles.beginnings(table)
-        if marker_roles.is_there(table, pattern)
+        if table.is_there(pattern)
     )
 
 

@@ -9,7 +9,7 @@ from enforcer.request import response_format as formats
 from enforcer.request import tools as tools_
 from enforcer.request.spec import Spec
 from enforcer.vllm.native import patterns
-from enforcer.vllm.native.patterns import PATH, Hole, UnlikeError
+from enforcer.vllm.native.patterns import PATH, Hole, Stock, UnlikeError
 
 if TYPE_CHECKING:
     from enforcer.turn.dialect import Dialect
@@ -67,8 +67,14 @@ def _letters(dialect: Dialect) -> dict[str, Any]:
     }
 
 
-def _read(data: Any, dialect: Dialect) -> tuple[str, bool, list[dict[str, Any]], dict[str, Any]]:
-    """Return the `tool_choice`, whether the think is apart, the tools, and the other values."""
+def turn(data: Any, dialect: Dialect) -> Stock:
+    """Read a whole tag.
+
+    Raises:
+        UnlikeError: it has another shape.
+        InvalidTools: a name or schema in it is not what a chat request carries.
+
+    """
     found: dict[str, Any] = {}
     shape = patterns.spelled(_letters(dialect), patterns.top(data), found)
     think_apart = shape.startswith(_THINKS)
@@ -76,34 +82,11 @@ def _read(data: Any, dialect: Dialect) -> tuple[str, bool, list[dict[str, Any]],
         shape = shape.partition(" ")[2][:-1]
     if shape not in _TURNS:
         raise UnlikeError
-    return _TURNS[shape], think_apart, found.get("tools", [found]), found
-
-
-def turn(data: Any, dialect: Dialect) -> tuple[Spec, bool]:
-    """Read a whole tag.
-
-    Returns:
-        The spec, and whether the tag has the think apart.
-
-    Raises:
-        UnlikeError: it has another shape.
-        InvalidTools: a name or schema in it is not what a chat request carries.
-
-    """
-    choice, think_apart, tools, found = _read(data, dialect)
-    parallel = not found.get("only_one", True)
-    toolset = tools_.parse([_tool(**tool) for tool in tools], choice, parallel)
-    return Spec(toolset, 0, formats.parse(found.get("text"))), think_apart
-
-
-def left_free(data: Any, dialect: Dialect) -> list[str]:
-    """Name the tools whose arguments a tag leaves free.
-
-    Raises:
-        UnlikeError: it has another shape.
-
-    """
-    return [tool["name"] for tool in _read(data, dialect)[2] if tool["schema"] is True]
+    tools = [(tool["name"], tool["schema"]) for tool in found.get("tools", [found])]
+    declared = [_tool(name, schema) for name, schema in tools]
+    toolset = tools_.parse(declared, _TURNS[shape], not found.get("only_one", True))
+    free = tuple(name for name, schema in tools if schema is True)
+    return Stock(Spec(toolset, 0, formats.parse(found.get("text"))), think_apart, free)
 
 
 def _tool(name: str, schema: Any) -> dict[str, Any]:

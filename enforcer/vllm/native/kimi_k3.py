@@ -17,7 +17,7 @@ from enforcer.request import response_format as formats
 from enforcer.request import tools as tools_
 from enforcer.request.spec import Spec
 from enforcer.vllm.native import patterns
-from enforcer.vllm.native.patterns import PATH, Hole, UnlikeError
+from enforcer.vllm.native.patterns import PATH, Hole, Stock, UnlikeError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -43,7 +43,7 @@ def _name(header: Any) -> str:
 
 def _text(node: Any) -> dict[str, Any]:
     if isinstance(node, dict) and node.get("type") == "any_text":
-        patterns.match({"type": "any_text", "excludes": Hole("")}, node, {})
+        patterns.values({"type": "any_text", "excludes": Hole("")}, node)
         return {"type": "text"}
     return patterns.text_format(node)
 
@@ -82,11 +82,8 @@ def markers(dialect: Dialect) -> tuple[str, ...]:
     return (_TOOLS, _CALL) if {OPEN, CLOSE, SEP} <= set(dialect.controls) else ()
 
 
-def turn(data: Any, vocabulary: Vocabulary, prompt_ids: Sequence[int]) -> tuple[Spec, bool]:
+def turn(data: Any, vocabulary: Vocabulary, prompt_ids: Sequence[int]) -> Stock:
     """Read a whole tag.
-
-    Returns:
-        The spec, and whether the tag has the think apart.
 
     Raises:
         UnlikeError: it has another shape, or names a tool that the prompt does not declare.
@@ -106,7 +103,7 @@ def turn(data: Any, vocabulary: Vocabulary, prompt_ids: Sequence[int]) -> tuple[
     listed, choice = [known[name] for name in names], "required" if demanded else "auto"
     toolset = tools_.parse(listed, choice, not found["only_one"])
     # Beside a call that is demanded there need be no text.
-    return Spec(toolset, 0, None if demanded else formats.parse(found["text"])), think_apart
+    return Stock(Spec(toolset, 0, None if demanded else formats.parse(found["text"])), think_apart)
 
 
 def _declared(vocabulary: Vocabulary, prompt_ids: Sequence[int]) -> Iterator[tuple[str, Any]]:

@@ -17,14 +17,6 @@ def tokens(table: Table, patterns: Iterable[str]) -> frozenset[int]:
     return frozenset(token for pattern in patterns for name, token in known if name in pattern)
 
 
-def is_there(table: Table, pattern: str) -> bool:
-    """Return whether a tokenizer has the special tokens of a pattern."""
-    controls = table.vocabulary.controls
-    return not any(
-        name in pattern and name not in controls for name in table.dialect.tokens.optional
-    )
-
-
 def beginnings(table: Table) -> tuple[str, ...]:
     """Return the patterns that begin a call, or a section of calls."""
     dialect = table.dialect

@@ -20,9 +20,9 @@ from collections import deque
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
+from enforcer.engines.mask_rows import is_member
 from enforcer.errors import EnforcerError
+from enforcer.turn.bits import rows_of
 from enforcer.turn.dialect import Segment
 from enforcer.turn.walk import beginning
 from enforcer.vllm.native import marker_roles
@@ -30,13 +30,14 @@ from enforcer.vllm.native import marker_roles
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    import numpy as np
     import numpy.typing as npt
 
     from enforcer.turn.matcher import Matcher
     from enforcer.turn.table import Table
 
-_CHANGES = 4096  # places kept per turn; more than any host takes back ids
-_ROWS = 256  # kept per reader
+_KEPT = 4096  # states of a turn; more than any host takes back token ids
+_ROWS = 256  # of a reader
 
 
 class MisreadError(EnforcerError):
@@ -74,9 +75,8 @@ class Reader:
     ) -> None:
         self._table = table
         self._markers = sorted({marker.encode() for marker in markers})
-        whole = [re.escape(marker) for marker in self._markers]
+        whole = re.compile(b"|".join(map(re.escape, self._markers))).search
         begun = [re.escape(each[:end]) for each in self._markers for end in range(1, len(each))]
-        self._spells = re.compile(b"|".join(whole)).search
         # The first match is the longest suffix.
         self._ends_in = re.compile(b"(?:" + b"|".join(begun) + rb")\Z").search
         self._closed_think = closed_think
@@ -86,9 +86,9 @@ class Reader:
         names = [n for n in table.dialect.controls if any(each.startswith(n) for each in calls)]
         self._calls = marker_roles.tokens(table, names)
         text = list(zip(*table.vocabulary.sorted_text, strict=True))
-        self._whole = frozenset(token for data, token in text if self._spells(data))
+        self._whole = frozenset(token for data, token in text if whole(data))
         self._white = frozenset(token for data, token in text if data[0] in b" \t\r\n")
-        self._rows = lru_cache(_ROWS)(self._row)
+        self.misread = lru_cache(_ROWS)(self._misread)
 
     def _leading_to(self, segment: Segment) -> frozenset[int]:
         """Return the special tokens that lead to a segment, from whatever state."""
@@ -100,25 +100,17 @@ class Reader:
         return ReaderState(self._closed_think and self._table.segment(state) is Segment.REASONING)
 
     def next(self, state: ReaderState, token: int) -> ReaderState | None:
-        """Return the state after a legal token; None if the token would be misread."""
-        vocabulary = self._table.vocabulary
-        if not 0 <= token < vocabulary.size:
+        """Return the state after a token; None if it would be misread, or there is none."""
+        vocabulary, row = self._table.vocabulary, self.misread(state)
+        if not 0 <= token < vocabulary.size or (row is not None and is_member(row, token)):
             return None
         if token in vocabulary.control_ids:
-            if state.thinks and token in self._calls:
-                return None
             return ReaderState(token in self._thinks, b"", token in self._begins)
-        text = state.spelled + vocabulary.token_bytes(token)
-        if self._spells(text) or (state.begins and token in self._white):
-            return None
-        begun = self._ends_in(text)
+        begun = self._ends_in(state.spelled + vocabulary.token_bytes(token))
         return ReaderState(state.thinks, begun[0] if begun else b"")
 
-    def misread(self, state: ReaderState) -> npt.NDArray[np.int32] | None:
+    def _misread(self, state: ReaderState) -> npt.NDArray[np.int32] | None:
         """Return the row of the tokens that would be misread; None if there are none."""
-        return self._rows(state)
-
-    def _row(self, state: ReaderState) -> npt.NDArray[np.int32] | None:
         vocabulary, spelled = self._table.vocabulary, state.spelled
         found = set(self._whole)
         for at in range(len(spelled)):
@@ -142,8 +134,7 @@ class ReadableMatcher:
         self._matcher = matcher
         self._reader = reader
         self._state = reader.start(matcher.state)
-        # Where the state changed: how many tokens had been accepted, and the state before.
-        self._changes: deque[tuple[int, ReaderState]] = deque(maxlen=_CHANGES)
+        self._before: deque[ReaderState] = deque(maxlen=_KEPT)  # each accepted token
 
     def __repr__(self) -> str:
         return repr(self._matcher)
@@ -157,9 +148,7 @@ class ReadableMatcher:
         misread = self._reader.misread(self._state)
         if misread is None or self._matcher.failure is not None:
             return
-        target = bitmask[row]
-        if not isinstance(target, np.ndarray):
-            target = target.numpy()
+        target = rows_of(bitmask, len(misread))[row]
         target[: len(misread)] &= ~misread
         if not target.any():
             self._matcher.fail(
@@ -172,22 +161,21 @@ class ReadableMatcher:
 
     def accept(self, token_id: int) -> bool:
         """Advance as `Matcher.accept` does; False if the token would be misread."""
-        accepted, before = self._matcher.accepted, self._state
+        before = self._state
         # A turn that has failed may only end, in whatever state.
         failed = self._matcher.failure is not None
         after = before if failed else self._reader.next(before, token_id)
         if after is None or not self._matcher.accept(token_id):
             return False
-        if after != before:
-            self._changes.append((accepted, before))
-            self._state = after
+        self._before.append(before)
+        self._state = after
         return True
 
     def rollback(self, count: int) -> None:
         """Take back tokens as `Matcher.rollback` does."""
         self._matcher.rollback(count)
-        while self._changes and self._changes[-1][0] >= self._matcher.accepted:
-            self._state = self._changes.pop()[1]
+        for _ in range(count):
+            self._state = self._before.pop()
 
     def validate(self, token_ids: Sequence[int]) -> int:
         """Count the leading legal tokens as `Matcher.validate` does."""

@@ -9,10 +9,12 @@ from __future__ import annotations
 import json
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+    from enforcer.request.spec import Spec
 
 PATH = "$.structured_outputs.structural_tag"
 # The values of keys that releases of xgrammar leave out.
@@ -34,6 +36,22 @@ class UnlikeError(Exception):
     """The tag has another shape."""
 
 
+class Stock(NamedTuple):
+    """The meaning of a structural tag of vLLM's own.
+
+    Attributes:
+        spec: what it allows.
+        think_apart: whether the Rust front end built it, which splits the think off as text; not so
+            without a reasoning parser.
+        left_free: names of the tools whose arguments it leaves free, though their schemas may not.
+
+    """
+
+    spec: Spec
+    think_apart: bool
+    left_free: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Hole:
     """A value that is recorded.
@@ -49,14 +67,6 @@ class Hole:
     read: Callable[[Any], Any] = lambda value: value
 
 
-@dataclass(frozen=True, slots=True)
-class Each:
-    """A list that is not empty; the values of each element are recorded under one name."""
-
-    name: str
-    pattern: Any
-
-
 def among(*values: Any) -> Callable[[Any], Any]:
     """Return a `Hole.read` that takes these values alone."""
 
@@ -67,6 +77,24 @@ def among(*values: Any) -> Callable[[Any], Any]:
         return value
 
     return read
+
+
+def each(pattern: Any) -> Callable[[Any], list[Any]]:
+    """Return a `Hole.read` that gives the values of each element of a list that is not empty."""
+
+    def read(node: Any) -> list[Any]:
+        if not isinstance(node, list) or not node:
+            raise UnlikeError
+        return [values(pattern, element) for element in node]
+
+    return read
+
+
+def values(pattern: Any, node: Any) -> dict[str, Any]:
+    """Return the values of a pattern's holes; raises what `match` does."""
+    found: dict[str, Any] = {}
+    match(pattern, node, found)
+    return found
 
 
 def match(pattern: Any, node: Any, found: dict[str, Any]) -> None:
@@ -80,12 +108,6 @@ def match(pattern: Any, node: Any, found: dict[str, Any]) -> None:
         value = pattern.read(node)
         if pattern.name:
             among(found.setdefault(pattern.name, value))(value)
-    elif isinstance(pattern, Each):
-        value = []
-        for element in _list(node):
-            value.append({})
-            match(pattern.pattern, element, value[-1])
-        match(Hole(pattern.name), value, found)
     elif isinstance(pattern, dict):
         absent = ABSENT.get(pattern["type"], {})
         if not isinstance(node, dict) or pattern.keys() | absent.keys() != node.keys() | absent:
@@ -102,10 +124,7 @@ def match(pattern: Any, node: Any, found: dict[str, Any]) -> None:
         among(pattern)(node)
 
 
-def _list(node: Any) -> list[Any]:
-    if not isinstance(node, list) or not node:
-        raise UnlikeError
-    return node
+_SEVERAL = Hole("elements", each(Hole("node")))
 
 
 def spelled(letters: Mapping[str, Any], node: Any, found: dict[str, Any]) -> str:
@@ -121,28 +140,22 @@ def spelled(letters: Mapping[str, Any], node: Any, found: dict[str, Any]) -> str
 
     """
     for letter, pattern in letters.items():
-        values = dict(found)
+        known = dict(found)
         with suppress(UnlikeError):
-            match(pattern, node, values)
-            found.update(values)
+            match(pattern, node, known)
+            found.update(known)
             return letter
-    kind = node.get("type") if isinstance(node, dict) else None
-    parts: dict[str, Any] = {}
-    if kind == "optional":
-        match({"type": kind, "content": Hole("content")}, node, parts)
-        return f"{spelled(letters, parts['content'], found)}?"
-    match(
-        {"type": Hole("type", among(*_BETWEEN)), "elements": Hole("elements", _list)}, node, parts
-    )
-    written = (spelled(letters, each, found) for each in parts["elements"])
+    if isinstance(node, dict) and node.get("type") == "optional":
+        content = values({"type": "optional", "content": Hole("content")}, node)["content"]
+        return f"{spelled(letters, content, found)}?"
+    parts = values({"type": Hole("type", among(*_BETWEEN)), "elements": _SEVERAL}, node)
+    written = (spelled(letters, part["node"], found) for part in parts["elements"])
     return f"({_BETWEEN[parts['type']].join(written)})"
 
 
 def top(data: Any) -> Any:
     """Return the format of a whole tag."""
-    found: dict[str, Any] = {}
-    match({"type": "structural_tag", "format": Hole("format")}, data, found)
-    return found["format"]
+    return values({"type": "structural_tag", "format": Hole("format")}, data)["format"]
 
 
 def tag(begin: Any, content: Any, end: Any) -> dict[str, Any]:
@@ -164,7 +177,7 @@ def calls(pattern: Any) -> dict[str, Any]:
     """Return the pattern of one call or more; whether there is one at most is recorded."""
     return {
         "type": "tags_with_separator",
-        "tags": Each("tools", pattern),
+        "tags": Hole("tools", each(pattern)),
         "separator": "",
         "at_least_one": True,
         "stop_after_first": Hole("only_one", among(True, False)),
@@ -173,11 +186,10 @@ def calls(pattern: Any) -> dict[str, Any]:
 
 def text_format(node: Any) -> dict[str, Any]:
     """Read a format of text as `enforcer.request.response_format.parse` takes it."""
-    found: dict[str, Any] = {}
     for kind, key in (("json_schema", "json_schema"), ("regex", "pattern"), ("grammar", "grammar")):
         with suppress(UnlikeError):
-            match({"type": kind, key: Hole("source")}, node, found)
-            source = found["source"]
+            source = values({"type": kind, key: Hole("source")}, node)["source"]
             return {"type": kind, kind: {"schema": source} if kind == "json_schema" else source}
-    match({"type": "or", "elements": Each("texts", const(Hole("text")))}, node, found)
-    return {"type": "choice", "choice": [each["text"] for each in found["texts"]]}
+    texts = Hole("texts", each(const(Hole("text"))))
+    found = values({"type": "or", "elements": texts}, node)["texts"]
+    return {"type": "choice", "choice": [one["text"] for one in found]}

@@ -14,41 +14,24 @@ front end where no `parameters` are declared) takes any object.
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from enforcer.errors import UnknownTag
+from enforcer.errors import RequestError, UnknownTag
 from enforcer.turn import prompt_calls
 from enforcer.vllm.native import kimi_k2, kimi_k3, marker_roles
 from enforcer.vllm.native.misreadings import Reader
-from enforcer.vllm.native.patterns import PATH, UnlikeError
+from enforcer.vllm.native.patterns import PATH, Stock, UnlikeError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from enforcer.request.spec import Spec
     from enforcer.turn.dialect import Dialect
     from enforcer.turn.table import Table
 
-_FREE = re.compile(r'"json_schema"\s*:\s*true')
 _READERS = 8  # two for each model that one process may serve
 _UNREAD = (UnlikeError, ValueError, RecursionError)
-
-
-class Stock(NamedTuple):
-    """The meaning of a structural tag of vLLM's own.
-
-    Attributes:
-        spec: what it allows.
-        think_apart: whether the Rust front end built it, which splits the think off as text; not so
-            without a reasoning parser.
-
-    """
-
-    spec: Spec
-    think_apart: bool
 
 
 def is_known(dialect: Dialect) -> bool:
@@ -69,27 +52,25 @@ def concerns(tag: object, dialect: Dialect) -> bool:
     return isinstance(tag, str) and any(json.dumps(each)[1:-1] in tag for each in _markers(dialect))
 
 
-def left_free(tag: str, dialect: Dialect) -> list[str]:
+def left_free(tag: str, dialect: Dialect) -> tuple[str, ...]:
     """Name the tools whose arguments a tag leaves free, though their schemas may not.
 
     That is so of tools without `strict` below level `parameter`, whose schemas vLLM's Python front
     end keeps to itself; it writes the same of tools that declare no `parameters`. In Kimi K3's
     format the schemas are read from the prompt.
     """
-    # Most tags have all schemas, and some are megabytes, which need not be parsed here.
-    if not kimi_k2.markers(dialect) or not _FREE.search(tag):
-        return []
     try:
-        return kimi_k2.left_free(json.loads(tag), dialect)
-    except _UNREAD:
-        return []  # rejected by `recognise`
+        found = turn_of(tag, dialect)
+    except RequestError:  # the engine rejects it
+        found = None
+    return found.left_free if found else ()
 
 
-def turn_of(tag: str, dialect: Dialect) -> Spec | None:
+def turn_of(tag: str, dialect: Dialect) -> Stock | None:
     """Read a tag as far as no vocabulary is needed, which vLLM's front end does not have.
 
     Returns:
-        The spec without the dialog's counter; None where the engine alone can tell.
+        Its meaning without the dialog's counter; None where the engine alone can tell.
 
     Raises:
         InvalidTools: as `recognise` does.
@@ -98,7 +79,7 @@ def turn_of(tag: str, dialect: Dialect) -> Spec | None:
     if not kimi_k2.markers(dialect):
         return None
     try:
-        return kimi_k2.turn(json.loads(tag), dialect)[0]
+        return kimi_k2.turn(json.loads(tag), dialect)
     except _UNREAD:
         return None
 
@@ -123,9 +104,9 @@ def recognise(tag: str, table: Table, prompt_ids: Sequence[int] | None) -> Stock
     try:
         data = json.loads(tag)
         if kimi_k2.markers(table.dialect):
-            spec, think_apart = kimi_k2.turn(data, table.dialect)
+            found = kimi_k2.turn(data, table.dialect)
         else:
-            spec, think_apart = kimi_k3.turn(data, table.vocabulary, ids)
+            found = kimi_k3.turn(data, table.vocabulary, ids)
     except _UNREAD:
         raise UnknownTag(
             PATH,
@@ -133,7 +114,8 @@ def recognise(tag: str, table: Table, prompt_ids: Sequence[int] | None) -> Stock
             "build, and so cannot be enforced: send the tools themselves, or what "
             "`enforcer.extra_body` builds of them",
         ) from None
-    return Stock(replace(spec, first_index=prompt_calls.count_calls(table, ids)), think_apart)
+    counted = replace(found.spec, first_index=prompt_calls.count_calls(table, ids))
+    return found._replace(spec=counted)
 
 
 @lru_cache(_READERS)

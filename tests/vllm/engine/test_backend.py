@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import Future
 from types import SimpleNamespace
 
 import numpy as np
@@ -17,7 +16,6 @@ from enforcer.errors import EnforcerError
 from enforcer.request import tools as tools_
 from enforcer.request.spec import Spec
 from enforcer.vllm.config import names
-from enforcer.vllm.engine.ahead import Spent
 from enforcer.vllm.engine.backend import EnforcedGrammar, initialised
 from enforcer.vllm.observe import families, metrics
 from enforcer.vllm.server import runtime
@@ -52,24 +50,6 @@ def test_a_turn_is_accepted_and_taken_back(grammar: EnforcedGrammar) -> None:
     grammar.rollback(len(OPENED))
     assert grammar.matcher.accepted == 0
     assert not grammar.is_terminated()
-
-
-def test_a_mask_from_before_is_void_once_a_draft_has_failed_closed(
-    grammar: EnforcedGrammar, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert grammar.accept_tokens("chatcmpl-1", OPENED)
-    begun: Future[Spent] = Future()
-    begun.set_result(Spent(1, 1))
-    grammar._ahead._row = np.zeros(V.words, dtype=np.int32)
-    grammar._ahead._announced = begun
-
-    def loses(_: list[int]) -> int:
-        grammar.matcher.fail(EnforcerError("the engine's state is lost"))
-        return 0
-
-    monkeypatch.setattr(grammar.matcher, "validate", loses)
-    grammar.validate_tokens(write(V, "}"))
-    assert legal(grammar) == [V.control("[EOS]"), V.control("<|im_end|>")]
 
 
 def test_a_turn_whose_gate_was_closed_ends_with_an_error(grammar: EnforcedGrammar) -> None:

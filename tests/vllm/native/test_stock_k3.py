@@ -30,7 +30,7 @@ from enforcer.vllm import patches
 from enforcer.vllm.config import names
 from enforcer.vllm.native import kimi_k3
 from enforcer.vllm.native.misreadings import ReadableMatcher
-from enforcer.vllm.native.patterns import UnlikeError
+from enforcer.vllm.native.patterns import Stock, UnlikeError
 from enforcer.vllm.observe import recording
 from enforcer.vllm.server import runtime
 from enforcer.vocabulary import Vocabulary
@@ -77,7 +77,7 @@ def prompt(body: dict[str, Any], messages: list[dict[str, Any]] = ASK) -> list[i
     )
 
 
-def read(case: dict[str, Any]) -> tuple[Spec, bool]:
+def read(case: dict[str, Any]) -> Stock:
     return kimi_k3.turn(json.loads(case["tag"]), VOCABULARY, prompt(case["body"]))
 
 
@@ -112,7 +112,7 @@ def same(found: Spec, wanted: Spec) -> bool:
 
 @pytest.mark.parametrize("case", CALLS, ids=lambda case: f"{case['level']} {case['body']}"[:90])
 def test_a_tag_of_the_rust_front_end_means_its_request(case: dict[str, Any]) -> None:
-    spec, think_apart = read(case)
+    spec, think_apart, _ = read(case)
     assert same(spec, expected(case["body"]))
     assert think_apart is case["body"].get("chat_template_kwargs", {}).get("thinking", True)
 
@@ -125,7 +125,7 @@ def python_tag(choice: str, listed: list[dict[str, Any]] = TOOLS) -> str:
 @pytest.mark.parametrize("choice", ["auto", "required"])
 def test_a_tag_of_the_python_front_end_means_its_request(choice: str) -> None:
     case = {"tag": python_tag(choice), "body": {"tools": TOOLS}}
-    spec, think_apart = read(case)
+    spec, think_apart, _ = read(case)
     assert same(spec, expected({"tools": TOOLS, "tool_choice": choice}))
     assert not think_apart
 
@@ -133,7 +133,7 @@ def test_a_tag_of_the_python_front_end_means_its_request(choice: str) -> None:
 def test_tools_that_messages_declare_are_known() -> None:
     case: dict[str, Any] = {"tag": python_tag("auto"), "body": {"tools": TOOLS[1:]}}
     late: list[dict[str, Any]] = [*ASK, {"role": "system", "tools": TOOLS[:1]}, *ASK]
-    spec, _ = kimi_k3.turn(json.loads(case["tag"]), VOCABULARY, prompt(case["body"], late))
+    spec, *_ = kimi_k3.turn(json.loads(case["tag"]), VOCABULARY, prompt(case["body"], late))
     assert json.loads(spec.toolset.tools["get"].schema) == SCHEMA
 
 
