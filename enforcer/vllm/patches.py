@@ -188,13 +188,12 @@ def _register() -> None:
     from vllm.tool_parsers import ToolParserManager
 
     from enforcer.vllm.intake import client_paths, kimi_k3
-    from enforcer.vllm.observe import log_filters, recording
+    from enforcer.vllm.observe import recording
     from enforcer.vllm.replies.tool_parser import EnforcedToolParser
 
     for body in _BODIES + (_COHERE_BODIES if fit.has_cohere() else ()):
         client_paths.keep_unknown(fit.find(body))
     recording.install()
-    log_filters.install()
     # Its own `register` warns of a mode that vLLM has a renderer for.
     own = (kimi_k3.__name__, kimi_k3.DeclaringRenderer.__name__)
     RENDERER_REGISTRY.renderers["kimi_k3"] = own

@@ -20,7 +20,6 @@ from enforcer.errors import InvalidVocabulary, Problem, RequestError, SchemaErro
 from enforcer.vllm.config import settings
 from enforcer.vllm.intake import checks, requests, startup
 from enforcer.vllm.observe import families, metrics
-from enforcer.vllm.observe.slow_masks import SlowMasks
 from tests.snippets import MESSAGES, ROOT, blocks
 
 
@@ -67,7 +66,7 @@ def test_lines_of_the_log_are_as_the_code_writes_them(
         metrics.log_slow(float(given["seconds"]), path="", **told)
     elif what == "slow masks":
         took = round(float(given["took"].split()[0]) * 1e6)
-        masks = SlowMasks(metrics.log_slow_masks)
+        masks = metrics.SlowMasks()
         masks._next += 10  # the first line is to count all of them
         for _ in range(int(given["masks"]) - 1):
             masks.see(took, str, "r")

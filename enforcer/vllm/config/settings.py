@@ -21,7 +21,7 @@ from enforcer.schema import Conventions, Formats, Integers, Limits, OnUnsupporte
 from enforcer.vllm.config.names import PARSER_VARIABLE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping
 
 _T = TypeVar("_T")
 
@@ -47,10 +47,6 @@ def _one_of(known: Mapping[str, _T]) -> Callable[[str], _T]:
         return known[text]
 
     return read
-
-
-def _word_of(known: Iterable[str]) -> Callable[[str], str]:
-    return _one_of({word: word for word in known})
 
 
 def _words_of(*known: str) -> Callable[[str], frozenset[str]]:
@@ -95,6 +91,7 @@ def _setting(default: str, read: Callable[[str], _T]) -> _T:
 
 
 _ON = _one_of({"off": False, "on": True})
+_ENGINES = {name: name for name in (*engines.ENGINES, engines.COMPARED)}
 
 
 @dataclass(frozen=True)
@@ -132,7 +129,7 @@ class Settings:
     """
 
     dialect: str = _setting("kimi_k2", str)
-    engine: str = _setting("llguidance", _word_of((*engines.ENGINES, engines.COMPARED)))
+    engine: str = _setting("llguidance", _one_of(_ENGINES))
     on_unsupported: OnUnsupported = _setting("refuse", _one_of({e.value: e for e in OnUnsupported}))
     allow_client: frozenset[str] = _setting(
         "", _words_of("off", "relax", "isolate", "finish", "closed", "open")

@@ -21,7 +21,6 @@ from enforcer.vllm.native import stock
 from enforcer.vllm.native.misreadings import MisreadError, ReadableMatcher
 from enforcer.vllm.observe import families, metrics, recording, request_context
 from enforcer.vllm.observe.families import Failure
-from enforcer.vllm.observe.slow_masks import SlowMasks
 from enforcer.vllm.server import reply_lengths, runtime, served_model
 
 if TYPE_CHECKING:
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
 _WORD = 32  # token ids a word of a mask
 _NEAR = 1024  # token ids from a prompt's end; a millisecond or two where they stand in arguments
 
-_slow_masks = SlowMasks(metrics.log_slow_masks)
+_slow_masks = metrics.SlowMasks()
 
 
 class EnforcedGrammar(StructuredOutputGrammar):  # type: ignore[misc]

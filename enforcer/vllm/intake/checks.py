@@ -156,7 +156,7 @@ def _steps(spec: Spec, found: list[Inexact]) -> Generator[Check, Verdict, None]:
         elif verdict is None:
             begun = perf_counter_ns()
             verdict = yield asked
-            metrics.timed(families.CHECK, begun)
+            metrics.timed(families.CHECK, perf_counter_ns() - begun)
             spent += verdict.seconds
             # Of several who wait for one check, the first to go on tells of it.
             is_new = _kept(asked) is None

@@ -26,7 +26,7 @@ from enforcer.request.tools import bare_tool, encoded, is_same
 from enforcer.schema import OnUnsupported
 from enforcer.vllm.config import settings
 from enforcer.vllm.intake import call_ids, client_paths, dialog_tools, kimi_k3
-from enforcer.vllm.observe import log_filters, metrics, request_context
+from enforcer.vllm.observe import metrics, request_context
 from enforcer.vllm.server import runtime
 from enforcer.vllm.server.remembered import notes
 
@@ -60,7 +60,7 @@ def refusal(error: RequestError) -> VLLMValidationError:
     of = request_context.told(error.path)
     error = error.at(request_context.current().client_path)
     metrics.refused(error, **of)
-    return log_filters.said(_RefusalError(f"{type(error).__name__}: {error}", error.path))
+    return _RefusalError(f"{type(error).__name__}: {error}", error.path)
 
 
 def placed(problem: Problem) -> Problem:
@@ -71,7 +71,7 @@ def placed(problem: Problem) -> Problem:
 def option_refusal(option: str, reason: str) -> VLLMValidationError:
     """Give a 400 for a field of the request that enforcement does not go with."""
     metrics.refused_option(option, request=request_context.told()["request"])
-    return log_filters.said(VLLMValidationError(reason, parameter=option))
+    return VLLMValidationError(reason, parameter=option)
 
 
 def not_allowed(option: str, what: str) -> VLLMValidationError:

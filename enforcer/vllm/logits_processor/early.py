@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from http import HTTPStatus
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +24,7 @@ from enforcer.vllm.observe import request_context
 from enforcer.vllm.server import bodies, pacing, reply_lengths
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator
+    from collections.abc import Iterator
 
     from enforcer.request.spec import Spec
 
@@ -44,23 +43,14 @@ _ROUTES = (
 class RefuseEarly(bodies.BodyCheck):
     """Answers requests that the logits processor would reject with HTTP 400, streamed or not."""
 
-    def __init__(self, app: Callable[..., Awaitable[None]]) -> None:
-        super().__init__(bodies.RequestMiddleware(app))
-
     def concerns(self, path: str) -> bool:
         """Return whether a route generates."""
         return path.endswith(_ROUTES)
 
-    async def check(self, raw: bytes, scope: Any) -> bodies.Rejection | None:
+    async def check(self, raw: bytes, scope: Any) -> Exception | None:
         """Reject a body whose spec cannot be enforced, or is another than its request says."""
-        await pacing.turn(len(raw))
         _meet_engine(scope)
-        error = await _refused(raw, scope["path"])
-        if error is None:
-            return None
-        status = getattr(error, "http_status", HTTPStatus.BAD_REQUEST)
-        headers = tuple(request_context.when_to_come())
-        return bodies.Rejection(status, str(error), getattr(error, "parameter", None), headers)
+        return await _refused(raw, scope["path"])
 
 
 def _meet_engine(scope: Any) -> None:

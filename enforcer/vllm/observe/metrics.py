@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from time import perf_counter_ns
+import time
 from typing import TYPE_CHECKING
 
 from enforcer.errors import SchemaError
@@ -13,6 +13,8 @@ from enforcer.vllm.observe import families, recording
 from enforcer.vllm.observe.families import label
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from enforcer.cache import Cache
     from enforcer.errors import EnforcerError, Problem, RequestError
     from enforcer.request.tools import ToolChoice
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger("vllm.enforcer")
 
 _LONGEST_PATH = 300  # of a log line
+_SLOW_MASK = 5_000_000  # ns
+_BETWEEN = 60.0  # seconds from one line on slow masks to the next
 
 
 def enforced(choice: ToolChoice) -> None:
@@ -75,14 +79,9 @@ def checked(how: families.Checked) -> None:
     recording.recorder().add(families.CHECKS, (how.value,))
 
 
-def timed(histogram: Histogram, begun: int) -> None:
-    """Record what has passed since `begun`, of `time.perf_counter_ns`."""
-    recording.recorder().observer(histogram)(perf_counter_ns() - begun)
-
-
-def compiled(nanoseconds: int) -> None:
-    """Record what a compilation took."""
-    recording.recorder().observer(families.COMPILE)(nanoseconds)
+def timed(histogram: Histogram, nanoseconds: int) -> None:
+    """Record a duration."""
+    recording.recorder().observer(histogram)(nanoseconds)
 
 
 def cached(cache: Cache, live: int) -> None:
@@ -171,9 +170,34 @@ def log_slow(seconds: float, *, path: str, request: str, tool: str) -> None:
     _log("slow check", seconds=f"{seconds:.1f}", path=path, request=request, tool=tool)
 
 
-def log_slow_masks(**fields: str) -> None:
-    """Log which tool's masks took long."""
-    _log("slow masks", **fields)
+class SlowMasks:
+    """Logs one slow mask a minute of this process, and how many there were.
+
+    Several threads may use it at once. It has no lock: a count that is one too low does no harm.
+    """
+
+    def __init__(self) -> None:
+        self._next = time.monotonic()
+        self._masks = 0  # since the last line
+
+    def see(self, spent: int, tool: Callable[[], str], request: str) -> None:
+        """Take a mask into account; log it if it is slow and the last line is a minute old.
+
+        Args:
+            spent: ns that it took, of a processor or by the wall clock.
+            tool: returns the name of the tool whose arguments it is in; empty for text.
+            request: id of its request.
+
+        """
+        if spent < _SLOW_MASK:
+            return
+        self._masks += 1
+        now = time.monotonic()
+        if now < self._next:
+            return
+        masks, self._masks, self._next = self._masks, 0, now + _BETWEEN
+        took = f"{spent / 1e6:.1f} ms"
+        _log("slow masks", tool=tool(), took=took, masks=str(masks), request=request)
 
 
 def log_nothing(error: EnforcerError, *, asked: bool) -> None:

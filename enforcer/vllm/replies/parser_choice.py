@@ -116,37 +116,31 @@ def compose_parser(original: Callable[..., Any]) -> Callable[..., Any]:
 
     def _compose_parser(cls: Any, tool_parser_name: str | None, *args: Any, **kwargs: Any) -> Any:
         served_model.tell(tool_parser_name)
-        tokenizer = kwargs.get("tokenizer")
-        if not names.is_enforced(tool_parser_name):
-            startup.say(tool_parser_name, tuple(one.name for one in served_model.dialects()))
-            _warm_for_specs(tokenizer)
-            made = original(cls, tool_parser_name, *args, **kwargs)
-            return beside(made, tool_parser_name)
+        is_ours = names.is_enforced(tool_parser_name)
         # What a server has been asked before its engine was started, whoever starts it otherwise.
         served_model.demand_auto_tools(tool_parser_name, kwargs.get("enable_auto_tools"))
+        tokenizer = kwargs.get("tokenizer")
         if tokenizer is not None:
-            runtime.warm(tokenizer)  # the server is not healthy before it
+            _warm(tokenizer, is_ours=is_ours)  # the server is not healthy before it
         # After it: where the vocabulary is another format's, nothing is enforced.
-        startup.say(tool_parser_name, (runtime.dialect_for(tokenizer).name,))
-        return EnforcedParser
+        formats = (runtime.dialect_for(tokenizer),) if is_ours else served_model.dialects()
+        startup.say(tool_parser_name, tuple(one.name for one in formats))
+        if is_ours:
+            return EnforcedParser
+        return beside(original(cls, tool_parser_name, *args, **kwargs), tool_parser_name)
 
     return _compose_parser
 
 
-def _warm_for_specs(tokenizer: Any) -> None:
-    """Build what requests with a spec need, on a server whose model one can be for.
-
-    Other models are served as ever; an operator's mistake ends the start as with a parser of ours.
-    """
-    if tokenizer is None:
-        return
+def _warm(tokenizer: Any, *, is_ours: bool) -> None:
+    """Build what enforced requests need; other models than the format's are served without."""
     try:
-        runtime.table_for(tokenizer)
+        runtime.warm(tokenizer)
     except InvalidVocabulary as error:
+        if is_ours:
+            raise
         runtime.forget(tokenizer)
         logger.info("enforcer: requests with a spec cannot be enforced for this model: %s", error)
-    else:
-        runtime.ready()
 
 
 def preprocess_chat(original: Callable[..., Any]) -> Callable[..., Any]:

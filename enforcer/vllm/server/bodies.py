@@ -6,9 +6,8 @@ read when vLLM asks for it, and nothing is worked out for a client that vLLM tur
 
 from __future__ import annotations
 
-import json
-from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from enforcer.vllm.observe import request_context
 from enforcer.vllm.server import pacing
@@ -53,56 +52,29 @@ class RequestMiddleware:
         await self._app(scope, read, answer)
 
 
-class Rejection(NamedTuple):
-    """The answer to a request that vLLM is not to serve."""
-
-    status: int
-    message: str
-    param: str | None
-    headers: tuple[tuple[bytes, bytes], ...] = ()
-
-    async def send(self, send: Callable[[Any], Awaitable[None]], path: str) -> None:
-        """Send it in the form in which vLLM's route of this path sends errors."""
-        bad = self.status == HTTPStatus.BAD_REQUEST
-        kind = "BadRequestError" if bad else HTTPStatus(self.status).phrase.replace(" ", "")
-        said: dict[str, Any] = {"type": kind, "message": self.message}
-        if path.endswith(_MESSAGES):
-            content: dict[str, Any] = {"type": "error", "error": said}
-        else:
-            content = {"error": said | {"param": self.param, "code": int(self.status)}}
-        body = json.dumps(content).encode()
-        length = (b"content-length", str(len(body)).encode())
-        headers = [(b"content-type", b"application/json"), length, *self.headers]
-        start = {"type": "http.response.start", "status": int(self.status), "headers": headers}
-        await send(start)
-        await send({"type": "http.response.body", "body": body})
-
-
-class BodyCheck:
-    """Checks bodies, and answers requests that it rejects in vLLM's place.
+class BodyCheck(RequestMiddleware):
+    """Checks bodies too, and answers requests that it rejects in vLLM's place.
 
     A rejected request looks to the application as if its client had gone.
     """
 
     def __init__(self, app: Callable[..., Awaitable[None]]) -> None:
-        self._app = app
+        super().__init__(partial(self._checked, app))
 
     def concerns(self, path: str) -> bool:
         """Return whether bodies that are sent to a path are checked."""
         raise NotImplementedError
 
-    async def check(self, raw: bytes, scope: Any) -> Rejection | None:
-        """Return how a request with this body is rejected; None where it is not."""
+    async def check(self, raw: bytes, scope: Any) -> Exception | None:
+        """Return why a request with this body is rejected; None where it is not."""
         raise NotImplementedError
 
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Serve one request, or a lifespan."""
-        path = scope.get("path", "")
-        if scope["type"] != "http" or scope["method"] != "POST" or not self.concerns(path):
-            await self._app(scope, receive, send)
+    async def _checked(self, app: Any, scope: Any, receive: Any, send: Any) -> None:
+        if scope.get("method") != "POST" or not self.concerns(scope["path"]):
+            await app(scope, receive, send)
             return
         pending: Iterator[Any] | None = None
-        rejected: Rejection | None = None
+        rejected: Exception | None = None
 
         async def reading() -> Any:
             nonlocal pending, rejected
@@ -122,9 +94,21 @@ class BodyCheck:
                 await send(message)
 
         try:
-            await self._app(scope, reading, sending)
+            await app(scope, reading, sending)
         except Exception:
             if rejected is None:
                 raise  # else the application only says that its client has gone
         if rejected is not None:
-            await rejected.send(send, path)
+            await _answer(rejected, scope["path"])(scope, receive, send)
+
+
+def _answer(error: Exception, path: str) -> Any:
+    """Return vLLM's answer to an error, in the form of the route."""
+    from fastapi.responses import JSONResponse
+    from vllm.entrypoints.anthropic.api_router import translate_error_response
+    from vllm.entrypoints.serve.exception_handling.error_response import create_error_response
+
+    answer = create_error_response(error)
+    if path.endswith(_MESSAGES):
+        return translate_error_response(answer)
+    return JSONResponse(answer.model_dump(), answer.error.code)

@@ -27,9 +27,6 @@ class Remembered(Generic[_T]):
     def __init__(self) -> None:
         self._known: dict[int, tuple[weakref.ref[Any], _T]] = {}
 
-    def __len__(self) -> int:
-        return len(self._known)
-
     def put(self, owner: object, value: _T) -> None:
         """Set an object's value."""
         self._known[id(owner)] = (weakref.ref(owner, partial(self._forget, id(owner))), value)

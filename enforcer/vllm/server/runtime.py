@@ -26,7 +26,7 @@ from enforcer.schema.bundling import Documents, read_documents
 from enforcer.turn import dialects
 from enforcer.turn.table import Table
 from enforcer.vllm.config import settings
-from enforcer.vllm.observe import metrics
+from enforcer.vllm.observe import families, metrics
 from enforcer.vllm.server import served_model
 from enforcer.vocabulary import Vocabulary
 
@@ -38,19 +38,15 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class _Model:
-    """What is built of a vocabulary, and the tokenizers that have it.
-
-    vLLM loads a tokenizer more than once in a process. They are kept, as their ids are keys.
-    """
+    """What is built of a vocabulary; vLLM loads its tokenizer more than once in a process."""
 
     vocabulary: Vocabulary
-    tokenizers: list[Any] = field(default_factory=list)
     tables: dict[str, Table] = field(default_factory=dict)
     enforcers: dict[tuple[str, str], Enforcer] = field(default_factory=dict)
 
 
 _building = threading.Lock()
-_known: dict[int, _Model] = {}
+_known: dict[int, tuple[Any, _Model]] = {}  # by the id of a tokenizer, which is kept with it
 # Where embeddings stand in a prompt: with `--enable-prompt-embeds` vLLM adds it to its front end's
 # tokenizer, which is the engine's too where they are one process. No model has an id for it.
 _EMBEDS = "<prompt_embeds>"
@@ -59,20 +55,15 @@ _EMBEDS = "<prompt_embeds>"
 def _model(tokenizer: Any) -> _Model:
     if id(tokenizer) not in _known:
         vocabulary = Vocabulary.from_transformers(tokenizer).without_last(_EMBEDS)
-        same = (model for model in _known.values() if model.vocabulary.is_same(vocabulary))
-        _add(tokenizer, next(same, None) or _Model(vocabulary))
-    return _known[id(tokenizer)]
-
-
-def _add(tokenizer: Any, model: _Model) -> None:
-    model.tokenizers.append(tokenizer)
-    _known[id(tokenizer)] = model
+        same = (model for _, model in _known.values() if model.vocabulary.is_same(vocabulary))
+        _known[id(tokenizer)] = tokenizer, next(same, None) or _Model(vocabulary)
+    return _known[id(tokenizer)][1]
 
 
 def know(tokenizer: Any, vocabulary: Vocabulary) -> None:
     """Take a tokenizer for one of this vocabulary, without reading it."""
     with _building:
-        _add(tokenizer, _Model(vocabulary))
+        _known[id(tokenizer)] = tokenizer, _Model(vocabulary)
 
 
 def forget(tokenizer: Any) -> None:
@@ -104,8 +95,8 @@ def dialect_for(tokenizer: Any = None) -> Dialect:
 
 def vocabulary_of(tokenizer: Any) -> Vocabulary | None:
     """Return the vocabulary of a tokenizer that this process has read; the first one for None."""
-    model = next(iter(_known.values()), None) if tokenizer is None else _known.get(id(tokenizer))
-    return None if model is None else model.vocabulary
+    found = next(iter(_known.values()), None) if tokenizer is None else _known.get(id(tokenizer))
+    return None if found is None else found[1].vocabulary
 
 
 def table_for(tokenizer: Any, dialect: str | None = None) -> Table:
@@ -144,7 +135,7 @@ def enforcer_for(tokenizer: Any, spec: Spec | None = None) -> Enforcer:
                 *key,
                 chosen.options,
                 cache=kept(),
-                on_compile=metrics.compiled,
+                on_compile=partial(metrics.timed, families.COMPILE),
                 write=partial(write, dialect=key[0], vocabulary=model.vocabulary),
             )
         return model.enforcers[key]
@@ -241,23 +232,21 @@ def trusts_plain() -> bool:
 
 
 def warm(tokenizer: Any) -> None:
-    """Build what an API server needs for its requests and their replies, before the first."""
+    """Build what an API server needs for enforced requests and their replies, before the first.
+
+    Raises:
+        InvalidVocabulary: it is none of the server's format.
+        ConfigurationError: the format cannot do what a setting asks for; a document is none, or no
+            checking process can be started.
+
+    """
     dialect = table_for(tokenizer).dialect
-    if settings.current().options.finish_within_budget and not dialect.is_simple:
+    is_asked = settings.current().options.finish_within_budget and served_model.has_our_parser()
+    if is_asked and not dialect.is_simple:
         raise ConfigurationError(
             f"ENFORCER_FINISH_WITHIN_BUDGET=on is not supported for the format {dialect.name}, in "
             "which the shortest end of a turn is not known: switch it off"
         )
-    ready()
-
-
-def ready() -> None:
-    """Build what checking a spec takes, whatever the format.
-
-    Raises:
-        ConfigurationError: a document is none, or no checking process can be started.
-
-    """
     documents()
     pool().warm()
     trusts_plain()
@@ -269,7 +258,7 @@ def _forget() -> None:
     _building = threading.Lock()
     kept.cache_clear()
     pool.cache_clear()
-    for model in _known.values():
+    for _, model in _known.values():
         model.enforcers.clear()  # they hold the cache
 
 

@@ -6,6 +6,7 @@ import asyncio
 import json
 import re
 from functools import partial
+from http import HTTPStatus
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -430,13 +431,13 @@ def test_a_client_that_goes_in_the_middle_of_its_body_is_vllms_affair() -> None:
 
 def test_no_room_for_a_check_is_a_503(monkeypatch: pytest.MonkeyPatch) -> None:
     async def check(_spec: object) -> list[Any]:
-        raise GracefulHTTPError("come again", 503)
+        raise GracefulHTTPError("come again", HTTPStatus.SERVICE_UNAVAILABLE)
 
     monkeypatch.setattr(checks, "check_async", check)
     _, status, said = sent(json.dumps(body([GOOD])).encode())
     assert (status, said["error"]["code"]) == (503, 503)
     assert said["error"]["message"] == "come again"
-    assert said["error"]["type"] == "ServiceUnavailable"
+    assert said["error"]["type"] == "Service Unavailable"
 
 
 def test_a_refusal_has_the_headers_id_in_the_log(caplog: pytest.LogCaptureFixture) -> None:

@@ -26,7 +26,7 @@ def test_each_object_has_its_own_value_for_as_long_as_it_lives() -> None:
     assert (known.get(first), known.get(second)) == (3, 2)
     del first
     gc.collect()
-    assert len(known) == 1
+    assert len(known._known) == 1
     assert known.get(second) == 2
 
 
@@ -38,4 +38,4 @@ def test_an_object_in_the_place_of_one_that_went_is_another() -> None:
         known.put(one, number)
         assert known.get(one) == number
         del one
-    assert len(known) == 0
+    assert len(known._known) == 0
