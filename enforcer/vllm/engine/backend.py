@@ -209,13 +209,7 @@ class _Host:
             ConfigurationError: there can be none for this model.
 
         """
-        enforcer = runtime.enforcer_for(self._manager.tokenizer, spec)
-        if self._ids < enforcer.vocabulary.size:
-            raise ConfigurationError(
-                f"the model has {self._ids} token ids and its tokenizer "
-                f"{enforcer.vocabulary.size}: serve it with its own tokenizer"
-            )
-        return enforcer
+        return runtime.enforcer_of_model(self._manager.tokenizer, self._ids, spec)
 
 
 def _rows(config: Any, ids: int) -> torch.Tensor:

@@ -9,19 +9,18 @@ processor, where there are few.
 
 from __future__ import annotations
 
-import heapq
 import itertools
 import os
 import sys
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
-from functools import cache
+from contextlib import contextmanager, suppress
+from queue import PriorityQueue
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Callable, Generator, Iterator
 
 
 _LONG = 2  # threads: one that takes very long leaves the other to the rest
@@ -53,46 +52,17 @@ class _Job(NamedTuple):
     future: Future[Any]
 
 
-class _GivingWay:
-    """Has all threads release the interpreter sooner while any of ours works."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._working = 0
-        self._usual = sys.getswitchinterval()
-
-    def __enter__(self) -> None:
-        with self._lock:
-            self._working += 1
-            if self._working == 1:
-                self._usual = sys.getswitchinterval()
-                sys.setswitchinterval(min(self._usual, _INTERVAL))
-
-    def __exit__(self, *_: object) -> None:
-        with self._lock:
-            self._working -= 1
-            if not self._working:
-                sys.setswitchinterval(self._usual)
-
-
-@cache
-def _giving_way() -> _GivingWay:
-    return _GivingWay()
-
-
-# A lock that a thread of the parent held stays held in a forked child.
-os.register_at_fork(after_in_child=_giving_way.cache_clear)
-
-
 class Lanes:
     """A thread for fast work, and others for slow work."""
 
     def __init__(self) -> None:
         self._short = ThreadPoolExecutor(1, "enforcer-short")
         self._long = ThreadPoolExecutor(_LONG, "enforcer-long", _make_way)
-        self._lock = threading.Lock()
-        self._waiting: list[_Job] = []
+        self._waiting: PriorityQueue[_Job] = PriorityQueue()
         self._counter = itertools.count()
+        self._lock = threading.Lock()
+        self._working = 0  # threads
+        self._interval = sys.getswitchinterval()
         # There from the start: a process that may have no more threads when a request comes
         # does with these.
         for lane in (self._short, self._long):
@@ -102,7 +72,7 @@ class Lanes:
         """Submit fast work; its exceptions are left to whoever needs its result."""
 
         def run() -> None:
-            with _giving_way():
+            with self._giving_way():
                 work()
 
         self._short.submit(run)
@@ -131,23 +101,30 @@ class Lanes:
             return
         begun = perf_counter_ns()
         try:
-            with _giving_way():
+            with self._giving_way():
                 next(job.steps)
         except StopIteration as end:
             job.future.set_result(end.value)
         except BaseException as error:  # noqa: BLE001 - the request's own, whatever it is
             job.future.set_exception(error)
         else:
-            spent = job.spent + perf_counter_ns() - begun
-            with self._lock:
-                heapq.heappush(self._waiting, job._replace(spent=spent))
+            self._waiting.put(job._replace(spent=job.spent + perf_counter_ns() - begun))
             with suppress(RuntimeError):  # no second thread: the first one will come to it
-                self._long.submit(self._next)
+                self._long.submit(lambda: self._step(self._waiting.get()))
 
-    def _next(self) -> None:
+    @contextmanager
+    def _giving_way(self) -> Iterator[None]:
+        """Have all threads release the interpreter sooner while any of ours works."""
         with self._lock:
-            job = heapq.heappop(self._waiting)
-        self._step(job)
+            self._working += 1
+            sys.setswitchinterval(min(self._interval, _INTERVAL))
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._working -= 1
+                if not self._working:
+                    sys.setswitchinterval(self._interval)
 
 
 def _make_way() -> None:

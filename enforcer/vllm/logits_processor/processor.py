@@ -98,24 +98,16 @@ class EnforcerLogitsProcessor(V1LogitsProcessor, V2LogitsProcessor):  # type: ig
         v2 = isinstance(where, LogitsProcRequestState)
         _refuse_drafts(vllm_config.speculative_config, v2=v2)
         reply_lengths.meet(vllm_config)
-        tokenizer: Any = cached_tokenizer_from_config(vllm_config.model_config)
-        enforcer = runtime.enforcer_for(tokenizer)
-        vocabulary = enforcer.vocabulary
-        size = vllm_config.model_config.get_vocab_size()
-        if size < vocabulary.size:
-            raise ConfigurationError(
-                f"the model has {size} token ids and its tokenizer {vocabulary.size}: serve "
-                "it with its own tokenizer"
-            )
-        stock.text_reader(enforcer.table)  # lest the first request's step builds it
         config = vllm_config.model_config
+        tokenizer: Any = cached_tokenizer_from_config(config)
+        enforcer = runtime.enforcer_of_model(tokenizer, config.get_vocab_size())
+        stock.text_reader(enforcer.table)  # lest the first request's step builds it
 
         def start(params: SamplingParams, prompt_ids: list[int] | None) -> RowTurn:
             budget = reply_lengths.budget(config, len(prompt_ids or ()), params)
             return RowTurn(tokenizer, (params.extra_args or {})[KEY], prompt_ids, budget)
 
-        self._slots = _Slots(where, start) if v2 else None
-        self._batch = _Batch(start)
+        self._runner: Any = _Slots(where, start) if v2 else _Batch(start)
         logger.info(
             "enforcer: the logits processor enforces requests with a spec of "
             "`enforcer.extra_body(…, via=enforcer.Route.LOGITS_PROCESSOR)`, and no others. %s",
@@ -128,13 +120,11 @@ class EnforcerLogitsProcessor(V1LogitsProcessor, V2LogitsProcessor):  # type: ig
 
     def update_state(self, batch_update: BatchUpdate | None) -> None:
         """Follow requests into, within and out of the V1 runner's batch."""
-        self._batch.update(batch_update)
+        self._runner.update(batch_update)
 
     def add_request(self, req_idx: int, sampling_params: SamplingParams) -> bool:
         """Take a request into a slot of the V2 runner; return whether it is enforced."""
-        if self._slots is None:
-            raise ConfigurationError("add_request belongs to the V2 model runner's interface")
-        return self._slots.add(req_idx, sampling_params)
+        return bool(self._runner.add(req_idx, sampling_params))
 
     def apply(self, logits: torch.Tensor, ctx: LogitsContext | None = None) -> torch.Tensor:
         """Mask in place.
@@ -144,10 +134,7 @@ class EnforcerLogitsProcessor(V1LogitsProcessor, V2LogitsProcessor):  # type: ig
             ctx: the layout of the rows, from the V2 runner.
 
         """
-        if self._slots is not None:
-            self._slots.apply(logits, ctx)
-        else:
-            self._batch.apply(logits)
+        self._runner.apply(logits, ctx)
         return logits
 
 
@@ -236,7 +223,7 @@ class _Batch:
     ) -> tuple[RowTurn, list[int]] | None:
         return (self._start(params, prompt_ids), output_ids) if _is_enforced(params) else None
 
-    def apply(self, logits: torch.Tensor) -> None:
+    def apply(self, logits: torch.Tensor, _: None) -> None:
         """Mask; only here are output ids final, placeholders under async scheduling before."""
         if not self._rows:
             return

@@ -141,6 +141,22 @@ def enforcer_for(tokenizer: Any, spec: Spec | None = None) -> Enforcer:
         return model.enforcers[key]
 
 
+def enforcer_of_model(tokenizer: Any, ids: int, spec: Spec | None = None) -> Enforcer:
+    """Return `enforcer_for`, for a model of so many token ids.
+
+    Raises:
+        ConfigurationError: its tokenizer has more.
+
+    """
+    enforcer = enforcer_for(tokenizer, spec)
+    if ids < enforcer.vocabulary.size:
+        raise ConfigurationError(
+            f"the model has {ids} token ids and its tokenizer {enforcer.vocabulary.size}: "
+            "serve it with its own tokenizer"
+        )
+    return enforcer
+
+
 @cache
 def kept() -> Cache:
     """Return the cache of what this process keeps between requests."""
