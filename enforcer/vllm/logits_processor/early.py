@@ -49,27 +49,17 @@ class RefuseEarly(bodies.BodyCheck):
 
     async def check(self, raw: bytes, scope: Any) -> Exception | None:
         """Reject a body whose spec cannot be enforced, or is another than its request says."""
-        _meet_engine(scope)
-        return await _refused(raw, scope["path"])
+        config = getattr(getattr(scope.get("app"), "state", None), "vllm_config", None)
+        if config is not None:  # the plugin learns of it when vLLM's application is made
+            reply_lengths.meet(config)
+        body = None
+        with suppress(ValueError, RecursionError):
+            body = json.loads(raw) if carrier.may_be_in(raw) else None
+        return await _refused(body, scope["path"]) if isinstance(body, dict) else None
 
 
-def _meet_engine(scope: Any) -> None:
-    """Take vLLM's configuration from its application, as the plugin does when that is made."""
-    config = getattr(getattr(scope.get("app"), "state", None), "vllm_config", None)
-    if config is not None:
-        reply_lengths.meet(config)
-
-
-async def _refused(raw: bytes, path: str) -> Exception | None:
+async def _refused(body: dict[str, Any], path: str) -> Exception | None:
     """Return why a body cannot be served; None where that is vLLM's affair."""
-    if not carrier.may_be_in(raw):
-        return None
-    try:
-        body = json.loads(raw)
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(body, dict):
-        return None
     request_context.begin(SimpleNamespace(model_fields_set=body, request_id=body.get("request_id")))
     if path.endswith(_TOKENS):
         body = _sampling(body)
