@@ -7,6 +7,7 @@ checks all of it against the sources of a version.
 from __future__ import annotations
 
 import inspect
+from contextlib import suppress
 from fnmatch import fnmatchcase
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
@@ -98,13 +99,9 @@ def has_cohere() -> bool:
     """Return whether this server has Cohere's route, as vLLM decides: a broken SDK is none."""
     import vllm.envs
 
-    if not getattr(vllm.envs, "VLLM_ENABLE_COHERE_API", False):
-        return False
-    try:
-        resolve_name("cohere")
-    except ImportError:
-        return False
-    return True
+    with suppress(ImportError):
+        return vllm.envs.VLLM_ENABLE_COHERE_API and bool(resolve_name("cohere"))
+    return False
 
 
 def find(name: str) -> Any:

@@ -58,7 +58,6 @@ def answered() -> Iterator[None]:
         metrics.checked(families.Checked.BUSY)
         request = request_context.told()["request"]
         metrics.log_busy(own=error.own, lacks=error.lacks, request=request)
-        request_context.is_to_come_again()
         raise GracefulHTTPError(str(error), HTTPStatus.SERVICE_UNAVAILABLE) from error
 
 

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 _TOOL = re.compile(r"\$\.tools\[(\d{1,9})\]")
 _LONGEST = 64  # characters; an id or a name is whatever a client has written
 _HEADER = b"x-request-id"
-_SECONDS = b"1"  # after which a client is to come again
 
 
 @dataclass(slots=True)
@@ -28,13 +27,11 @@ class Exchange:
 
     Attributes:
         header: the request's `X-Request-Id`; empty if it has none.
-        retries: whether the request was rejected for want of room alone.
         is_completion: whether it is a raw completion, which no id tells, for clients write those.
 
     """
 
     header: str = ""
-    retries: bool = False
     is_completion: bool = False
 
 
@@ -75,16 +72,6 @@ def read_header(scope: Mapping[str, Any]) -> None:
     """Begin the context of an HTTP request, with the id in its headers."""
     values = (value for name, value in scope.get("headers", ()) if name == _HEADER)
     _current.set(RequestContext(Exchange(header=next(values, b"").decode("latin-1"))))
-
-
-def is_to_come_again() -> None:
-    """Note that the request was rejected for want of room alone."""
-    current().exchange.retries = True
-
-
-def when_to_come() -> list[tuple[bytes, bytes]]:
-    """Return the header `Retry-After` for the answer to such a request."""
-    return [(b"retry-after", _SECONDS)] if current().exchange.retries else []
 
 
 def begin(request: Any, *, is_completion: bool = False) -> None:

@@ -45,8 +45,7 @@ class EitherParser(VllmParser):  # type: ignore[misc]
     Decided at the first look at the request: once it is prepared, it has a spec or has none.
     """
 
-    _own: EnforcedParser | None = None
-    _is_decided = False
+    _own: Any = None  # False once vLLM's is known to read
     _prompt_ids: Sequence[int] | None = None
 
     def set_prompt_token_ids(self, prompt_token_ids: Sequence[int]) -> None:
@@ -56,29 +55,27 @@ class EitherParser(VllmParser):  # type: ignore[misc]
 
     def parse(self, model_output: str, request: Any, *args: Any, **kwargs: Any) -> Any:
         """Read a whole reply."""
-        reads: Any = self._ours(request) or super()
-        return reads.parse(model_output, request, *args, **kwargs)
+        return self._decided(request).parse(model_output, request, *args, **kwargs)
 
     def parse_delta(
         self, delta_text: str, delta_token_ids: list[int], request: Any, *args: Any, **kwargs: Any
     ) -> Any:
         """Read the next token ids of a streamed reply."""
-        reads: Any = self._ours(request) or super()
-        return reads.parse_delta(delta_text, delta_token_ids, request, *args, **kwargs)
+        reader = self._decided(request)
+        return reader.parse_delta(delta_text, delta_token_ids, request, *args, **kwargs)
 
     def count_reasoning_tokens(self, token_ids: Sequence[int]) -> int:
         """Return how many token ids are reasoning."""
-        reads: Any = self._own or super()
-        return int(reads.count_reasoning_tokens(token_ids))
+        reader: Any = self._own or super()
+        return int(reader.count_reasoning_tokens(token_ids))
 
-    def _ours(self, request: Any) -> EnforcedParser | None:
-        if not self._is_decided:  # not at each token: a tag of vLLM's own may be long
-            self._is_decided = True
-            if brings_spec(request):
-                self._own = EnforcedParser(self.model_tokenizer)
-                if self._prompt_ids is not None:
-                    self._own.set_prompt_token_ids(self._prompt_ids)
-        return self._own
+    def _decided(self, request: Any) -> Any:
+        """Return the parser that reads; not looked for at each token, as vLLM's tags are long."""
+        if self._own is None:
+            self._own = brings_spec(request) and EnforcedParser(self.model_tokenizer)
+            if self._own:
+                self._own.set_prompt_token_ids(self._prompt_ids)
+        return self._own or super()
 
 
 def beside(parser: Any, name: str | None) -> Any:

@@ -71,9 +71,7 @@ class EnforcedParser(VllmParser):  # type: ignore[misc]
         intake = admission.settle(*written, self.model_tokenizer)
         request.structured_outputs = StructuredOutputsParams(structural_tag=intake.digest)
         carrier.put(request, intake.text, intake.digest)
-        setattr(
-            request, "text" if isinstance(request, ResponsesRequest) else "response_format", None
-        )
+        setattr(request, "text" if is_flat else "response_format", None)
         return request
 
     def set_prompt_token_ids(self, prompt_token_ids: Sequence[int]) -> None:

@@ -7,6 +7,7 @@ read when vLLM asks for it, and nothing is worked out for a client that vLLM tur
 from __future__ import annotations
 
 from functools import partial
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 from enforcer.vllm.observe import request_context
@@ -16,10 +17,11 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
 
 _MESSAGES = "/v1/messages"
+_COME_AGAIN = (b"retry-after", b"1")  # seconds
 
 
 class RequestMiddleware:
-    """Begins each request's context, paces large bodies, and adds `Retry-After` where it is due.
+    """Begins each request's context, paces large bodies, and adds `Retry-After` to each 503.
 
     It reads the header `X-Request-Id`, as vLLM does only once a prompt is rendered.
     """
@@ -44,9 +46,8 @@ class RequestMiddleware:
             return message
 
         async def answer(message: Any) -> None:
-            if message["type"] == "http.response.start":
-                more = request_context.when_to_come()
-                message = {**message, "headers": [*message.get("headers", ()), *more]}
+            if message.get("status") == HTTPStatus.SERVICE_UNAVAILABLE:
+                message = {**message, "headers": [*message.get("headers", ()), _COME_AGAIN]}
             await send(message)
 
         await self._app(scope, read, answer)

@@ -29,12 +29,8 @@ async def turn(size: int) -> None:
         size: bytes or characters that are about to be read; small ones do not wait.
 
     """
-    if size < _LARGE:
-        return
-    loop = asyncio.get_running_loop()
-    if loop not in _turns:
-        _turns[loop] = _Turns()
-    await _turns[loop].take(size)
+    if size >= _LARGE:
+        await _turns.setdefault(asyncio.get_running_loop(), _Turns()).take(size)
 
 
 class _Turns:

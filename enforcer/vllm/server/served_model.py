@@ -74,10 +74,7 @@ def demand_auto_tools(parser: str | None, enabled: bool | None) -> None:  # noqa
 
 def tell(parser: str | None) -> None:
     """Remember the parser's name, here and in processes that this one starts."""
-    if parser:
-        os.environ[names.PARSER_VARIABLE] = parser
-    else:
-        os.environ.pop(names.PARSER_VARIABLE, None)
+    os.environ[names.PARSER_VARIABLE] = parser or ""
 
 
 def has_stock_parser() -> bool:

@@ -118,36 +118,6 @@ def test_what_a_client_wrote_is_cut() -> None:
     assert request_context.told_of_call("m" * 10_000) == {"request": "i" * 64, "tool": "m" * 64}
 
 
-def test_who_is_to_come_again_is_told_when() -> None:
-    sent: list[Any] = []
-
-    async def route(scope: Any, _receive: object, send: Any) -> None:
-        if scope["refuses"]:
-            # In a task of its own, as a route may be.
-            await asyncio.create_task(_refuse())
-        await send({"type": "http.response.start", "status": 503, "headers": [(b"a", b"b")]})
-        await send({"type": "http.response.body", "body": b""})
-
-    async def _refuse() -> None:
-        request_context.is_to_come_again()
-        request_context.is_to_come_again()
-
-    async def send(message: Any) -> None:
-        sent.append(message)
-
-    async def connection() -> None:
-        for refuses in (True, False):
-            await bodies.RequestMiddleware(route)({**HTTP, "refuses": refuses}, None, send)
-
-    asyncio.run(connection())
-    assert [message.get("headers") for message in sent] == [
-        [(b"a", b"b"), (b"retry-after", b"1")],
-        None,
-        [(b"a", b"b")],
-        None,
-    ]
-
-
 def test_what_comes_after_a_completion_in_the_same_task_is_none() -> None:
     """As where no request of HTTP's begins anew: what is excepted must not outlive its request."""
 

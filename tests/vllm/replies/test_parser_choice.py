@@ -91,7 +91,12 @@ def test_vllms_own_reads_the_others(tag: str | None) -> None:
 
 def test_who_reads_is_decided_once_and_not_at_each_token(monkeypatch: pytest.MonkeyPatch) -> None:
     looked: list[Any] = []
-    monkeypatch.setattr(parser_choice, "brings_spec", looked.append)
+
+    def brings_spec(asked: Any) -> bool:
+        looked.append(asked)
+        return False
+
+    monkeypatch.setattr(parser_choice, "brings_spec", brings_spec)
     parser = EITHER("tokenizer")
     for _ in range(5):
         parser.parse_delta("text", [3], request(None), finished=False)

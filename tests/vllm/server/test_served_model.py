@@ -64,7 +64,7 @@ def test_a_launcher_tells_the_processes_that_it_starts() -> None:
     made(int, Namespace())  # a command without the option
     assert os.environ[names.PARSER_VARIABLE] == "kimi_k2_enforced"
     made(int, Namespace(tool_call_parser=None))
-    assert names.PARSER_VARIABLE not in os.environ
+    assert not os.environ[names.PARSER_VARIABLE]
 
 
 def test_a_launcher_refuses_our_parser_without_auto_tools_before_it_starts_anything() -> None:
