@@ -54,11 +54,6 @@ class RowTurn:
 
     """
 
-    __slots__ = (
-        *("_budget", "_matcher", "_prompt_ids", "_spec", "_tokenizer", "_told", "read"),
-        *("_prepared", "__weakref__"),
-    )
-
     def __init__(
         self,
         tokenizer: Any,
