@@ -100,6 +100,11 @@ class Automaton:
         rest = self.leads & ~np.bitwise_or.reduce(behind, axis=1)
         return self.maximum < 0 and not rest.any()
 
+    def has_word(self, language: int) -> bool:
+        """Return whether some text is in a language, by its place in the tuple."""
+        is_near = self.maximum < 0 or self.distance[0] <= self.maximum
+        return bool(is_near and self.leads[0] >> language & 1)
+
     @property
     def nbytes(self) -> int:
         """Bytes of the arrays."""

@@ -192,6 +192,7 @@ LIVE = cython.declare(cython.int, 5)
 ILLEGAL = cython.declare(cython.int, 0)
 INSIDE = cython.declare(cython.int, 1)
 QUOTE = cython.declare(cython.int, 2)
+ILLEGAL_CHARACTER = cython.declare(cython.int, -3)  # in place of an automaton's state
 
 # Groups of bytes (`tree.ASCII_GROUPS`), as bits: white space and the characters of structure.
 SPACES = cython.declare(cython.longlong, 1 << 5 | 1 << 62)
@@ -219,6 +220,7 @@ _FIRST_STATES = 40
 _FIRST_IDS = 128
 _STATE_WORDS = 9  # of a configuration; those of its frames follow
 _KEY_WORDS = 128
+_WORK_OF_EXIT = 100  # of a wide row that is made, for the trie of what follows it
 _WORTH_KEEPING = 64  # units of work; a row of less is made as quickly as it is found
 _MOST_KEPT = 512  # rows of one grammar
 _MOST_DIFFERING = 768  # words
@@ -885,10 +887,11 @@ class Text:
     base: WideRow  # that the row was made from; None for none
     nodes: TrieNode[::1]  # of the trie that is walked
     ids: cython.const_int[::1]
-    exits: cython.int[::1]  # of `stay`, as are those below
+    exits: cython.int[::1]  # of a wide row that is made, as are those below
     depths: cython.int[::1]
     count: i64
     is_counted: cython.bint
+    last_range: index  # of characters; see `is_in_range`
     is_lost: cython.bint  # whether an index was out of bounds
     added: object
 
@@ -902,6 +905,8 @@ class Text:
         self.at = 0
         self.work = 0
         self.count = 0
+        self.last_range = -1
+        self.is_counted = False
         self.is_lost = False
         s = self.past_state(0)
         s.frame = -1
@@ -1315,6 +1320,7 @@ class Text:
             first = a.transitions + s.automaton_state * a.classes
             i = self.range_of(a, low)
             while i < a.range0 + a.ranges and self.tables.range_low[i] <= high:
+                self.work += 1
                 kind = self.tables.range_class[i]
                 if kind >= 0 and self.leads_on(
                     a, self.tables.transitions[first + kind], s.languages, s.count + 1
@@ -1325,6 +1331,7 @@ class Text:
             i = self.edge_from(s.trie_node, low)
             end = self.tables.trie_edges[s.trie_node + 1]
             while i < end and self.tables.edge_character[i] <= high:
+                self.work += 1
                 if self.trie_leads_on(s, self.tables.edge_to[i]):
                     return True
                 i += 1
@@ -1526,6 +1533,7 @@ class Text:
     def copy_frame(self, s: cython.pointer[State]) -> i64:
         """Put a copy of a state's frame on the arena, to be changed."""
         size = self.frame_size(s.frame)
+        self.work += size >> 2
         at = s.top
         self.reserve(at + size)
         for i in range(size):
@@ -1543,7 +1551,7 @@ class Text:
         node = self.node_of(frame)
         seen = self.names_at(frame)
         words = self.name_words(frame)
-        self.work += node.names * node.shape_words
+        self.work += node.names
         found = False
         for w in range(words):
             word = cython.cast(cython.longlong, 0)
@@ -1569,6 +1577,7 @@ class Text:
         """
         name = node.name0 + n
         for v in range(self.tables.names[name].values):
+            self.work += node.shape_words
             fits = self.tables.names[name].fits + v * node.shape_words
             for w in range(node.shape_words):
                 shapes = self.arena[frame + LIVE + w] & self.tables.bits[fits + w]
@@ -1584,6 +1593,7 @@ class Text:
         """Return the classes of undeclared names that may come, as bits."""
         node = self.node_of(frame)
         found = cython.cast(cython.longlong, 0)
+        self.work += node.classes * node.class_values * node.shape_words
         for k in range(node.classes):
             fits = self.tables.classes[node.class0 + k]
             for v in range(node.class_values):
@@ -1675,6 +1685,7 @@ class Text:
         self.arena[seen] |= bit(n & 63)
         self.arena[frame + CURRENT] = n
         values = cython.cast(cython.longlong, 0)
+        self.work += self.tables.names[name].values * node.shape_words
         for w in range(node.shape_words):
             shapes = self.arena[frame + LIVE + w]
             left = cython.cast(cython.longlong, 0)
@@ -1704,6 +1715,7 @@ class Text:
         self.arena[frame + CURRENT] = -1
         self.arena[frame + CLASSES] = classes
         values = cython.cast(cython.longlong, 0)
+        self.work += node.classes * node.class_values * node.shape_words
         for w in range(node.shape_words):
             left = cython.cast(cython.longlong, 0)
             for k in range(node.classes):
@@ -1728,6 +1740,10 @@ class Text:
         node = self.node_of(frame)
         n = self.arena[frame + CURRENT]
         some = False
+        alternatives = node.classes * node.class_values
+        if n >= 0:
+            alternatives = self.tables.names[node.name0 + n].values
+        self.work += alternatives * node.shape_words
         for w in range(node.shape_words):
             left = cython.cast(cython.longlong, 0)
             if n >= 0:
@@ -1761,6 +1777,7 @@ class Text:
                     if self.arena[frame + CURRENT] >= self.tables.arrays[array].minimum:
                         fitted |= bit(self.tables.arrays[array].value)
             return fitted
+        self.work += node.values * node.shape_words
         for w in range(node.shape_words):
             shapes = self.arena[frame + LIVE + w]
             if shapes != 0:
@@ -2115,6 +2132,7 @@ class Text:
     @cython.exceptval(-2, check=False)
     def set_ids(self, first: index, end: index) -> cython.bint:
         """Set the bits of some token ids of the trie."""
+        self.work += (end - first) >> 3
         for r in range(first, end):
             token_id = self.ids[r]
             self.row[token_id >> 5] |= bit32(token_id & 31)
@@ -2155,6 +2173,13 @@ class Text:
             depth: where the state before them is.
 
         """
+        s = self.state(depth)
+        is_string = s.phase == IN_STRING or s.phase == IN_NAME or s.phase == IN_ANY
+        if is_string and s.trie_node < 0 and s.automaton_state >= 0:
+            if s.pending != 0:
+                return self.walk_pending(first, end, depth, False)
+            a = self.automaton(self.automaton_of(s))
+            return self.walk_string(a, first, end, depth, depth, s.automaton_state, s.count, False)
         groups = self.legal_groups(self.state(depth))
         loops = self.loops_of(self.state(depth))
         room = self.room_of(self.state(depth)) if loops != 0 else 0
@@ -2172,6 +2197,270 @@ class Text:
                 if node.children != 0:
                     self.walk(node.child, node.child + node.children, depth + 1)
         return True
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
+    def walk_string(
+        self,
+        a: cython.pointer[Automaton],
+        first: index,
+        end: index,
+        base: index,
+        depth: index,
+        state: i64,
+        count: i64,
+        is_looping: cython.bint,
+    ) -> cython.bint:
+        """Walk within a string that is in an automaton alone; a `State` is written where it ends.
+
+        Args:
+            a: the automaton.
+            first: the first of some siblings.
+            end: the node behind the last.
+            base: where a state of the same string is.
+            depth: the bytes before the siblings.
+            state: of the automaton, before them.
+            count: the characters of the string.
+            is_looping: whether all before them leaves the first state of a wide row as it is.
+
+        """
+        at = a.states + state
+        languages = self.state(base).languages
+        groups = QUOTE_GROUP | BACKSLASH_GROUP | self.tables.opens[at]
+        loops = 0 if self.is_counted else self.tables.loops[at]
+        room = cython.cast(cython.longlong, FAR)
+        if a.maximum >= 0:
+            room = a.maximum - count - self.tables.distance[at]
+        is_same = is_looping and state == self.state(0).automaton_state
+        for number in range(first, end):
+            node = self.trie_node(number)
+            if groups >> cython.cast(cython.longlong, node.group) & 1 == 0:
+                continue
+            if node.below & ~loops == 0 and node.height <= room:
+                self.set_ids(node.rank, node.rank_end)
+                continue
+            byte = cython.cast(cython.longlong, node.byte)
+            if byte >= 0xC2 and byte <= 0xF4:
+                missing = 1 if byte < 0xE0 else 2 if byte < 0xF0 else 3
+                kind = UTF_8_OF_2 + missing - 1
+                self.walk_character(
+                    a, number, number + 1, base, depth, state, count, is_same, kind, missing, 0, -1
+                )
+                continue
+            self.work += 1
+            if byte == 34 or byte == 92:
+                self.leave_string(number, base, depth, state, count, is_same)
+                continue
+            if byte < 32 or byte >= 128:
+                continue
+            class_ = self.tables.ascii[a.ascii + byte]
+            if class_ < 0:
+                continue
+            to = self.tables.transitions[a.transitions + state * a.classes + class_]
+            if self.leads_on(a, to, languages, count + 1):
+                self.set_own(node)
+                if self.is_counted:
+                    self.count_characters(node, count + 1)
+                if node.children != 0:
+                    child = cython.cast(cython.Py_ssize_t, node.child)
+                    self.walk_string(
+                        a, child, child + node.children, base, depth + 1, to, count + 1, is_same
+                    )
+        return True
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
+    def walk_character(
+        self,
+        a: cython.pointer[Automaton],
+        first: index,
+        end: index,
+        base: index,
+        depth: index,
+        state: i64,
+        count: i64,
+        is_looping: cython.bint,
+        kind: i64,
+        missing: i64,
+        value: i64,
+        to: i64,
+    ) -> cython.bint:
+        """Walk within a character beyond ASCII of such a string; see `walk_string` and `utf_8`.
+
+        Args:
+            kind: of the character.
+            missing: how many bytes it lacks behind the siblings.
+            value: its bits before them.
+            to: the state that every character leads to which begins so; -1 if it is not the same.
+
+        """
+        for number in range(first, end):
+            node = self.trie_node(number)
+            byte = cython.cast(cython.longlong, node.byte)
+            bits = byte & 63
+            if byte >= 0xC2:
+                bits = byte & (63 >> missing)
+            elif byte & 0xC0 != 0x80:
+                continue
+            bits |= value << 6
+            self.work += 1
+            after = to
+            if after < 0:
+                after = self.state_behind(a, base, depth, state, count, kind, missing, bits)
+                if after == ILLEGAL_CHARACTER:
+                    continue
+            self.set_own(node)
+            if self.is_counted:
+                self.count_characters(node, count + 1)
+            if node.children == 0:
+                continue
+            child = cython.cast(cython.Py_ssize_t, node.child)
+            below = child + node.children
+            if missing == 0:
+                self.walk_string(a, child, below, base, depth + 1, after, count + 1, is_looping)
+            else:
+                rest = missing - 1
+                self.walk_character(
+                    a,
+                    child,
+                    below,
+                    base,
+                    depth + 1,
+                    state,
+                    count,
+                    is_looping,
+                    kind,
+                    rest,
+                    bits,
+                    after,
+                )
+        return True
+
+    @cython.cfunc
+    @cython.exceptval(-9, check=False)
+    def state_behind(
+        self,
+        a: cython.pointer[Automaton],
+        base: index,
+        depth: index,
+        state: i64,
+        count: i64,
+        kind: i64,
+        missing: i64,
+        value: i64,
+    ) -> i64:
+        """Return the state that each character leads to which begins with some bits.
+
+        Returns -1 if it is not the same for all, `ILLEGAL_CHARACTER` if none leads on.
+        """
+        least = value << (6 * missing)
+        greatest = least + bit(6 * missing) - 1
+        low = least
+        high = greatest
+        if kind == UTF_8_OF_3:
+            low = max(low, 0x800)
+        elif kind == UTF_8_OF_4:
+            low = max(low, 0x10000)
+            high = min(high, LAST_CHARACTER)
+        if low > high:
+            return ILLEGAL_CHARACTER
+        if not self.is_in_range(a, low):
+            self.last_range = self.range_of(a, low)
+        if self.is_in_range(a, high):
+            class_ = self.tables.range_class[self.last_range]
+            to = cython.cast(cython.longlong, -1)
+            if class_ >= 0:
+                to = self.tables.transitions[a.transitions + state * a.classes + class_]
+            if not self.leads_on(a, to, self.state(base).languages, count + 1):
+                return ILLEGAL_CHARACTER
+            return to if low == least and high == greatest else -1
+        self.put_state(base, depth, state, count)
+        return -1 if self.viable(self.state(depth + 1), low, high) else ILLEGAL_CHARACTER
+
+    @cython.cfunc
+    @cython.inline
+    @cython.exceptval(-2, check=False)
+    def is_in_range(self, a: cython.pointer[Automaton], character: i64) -> cython.bint:
+        """Return whether a character is in the range that the last one was in."""
+        end = a.range0 + a.ranges
+        if (
+            not a.range0 <= self.last_range < end
+            or self.tables.range_low[self.last_range] > character
+        ):
+            return False
+        return self.last_range + 1 == end or character < self.tables.range_low[self.last_range + 1]
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
+    def put_state(self, base: index, depth: index, state: i64, count: i64) -> cython.bint:
+        """Write the state behind a byte more, in the string that another state is in."""
+        self.states[depth + 1] = self.states[base]
+        s = self.state(depth + 1)
+        s.automaton_state = state
+        s.count = count
+        s.pending = 0
+        return True
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
+    def leave_string(
+        self, number: index, base: index, depth: index, state: i64, count: i64, is_same: cython.bint
+    ) -> cython.bint:
+        """Walk a node whose byte is a quote or a backslash; see `walk_string`."""
+        node = self.trie_node(number)
+        self.put_state(base, depth, state, count)
+        s = self.state(depth + 1)
+        child = cython.cast(cython.Py_ssize_t, node.child)
+        end = child + node.children
+        if node.byte == 92:
+            if self.character_byte(s, 92) != INSIDE:
+                return False
+            self.set_own(node)
+            if self.is_counted:
+                self.count_characters(node, count + 1)
+            return self.walk_pending(child, end, depth + 1, is_same)
+        if s.phase == IN_ANY:
+            if self.tables.accepts[self.automaton(s.node).states + state] != 0:
+                self.exits[self.count] = number
+                self.depths[self.count] = ~depth if is_same else depth
+                self.count += 1
+            return True
+        if not self.step(s, 34):
+            return False
+        self.set_own(node)
+        return child < end and self.walk(child, end, depth + 1)
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
+    def walk_pending(
+        self, first: index, end: index, depth: index, is_looping: cython.bint
+    ) -> cython.bint:
+        """Walk on within an unfinished character of a string; see `walk_string`."""
+        for number in range(first, end):
+            node = self.trie_node(number)
+            self.states[depth + 1] = self.states[depth]
+            s = self.state(depth + 1)
+            self.work += 1
+            if self.character_byte(s, cython.cast(cython.longlong, node.byte)) != INSIDE:
+                continue
+            self.set_own(node)
+            if self.is_counted:
+                self.count_characters(node, self.state(depth).count + 1)
+            child = cython.cast(cython.Py_ssize_t, node.child)
+            below = child + node.children
+            if s.pending != 0:
+                self.walk_pending(child, below, depth + 1, is_looping)
+            else:
+                a = self.automaton(self.automaton_of(s))
+                to = s.automaton_state
+                self.walk_string(a, child, below, depth + 1, depth + 1, to, s.count, is_looping)
+        return True
+
+    @cython.cfunc
+    def count_characters(self, node: cython.pointer[TrieNode], count: i64):
+        """Note how many characters the tokens add that end at a node."""
+        for r in range(node.rank, node.rank + node.own):
+            self.added[self.ids[r]] = count + FAR
 
     @cython.cfunc
     @cython.exceptval(-2, check=False)
@@ -2230,6 +2519,7 @@ class Text:
         if trie_node < 0:
             return True
         groups = self.tables.trie_opens[trie_node] | BACKSLASH_GROUP | bit(ALWAYS)
+        self.work += wide.looping
         for e in range(wide.looping):  # the text before the quote may be one of the trie
             if groups >> cython.cast(cython.longlong, wide.groups[e]) & 1 == 0:
                 continue
@@ -2308,16 +2598,17 @@ class Text:
         scratch = self.tree.borrow()
         row = np.zeros(self.tree.words, np.int32)
         exits = np.zeros((2, self.tree.trie.nodes.shape[0]), np.int32)
-        maker.begin_stay(automaton, state, scratch, row, exits[0], exits[1])
+        maker.begin_wide(automaton, state, scratch, row, exits[0], exits[1])
         maker.added = added
         maker.is_counted = added is not None
         try:
-            maker.stay(0, self.tree.trie.roots, 0, True)
+            a = maker.automaton(automaton)
+            maker.walk_string(a, 0, self.tree.trie.roots, 0, 0, state, -FAR, True)
         finally:
             self.tree.spare.append(scratch)
-        self.work += maker.work
+        self.work += maker.work + maker.count * _WORK_OF_EXIT
         nodes, depths = exits[:, : maker.count]
-        loops = depths < 0  # as `stay` marks them
+        loops = depths < 0  # as `leave_string` marks them
         order = np.argsort(~loops, kind="stable")
         nodes = nodes[order]
         depths = np.where(loops, ~depths, depths)[order].astype(np.int32)
@@ -2341,7 +2632,7 @@ class Text:
         return found
 
     @cython.cfunc
-    def begin_stay(
+    def begin_wide(
         self,
         automaton: index,
         state: i64,
@@ -2350,7 +2641,7 @@ class Text:
         exits: cython.int[::1],
         depths: cython.int[::1],
     ):
-        """Set up `stay`."""
+        """Set up the walk of a wide row."""
         self.states = scratch.states
         self.row = row
         self.exits = exits
@@ -2367,58 +2658,6 @@ class Text:
         s.languages = -1
         s.frame = -1
 
-    @cython.cfunc
-    @cython.exceptval(-2, check=False)
-    def stay(self, first: index, end: index, depth: index, is_looping: cython.bint) -> cython.bint:
-        """Walk the trie within a string, for a wide row.
-
-        Args:
-            first: the first of some siblings.
-            end: the node behind the last.
-            depth: where the state before them is.
-            is_looping: whether all before them leaves the first state as it is.
-
-        """
-        s = self.state(depth)
-        at = self.automaton(s.node).states + s.automaton_state
-        loops = self.tables.loops[at] if s.pending == 0 else 0
-        is_same = is_looping and s.automaton_state == self.state(0).automaton_state
-        groups = cython.cast(cython.longlong, -1)
-        if s.pending == 0:
-            groups = QUOTE_GROUP | BACKSLASH_GROUP | self.tables.opens[at]
-        for number in range(first, end):
-            node = self.trie_node(number)
-            if groups >> cython.cast(cython.longlong, node.group) & 1 == 0:
-                continue
-            if node.below & ~loops == 0 and not self.is_counted:
-                self.set_ids(node.rank, node.rank_end)
-                continue
-            if s.pending == 0 and node.byte == 34:
-                if self.tables.accepts[at] != 0:
-                    self.exits[self.count] = number
-                    self.depths[self.count] = ~depth if is_same else depth
-                    self.count += 1
-                continue
-            self.states[depth + 1] = self.states[depth]
-            self.work += 1
-            if (
-                self.character_byte(self.state(depth + 1), cython.cast(cython.longlong, node.byte))
-                != INSIDE
-            ):
-                continue
-            self.set_own(node)
-            if self.is_counted:
-                self.count_characters(node, self.state(depth + 1))
-            if node.children != 0:
-                self.stay(node.child, node.child + node.children, depth + 1, is_same)
-        return True
-
-    @cython.cfunc
-    def count_characters(self, node: cython.pointer[TrieNode], s: cython.pointer[State]):
-        """Note how many characters the tokens add that end at a node."""
-        for r in range(node.rank, node.rank + node.own):
-            self.added[self.ids[r]] = s.count + FAR + (s.pending != 0)
-
     def free_row(self, automaton: index):
         """Make the wide row of an automaton's first state.
 
@@ -2428,15 +2667,3 @@ class Text:
         """
         added = np.zeros(self.tree.words * 32, np.int32)
         return self.make_wide_row(automaton, 0, added), added
-
-    def make_rows(self, most: i64):
-        """Make so many of the grammar's wide rows that are not there yet."""
-        for number in range(self.tables.automata.shape[0]):
-            first = self.tables.automata[number].states
-            for state in range(self.tables.states_of(number)):
-                wide = self.tables.wide[first + state]
-                if wide >= 0 and self.tables.rows[wide] is None:
-                    if most == 0:
-                        return
-                    self.wide_row(number, state, wide)
-                    most -= 1

@@ -161,6 +161,15 @@ def check_bits(count: int, kind: str) -> None:
         raise TooLargeError(f"more than {MOST_VALUES} {kind} that may stand at one place")
 
 
+def check_words(automaton: Automaton, languages: Iterable[int]) -> None:
+    """Raise `TooLargeError` if one of an automaton's languages is empty: a text would get stuck.
+
+    The schema's compiler drops what is empty, but looks no further than its limit.
+    """
+    if not all(map(automaton.has_word, languages)):
+        raise TooLargeError("a text that fits several patterns, and there is none")
+
+
 def _joined(
     arrays: Sequence[npt.NDArray[np.generic]], kind: type[np.generic]
 ) -> npt.NDArray[np.generic]:
