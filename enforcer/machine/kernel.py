@@ -21,8 +21,8 @@ trie nodes where a quote may end it; only from these the walk goes on with the t
 Rows that took much work are kept by *configuration*: all words of the state and of its frames that
 a row depends on, compared as a whole.
 
-*Work* is counted in trie nodes, in ranges of characters that are looked at, and in words of bit sets
-where a frame is copied or compared with its shapes.
+*Work* is counted in trie nodes, in ranges of characters that are looked at, and in words of bit
+sets where a frame is copied or compared with its shapes.
 
 *Rules of this file.* Compiled by Cython, or interpreted (slowly) for tests. Tables are attributes
 of one class and are not passed to an inner function: a view is a structure of 200 bytes. Local
