@@ -14,7 +14,6 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 import enforcer
-from tests.schema_judge import engine
 from tests.vocabularies import legal, small
 
 if TYPE_CHECKING:
@@ -37,9 +36,8 @@ def examples(count: int) -> settings:
 
 @cache
 def served() -> enforcer.Enforcer:
-    """Return the enforcer over the small vocabulary, with `schema_judge.engine`."""
-    options = enforcer.Options(max_calls=3, preamble_ids=5)
-    return enforcer.Enforcer(V, engine=engine(), options=options)
+    """Give the enforcer over the small vocabulary."""
+    return enforcer.Enforcer(V, options=enforcer.Options(max_calls=3, preamble_ids=5))
 
 
 LEAVES = st.sampled_from(

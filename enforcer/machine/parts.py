@@ -42,6 +42,7 @@ _KINDS: dict[str, type[np.generic]] = {
     "distance": np.int32,
     "loops": np.int64,
     "opens": np.int64,
+    "digits": np.int32,
 }
 
 
@@ -144,7 +145,7 @@ class Parts:
                 *(sizes["transitions"], each.classes, sizes["ascii"], sizes["range_low"]),
                 *(len(each.range_low), sizes["accepts"]),
                 *(min(each.minimum, FAR_COUNT), min(each.maximum, FAR_COUNT)),
-                int(each.is_pattern),
+                each.farthest,
             )
             for name in _KINDS:
                 sizes[name] += len(getattr(each, name))
@@ -159,15 +160,6 @@ def check_bits(count: int, kind: str) -> None:
     """Raise `TooLargeError` if there are more of a kind than a word has bits."""
     if count > MOST_VALUES:
         raise TooLargeError(f"more than {MOST_VALUES} {kind} that may stand at one place")
-
-
-def check_words(automaton: Automaton, languages: Iterable[int]) -> None:
-    """Raise `TooLargeError` if one of an automaton's languages is empty: a text would get stuck.
-
-    The schema's compiler drops what is empty, but looks no further than its limit.
-    """
-    if not all(map(automaton.has_word, languages)):
-        raise TooLargeError("a text that fits several patterns, and there is none")
 
 
 def _joined(
