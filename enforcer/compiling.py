@@ -241,13 +241,9 @@ class Grammars:
 
     def _compile(self, schema: str, options: Options, root: Root) -> CompiledGrammar:
         if root is Root.OBJECT and self.is_quick(schema, options):
-            # Nothing holds the grammar while it is read, when garbage is collected.
-            text = self._engine.write(
-                self._grammar(schema, options, root), self._layout, quick=True
-            )
-        else:
-            text = self._write(schema, options, root)
-        return self._engine.read(text)
+            grammar = self._grammar(schema, options, root)
+            return self._engine.compile(grammar, self._layout, quick=True)
+        return self._engine.read(self._write(schema, options, root))
 
     def _write_here(self, schema: str, options: Options, root: Root) -> str:
         layout = self._layout if root is Root.OBJECT else None

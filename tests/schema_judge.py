@@ -7,6 +7,7 @@ the small vocabulary. Must not know: where schemas and instances come from.
 from __future__ import annotations
 
 import json
+import os
 from fractions import Fraction
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -37,8 +38,8 @@ FORMATS = jsonschema.FormatChecker(["date", "ipv4", "uuid"])
 
 @cache
 def engine() -> ArgumentEngine:
-    """Give llguidance over the small vocabulary."""
-    return engines.load("llguidance", V)
+    """Return the engine over the small vocabulary: `ENFORCER_ENGINE`, as `compared` is."""
+    return engines.load(os.environ.get("ENFORCER_ENGINE", "llguidance"), V)
 
 
 def compiled(schema: Any, **options: Any) -> CompiledGrammar:

@@ -14,6 +14,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 import enforcer
+from tests.schema_judge import engine
 from tests.vocabularies import legal, small
 
 if TYPE_CHECKING:
@@ -36,8 +37,9 @@ def examples(count: int) -> settings:
 
 @cache
 def served() -> enforcer.Enforcer:
-    """Give the enforcer over the small vocabulary."""
-    return enforcer.Enforcer(V, options=enforcer.Options(max_calls=3, preamble_ids=5))
+    """Return the enforcer over the small vocabulary, with `schema_judge.engine`."""
+    options = enforcer.Options(max_calls=3, preamble_ids=5)
+    return enforcer.Enforcer(V, engine=engine(), options=options)
 
 
 LEAVES = st.sampled_from(

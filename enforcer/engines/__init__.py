@@ -170,10 +170,10 @@ class ArgumentEngine(Protocol):
         ...
 
     def compile(
-        self, grammar: ArgumentGrammar, layout: BoundLayout | None = None
+        self, grammar: ArgumentGrammar, layout: BoundLayout | None = None, *, quick: bool = False
     ) -> CompiledGrammar:
-        """Write and read a grammar; raises what these do."""
-        return self.read(self.write(grammar, layout))
+        """Compile a grammar in this process, as `write` and `read` do; raises what these do."""
+        return self.read(self.write(grammar, layout, quick=quick))
 
     def chosen(self, grammar: ArgumentGrammar, layout: BoundLayout | None = None) -> str:  # noqa: ARG002 - most hold all
         """Return which engine masks texts of a grammar that `check` has passed, and why."""

@@ -87,6 +87,15 @@ class ChosenEngine(ArgumentEngine):
         data = b64decode(written.removeprefix(_MARK))
         return MachineGrammar(wire.read(data), self._tree)
 
+    def compile(
+        self, grammar: ArgumentGrammar, layout: BoundLayout | None = None, *, quick: bool = False
+    ) -> CompiledGrammar:
+        """Bind the tables of a grammar, or have the other engine compile it."""
+        try:
+            return MachineGrammar(tables_of(grammar, layout), self._tree)
+        except NotHeld:
+            return self.engine.compile(grammar, layout, quick=quick)
+
     def check_text(self, wanted: ResponseFormat) -> None:
         """Refuse a format of text that is no JSON Schema if it cannot be held."""
         self.engine.check_text(wanted)

@@ -54,6 +54,12 @@ class ComparedEngine(ChosenEngine):
         chosen, other = json.loads(written.removeprefix(_MARK))
         return _Compared(super().read(chosen), self.engine.read(other), self.vocabulary)
 
+    def compile(
+        self, grammar: ArgumentGrammar, layout: BoundLayout | None = None, *, quick: bool = False
+    ) -> CompiledGrammar:
+        """Compile for both."""
+        return self.read(self.write(grammar, layout, quick=quick))
+
 
 class _Compared:
     """A grammar compiled by both."""

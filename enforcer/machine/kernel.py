@@ -21,8 +21,8 @@ trie nodes where a quote may end it; only from these the walk goes on with the t
 Rows that took much work are kept by *configuration*: all words of the state and of its frames that
 a row depends on, compared as a whole.
 
-*Work* is counted in trie nodes, in words of token ids that are set at once, and in words of bit
-sets where a frame is compared with its shapes.
+*Work* is counted in trie nodes, in ranges of characters that are looked at, and in words of bit
+sets where a frame is copied or compared with its shapes.
 
 *Rules of this file.* Compiled by Cython, or interpreted (slowly) for tests. Tables are attributes
 of one class and are not passed to an inner function: a view is a structure of 200 bytes. Local
@@ -35,9 +35,6 @@ from __future__ import annotations
 
 import cython
 import numpy as np
-
-if cython.compiled:
-    from cython.cimports.libc.string import memcpy
 
 i32 = cython.typedef(cython.int)
 i64 = cython.typedef(cython.longlong)
@@ -144,10 +141,10 @@ Automaton = cython.struct(
     states=cython.int,
     minimum=cython.int,
     maximum=cython.int,
-    farthest=cython.int,
+    is_pattern=cython.int,
 )
 AUTOMATON = dtype_of(
-    "transitions classes ascii range0 ranges states minimum maximum farthest",
+    "transitions classes ascii range0 ranges states minimum maximum is_pattern",
     np.int32,
 )
 
@@ -196,10 +193,10 @@ LIVE = cython.declare(cython.int, 5)
 ILLEGAL = cython.declare(cython.int, 0)
 INSIDE = cython.declare(cython.int, 1)
 QUOTE = cython.declare(cython.int, 2)
+ILLEGAL_CHARACTER = cython.declare(cython.int, -3)  # in place of an automaton's state
 
 # Groups of bytes (`tree.ASCII_GROUPS`), as bits: white space and the characters of structure.
 SPACES = cython.declare(cython.longlong, 1 << 5 | 1 << 62)
-DIGIT_GROUP = cython.declare(cython.longlong, 1 << 4)
 QUOTE_GROUP = cython.declare(cython.longlong, 1 << 7)
 COMMA_GROUP = cython.declare(cython.longlong, 1 << 17)
 COLON_GROUP = cython.declare(cython.longlong, 1 << 21)
@@ -215,17 +212,19 @@ ALL_64 = cython.declare(cython.ulonglong, 0xFFFFFFFFFFFFFFFF)
 LOW_HALF = cython.declare(cython.longlong, 0xFFFFFFFF)
 LAST_63 = cython.declare(cython.longlong, 0x7FFFFFFFFFFFFFFF)
 FAR = cython.declare(cython.int, 1 << 30)
-SLOTS = cython.declare(cython.int, 512)  # for kept rows of one grammar
-BLOCK = cython.declare(cython.Py_ssize_t, 16)  # words that are compared at once
+# Characters from the greatest length, beyond those of the longest token, from which on a pattern
+# that has one is followed as if it had none.
+FAR_FROM_END = cython.declare(cython.int, 64)
 _LOST = "an index of the kernel is out of bounds"
 _FIRST_WORDS = 384  # of an arena
 _FIRST_STATES = 40
 _FIRST_IDS = 128
 _STATE_WORDS = 9  # of a configuration; those of its frames follow
 _KEY_WORDS = 128
-_WORTH_KEEPING = 16  # units of work; a row of less is made as quickly as it is found
-_MOST_DIFFERING = 1_536  # words
-_MANY_DIFFERING = 256
+_WORK_OF_EXIT = 100  # of a wide row that is made, for the trie of what follows it
+_WORTH_KEEPING = 64  # units of work; a row of less is made as quickly as it is found
+_MOST_KEPT = 512  # rows of one grammar
+_MOST_DIFFERING = 768  # words
 _KEPT_BYTES = 500  # of a kept row, beside its words
 _OWN_BYTES = 1_500  # of a text, beside its arrays
 
@@ -307,10 +306,8 @@ def hexadecimal(byte: i64) -> i64:
 @cython.exceptval(check=False)
 def write_row(target: cython.int[::1], row: cython.const_int[::1], words: index) -> cython.void:
     """Write a row."""
-    if cython.compiled:
-        memcpy(cython.address(target[0]), cython.address(row[0]), 4 * words)
-    else:
-        target[:words] = row[:words]
+    for i in range(words):
+        target[i] = row[i]
 
 
 @cython.cfunc
@@ -338,43 +335,14 @@ def differing(
     places: cython.int[::1],
     most: index,
 ) -> index:
-    """Write where two rows differ; return in how many words, one more than `most` if in more."""
+    """Write where two rows differ, in so many words at most; return in how many they do."""
     count = cython.cast(cython.Py_ssize_t, 0)
-    for block in range((words + BLOCK - 1) // BLOCK):
-        first = block * BLOCK
-        end = min(first + BLOCK, words)
-        different = cython.cast(cython.int, 0)
-        for i in range(first, end):
-            different |= row[i] ^ base[i]
-        if different == 0:
-            continue
-        for i in range(first, end):
-            if row[i] != base[i]:
-                if count == most:
-                    return count + 1
-                places[count] = i
-                count += 1
-    return count
-
-
-@cython.cfunc
-@cython.boundscheck(False)
-@cython.exceptval(check=False)
-def write_words(target: cython.int[::1], words: cython.longlong[::1], first: index) -> cython.void:
-    """Write words of a row, each with its place in the upper half, from the first one on."""
-    for i in range(first, words.shape[0]):
-        target[words[i] >> 32] = low_half(words[i])
-
-
-@cython.cfunc
-@cython.boundscheck(False)
-@cython.exceptval(check=False)
-def are_equal(one: cython.longlong[::1], other: cython.longlong[::1], words: index) -> cython.bint:
-    """Return whether two arrays begin with the same words."""
     for i in range(words):
-        if one[i] != other[i]:
-            return False
-    return True
+        if row[i] != base[i]:
+            if count < most:
+                places[count] = i
+            count += 1
+    return count
 
 
 @cython.cfunc
@@ -430,22 +398,13 @@ class Trie:
         self.roots = roots
 
 
-@cython.cclass
-class Row:
-    """A bitmask row from which others differ little."""
-
-    row = cython.declare(cython.int[::1], visibility="readonly")
-
-    def __init__(self, row: cython.int[::1]):
-        self.row = row
-
-
 @cython.final
 @cython.cclass
-class WideRow(Row):
+class WideRow:
     """The tokens that stay inside a string from one state of its automaton on.
 
     Attributes:
+        row: their bitmask row.
         exits: trie nodes whose byte is a quote that may end the string.
         depths: the bytes before each.
         groups: the group of the first of these, `ALWAYS` where there is none.
@@ -455,6 +414,7 @@ class WideRow(Row):
 
     """
 
+    row = cython.declare(cython.int[::1], visibility="readonly")
     exits: cython.const_int[::1]
     depths: cython.const_int[::1]
     groups: cython.const_uchar[::1]
@@ -490,7 +450,7 @@ class KeptRow:
 
     """
 
-    base: Row
+    base: WideRow
     words: i64
     data: cython.longlong[::1]
 
@@ -515,7 +475,6 @@ class Tree:
 
     Attributes:
         free: the wide row of a string that may be anything.
-        digits: the row of the tokens that are digits.
 
     """
 
@@ -528,7 +487,6 @@ class Tree:
     tokens: i64
     words = cython.declare(cython.longlong, visibility="readonly")
     free = cython.declare(object, visibility="readonly")
-    digits: Row
     longest: i64  # bytes of a token
     spare: list  # of states for walks
     make_trie: object
@@ -555,7 +513,6 @@ class Tree:
         self.nothing = np.zeros(words, np.int32)
         self.shorter_rows = 0
         self.free = None
-        self.digits = None
         self.spare = []
         self.tries = {}
 
@@ -564,10 +521,9 @@ class Tree:
         """Return states for a walk, which nobody else uses until they are back in `spare`."""
         return self.spare.pop() if self.spare else Scratch(self.longest)
 
-    def set_rows(self, free: WideRow, shorter: cython.const_int[::1], digits: cython.int[::1]):
-        """Set the rows of strings that may be anything, and of digits."""
+    def set_free(self, free: WideRow, shorter: cython.const_int[::1]):
+        """Set the rows of strings that may be anything."""
         self.free = free
-        self.digits = Row(digits)
         self.shorter = shorter
         self.shorter_rows = shorter.shape[0] // self.words
 
@@ -624,11 +580,10 @@ class Tables:
     wide: cython.const_int[::1]
     loops: cython.const_longlong[::1]
     opens: cython.const_longlong[::1]
-    digits: cython.const_int[::1]
     trie_opens: cython.const_longlong[::1]
     has_line_breaks: cython.bint
     rows = cython.declare(list, visibility="readonly")
-    kept: list  # rows of configurations, in one of two slots by the hash of these
+    kept: dict  # rows of configurations, by the hash of these
     kept_bytes = cython.declare(cython.longlong, visibility="readonly")
 
     def __init__(
@@ -656,7 +611,6 @@ class Tables:
         wide: cython.const_int[::1],
         loops: cython.const_longlong[::1],
         opens: cython.const_longlong[::1],
-        digits: cython.const_int[::1],
         trie_opens: cython.const_longlong[::1],
         has_line_breaks: cython.bint,
         rows: list,
@@ -684,11 +638,10 @@ class Tables:
         self.wide = wide
         self.loops = loops
         self.opens = opens
-        self.digits = digits
         self.trie_opens = trie_opens
         self.has_line_breaks = has_line_breaks
         self.rows = rows
-        self.kept = [None] * SLOTS
+        self.kept = {}
         self.kept_bytes = 0
         damaged = self.damaged()
         if damaged:
@@ -728,7 +681,6 @@ class Tables:
             or self.distance.shape[0] != count
             or self.loops.shape[0] != count
             or self.opens.shape[0] != count
-            or self.digits.shape[0] != count
             or self.range_class.shape[0] != self.range_low.shape[0]
         ):
             return False
@@ -933,14 +885,14 @@ class Text:
     length: i64  # how many
     states: State[::1]  # of a walk: the state behind so many bytes of a token
     row: cython.int[::1]
-    target: object  # whose view the row is; a view takes half as long as a kept row
-    base: Row  # that the row was made from; None for none
+    base: WideRow  # that the row was made from; None for none
     nodes: TrieNode[::1]  # of the trie that is walked
     ids: cython.const_int[::1]
-    exits: cython.int[::1]  # of `stay`, as are those below
+    exits: cython.int[::1]  # of a wide row that is made, as are those below
     depths: cython.int[::1]
     count: i64
     is_counted: cython.bint
+    last_range: index  # of characters; see `is_in_range`
     is_lost: cython.bint  # whether an index was out of bounds
     added: object
 
@@ -950,11 +902,12 @@ class Text:
         self.arena = new_words(_FIRST_WORDS)
         self.past = new_states(_FIRST_STATES)
         self.accepted = np.zeros(_FIRST_IDS, np.int32)
-        self.target = None
         self.length = 0
         self.at = 0
         self.work = 0
         self.count = 0
+        self.last_range = -1
+        self.is_counted = False
         self.is_lost = False
         s = self.past_state(0)
         s.frame = -1
@@ -963,19 +916,16 @@ class Text:
 
     # As a matcher
 
-    def fill(self, row):
+    def fill(self, row: cython.int[::1]):
         """Write the bitmask row of the token ids that may come next.
 
         Args:
             row: int32, as many words as the vocabulary's rows have, or more.
 
         """
-        if row is not self.target:
-            self.target = None
-            self.row = row
-            if self.row.shape[0] < self.tree.words:
-                raise ValueError("the bitmask row is shorter than the vocabulary")
-            self.target = row
+        if row.shape[0] < self.tree.words:
+            raise ValueError("the bitmask row is shorter than the vocabulary")
+        self.row = row
         self.work = 0
         scratch = self.tree.borrow()
         self.states = scratch.states
@@ -1067,13 +1017,17 @@ class Text:
     def configuration(self, key: cython.longlong[::1]) -> i64:
         """Write all that the row of the first state depends on, and return how many words it has.
 
-        Returns 0 where there are too many.
+        Returns 0 for a string with a wide row, whose walk is short, and where there are too many.
         """
         s = self.state(0)
         count = cython.cast(cython.longlong, 0)
         if s.phase == IN_STRING or s.phase == IN_NAME:
             if s.automaton_state >= 0:
-                count = self.relevant_count(s)
+                a = self.automaton(self.automaton_of(s))
+                if s.phase == IN_STRING and self.tables.wide[a.states + s.automaton_state] >= 0:
+                    return 0
+                if a.maximum >= 0 or a.minimum > 0:
+                    count = s.count
             key[6] = s.automaton_state
             key[7] = s.trie_node
             key[8] = s.languages
@@ -1089,7 +1043,7 @@ class Text:
         is_open = is_open or s.phase == NAMED or s.phase == ARRAY_OPEN
         key[1] = s.phase
         key[2] = s.node if is_open else 0
-        key[3] = s.values if is_open else 0
+        key[3] = s.values
         key[4] = s.pending
         key[5] = count
         words = cython.cast(cython.longlong, _STATE_WORDS)
@@ -1113,16 +1067,6 @@ class Text:
 
     @cython.cfunc
     @cython.exceptval(-2, check=False)
-    def relevant_count(self, s: cython.pointer[State]) -> i64:
-        """Return how many characters a string has, or -1 where no token comes near a bound."""
-        a = self.automaton(self.automaton_of(s))
-        room = self.tree.longest + max(a.farthest, 0)
-        if s.count >= a.minimum and (a.maximum < 0 or a.maximum - s.count > room):
-            return -1
-        return s.count
-
-    @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def relevant_length(self, frame: i64) -> i64:
         """Return how many elements an array has, at most so many that more change nothing."""
         node = self.node_of(frame)
@@ -1136,41 +1080,34 @@ class Text:
     @cython.cfunc
     def recall(self, key: cython.longlong[::1], words: i64) -> cython.bint:
         """Write the kept row of a configuration, if there is one."""
-        slot = key[0] & (SLOTS - 1)
-        for i in range(2):
-            found = self.tables.kept[slot ^ i]
-            if found is None:
-                continue
-            kept = cython.cast(KeptRow, found)
-            if kept.words == words and are_equal(kept.data, key, words):
-                if kept.base is None:
-                    clear_row(self.row, self.tree.words)
-                else:
-                    write_row(self.row, kept.base.row, self.tree.words)
-                write_words(self.row, kept.data, words)
-                return True
-        return False
-
-    @cython.cfunc
-    def differences(self, scratch: Scratch) -> index:
-        """Write where a row differs from its base, and return in how many words."""
-        base = self.tree.nothing if self.base is None else self.base.row
-        return differing(self.row, base, self.tree.words, scratch.places, _MOST_DIFFERING)
+        found = self.tables.kept.get(key[0])
+        if found is None:
+            return False
+        kept = cython.cast(KeptRow, found)
+        if kept.words != words:
+            return False
+        for i in range(words):
+            if kept.data[i] != key[i]:
+                return False
+        if kept.base is None:
+            clear_row(self.row, self.tree.words)
+        else:
+            write_row(self.row, kept.base.row, self.tree.words)
+        for i in range(words, kept.data.shape[0]):
+            word = kept.data[i]
+            self.row[word >> 32] = low_half(word)
+        return True
 
     @cython.cfunc
     def remember(self, scratch: Scratch, words: i64):
         """Keep the row of a configuration, unless it differs much from each other one."""
-        count = self.differences(scratch)
-        if self.base is None and count > _MANY_DIFFERING:
-            self.base = self.tree.digits
-            of_digits = self.differences(scratch)
-            if of_digits > count:
-                self.base = None
-                self.differences(scratch)
-            else:
-                count = of_digits
+        base = self.tree.nothing if self.base is None else self.base.row
+        count = differing(self.row, base, self.tree.words, scratch.places, _MOST_DIFFERING)
         if count > _MOST_DIFFERING:
             return
+        if len(self.tables.kept) >= _MOST_KEPT:
+            self.tables.kept = {}
+            self.tables.kept_bytes = 0
         kept = KeptRow(words, count)
         kept.base = self.base
         for i in range(words):
@@ -1179,16 +1116,8 @@ class Text:
             place = cython.cast(cython.longlong, scratch.places[i])
             word = cython.cast(cython.longlong, self.row[place]) & LOW_HALF
             kept.data[words + i] = place << 32 | word
-        # The one that was there before moves to the other slot.
-        slot = scratch.key[0] & (SLOTS - 1)
-        before = self.tables.kept[slot]
-        gone = self.tables.kept[slot ^ 1] if before is not None else None
-        if before is not None:
-            self.tables.kept[slot ^ 1] = before
-        self.tables.kept[slot] = kept
-        self.tables.kept_bytes += _KEPT_BYTES + 8 * kept.data.shape[0]
-        if gone is not None:
-            self.tables.kept_bytes -= _KEPT_BYTES + 8 * cython.cast(KeptRow, gone).data.shape[0]
+        self.tables.kept[scratch.key[0]] = kept
+        self.tables.kept_bytes += _KEPT_BYTES + 8 * (words + count)
 
     # Memory
 
@@ -1392,6 +1321,7 @@ class Text:
             first = a.transitions + s.automaton_state * a.classes
             i = self.range_of(a, low)
             while i < a.range0 + a.ranges and self.tables.range_low[i] <= high:
+                self.work += 1
                 kind = self.tables.range_class[i]
                 if kind >= 0 and self.leads_on(
                     a, self.tables.transitions[first + kind], s.languages, s.count + 1
@@ -1402,6 +1332,7 @@ class Text:
             i = self.edge_from(s.trie_node, low)
             end = self.tables.trie_edges[s.trie_node + 1]
             while i < end and self.tables.edge_character[i] <= high:
+                self.work += 1
                 if self.trie_leads_on(s, self.tables.edge_to[i]):
                     return True
                 i += 1
@@ -1603,6 +1534,7 @@ class Text:
     def copy_frame(self, s: cython.pointer[State]) -> i64:
         """Put a copy of a state's frame on the arena, to be changed."""
         size = self.frame_size(s.frame)
+        self.work += size >> 2
         at = s.top
         self.reserve(at + size)
         for i in range(size):
@@ -1620,7 +1552,7 @@ class Text:
         node = self.node_of(frame)
         seen = self.names_at(frame)
         words = self.name_words(frame)
-        self.work += node.names * node.shape_words
+        self.work += node.names
         found = False
         for w in range(words):
             word = cython.cast(cython.longlong, 0)
@@ -1646,6 +1578,7 @@ class Text:
         """
         name = node.name0 + n
         for v in range(self.tables.names[name].values):
+            self.work += node.shape_words
             fits = self.tables.names[name].fits + v * node.shape_words
             for w in range(node.shape_words):
                 shapes = self.arena[frame + LIVE + w] & self.tables.bits[fits + w]
@@ -1661,6 +1594,7 @@ class Text:
         """Return the classes of undeclared names that may come, as bits."""
         node = self.node_of(frame)
         found = cython.cast(cython.longlong, 0)
+        self.work += node.classes * node.class_values * node.shape_words
         for k in range(node.classes):
             fits = self.tables.classes[node.class0 + k]
             for v in range(node.class_values):
@@ -1752,6 +1686,7 @@ class Text:
         self.arena[seen] |= bit(n & 63)
         self.arena[frame + CURRENT] = n
         values = cython.cast(cython.longlong, 0)
+        self.work += self.tables.names[name].values * node.shape_words
         for w in range(node.shape_words):
             shapes = self.arena[frame + LIVE + w]
             left = cython.cast(cython.longlong, 0)
@@ -1781,6 +1716,7 @@ class Text:
         self.arena[frame + CURRENT] = -1
         self.arena[frame + CLASSES] = classes
         values = cython.cast(cython.longlong, 0)
+        self.work += node.classes * node.class_values * node.shape_words
         for w in range(node.shape_words):
             left = cython.cast(cython.longlong, 0)
             for k in range(node.classes):
@@ -1805,6 +1741,10 @@ class Text:
         node = self.node_of(frame)
         n = self.arena[frame + CURRENT]
         some = False
+        alternatives = node.classes * node.class_values
+        if n >= 0:
+            alternatives = self.tables.names[node.name0 + n].values
+        self.work += alternatives * node.shape_words
         for w in range(node.shape_words):
             left = cython.cast(cython.longlong, 0)
             if n >= 0:
@@ -1838,6 +1778,7 @@ class Text:
                     if self.arena[frame + CURRENT] >= self.tables.arrays[array].minimum:
                         fitted |= bit(self.tables.arrays[array].value)
             return fitted
+        self.work += node.values * node.shape_words
         for w in range(node.shape_words):
             shapes = self.arena[frame + LIVE + w]
             if shapes != 0:
@@ -2170,9 +2111,7 @@ class Text:
     @cython.inline
     @cython.exceptval(-2)
     def loops_of(self, s: cython.pointer[State]) -> i64:
-        """Return the groups of bytes that leave a state as it is, or a number with room as one."""
-        if s.phase == IN_BARE:
-            return DIGIT_GROUP
+        """Return the groups of bytes that leave a state as it is."""
         if s.automaton_state < 0 or s.trie_node >= 0 or s.pending != 0:
             return 0
         if s.phase != IN_STRING and s.phase != IN_NAME:
@@ -2183,10 +2122,8 @@ class Text:
     @cython.inline
     @cython.exceptval(-2)
     def room_of(self, s: cython.pointer[State]) -> i64:
-        """Return how many characters a string in a loop may still have, or digits a number."""
+        """Return how many characters a string in a loop may still have."""
         a = self.automaton(self.automaton_of(s))
-        if s.phase == IN_BARE:
-            return self.tables.digits[a.states + s.automaton_state]
         if a.maximum < 0:
             return FAR
         return a.maximum - s.count - self.tables.distance[a.states + s.automaton_state]
@@ -2196,6 +2133,7 @@ class Text:
     @cython.exceptval(-2, check=False)
     def set_ids(self, first: index, end: index) -> cython.bint:
         """Set the bits of some token ids of the trie."""
+        self.work += (end - first) >> 3
         for r in range(first, end):
             token_id = self.ids[r]
             self.row[token_id >> 5] |= bit32(token_id & 31)
@@ -2236,6 +2174,13 @@ class Text:
             depth: where the state before them is.
 
         """
+        s = self.state(depth)
+        is_string = s.phase == IN_STRING or s.phase == IN_NAME or s.phase == IN_ANY
+        if is_string and s.trie_node < 0 and s.automaton_state >= 0:
+            if s.pending != 0:
+                return self.walk_pending(first, end, depth, False)
+            a = self.automaton(self.automaton_of(s))
+            return self.walk_string(a, first, end, depth, depth, s.automaton_state, s.count, False)
         groups = self.legal_groups(self.state(depth))
         loops = self.loops_of(self.state(depth))
         room = self.room_of(self.state(depth)) if loops != 0 else 0
@@ -2244,7 +2189,6 @@ class Text:
             if groups >> cython.cast(cython.longlong, node.group) & 1 == 0:
                 continue
             if node.below & ~loops == 0 and node.height <= room:
-                self.work += 1 + (node.rank_end - node.rank >> 5)
                 self.set_ids(node.rank, node.rank_end)
                 continue
             self.states[depth + 1] = self.states[depth]
@@ -2254,6 +2198,270 @@ class Text:
                 if node.children != 0:
                     self.walk(node.child, node.child + node.children, depth + 1)
         return True
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
+    def walk_string(
+        self,
+        a: cython.pointer[Automaton],
+        first: index,
+        end: index,
+        base: index,
+        depth: index,
+        state: i64,
+        count: i64,
+        is_looping: cython.bint,
+    ) -> cython.bint:
+        """Walk within a string that is in an automaton alone; a `State` is written where it ends.
+
+        Args:
+            a: the automaton.
+            first: the first of some siblings.
+            end: the node behind the last.
+            base: where a state of the same string is.
+            depth: the bytes before the siblings.
+            state: of the automaton, before them.
+            count: the characters of the string.
+            is_looping: whether all before them leaves the first state of a wide row as it is.
+
+        """
+        at = a.states + state
+        languages = self.state(base).languages
+        groups = QUOTE_GROUP | BACKSLASH_GROUP | self.tables.opens[at]
+        loops = 0 if self.is_counted else self.tables.loops[at]
+        room = cython.cast(cython.longlong, FAR)
+        if a.maximum >= 0:
+            room = a.maximum - count - self.tables.distance[at]
+        is_same = is_looping and state == self.state(0).automaton_state
+        for number in range(first, end):
+            node = self.trie_node(number)
+            if groups >> cython.cast(cython.longlong, node.group) & 1 == 0:
+                continue
+            if node.below & ~loops == 0 and node.height <= room:
+                self.set_ids(node.rank, node.rank_end)
+                continue
+            byte = cython.cast(cython.longlong, node.byte)
+            if byte >= 0xC2 and byte <= 0xF4:
+                missing = 1 if byte < 0xE0 else 2 if byte < 0xF0 else 3
+                kind = UTF_8_OF_2 + missing - 1
+                self.walk_character(
+                    a, number, number + 1, base, depth, state, count, is_same, kind, missing, 0, -1
+                )
+                continue
+            self.work += 1
+            if byte == 34 or byte == 92:
+                self.leave_string(number, base, depth, state, count, is_same)
+                continue
+            if byte < 32 or byte >= 128:
+                continue
+            class_ = self.tables.ascii[a.ascii + byte]
+            if class_ < 0:
+                continue
+            to = self.tables.transitions[a.transitions + state * a.classes + class_]
+            if self.leads_on(a, to, languages, count + 1):
+                self.set_own(node)
+                if self.is_counted:
+                    self.count_characters(node, count + 1)
+                if node.children != 0:
+                    child = cython.cast(cython.Py_ssize_t, node.child)
+                    self.walk_string(
+                        a, child, child + node.children, base, depth + 1, to, count + 1, is_same
+                    )
+        return True
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
+    def walk_character(
+        self,
+        a: cython.pointer[Automaton],
+        first: index,
+        end: index,
+        base: index,
+        depth: index,
+        state: i64,
+        count: i64,
+        is_looping: cython.bint,
+        kind: i64,
+        missing: i64,
+        value: i64,
+        to: i64,
+    ) -> cython.bint:
+        """Walk within a character beyond ASCII of such a string; see `walk_string` and `utf_8`.
+
+        Args:
+            kind: of the character.
+            missing: how many bytes it lacks behind the siblings.
+            value: its bits before them.
+            to: the state that every character leads to which begins so; -1 if it is not the same.
+
+        """
+        for number in range(first, end):
+            node = self.trie_node(number)
+            byte = cython.cast(cython.longlong, node.byte)
+            bits = byte & 63
+            if byte >= 0xC2:
+                bits = byte & (63 >> missing)
+            elif byte & 0xC0 != 0x80:
+                continue
+            bits |= value << 6
+            self.work += 1
+            after = to
+            if after < 0:
+                after = self.state_behind(a, base, depth, state, count, kind, missing, bits)
+                if after == ILLEGAL_CHARACTER:
+                    continue
+            self.set_own(node)
+            if self.is_counted:
+                self.count_characters(node, count + 1)
+            if node.children == 0:
+                continue
+            child = cython.cast(cython.Py_ssize_t, node.child)
+            below = child + node.children
+            if missing == 0:
+                self.walk_string(a, child, below, base, depth + 1, after, count + 1, is_looping)
+            else:
+                rest = missing - 1
+                self.walk_character(
+                    a,
+                    child,
+                    below,
+                    base,
+                    depth + 1,
+                    state,
+                    count,
+                    is_looping,
+                    kind,
+                    rest,
+                    bits,
+                    after,
+                )
+        return True
+
+    @cython.cfunc
+    @cython.exceptval(-9, check=False)
+    def state_behind(
+        self,
+        a: cython.pointer[Automaton],
+        base: index,
+        depth: index,
+        state: i64,
+        count: i64,
+        kind: i64,
+        missing: i64,
+        value: i64,
+    ) -> i64:
+        """Return the state that each character leads to which begins with some bits.
+
+        Returns -1 if it is not the same for all, `ILLEGAL_CHARACTER` if none leads on.
+        """
+        least = value << (6 * missing)
+        greatest = least + bit(6 * missing) - 1
+        low = least
+        high = greatest
+        if kind == UTF_8_OF_3:
+            low = max(low, 0x800)
+        elif kind == UTF_8_OF_4:
+            low = max(low, 0x10000)
+            high = min(high, LAST_CHARACTER)
+        if low > high:
+            return ILLEGAL_CHARACTER
+        if not self.is_in_range(a, low):
+            self.last_range = self.range_of(a, low)
+        if self.is_in_range(a, high):
+            class_ = self.tables.range_class[self.last_range]
+            to = cython.cast(cython.longlong, -1)
+            if class_ >= 0:
+                to = self.tables.transitions[a.transitions + state * a.classes + class_]
+            if not self.leads_on(a, to, self.state(base).languages, count + 1):
+                return ILLEGAL_CHARACTER
+            return to if low == least and high == greatest else -1
+        self.put_state(base, depth, state, count)
+        return -1 if self.viable(self.state(depth + 1), low, high) else ILLEGAL_CHARACTER
+
+    @cython.cfunc
+    @cython.inline
+    @cython.exceptval(-2, check=False)
+    def is_in_range(self, a: cython.pointer[Automaton], character: i64) -> cython.bint:
+        """Return whether a character is in the range that the last one was in."""
+        end = a.range0 + a.ranges
+        if (
+            not a.range0 <= self.last_range < end
+            or self.tables.range_low[self.last_range] > character
+        ):
+            return False
+        return self.last_range + 1 == end or character < self.tables.range_low[self.last_range + 1]
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
+    def put_state(self, base: index, depth: index, state: i64, count: i64) -> cython.bint:
+        """Write the state behind a byte more, in the string that another state is in."""
+        self.states[depth + 1] = self.states[base]
+        s = self.state(depth + 1)
+        s.automaton_state = state
+        s.count = count
+        s.pending = 0
+        return True
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
+    def leave_string(
+        self, number: index, base: index, depth: index, state: i64, count: i64, is_same: cython.bint
+    ) -> cython.bint:
+        """Walk a node whose byte is a quote or a backslash; see `walk_string`."""
+        node = self.trie_node(number)
+        self.put_state(base, depth, state, count)
+        s = self.state(depth + 1)
+        child = cython.cast(cython.Py_ssize_t, node.child)
+        end = child + node.children
+        if node.byte == 92:
+            if self.character_byte(s, 92) != INSIDE:
+                return False
+            self.set_own(node)
+            if self.is_counted:
+                self.count_characters(node, count + 1)
+            return self.walk_pending(child, end, depth + 1, is_same)
+        if s.phase == IN_ANY:
+            if self.tables.accepts[self.automaton(s.node).states + state] != 0:
+                self.exits[self.count] = number
+                self.depths[self.count] = ~depth if is_same else depth
+                self.count += 1
+            return True
+        if not self.step(s, 34):
+            return False
+        self.set_own(node)
+        return child < end and self.walk(child, end, depth + 1)
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
+    def walk_pending(
+        self, first: index, end: index, depth: index, is_looping: cython.bint
+    ) -> cython.bint:
+        """Walk on within an unfinished character of a string; see `walk_string`."""
+        for number in range(first, end):
+            node = self.trie_node(number)
+            self.states[depth + 1] = self.states[depth]
+            s = self.state(depth + 1)
+            self.work += 1
+            if self.character_byte(s, cython.cast(cython.longlong, node.byte)) != INSIDE:
+                continue
+            self.set_own(node)
+            if self.is_counted:
+                self.count_characters(node, self.state(depth).count + 1)
+            child = cython.cast(cython.Py_ssize_t, node.child)
+            below = child + node.children
+            if s.pending != 0:
+                self.walk_pending(child, below, depth + 1, is_looping)
+            else:
+                a = self.automaton(self.automaton_of(s))
+                to = s.automaton_state
+                self.walk_string(a, child, below, depth + 1, depth + 1, to, s.count, is_looping)
+        return True
+
+    @cython.cfunc
+    def count_characters(self, node: cython.pointer[TrieNode], count: i64):
+        """Note how many characters the tokens add that end at a node."""
+        for r in range(node.rank, node.rank + node.own):
+            self.added[self.ids[r]] = count + FAR
 
     @cython.cfunc
     @cython.exceptval(-2, check=False)
@@ -2312,6 +2520,7 @@ class Text:
         if trie_node < 0:
             return True
         groups = self.tables.trie_opens[trie_node] | BACKSLASH_GROUP | bit(ALWAYS)
+        self.work += wide.looping
         for e in range(wide.looping):  # the text before the quote may be one of the trie
             if groups >> cython.cast(cython.longlong, wide.groups[e]) & 1 == 0:
                 continue
@@ -2330,22 +2539,17 @@ class Text:
         """Write the row of the first state."""
         s = self.state(0)
         number = -1
-        minimum = 0
-        left = cython.cast(cython.longlong, FAR)
         if (
             (s.phase == IN_STRING or s.phase == IN_NAME)
             and s.pending == 0
             and s.automaton_state >= 0
         ):
             a = self.automaton(self.automaton_of(s))
-            minimum = a.minimum
-            if a.maximum >= 0:
-                left = a.maximum - s.count
-            # Beside a pattern, tokens are left out as soon as one may be too far from the end.
-            if self.tables.leads[a.states + s.automaton_state] & ~s.languages == 0 and (
-                a.farthest < 0 or left >= self.tree.shorter_rows + a.farthest
-            ):
+            if self.tables.leads[a.states + s.automaton_state] & ~s.languages == 0:
                 number = self.tables.wide[a.states + s.automaton_state]
+            left = a.maximum - s.count if a.maximum >= 0 else FAR
+            if a.is_pattern and left < self.tree.shorter_rows + FAR_FROM_END:
+                number = -1  # how near the end is depends on the pattern
         self.nodes = self.tree.trie.nodes
         self.ids = self.tree.trie.ids
         self.base = None
@@ -2360,7 +2564,7 @@ class Text:
         else:
             write_row(self.row, wide.row, words)
             self.base = wide
-            if wide.looping != 0 and s.count >= minimum:
+            if wide.looping != 0 and s.count >= a.minimum:
                 self.leave_alike(wide)
                 first = wide.looping
         for e in range(first, wide.exits.shape[0]):
@@ -2395,16 +2599,17 @@ class Text:
         scratch = self.tree.borrow()
         row = np.zeros(self.tree.words, np.int32)
         exits = np.zeros((2, self.tree.trie.nodes.shape[0]), np.int32)
-        maker.begin_stay(automaton, state, scratch, row, exits[0], exits[1])
+        maker.begin_wide(automaton, state, scratch, row, exits[0], exits[1])
         maker.added = added
         maker.is_counted = added is not None
         try:
-            maker.stay(0, self.tree.trie.roots, 0, True)
+            a = maker.automaton(automaton)
+            maker.walk_string(a, 0, self.tree.trie.roots, 0, 0, state, -FAR, True)
         finally:
             self.tree.spare.append(scratch)
-        self.work += maker.work
+        self.work += maker.work + maker.count * _WORK_OF_EXIT
         nodes, depths = exits[:, : maker.count]
-        loops = depths < 0  # as `stay` marks them
+        loops = depths < 0  # as `leave_string` marks them
         order = np.argsort(~loops, kind="stable")
         nodes = nodes[order]
         depths = np.where(loops, ~depths, depths)[order].astype(np.int32)
@@ -2428,7 +2633,7 @@ class Text:
         return found
 
     @cython.cfunc
-    def begin_stay(
+    def begin_wide(
         self,
         automaton: index,
         state: i64,
@@ -2437,7 +2642,7 @@ class Text:
         exits: cython.int[::1],
         depths: cython.int[::1],
     ):
-        """Set up `stay`."""
+        """Set up the walk of a wide row."""
         self.states = scratch.states
         self.row = row
         self.exits = exits
@@ -2454,58 +2659,6 @@ class Text:
         s.languages = -1
         s.frame = -1
 
-    @cython.cfunc
-    @cython.exceptval(-2, check=False)
-    def stay(self, first: index, end: index, depth: index, is_looping: cython.bint) -> cython.bint:
-        """Walk the trie within a string, for a wide row.
-
-        Args:
-            first: the first of some siblings.
-            end: the node behind the last.
-            depth: where the state before them is.
-            is_looping: whether all before them leaves the first state as it is.
-
-        """
-        s = self.state(depth)
-        at = self.automaton(s.node).states + s.automaton_state
-        loops = self.tables.loops[at] if s.pending == 0 else 0
-        is_same = is_looping and s.automaton_state == self.state(0).automaton_state
-        groups = cython.cast(cython.longlong, -1)
-        if s.pending == 0:
-            groups = QUOTE_GROUP | BACKSLASH_GROUP | self.tables.opens[at]
-        for number in range(first, end):
-            node = self.trie_node(number)
-            if groups >> cython.cast(cython.longlong, node.group) & 1 == 0:
-                continue
-            if node.below & ~loops == 0 and not self.is_counted:
-                self.set_ids(node.rank, node.rank_end)
-                continue
-            if s.pending == 0 and node.byte == 34:
-                if self.tables.accepts[at] != 0:
-                    self.exits[self.count] = number
-                    self.depths[self.count] = ~depth if is_same else depth
-                    self.count += 1
-                continue
-            self.states[depth + 1] = self.states[depth]
-            self.work += 1
-            if (
-                self.character_byte(self.state(depth + 1), cython.cast(cython.longlong, node.byte))
-                != INSIDE
-            ):
-                continue
-            self.set_own(node)
-            if self.is_counted:
-                self.count_characters(node, self.state(depth + 1))
-            if node.children != 0:
-                self.stay(node.child, node.child + node.children, depth + 1, is_same)
-        return True
-
-    @cython.cfunc
-    def count_characters(self, node: cython.pointer[TrieNode], s: cython.pointer[State]):
-        """Note how many characters the tokens add that end at a node."""
-        for r in range(node.rank, node.rank + node.own):
-            self.added[self.ids[r]] = s.count + FAR + (s.pending != 0)
-
     def free_row(self, automaton: index):
         """Make the wide row of an automaton's first state.
 
@@ -2515,15 +2668,3 @@ class Text:
         """
         added = np.zeros(self.tree.words * 32, np.int32)
         return self.make_wide_row(automaton, 0, added), added
-
-    def make_rows(self, most: i64):
-        """Make so many of the grammar's wide rows that are not there yet."""
-        for number in range(self.tables.automata.shape[0]):
-            first = self.tables.automata[number].states
-            for state in range(self.tables.states_of(number)):
-                wide = self.tables.wide[first + state]
-                if wide >= 0 and self.tables.rows[wide] is None:
-                    if most == 0:
-                        return
-                    self.wide_row(number, state, wide)
-                    most -= 1

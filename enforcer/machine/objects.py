@@ -14,7 +14,7 @@ from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
 from enforcer.machine.exploring import TooLargeError
-from enforcer.machine.parts import Origin, check_bits
+from enforcer.machine.parts import Origin, check_bits, check_words
 from enforcer.regex import ANY, both, either, fullmatch, inverse, literal
 from enforcer.schema.grammar import NEVER
 
@@ -151,6 +151,7 @@ class Objects:
             for fits in classes.values()
         ]
         number, automaton = self._parts.automaton(tuple(classes))
+        check_words(automaton, range(len(classes)))
         if names and not automaton.never_runs_out:
             # Where few undeclared names are left, all of them may be declared ones.
             left = tuple(_without(language, names) for language in classes)

@@ -42,7 +42,6 @@ _KINDS: dict[str, type[np.generic]] = {
     "distance": np.int32,
     "loops": np.int64,
     "opens": np.int64,
-    "digits": np.int32,
 }
 
 
@@ -145,7 +144,7 @@ class Parts:
                 *(sizes["transitions"], each.classes, sizes["ascii"], sizes["range_low"]),
                 *(len(each.range_low), sizes["accepts"]),
                 *(min(each.minimum, FAR_COUNT), min(each.maximum, FAR_COUNT)),
-                each.farthest,
+                int(each.is_pattern),
             )
             for name in _KINDS:
                 sizes[name] += len(getattr(each, name))
@@ -160,6 +159,15 @@ def check_bits(count: int, kind: str) -> None:
     """Raise `TooLargeError` if there are more of a kind than a word has bits."""
     if count > MOST_VALUES:
         raise TooLargeError(f"more than {MOST_VALUES} {kind} that may stand at one place")
+
+
+def check_words(automaton: Automaton, languages: Iterable[int]) -> None:
+    """Raise `TooLargeError` if one of an automaton's languages is empty: a text would get stuck.
+
+    The schema's compiler drops what is empty, but looks no further than its limit.
+    """
+    if not all(map(automaton.has_word, languages)):
+        raise TooLargeError("a text that fits several patterns, and there is none")
 
 
 def _joined(

@@ -18,7 +18,7 @@ from enforcer.machine import kernel
 from enforcer.machine.exploring import TooLargeError
 from enforcer.machine.holding import NotHeld, why_not_held
 from enforcer.machine.objects import Objects
-from enforcer.machine.parts import FAR_COUNT, Origin, Parts, check_bits
+from enforcer.machine.parts import FAR_COUNT, Origin, Parts, check_bits, check_words
 from enforcer.numbers.languages import spelled_sets
 from enforcer.regex import ANY, NOTHING, either, literal
 from enforcer.regex.syntax import Literal, Union
@@ -154,7 +154,8 @@ class _Writer:
                     others.append(part)
             rest.append(either(*others))
         if any(each != NOTHING for each in rest):
-            record["string_automaton"], _ = self._parts.automaton(tuple(rest))
+            record["string_automaton"], automaton = self._parts.automaton(tuple(rest))
+            check_words(automaton, [k for k, each in enumerate(rest) if each != NOTHING])
         if texts:
             check_bits(len(languages), "kinds of strings")
             record["string_trie"] = self._parts.tries.of_texts(texts)

@@ -235,6 +235,30 @@ def test_what_is_counted_or_distinct_is_not_held(schema: Any, keyword: str, reas
     assert (found.path, found.keyword, found.reason) == ("$.properties.p", keyword, reason)
 
 
+# More than the schema's compiler looks at: it takes `b` to be in some of these strings.
+_NONE_FITS = {
+    "maxLength": 200,
+    "allOf": [
+        {"pattern": "aa{22,36}"},
+        {"pattern": r"b(?:b\sb|.(?:b|a..))"},
+        {"not": {"pattern": r"b(?:.|b*(?:.(?:(?:[^a]|b)|(?:[ab]b)+a))+[a-c])"}},
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "string", **_NONE_FITS},
+        {"type": "object", "propertyNames": _NONE_FITS},
+    ],
+)
+def test_what_no_text_fits_is_not_held(schema: Any) -> None:
+    """A mask would let a text begin that nothing may follow."""
+    with pytest.raises(NotHeld, match="there is none"):
+        tables_of(_grammar(schema), None)
+
+
 def test_a_layout_that_is_no_json_is_not_held() -> None:
     with pytest.raises(NotHeld, match="does not write arguments as JSON"):
         tables_of(_grammar({"type": "object"}), bound("glm45"))

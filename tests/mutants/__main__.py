@@ -6,6 +6,9 @@ without a server (`reach`: recorded first, once for a state of the code). A muta
 them notices has survived, and is shown; those in `equivalent.toml` are not counted. The same seed
 chooses the same mutants. Exits with 1 if fewer than nine of ten are noticed.
 
+A mutant of a compiled module is compiled, without optimization, which takes half a minute. Whose
+tests it runs in cannot be recorded there, so that all are asked that follow a text by the machine.
+
 Needs `pip install --group mutants` with pip 25.1 or newer: Cosmic Ray, whose operators these are,
 and pytest-cov. Cosmic Ray's own runner gives every mutant the same command; here most mutants take
 the seconds of one module's tests, which is what makes a sample affordable.
@@ -24,11 +27,12 @@ import time
 from pathlib import Path
 from random import Random
 
+from enforcer.machine import compiled
 from tests.mutants.known import equivalent
 from tests.mutants.mutants import ROOT, Mutant, mutants
 from tests.mutants.reach import record
 
-ROOMS = ("turn", "request", "schema", "regex", "numbers")
+ROOMS = ("turn", "request", "schema", "regex", "numbers", "machine")
 WANTED = 0.9
 # Tests of what stands around the package; of a place of it they say nothing, or need a whole clone.
 _ASIDE = (
@@ -45,12 +49,21 @@ _ASIDE = (
 _PARALLEL = ("-n", "auto", "--dist", "loadgroup", "--no-loadscope-reorder")
 _FEW_SECONDS = 20  # of tests: not worth a second process
 _PATIENCE = (6, 90)  # times what the tests take unchanged, and seconds more
+_MACHINE = Path("enforcer", "machine")
+_COMPILED = frozenset(str(_MACHINE / f"{name}.py") for name in compiled.MODULES)
+_BOUND = str(_MACHINE / "grammar.py")  # whatever runs compiled is reached through it
 
 
 class Workplace:
-    """A copy of the repository, in which one module at a time is changed and tests are run."""
+    """A copy of the repository, in which one module at a time is changed and tests are run.
 
-    def __init__(self, folder: Path) -> None:
+    Args:
+        folder: an empty one.
+        tests: files and folders to ask, relative to the repository; none for all.
+
+    """
+
+    def __init__(self, folder: Path, tests: list[str]) -> None:
         self._folder = folder
         listing = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
         listed = subprocess.run(listing, cwd=ROOT, check=True, capture_output=True, text=True)
@@ -63,22 +76,28 @@ class Workplace:
             **os.environ,
             "PYTHONPATH": str(folder),
             "ENFORCER_SHARED": shared,
+            "CFLAGS": "-O0",
         }
         if not self._compile():
             raise SystemExit("the compiled modules cannot be compiled: python hatch_build.py")
-        tests = sorted(each for each in (folder / "tests").iterdir() if each.name not in _ASIDE)
+        self._unchanged = {each: each.read_bytes() for each in (folder / _MACHINE).glob("*.so")}
+        every = sorted(each for each in (folder / "tests").iterdir() if each.name not in _ASIDE)
         self._reach = record(
             folder,
             ROOT / ".cache" / "mutants",
             self._environment,
-            [f"tests/{each.name}" for each in tests if each.is_dir() or each.match("test_*.py")],
+            tests
+            or [f"tests/{each.name}" for each in every if each.is_dir() or each.match("test_*.py")],
         )
 
     def noticed(self, mutant: Mutant) -> str | None:
         """Return the tests that fail, or do not end, with a mutant: a file, or of how many one."""
         original = (self._folder / mutant.path).read_text(encoding="utf-8")
         last = mutant.line + mutant.before.count("\n")
-        reaching = self._reach.tests(mutant.path, original, mutant.line, last)
+        if mutant.path in _COMPILED:
+            reaching = self._reach.using(_BOUND)
+        else:
+            reaching = self._reach.tests(mutant.path, original, mutant.line, last)
         own = mirror(mutant.path)
         near = [own] if own in reaching else []
         rest = [each for each in reaching if each != own]
@@ -99,7 +118,8 @@ class Workplace:
             return self._run(files, seconds > _FEW_SECONDS, times * seconds + more) != 0
         finally:
             self._write(module, original)
-            self._compile()
+            for each, code in self._unchanged.items():
+                each.write_bytes(code)
 
     def _compile(self) -> bool:
         """Compile the compiled modules, if one of them has changed; False if that fails."""
@@ -149,6 +169,7 @@ def main() -> int:
     )
     options.add_argument("--most", type=int, default=10_000, help="mutants to try")
     options.add_argument("--only", default="", help="part of the paths of modules to change")
+    options.add_argument("--tests", nargs="*", default=[], help="those to ask, instead of all")
     arguments = options.parse_args()
     random, known = Random(arguments.seed), equivalent()
     rooms = (sorted((ROOT / "enforcer" / room).rglob("*.py")) for room in ROOMS)
@@ -156,7 +177,7 @@ def main() -> int:
     files = [path for path in files if arguments.only in path]
     tried = survived = same = 0
     with tempfile.TemporaryDirectory() as folder:
-        workplace = Workplace(Path(folder))
+        workplace = Workplace(Path(folder), arguments.tests)
         until = time.monotonic() + 60 * arguments.minutes
         for mutant in mutants(files, random):
             if tried == arguments.most or time.monotonic() > until:

@@ -52,7 +52,14 @@ class Reach:
         start, end = _statement(code, first, last)
         reaching = {each for line in range(start, end + 1) for each in contexts.get(line, ())}
         # What is run as the module is loaded belongs to no test: ask whoever uses the module.
-        named = reaching - {""} or {each for some in contexts.values() for each in some} - {""}
+        return self._files(path, reaching - {""}) or self.using(path)
+
+    def using(self, path: str) -> list[str]:
+        """List the test files that reach a module at all, in the same order."""
+        contexts = self._data.contexts_by_lineno(path)
+        return self._files(path, {each for some in contexts.values() for each in some} - {""})
+
+    def _files(self, path: str, named: set[str]) -> list[str]:
         files = {each.split("::")[0] for each in named}
         room = f"tests/{Path(path).parts[1]}/"
         return sorted(files, key=lambda file: (not file.startswith(room), self.seconds[file], file))
@@ -73,13 +80,14 @@ def _statement(code: str, first: int, last: int) -> tuple[int, int]:
 def record(folder: Path, kept: Path, environment: dict[str, str], tests: list[str]) -> Reach:
     """Return what reaches what in a copy of the repository, from `kept` if that has it.
 
-    Takes as long as the tests do on all processors, and half as long again.
+    `tests` are files and folders of it. Takes as long as they do on all processors, and half as
+    long again.
 
     Raises:
         RuntimeError: the tests fail.
 
     """
-    digest = hashlib.sha256()
+    digest = hashlib.sha256(" ".join(tests).encode())
     for path in sorted((*folder.glob("enforcer/**/*.py"), *folder.glob("tests/**/*.py"))):
         digest.update(path.read_bytes())
     into = kept / digest.hexdigest()[:16]

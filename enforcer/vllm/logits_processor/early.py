@@ -178,10 +178,8 @@ def _choice(choice: Any) -> tuple[Any, Any]:
     if not isinstance(choice, dict):
         return choice, None
     kind = choice.get("type")
-    if kind == "allowed_tools":
-        own = choice.get(kind, choice)
-        return own.get("mode") if isinstance(own, dict) else None, None
+    within = choice.get(str(kind))  # as Chat Completions has it
+    own = within if isinstance(within, dict) else choice
     if kind in ("function", "tool"):
-        own = choice["function"] if isinstance(choice.get("function"), dict) else choice
-        return ("required", own["name"]) if isinstance(own.get("name"), str) else (None, None)
-    return "required" if kind == "any" else kind, None
+        return "required", own.get("name")
+    return {"allowed_tools": own.get("mode"), "any": "required"}.get(str(kind), kind), None

@@ -17,10 +17,11 @@ if TYPE_CHECKING:
 # The roles of a dialect whose calls look like Kimi K2's.
 CALL = ("section_begin", "call_begin", "arguments_begin", "call_end", "section_end")
 THINK = ("think_begin", "think_end")
+# K is the rest of a think, O one that may be left out.
+_AROUND = {"{}": False, "(K {})": True, "(O? {})": True}
 # A turn behind its think: B and E are the section's markers, L is a list of calls, C the call of a
 # named function, X a text that has a format, A text and calls. Each with its `tool_choice`.
 _TURNS = {"A": "auto", "((B L E)|X)": "auto", "(B L E)": "required", "(B C E)": "required"}
-_THINKS = ("(K ", "(O? ")  # the rest of a think, or one that may be left out
 
 
 def markers(dialect: Dialect) -> tuple[str, ...]:
@@ -75,16 +76,10 @@ def turn(data: Any, dialect: Dialect) -> Stock:
         InvalidTools: a name or schema in it is not what a chat request carries.
 
     """
-    found: dict[str, Any] = {}
-    shape = patterns.spelled(_letters(dialect), patterns.top(data), found)
-    think_apart = shape.startswith(_THINKS)
-    if think_apart:
-        shape = shape.partition(" ")[2][:-1]
-    if shape not in _TURNS:
-        raise UnlikeError
+    choice, think_apart, found = patterns.read(_letters(dialect), _AROUND, _TURNS, data)
     tools = [(tool["name"], tool["schema"]) for tool in found.get("tools", [found])]
     declared = [_tool(name, schema) for name, schema in tools]
-    toolset = tools_.parse(declared, _TURNS[shape], not found.get("only_one", True))
+    toolset = tools_.parse(declared, choice, not found.get("only_one", True))
     free = tuple(name for name, schema in tools if schema is True)
     return Stock(Spec(toolset, 0, formats.parse(found.get("text"))), think_apart, free)
 

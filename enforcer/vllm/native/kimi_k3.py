@@ -61,19 +61,20 @@ _LETTERS = {
     "F": patterns.const(Hole("", _FRAMING)),
     "M": patterns.const(f"{CLOSE}message{SEP}"),
 }
+_AROUND = {"({} M?)": False, "(K {} M?)": True}
 # A turn between its think and the message's end: R is the response, T the tools, F markers of a
-# response without text. Each with whether a call is demanded.
+# response without text. Each with its `tool_choice`.
 _TURNS = {
-    "F? R T?": False,  # the Python front end
-    "F? R T": True,
-    "R T?": False,  # the Rust one; the prompt has begun the response
-    "R T": True,
-    "((R T?)|(F T))": False,
-    "(R|F) T": True,
-    "((R T?)|T)": False,  # a think comes first
-    "((R T?)|(F? T))": False,
-    "(R? T)": True,
-    "((R|F)? T)": True,
+    "F? R T?": "auto",  # the Python front end
+    "F? R T": "required",
+    "R T?": "auto",  # the Rust one; the prompt has begun the response
+    "R T": "required",
+    "((R T?)|(F T))": "auto",
+    "(R|F) T": "required",
+    "((R T?)|T)": "auto",  # a think comes first
+    "((R T?)|(F? T))": "auto",
+    "(R? T)": "required",
+    "((R|F)? T)": "required",
 }
 
 
@@ -90,20 +91,15 @@ def turn(data: Any, vocabulary: Vocabulary, prompt_ids: Sequence[int]) -> Stock:
         InvalidTools: a name or schema is not what a chat request carries.
 
     """
-    found: dict[str, Any] = {}
-    shape = patterns.spelled(_LETTERS, patterns.top(data), found)
-    think_apart = shape.startswith("(K ")
-    shape = shape.removeprefix("(K " if think_apart else "(").removesuffix(" M?)")
-    if shape not in _TURNS:
-        raise UnlikeError
-    names, demanded = [tool["name"] for tool in found["tools"]], _TURNS[shape]
+    choice, think_apart, found = patterns.read(_LETTERS, _AROUND, _TURNS, data)
+    names = [tool["name"] for tool in found["tools"]]
     known = dict(_declared(vocabulary, prompt_ids))
     if not known.keys() >= set(names):
         raise UnlikeError
-    listed, choice = [known[name] for name in names], "required" if demanded else "auto"
-    toolset = tools_.parse(listed, choice, not found["only_one"])
+    toolset = tools_.parse([known[name] for name in names], choice, not found["only_one"])
     # Beside a call that is demanded there need be no text.
-    return Stock(Spec(toolset, 0, None if demanded else formats.parse(found["text"])), think_apart)
+    wanted = formats.parse(found["text"]) if choice == "auto" else None
+    return Stock(Spec(toolset, 0, wanted), think_apart)
 
 
 def _declared(vocabulary: Vocabulary, prompt_ids: Sequence[int]) -> Iterator[tuple[str, Any]]:

@@ -153,9 +153,32 @@ def spelled(letters: Mapping[str, Any], node: Any, found: dict[str, Any]) -> str
     return f"({_BETWEEN[parts['type']].join(written)})"
 
 
-def top(data: Any) -> Any:
-    """Return the format of a whole tag."""
-    return values({"type": "structural_tag", "format": Hole("format")}, data)["format"]
+def read(
+    letters: Mapping[str, Any], around: Mapping[str, bool], turns: Mapping[str, str], data: Any
+) -> tuple[str, bool, dict[str, Any]]:
+    """Read a whole tag.
+
+    Args:
+        letters: the pattern of each letter.
+        around: what may stand around a turn, and whether a think in it stands apart.
+        turns: the shapes of turns, and the `tool_choice` that each stands for.
+        data: the tag.
+
+    Returns:
+        The `tool_choice`, whether the think stands apart, and the values of the patterns' holes.
+
+    Raises:
+        UnlikeError: it has another shape.
+
+    """
+    tag_format = values({"type": "structural_tag", "format": Hole("format")}, data)["format"]
+    found: dict[str, Any] = {}
+    shape = spelled(letters, tag_format, found)
+    for outer, think_apart in around.items():
+        for inner, choice in turns.items():
+            if shape == outer.format(inner):
+                return choice, think_apart, found
+    raise UnlikeError
 
 
 def tag(begin: Any, content: Any, end: Any) -> dict[str, Any]:

@@ -14,6 +14,7 @@ front end where no `parameters` are declared) takes any object.
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -76,12 +77,10 @@ def turn_of(tag: str, dialect: Dialect) -> Stock | None:
         InvalidTools: as `recognise` does.
 
     """
-    if not kimi_k2.markers(dialect):
-        return None
-    try:
-        return kimi_k2.turn(json.loads(tag), dialect)
-    except _UNREAD:
-        return None
+    if kimi_k2.markers(dialect):
+        with suppress(*_UNREAD):
+            return kimi_k2.turn(json.loads(tag), dialect)
+    return None
 
 
 def recognise(tag: str, table: Table, prompt_ids: Sequence[int] | None) -> Stock:
@@ -101,19 +100,17 @@ def recognise(tag: str, table: Table, prompt_ids: Sequence[int] | None) -> Stock
 
     """
     ids = prompt_ids or ()
-    try:
-        data = json.loads(tag)
-        if kimi_k2.markers(table.dialect):
-            found = kimi_k2.turn(data, table.dialect)
-        else:
-            found = kimi_k3.turn(data, table.vocabulary, ids)
-    except _UNREAD:
+    found = turn_of(tag, table.dialect)
+    if found is None and kimi_k3.markers(table.dialect):
+        with suppress(*_UNREAD):
+            found = kimi_k3.turn(json.loads(tag), table.vocabulary, ids)
+    if found is None:
         raise UnknownTag(
             PATH,
             "it spells the markers of tool calls, but not in a shape that vLLM's own front ends "
             "build, and so cannot be enforced: send the tools themselves, or what "
             "`enforcer.extra_body` builds of them",
-        ) from None
+        )
     counted = replace(found.spec, first_index=prompt_calls.count_calls(table, ids))
     return found._replace(spec=counted)
 
