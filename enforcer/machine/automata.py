@@ -35,6 +35,7 @@ WIDE = 20  # printable ASCII characters that a state takes, from which on it has
 FAR = 1 << 28  # the distance of a state without an end
 LAST_CHARACTER = 0x10FFFF
 _ASCII = 128
+_DIGITS = 4  # a digit more than tokens have in most vocabularies
 _LONG = 20  # of a pattern's greatest length, from which on it is a register
 
 # The codes of each group of ASCII characters, and its bit. In a string a quote and a backslash are
@@ -65,11 +66,13 @@ class Automaton:
         distance: int32, for each state the characters to the nearest end, `FAR` if there is none.
         loops: int64, for each state the groups of bytes that leave it as it is.
         opens: int64, for each state the groups of bytes of which some leads on.
+        digits: int32, for each state how many digits, whatever they are, lose no language; at most
+            `_DIGITS`.
         is_wide: for each state whether it takes much of the vocabulary.
         is_free: for each state whether anything may follow in it.
         minimum: the least length of the whole text.
         maximum: the greatest length; -1 for none.
-        is_pattern: whether it has a greatest length beside a pattern.
+        farthest: where a pattern has a greatest length, the greatest distance; -1 elsewhere.
         work: operands of derivatives that building it takes.
 
     """
@@ -85,11 +88,12 @@ class Automaton:
     distance: npt.NDArray[np.int32]
     loops: npt.NDArray[np.int64]
     opens: npt.NDArray[np.int64]
+    digits: npt.NDArray[np.int32]
     is_wide: npt.NDArray[np.bool_]
     is_free: npt.NDArray[np.bool_]
     minimum: int = 0
     maximum: int = -1
-    is_pattern: bool = False
+    farthest: int = -1
     work: int = 0
 
     @property
@@ -108,7 +112,7 @@ class Automaton:
     @property
     def nbytes(self) -> int:
         """Bytes of the arrays."""
-        return 4 * (len(self.transitions) + _ASCII + 2 * len(self.range_low)) + 40 * self.states
+        return 4 * (len(self.transitions) + _ASCII + 2 * len(self.range_low)) + 44 * self.states
 
 
 _kept: OrderedDict[tuple[Regex, ...], Automaton] = OrderedDict()
@@ -196,6 +200,7 @@ def _arrays(
         "distance": np.array([distance[at] for at in alive], np.int32),
         "loops": loops,
         "opens": _opens(transitions, ascii_, range_low, range_class),
+        "digits": _digits(transitions, ascii_, np.array(leads, np.int64)[alive]),
         "is_wide": np.count_nonzero(transitions[:, printable] >= 0, axis=1) >= WIDE,
         "is_free": all_stay & (accepts != 0),
     }
@@ -206,7 +211,7 @@ def _arrays(
         classes=transitions.shape[1],
         minimum=minimum,
         maximum=maximum,
-        is_pattern=is_pattern,
+        farthest=max(distance[at] for at in alive) if is_pattern else -1,
         work=found.work,
         **arrays,
     )
@@ -312,3 +317,17 @@ def _opens(
     found = np.where(transitions >= 0, np.array(groups[:-1], np.int64), 0)
     opens: npt.NDArray[np.int64] = np.bitwise_or.reduce(found, axis=1)
     return opens
+
+
+def _digits(
+    transitions: npt.NDArray[np.int32], ascii_: npt.NDArray[np.int32], leads: npt.NDArray[np.int64]
+) -> npt.NDArray[np.int32]:
+    """Return for each state how many digits, whatever they are, lose no language."""
+    found = np.zeros(len(transitions), np.int32)
+    classes = [*{*ascii_[ord("0") : ord("9") + 1].tolist()}]
+    steps = transitions[:, classes]
+    if min(classes) >= 0:
+        stays = np.all((steps >= 0) & (leads[steps] == leads[:, None]), axis=1)
+        for _ in range(_DIGITS if stays.any() else 0):
+            found = np.where(stays, 1 + found[steps].min(axis=1), 0).astype(np.int32)
+    return found

@@ -33,7 +33,7 @@ _ORDER = (
     "nodes", "names", "classes", "places", "arrays", "bits", "trie_edges", "edge_character",
     "edge_to", "trie_value", "trie_low", "trie_high", "automata", "transitions", "ascii",
     "range_low", "range_class", "accepts", "leads", "distance", "wide", "loops",
-    "opens", "trie_opens",
+    "opens", "digits", "trie_opens",
 )  # fmt: skip
 _OWN = 12_000  # bytes of views and objects
 
@@ -76,7 +76,9 @@ def bound_vocabulary(vocabulary: Vocabulary) -> kernel.Tree:
         np.packbits(member & (added <= most), bitorder="little").view(np.int32)
         for most in range(int(added.max(initial=0)) + 1)
     ]
-    tree.set_free(free, np.concatenate(rows))
+    digits = np.zeros(vocabulary.words * 32, np.bool_)
+    digits[[token_id for text, token_id in zip(keys, ids, strict=True) if text.isdigit()]] = True
+    tree.set_rows(free, np.concatenate(rows), np.packbits(digits, bitorder="little").view(np.int32))
     return tree
 
 

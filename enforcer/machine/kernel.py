@@ -36,6 +36,9 @@ from __future__ import annotations
 import cython
 import numpy as np
 
+if cython.compiled:
+    from cython.cimports.libc.string import memcpy
+
 i32 = cython.typedef(cython.int)
 i64 = cython.typedef(cython.longlong)
 index = cython.typedef(cython.Py_ssize_t)
@@ -141,10 +144,10 @@ Automaton = cython.struct(
     states=cython.int,
     minimum=cython.int,
     maximum=cython.int,
-    is_pattern=cython.int,
+    farthest=cython.int,
 )
 AUTOMATON = dtype_of(
-    "transitions classes ascii range0 ranges states minimum maximum is_pattern",
+    "transitions classes ascii range0 ranges states minimum maximum farthest",
     np.int32,
 )
 
@@ -197,6 +200,7 @@ ILLEGAL_CHARACTER = cython.declare(cython.int, -3)  # in place of an automaton's
 
 # Groups of bytes (`tree.ASCII_GROUPS`), as bits: white space and the characters of structure.
 SPACES = cython.declare(cython.longlong, 1 << 5 | 1 << 62)
+DIGIT_GROUP = cython.declare(cython.longlong, 1 << 4)
 QUOTE_GROUP = cython.declare(cython.longlong, 1 << 7)
 COMMA_GROUP = cython.declare(cython.longlong, 1 << 17)
 COLON_GROUP = cython.declare(cython.longlong, 1 << 21)
@@ -212,9 +216,8 @@ ALL_64 = cython.declare(cython.ulonglong, 0xFFFFFFFFFFFFFFFF)
 LOW_HALF = cython.declare(cython.longlong, 0xFFFFFFFF)
 LAST_63 = cython.declare(cython.longlong, 0x7FFFFFFFFFFFFFFF)
 FAR = cython.declare(cython.int, 1 << 30)
-# Characters from the greatest length, beyond those of the longest token, from which on a pattern
-# that has one is followed as if it had none.
-FAR_FROM_END = cython.declare(cython.int, 64)
+SLOTS = cython.declare(cython.int, 512)  # for kept rows of one grammar
+BLOCK = cython.declare(cython.Py_ssize_t, 16)  # words that are compared at once
 _LOST = "an index of the kernel is out of bounds"
 _FIRST_WORDS = 384  # of an arena
 _FIRST_STATES = 40
@@ -222,9 +225,9 @@ _FIRST_IDS = 128
 _STATE_WORDS = 9  # of a configuration; those of its frames follow
 _KEY_WORDS = 128
 _WORK_OF_EXIT = 100  # of a wide row that is made, for the trie of what follows it
-_WORTH_KEEPING = 64  # units of work; a row of less is made as quickly as it is found
-_MOST_KEPT = 512  # rows of one grammar
-_MOST_DIFFERING = 768  # words
+_WORTH_KEEPING = 16  # units of work; a row of less is made as quickly as it is found
+_MOST_DIFFERING = 1_536  # words
+_MANY_DIFFERING = 256
 _KEPT_BYTES = 500  # of a kept row, beside its words
 _OWN_BYTES = 1_500  # of a text, beside its arrays
 
@@ -306,8 +309,10 @@ def hexadecimal(byte: i64) -> i64:
 @cython.exceptval(check=False)
 def write_row(target: cython.int[::1], row: cython.const_int[::1], words: index) -> cython.void:
     """Write a row."""
-    for i in range(words):
-        target[i] = row[i]
+    if cython.compiled:
+        memcpy(cython.address(target[0]), cython.address(row[0]), 4 * words)
+    else:
+        target[:words] = row[:words]
 
 
 @cython.cfunc
@@ -335,14 +340,43 @@ def differing(
     places: cython.int[::1],
     most: index,
 ) -> index:
-    """Write where two rows differ, in so many words at most; return in how many they do."""
+    """Write where two rows differ; return in how many words, one more than `most` if in more."""
     count = cython.cast(cython.Py_ssize_t, 0)
-    for i in range(words):
-        if row[i] != base[i]:
-            if count < most:
+    for block in range((words + BLOCK - 1) // BLOCK):
+        first = block * BLOCK
+        end = min(first + BLOCK, words)
+        different = cython.cast(cython.int, 0)
+        for i in range(first, end):
+            different |= row[i] ^ base[i]
+        if different == 0:
+            continue
+        for i in range(first, end):
+            if row[i] != base[i]:
+                if count == most:
+                    return count + 1
                 places[count] = i
-            count += 1
+                count += 1
     return count
+
+
+@cython.cfunc
+@cython.boundscheck(False)
+@cython.exceptval(check=False)
+def write_words(target: cython.int[::1], words: cython.longlong[::1], first: index) -> cython.void:
+    """Write words of a row, each with its place in the upper half, from the first one on."""
+    for i in range(first, words.shape[0]):
+        target[words[i] >> 32] = low_half(words[i])
+
+
+@cython.cfunc
+@cython.boundscheck(False)
+@cython.exceptval(check=False)
+def are_equal(one: cython.longlong[::1], other: cython.longlong[::1], words: index) -> cython.bint:
+    """Return whether two arrays begin with the same words."""
+    for i in range(words):
+        if one[i] != other[i]:
+            return False
+    return True
 
 
 @cython.cfunc
@@ -398,13 +432,22 @@ class Trie:
         self.roots = roots
 
 
+@cython.cclass
+class Row:
+    """A bitmask row from which others differ little."""
+
+    row = cython.declare(cython.int[::1], visibility="readonly")
+
+    def __init__(self, row: cython.int[::1]):
+        self.row = row
+
+
 @cython.final
 @cython.cclass
-class WideRow:
+class WideRow(Row):
     """The tokens that stay inside a string from one state of its automaton on.
 
     Attributes:
-        row: their bitmask row.
         exits: trie nodes whose byte is a quote that may end the string.
         depths: the bytes before each.
         groups: the group of the first of these, `ALWAYS` where there is none.
@@ -414,7 +457,6 @@ class WideRow:
 
     """
 
-    row = cython.declare(cython.int[::1], visibility="readonly")
     exits: cython.const_int[::1]
     depths: cython.const_int[::1]
     groups: cython.const_uchar[::1]
@@ -450,7 +492,7 @@ class KeptRow:
 
     """
 
-    base: WideRow
+    base: Row
     words: i64
     data: cython.longlong[::1]
 
@@ -475,6 +517,7 @@ class Tree:
 
     Attributes:
         free: the wide row of a string that may be anything.
+        digits: the row of the tokens that are digits.
 
     """
 
@@ -487,6 +530,7 @@ class Tree:
     tokens: i64
     words = cython.declare(cython.longlong, visibility="readonly")
     free = cython.declare(object, visibility="readonly")
+    digits: Row
     longest: i64  # bytes of a token
     spare: list  # of states for walks
     make_trie: object
@@ -513,6 +557,7 @@ class Tree:
         self.nothing = np.zeros(words, np.int32)
         self.shorter_rows = 0
         self.free = None
+        self.digits = None
         self.spare = []
         self.tries = {}
 
@@ -521,9 +566,10 @@ class Tree:
         """Return states for a walk, which nobody else uses until they are back in `spare`."""
         return self.spare.pop() if self.spare else Scratch(self.longest)
 
-    def set_free(self, free: WideRow, shorter: cython.const_int[::1]):
-        """Set the rows of strings that may be anything."""
+    def set_rows(self, free: WideRow, shorter: cython.const_int[::1], digits: cython.int[::1]):
+        """Set the rows of strings that may be anything, and of digits."""
         self.free = free
+        self.digits = Row(digits)
         self.shorter = shorter
         self.shorter_rows = shorter.shape[0] // self.words
 
@@ -580,10 +626,11 @@ class Tables:
     wide: cython.const_int[::1]
     loops: cython.const_longlong[::1]
     opens: cython.const_longlong[::1]
+    digits: cython.const_int[::1]
     trie_opens: cython.const_longlong[::1]
     has_line_breaks: cython.bint
     rows = cython.declare(list, visibility="readonly")
-    kept: dict  # rows of configurations, by the hash of these
+    kept: list  # rows of configurations, in one of two slots by the hash of these
     kept_bytes = cython.declare(cython.longlong, visibility="readonly")
 
     def __init__(
@@ -611,6 +658,7 @@ class Tables:
         wide: cython.const_int[::1],
         loops: cython.const_longlong[::1],
         opens: cython.const_longlong[::1],
+        digits: cython.const_int[::1],
         trie_opens: cython.const_longlong[::1],
         has_line_breaks: cython.bint,
         rows: list,
@@ -638,10 +686,11 @@ class Tables:
         self.wide = wide
         self.loops = loops
         self.opens = opens
+        self.digits = digits
         self.trie_opens = trie_opens
         self.has_line_breaks = has_line_breaks
         self.rows = rows
-        self.kept = {}
+        self.kept = [None] * SLOTS
         self.kept_bytes = 0
         damaged = self.damaged()
         if damaged:
@@ -681,6 +730,7 @@ class Tables:
             or self.distance.shape[0] != count
             or self.loops.shape[0] != count
             or self.opens.shape[0] != count
+            or self.digits.shape[0] != count
             or self.range_class.shape[0] != self.range_low.shape[0]
         ):
             return False
@@ -885,7 +935,8 @@ class Text:
     length: i64  # how many
     states: State[::1]  # of a walk: the state behind so many bytes of a token
     row: cython.int[::1]
-    base: WideRow  # that the row was made from; None for none
+    target: object  # whose view the row is; a view takes half as long as a kept row
+    base: Row  # that the row was made from; None for none
     nodes: TrieNode[::1]  # of the trie that is walked
     ids: cython.const_int[::1]
     exits: cython.int[::1]  # of a wide row that is made, as are those below
@@ -902,6 +953,7 @@ class Text:
         self.arena = new_words(_FIRST_WORDS)
         self.past = new_states(_FIRST_STATES)
         self.accepted = np.zeros(_FIRST_IDS, np.int32)
+        self.target = None
         self.length = 0
         self.at = 0
         self.work = 0
@@ -916,16 +968,19 @@ class Text:
 
     # As a matcher
 
-    def fill(self, row: cython.int[::1]):
+    def fill(self, row):
         """Write the bitmask row of the token ids that may come next.
 
         Args:
             row: int32, as many words as the vocabulary's rows have, or more.
 
         """
-        if row.shape[0] < self.tree.words:
-            raise ValueError("the bitmask row is shorter than the vocabulary")
-        self.row = row
+        if row is not self.target:
+            self.target = None
+            self.row = row
+            if self.row.shape[0] < self.tree.words:
+                raise ValueError("the bitmask row is shorter than the vocabulary")
+            self.target = row
         self.work = 0
         scratch = self.tree.borrow()
         self.states = scratch.states
@@ -1017,17 +1072,13 @@ class Text:
     def configuration(self, key: cython.longlong[::1]) -> i64:
         """Write all that the row of the first state depends on, and return how many words it has.
 
-        Returns 0 for a string with a wide row, whose walk is short, and where there are too many.
+        Returns 0 where there are too many.
         """
         s = self.state(0)
         count = cython.cast(cython.longlong, 0)
         if s.phase == IN_STRING or s.phase == IN_NAME:
             if s.automaton_state >= 0:
-                a = self.automaton(self.automaton_of(s))
-                if s.phase == IN_STRING and self.tables.wide[a.states + s.automaton_state] >= 0:
-                    return 0
-                if a.maximum >= 0 or a.minimum > 0:
-                    count = s.count
+                count = self.relevant_count(s)
             key[6] = s.automaton_state
             key[7] = s.trie_node
             key[8] = s.languages
@@ -1043,7 +1094,7 @@ class Text:
         is_open = is_open or s.phase == NAMED or s.phase == ARRAY_OPEN
         key[1] = s.phase
         key[2] = s.node if is_open else 0
-        key[3] = s.values
+        key[3] = s.values if is_open else 0
         key[4] = s.pending
         key[5] = count
         words = cython.cast(cython.longlong, _STATE_WORDS)
@@ -1067,6 +1118,16 @@ class Text:
 
     @cython.cfunc
     @cython.exceptval(-2, check=False)
+    def relevant_count(self, s: cython.pointer[State]) -> i64:
+        """Return how many characters a string has, or -1 where no token comes near a bound."""
+        a = self.automaton(self.automaton_of(s))
+        room = self.tree.longest + max(a.farthest, 0)
+        if s.count >= a.minimum and (a.maximum < 0 or a.maximum - s.count > room):
+            return -1
+        return s.count
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
     def relevant_length(self, frame: i64) -> i64:
         """Return how many elements an array has, at most so many that more change nothing."""
         node = self.node_of(frame)
@@ -1080,34 +1141,41 @@ class Text:
     @cython.cfunc
     def recall(self, key: cython.longlong[::1], words: i64) -> cython.bint:
         """Write the kept row of a configuration, if there is one."""
-        found = self.tables.kept.get(key[0])
-        if found is None:
-            return False
-        kept = cython.cast(KeptRow, found)
-        if kept.words != words:
-            return False
-        for i in range(words):
-            if kept.data[i] != key[i]:
-                return False
-        if kept.base is None:
-            clear_row(self.row, self.tree.words)
-        else:
-            write_row(self.row, kept.base.row, self.tree.words)
-        for i in range(words, kept.data.shape[0]):
-            word = kept.data[i]
-            self.row[word >> 32] = low_half(word)
-        return True
+        slot = key[0] & (SLOTS - 1)
+        for i in range(2):
+            found = self.tables.kept[slot ^ i]
+            if found is None:
+                continue
+            kept = cython.cast(KeptRow, found)
+            if kept.words == words and are_equal(kept.data, key, words):
+                if kept.base is None:
+                    clear_row(self.row, self.tree.words)
+                else:
+                    write_row(self.row, kept.base.row, self.tree.words)
+                write_words(self.row, kept.data, words)
+                return True
+        return False
+
+    @cython.cfunc
+    def differences(self, scratch: Scratch) -> index:
+        """Write where a row differs from its base, and return in how many words."""
+        base = self.tree.nothing if self.base is None else self.base.row
+        return differing(self.row, base, self.tree.words, scratch.places, _MOST_DIFFERING)
 
     @cython.cfunc
     def remember(self, scratch: Scratch, words: i64):
         """Keep the row of a configuration, unless it differs much from each other one."""
-        base = self.tree.nothing if self.base is None else self.base.row
-        count = differing(self.row, base, self.tree.words, scratch.places, _MOST_DIFFERING)
+        count = self.differences(scratch)
+        if self.base is None and count > _MANY_DIFFERING:
+            self.base = self.tree.digits
+            of_digits = self.differences(scratch)
+            if of_digits > count:
+                self.base = None
+                self.differences(scratch)
+            else:
+                count = of_digits
         if count > _MOST_DIFFERING:
             return
-        if len(self.tables.kept) >= _MOST_KEPT:
-            self.tables.kept = {}
-            self.tables.kept_bytes = 0
         kept = KeptRow(words, count)
         kept.base = self.base
         for i in range(words):
@@ -1116,8 +1184,16 @@ class Text:
             place = cython.cast(cython.longlong, scratch.places[i])
             word = cython.cast(cython.longlong, self.row[place]) & LOW_HALF
             kept.data[words + i] = place << 32 | word
-        self.tables.kept[scratch.key[0]] = kept
-        self.tables.kept_bytes += _KEPT_BYTES + 8 * (words + count)
+        # The one that was there before moves to the other slot.
+        slot = scratch.key[0] & (SLOTS - 1)
+        before = self.tables.kept[slot]
+        gone = self.tables.kept[slot ^ 1] if before is not None else None
+        if before is not None:
+            self.tables.kept[slot ^ 1] = before
+        self.tables.kept[slot] = kept
+        self.tables.kept_bytes += _KEPT_BYTES + 8 * kept.data.shape[0]
+        if gone is not None:
+            self.tables.kept_bytes -= _KEPT_BYTES + 8 * cython.cast(KeptRow, gone).data.shape[0]
 
     # Memory
 
@@ -2111,7 +2187,9 @@ class Text:
     @cython.inline
     @cython.exceptval(-2)
     def loops_of(self, s: cython.pointer[State]) -> i64:
-        """Return the groups of bytes that leave a state as it is."""
+        """Return the groups of bytes that leave a state as it is, or a number with room as one."""
+        if s.phase == IN_BARE:
+            return DIGIT_GROUP
         if s.automaton_state < 0 or s.trie_node >= 0 or s.pending != 0:
             return 0
         if s.phase != IN_STRING and s.phase != IN_NAME:
@@ -2122,8 +2200,10 @@ class Text:
     @cython.inline
     @cython.exceptval(-2)
     def room_of(self, s: cython.pointer[State]) -> i64:
-        """Return how many characters a string in a loop may still have."""
+        """Return how many characters a string in a loop may still have, or digits a number."""
         a = self.automaton(self.automaton_of(s))
+        if s.phase == IN_BARE:
+            return self.tables.digits[a.states + s.automaton_state]
         if a.maximum < 0:
             return FAR
         return a.maximum - s.count - self.tables.distance[a.states + s.automaton_state]
@@ -2539,17 +2619,22 @@ class Text:
         """Write the row of the first state."""
         s = self.state(0)
         number = -1
+        minimum = 0
+        left = cython.cast(cython.longlong, FAR)
         if (
             (s.phase == IN_STRING or s.phase == IN_NAME)
             and s.pending == 0
             and s.automaton_state >= 0
         ):
             a = self.automaton(self.automaton_of(s))
-            if self.tables.leads[a.states + s.automaton_state] & ~s.languages == 0:
+            minimum = a.minimum
+            if a.maximum >= 0:
+                left = a.maximum - s.count
+            # Beside a pattern, tokens are left out as soon as one may be too far from the end.
+            if self.tables.leads[a.states + s.automaton_state] & ~s.languages == 0 and (
+                a.farthest < 0 or left >= self.tree.shorter_rows + a.farthest
+            ):
                 number = self.tables.wide[a.states + s.automaton_state]
-            left = a.maximum - s.count if a.maximum >= 0 else FAR
-            if a.is_pattern and left < self.tree.shorter_rows + FAR_FROM_END:
-                number = -1  # how near the end is depends on the pattern
         self.nodes = self.tree.trie.nodes
         self.ids = self.tree.trie.ids
         self.base = None
@@ -2564,7 +2649,7 @@ class Text:
         else:
             write_row(self.row, wide.row, words)
             self.base = wide
-            if wide.looping != 0 and s.count >= a.minimum:
+            if wide.looping != 0 and s.count >= minimum:
                 self.leave_alike(wide)
                 first = wide.looping
         for e in range(first, wide.exits.shape[0]):

@@ -21,8 +21,10 @@ def records(table: npt.NDArray[Any], dtype: np.dtype[Any]) -> npt.NDArray[Any]: 
 class Trie:
     def __init__(self, nodes: _Array, ids: _Array, roots: int) -> None: ...
 
-class WideRow:
+class Row:
     row: memoryview
+
+class WideRow(Row): ...
 
 class Tree:
     free: WideRow
@@ -35,7 +37,7 @@ class Tree:
         words: int,
         make_trie: Callable[[list[bytes], list[int]], Trie],
     ) -> None: ...
-    def set_free(self, free: WideRow, shorter: _Array) -> None: ...
+    def set_rows(self, free: WideRow, shorter: _Array, digits: _Array) -> None: ...
 
 class Tables:
     rows: list[WideRow | None]

@@ -42,6 +42,7 @@ _KINDS: dict[str, type[np.generic]] = {
     "distance": np.int32,
     "loops": np.int64,
     "opens": np.int64,
+    "digits": np.int32,
 }
 
 
@@ -144,7 +145,7 @@ class Parts:
                 *(sizes["transitions"], each.classes, sizes["ascii"], sizes["range_low"]),
                 *(len(each.range_low), sizes["accepts"]),
                 *(min(each.minimum, FAR_COUNT), min(each.maximum, FAR_COUNT)),
-                int(each.is_pattern),
+                each.farthest,
             )
             for name in _KINDS:
                 sizes[name] += len(getattr(each, name))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 # Counts up with the arrays, their order and what their numbers mean.
-VERSION = 1
+VERSION = 2
 
 _WIDE = (
     *("bits", "trie_value", "trie_low", "trie_high", "trie_opens"),
@@ -29,7 +29,7 @@ _WIDE = (
 _NARROW = (
     *("nodes", "names", "classes", "places", "arrays", "automata"),
     *("trie_edges", "edge_character", "edge_to"),
-    *("transitions", "ascii", "range_low", "range_class", "distance", "wide"),
+    *("transitions", "ascii", "range_low", "range_class", "distance", "digits", "wide"),
 )
 _KINDS: dict[str, np.dtype[np.generic]] = {
     **dict.fromkeys(_WIDE, np.dtype("<i8")),

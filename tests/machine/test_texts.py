@@ -192,6 +192,29 @@ def test_rows_are_kept_when_met_again() -> None:
     assert found.weight > before
 
 
+@pytest.mark.parametrize("pattern", ["^a*b{90}$", "^.*b{90}$", "^[a-z ]*$", None])
+def test_rows_near_the_bounds_of_a_length(pattern: str | None) -> None:
+    string: dict[str, Any] = {"type": "string", "maxLength": 120}
+    string |= {"minLength": 7} if pattern is None else {"pattern": pattern}
+    found = compiled(compile_schema({"type": "object", "properties": {"s": string}}))
+    first = V.encode('{"s": "')
+    texts = [replayed(found, first) for _ in range(2)]
+    recalled = 0
+    for text in texts:
+        longest = 0
+        while text.accept(V.encode("a")[0]):
+            longest += 1
+            legal = row(text)
+            recalled += not text.work
+            for token_id in range(V.size):
+                assert text.accept(token_id) == (token_id in legal)
+                if token_id in legal:
+                    text.rollback(1)
+        assert longest == (30 if pattern and "90" in pattern else 120)
+    if pattern == "^[a-z ]*$":  # of the others some rows are too little work to be kept
+        assert recalled > longest
+
+
 def test_bounds_that_no_text_reaches() -> None:
     far = 10**12
     schema: Any = {
@@ -206,8 +229,13 @@ def test_bounds_that_no_text_reaches() -> None:
 
 def test_a_row_that_is_too_short_is_refused() -> None:
     text = compiled(compile_schema({})).matcher()
-    with pytest.raises(ValueError, match="shorter"):
-        text.fill(np.zeros(V.words - 1, np.int32))
+    short, long = np.zeros(V.words - 1, np.int32), np.zeros(V.words, np.int32)
+    for _ in range(2):
+        with pytest.raises(ValueError, match="shorter"):
+            text.fill(short)
+        long[:] = 0
+        text.fill(long)
+        assert vocabularies.bits(long) == row(text)
 
 
 @pytest.mark.parametrize(
