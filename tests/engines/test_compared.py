@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from random import Random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
+from bench.longest_masks import drawn
 from enforcer.engines import COMPARED, load
-from enforcer.errors import EngineFailure
+from enforcer.errors import EnforcerError, EngineFailure
 from enforcer.schema import compile_schema
+from enforcer.vocabulary import Vocabulary
+from tests.schema_strategies import schemas
 from tests.vocabularies import bits, kimi
+from tests.walks import examples
+
+if TYPE_CHECKING:
+    from enforcer.engines import ArgumentEngine, ArgumentMatcher
 
 SCHEMAS: list[dict[str, Any]] = [
     {"type": "object"},
@@ -30,21 +40,77 @@ SCHEMAS: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("schema", SCHEMAS)
-@pytest.mark.parametrize("seed", range(3))
-def test_walks_agree(schema: dict[str, Any], seed: int) -> None:
-    vocabulary, random = kimi(), Random(seed)
-    text = load(COMPARED, vocabulary).compile(compile_schema(schema)).matcher()
+# What tokens of `hostile` are put together from.
+PIECES = (
+    "\\", "\\u", "\\u00", '\\"', "\\\\", "\\n", "0", "00", "1", "6", "61", "d8", "c", "D", "0a",
+    '"', '"a"', '":', '","', "{", "}", "[", "]", ",", ":", " ", "\n", "\t", "/", "<", "x", "A", "_",
+    "-", "+", ".", "e", "E", "9", "t", "r", "ue", "true", "false", "null", "type", "id", "a", "b",
+    "é", "日", "🙂", "\u2028", "\x7f", "\ud7ff", "\uffff", "n",
+)  # fmt: skip
+
+
+@cache
+def hostile() -> Vocabulary:
+    """Return 3,000 tokens that cross every border of JSON, of characters, and of escapes."""
+    random = Random(7)
+    tokens = {bytes([byte]) for byte in range(256)}
+    while len(tokens) < 3_000:
+        text = "".join(random.choices(PIECES, k=random.randint(1, 5))).encode()
+        cut = random.randint(0, len(text) - 1) if random.random() < 0.25 else 0
+        tokens.add(text[cut : cut + 12])
+    return Vocabulary([*sorted(tokens), b"<|im_end|>"], {"<|im_end|>": len(tokens)})
+
+
+@cache
+def engine(vocabulary: Vocabulary) -> ArgumentEngine:
+    return load(COMPARED, vocabulary)
+
+
+def walk(text: ArgumentMatcher, vocabulary: Vocabulary, random: Random, most: int) -> None:
+    """Follow random ids, half of them with what ends or begins something, and go back at times."""
     row = np.zeros(vocabulary.words, np.int32)
-    for _ in range(60):
+    taken = 0
+    for _ in range(most):
         text.fill(row)
-        legal = bits(row)
+        legal = sorted(bits(row))
         if not legal:
             assert text.is_accepting()
             return
-        assert text.accept(random.choice(sorted(legal)))
-        if random.random() < 0.2:
-            text.rollback(1)
+        for other in random.choices(range(vocabulary.size), k=4):
+            if text.accept(other):
+                text.rollback(1)
+        marks = [i for i in legal if set(b'"\\[]{},:').intersection(vocabulary.token_bytes(i))]
+        assert text.accept(random.choice(marks if marks and random.random() < 0.5 else legal))
+        taken += 1
+        text.is_accepting()
+        if random.random() < 0.1:
+            back = random.randint(1, min(3, taken))
+            text.rollback(back)
+            taken -= back
+
+
+@pytest.mark.parametrize("schema", SCHEMAS)
+@pytest.mark.parametrize("seed", range(3))
+def test_walks_agree(schema: dict[str, Any], seed: int) -> None:
+    text = engine(kimi()).compile(compile_schema(schema)).matcher()
+    walk(text, kimi(), Random(seed), 60)
+
+
+@pytest.mark.slow
+@given(
+    schemas() | st.builds(lambda seed: drawn.structures(Random(seed)), st.integers(0, 2**32)),
+    st.integers(0, 2**32),
+)
+@examples(100)
+def test_walks_agree_over_a_hostile_vocabulary(schema: Any, seed: int) -> None:
+    try:
+        grammar = engine(hostile()).compile(compile_schema(schema))
+    except EnforcerError:
+        assume(False)
+        return
+    random = Random(seed)
+    for _ in range(3):
+        walk(grammar.matcher(), hostile(), random, 30)
 
 
 def test_a_difference_is_a_failure() -> None:
