@@ -311,9 +311,10 @@ class Enforcer:
                 yield
             text_format = _ready(self._grammars.text(wanted, options))
         arguments = {}
+        is_quick = self._grammars.all_quick(options)
         for name in toolset.allowed:
             schema = toolset.tools[name].schema
-            if alone or not self._grammars.is_quick(schema, options):
+            if alone or not is_quick(schema):
                 if not self._grammars.has_arguments(schema, options):
                     yield
                 try:

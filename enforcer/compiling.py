@@ -107,8 +107,12 @@ class Grammars:
 
     def is_quick(self, schema: str, options: Options) -> bool:
         """Tell whether arguments may be compiled when they begin: small and plain ones."""
-        quick = self._trusts_plain(options) and len(schema) <= _QUICK
-        return quick and is_plain(schema)
+        return self.all_quick(options)(schema)
+
+    def all_quick(self, options: Options) -> Callable[[str], bool]:
+        """Return `is_quick` for many schemas of one request."""
+        trusts = self._trusts_plain(options)
+        return lambda schema: trusts and len(schema) <= _QUICK and is_plain(schema)
 
     def arguments(self, schema: str, options: Options) -> CompiledGrammar:
         """Give the grammar of arguments.

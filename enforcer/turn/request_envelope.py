@@ -113,10 +113,12 @@ def look_at_prompt(table: Table, spec: Spec, options: Options, prompt_ids: Seque
         return followed[-1]
 
     text_format = None if spec.response_format is None else follow
-    Matcher(envelope(table, spec, resolved, text_format), lambda _: _Followed(follow), prompt_ids)
-    if not any(text.has_begun for text in followed):
+    allowed = envelope(table, spec, resolved, text_format)
+    begun = table.opened(prompt_ids)[1]
+    if not begun:
         return 0
-    return len(table.opened(prompt_ids)[1])
+    Matcher(allowed, lambda _: _Followed(follow), prompt_ids)
+    return len(begun) if any(text.has_begun for text in followed) else 0
 
 
 @dataclass(eq=False)

@@ -18,7 +18,7 @@ from bench.matrix import modes
 from bench.matrix.routes import Route
 from enforcer.errors import InvalidVocabulary, Problem, RequestError, SchemaError
 from enforcer.vllm.config import settings
-from enforcer.vllm.intake import checks, requests, startup
+from enforcer.vllm.intake import answers, checks, requests, startup
 from enforcer.vllm.observe import families, metrics
 from tests.snippets import MESSAGES, ROOT, blocks
 
@@ -32,8 +32,8 @@ def test_a_refusal_is_told_as_the_page_says() -> None:
     body: dict[str, Any] = {"model": "kimi", "messages": MESSAGES, "tools": tools}
     request = ChatCompletionRequest(**body)
     with pytest.raises(RequestError) as caught:
-        checks.check(requests.write_spec(request)[1])
-    assert re.fullmatch(form, str(requests.refusal(caught.value)))
+        checks.check(requests.write_spec(request).spec())
+    assert re.fullmatch(form, str(answers.refusal(caught.value)))
 
 
 LINES = blocks(ROOT / "docs/vllm/metrics.md", "text")[0].splitlines()

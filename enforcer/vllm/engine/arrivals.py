@@ -16,7 +16,7 @@ from vllm.exceptions import VLLMValidationError
 from vllm.v1.structured_output.backend_types import StructuredOutputOptions
 
 from enforcer.errors import RequestError
-from enforcer.request import carrier, spec_text
+from enforcer.request import carrier
 from enforcer.request import spec as specs
 from enforcer.vllm.intake import admission, stops
 from enforcer.vllm.native import stock
@@ -56,7 +56,7 @@ def source_of(request: Any) -> Source | None:
     return Source(text, carried) if concerned else None
 
 
-def admitted(source: Source, tokenizer: Any) -> Spec | None:
+def admitted(source: Source) -> Spec | None:
     """Read the spec that a front end of ours has let in; None where none may have.
 
     Ours leaves a digest in the tag, and behind vLLM's Rust front end a client may write it.
@@ -68,9 +68,14 @@ def admitted(source: Source, tokenizer: Any) -> Spec | None:
     carried = source.carried
     if carried is None or not carried.digest or envs.VLLM_USE_RUST_FRONTEND:
         return None
-    known = admission.known(carried, tokenizer)
-    spec = spec_text.read(carried.checked()) if known is None else known.spec
+    spec = admission.read(carried)
     return None if spec.settled is None else spec
+
+
+def was_read(source: Source) -> bool:
+    """Return whether this process has read the spec, as a front end of ours has let it in."""
+    carried = source.carried
+    return carried is not None and admission.was_read(carried) and not envs.VLLM_USE_RUST_FRONTEND
 
 
 def admit(
@@ -97,7 +102,7 @@ def admit(
         enforcer = enforcer_of(None)
         found = stock.recognise(source.tag, enforcer.table, request.prompt_token_ids)
         spec, reader = found.spec, stock.reader(enforcer.table, think_apart=found.think_apart)
-        request_context.name_tools(list(spec.toolset.tools))
+        request_context.name_tools(spec.toolset.tools)
         specs.refuse_large(spec, enforcer.options.limits)
         spec = specs.bundled(spec, runtime.bundle, enforcer.options.limits.size)
         for _ in found.left_free:
@@ -121,7 +126,7 @@ def tell_of_failure(
     What a front end of ours has let in does not fail for what its client wrote.
     """
     if spec is not None:
-        request_context.name_tools(list(spec.toolset.tools))
+        request_context.name_tools(spec.toolset.tools)
     is_theirs = isinstance(error, RequestError | VLLMValidationError) and not is_admitted
     blamed = error
     if isinstance(error, VLLMValidationError) and error.__cause__ is not None:

@@ -149,8 +149,9 @@ class _Host:
         return self.managers[backend]
 
     def begin(self, source: Source, request: Any) -> Future[EnforcedGrammar]:
-        """Make a request's turn ready on another thread."""
-        return self.lanes.begin(self._steps(source, request), lambda: not request.is_finished())
+        """Make a request's turn ready, on another thread unless its spec has been read before."""
+        steps, wanted = self._steps(source, request), lambda: not request.is_finished()
+        return self.lanes.begin(steps, wanted, at_once=arrivals.was_read(source))
 
     def _steps(self, source: Source, request: Any) -> Generator[None, None, EnforcedGrammar]:
         prompt_ids = request.prompt_token_ids
@@ -160,7 +161,7 @@ class _Host:
         try:
             if request.resumable:
                 _refuse_session()
-            spec = arrivals.admitted(source, self._manager.tokenizer)
+            spec = arrivals.admitted(source)
             is_admitted = spec is not None
             if spec is None:
                 spec, reader = arrivals.admit(

@@ -77,16 +77,26 @@ class Lanes:
 
         self._short.submit(run)
 
-    def begin(self, steps: Generator[None, None, Any], wanted: Callable[[], bool]) -> Future[Any]:
+    def begin(
+        self,
+        steps: Generator[None, None, Any],
+        wanted: Callable[[], bool],
+        *,
+        at_once: bool = False,
+    ) -> Future[Any]:
         """Submit work in steps; the future has its result.
 
         Args:
             steps: what comes before the first `yield` is fast, the rest may be slow.
             wanted: asked before each step; once it is false, the future is cancelled.
+            at_once: whether to do the first step here, which costs less than waking a thread.
 
         """
         job = _Job(0, next(self._counter), steps, wanted, Future())
-        self._short.submit(self._step, job)
+        if at_once:
+            self._step(job)
+        else:
+            self._short.submit(self._step, job)
         return job.future
 
     def close(self) -> None:

@@ -7,25 +7,20 @@ a request comes in (that is `frontend`), parsers, the engine process, how schema
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
-from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, NoReturn
-
-from vllm.exceptions import GracefulHTTPError
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from enforcer.cache import Cache
-from enforcer.errors import Busy, RequestError, UnknownLength, brief
+from enforcer.errors import RequestError, UnknownLength, brief
 from enforcer.request import carrier, spec_text
 from enforcer.request import spec as specs
-from enforcer.turn import dialects
 from enforcer.turn.request_envelope import look_at_prompt, refuse_names
 from enforcer.vllm.config import settings
 from enforcer.vllm.config.names import reads_extra
 from enforcer.vllm.intake import checks
-from enforcer.vllm.intake.requests import not_allowed, option_refusal, placed, refusal
+from enforcer.vllm.intake.answers import answered, not_allowed, option_refusal, placed, refusal
 from enforcer.vllm.native import stock
-from enforcer.vllm.observe import families, metrics, request_context
+from enforcer.vllm.observe import metrics, request_context
 from enforcer.vllm.observe.families import Relaxed
 from enforcer.vllm.server import engine_marks, reply_lengths, runtime, served_model
 
@@ -35,7 +30,10 @@ if TYPE_CHECKING:
     from enforcer.request.carrier import Carried
     from enforcer.request.spec import Spec
     from enforcer.request.spec_text import Wire
+    from enforcer.turn.dialect import Dialect
+    from enforcer.vllm.config.settings import Settings
     from enforcer.vllm.intake.checks import Inexact
+    from enforcer.vocabulary import Vocabulary
 
 # Far from what is infinite in 32 bits, also once it is divided by a temperature. Most routes of
 # vLLM's take 100 for whatever is more.
@@ -47,18 +45,24 @@ _LINES = 8  # of one request, on schemas that are not exact; the others are coun
 _READ_HERE = 200_000  # characters of a tag of vLLM's own; larger ones are read in the engine alone
 
 
-@contextmanager
-def answered() -> Iterator[None]:
-    """Turn what a check raises into vLLM's answers: 400, or 503 where there was no room for it."""
-    try:
-        yield
-    except RequestError as error:
-        raise refusal(error) from error
-    except Busy as error:
-        metrics.checked(families.Checked.BUSY)
-        request = request_context.told()["request"]
-        metrics.log_busy(own=error.own, lacks=error.lacks, request=request)
-        raise GracefulHTTPError(str(error), HTTPStatus.SERVICE_UNAVAILABLE) from error
+class _Here(NamedTuple):
+    """What this server settles a spec by.
+
+    Attributes:
+        settings: the operator's.
+        dialect: of the model that the request is for.
+        as_text: see `Settled`.
+
+    """
+
+    settings: Settings
+    dialect: Dialect
+    as_text: bool
+
+
+def _here(tokenizer: Any) -> _Here:
+    dialect = runtime.dialect_for(tokenizer)
+    return _Here(settings.current(), dialect, served_model.reads_text())
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +72,15 @@ class Intake:
     Attributes:
         spec: with the server's decisions, and with the operator's documents in its schemas.
         text: the same as it travels.
-        digest: of the text.
+        digest: of the text; empty of the logits processor's.
+        by: what it was settled by; None where it was not.
 
     """
 
     spec: Spec
     text: str
-    digest: str
+    digest: str = ""
+    by: _Here | None = None
 
 
 _KEPT = 32_000_000  # bytes of texts, each some requests' alone
@@ -96,19 +102,34 @@ def admit(text: object, tokenizer: Any = None, where: str = spec_text.HERE) -> I
 
     """
     try:
-        wire = spec_text.decode(text)
-        spec = wire.spec()
+        return settle(spec_text.decode(text), tokenizer)
     except RequestError as error:
         raise refusal(error.at(lambda path: path.replace(spec_text.HERE, where, 1))) from error
-    return settle(wire, spec, tokenizer)
 
 
-def settle(wire: Wire, spec: Spec, tokenizer: Any) -> Intake:
-    """Settle what the server decides for a spec; takes and raises what `admit` does."""
+def settle(wire: Wire, tokenizer: Any) -> Intake:
+    """Settle what the server decides for a spec, once for all requests that bring the same.
+
+    Raises:
+        InvalidTools: no chat request could have said it.
+        VLLMValidationError: it wishes what this server does not grant.
+        GracefulHTTPError: an engine of this server has no plugin.
+
+    """
     engine_marks.refuse_unmarked()
-    request_context.name_tools(list(spec.toolset.tools))
-    dialect = runtime.dialect_for(tokenizer)
-    mine = _settled(spec, dialect.name)
+    here, said = _here(tokenizer), wire.text()
+    found: Intake | None = _known.peek(said)
+    if found is None or found.by != here:
+        found = _settle(wire, here, runtime.vocabulary_of(tokenizer))
+        _kept(found, said)
+    request_context.name_tools(found.spec.toolset.tools)
+    return found
+
+
+def _settle(wire: Wire, here: _Here, vocabulary: Vocabulary | None) -> Intake:
+    spec = wire.spec()
+    request_context.name_tools(spec.toolset.tools)
+    mine = _settled(spec, here)
     if spec.settled not in (None, mine):
         raise option_refusal(
             "settled",
@@ -121,7 +142,7 @@ def settle(wire: Wire, spec: Spec, tokenizer: Any) -> Intake:
     if not checks.has_passed(admitted):
         limits = mine.options.limits
         with answered():
-            refuse_names(dialect, spec.toolset, runtime.vocabulary_of(tokenizer))
+            refuse_names(here.dialect, spec.toolset, vocabulary)
             if spec.settled is None:
                 specs.refuse_large(spec, limits)
                 admitted = specs.bundled(admitted, runtime.bundle, limits.size)
@@ -129,22 +150,42 @@ def settle(wire: Wire, spec: Spec, tokenizer: Any) -> Intake:
                 specs.refuse_large(spec, replace(limits, request=limits.request + limits.size))
     if admitted.toolset.tools is not spec.toolset.tools:
         wire = wire.put(admitted)
-    return _keep(wire.settle(mine), admitted)
+    text = wire.settle(mine).text()
+    return _kept(Intake(admitted, text, carrier.digest_of(text), here))
 
 
-def _keep(wire: Wire, spec: Spec) -> Intake:
-    text = wire.text()
-    digest = carrier.digest_of(text)
-    return _known.get(digest, lambda: Intake(spec, text, digest), lambda _: _WEIGHT * len(text))
+def _kept(intake: Intake, key: str = "") -> Intake:
+    return _known.get(key or intake.digest, lambda: intake, lambda one: _WEIGHT * len(one.text))
+
+
+def read(carried: Carried) -> Spec:
+    """Read the spec beside a tag; once for each text, which is compared with the one of then.
+
+    Raises:
+        InvalidTools: it cannot be read, or is not the one that the tag was made for.
+
+    """
+    found = _read_before(carried)
+    if found is None:
+        spec = spec_text.read(carried.checked())
+        found = _kept(Intake(spec, str(carried.text), carried.digest, None))
+    return found.spec
+
+
+def was_read(carried: Carried) -> bool:
+    """Return whether this process has read the spec beside a tag."""
+    return _read_before(carried) is not None
+
+
+def _read_before(carried: Carried) -> Intake | None:
+    found: Intake | None = _known.peek(carried.digest)
+    return found if found is not None and found.text == carried.text else None
 
 
 def known(carried: Carried, tokenizer: Any) -> Intake | None:
     """Find what this process has admitted, if its settings are still those of then."""
-    found: Intake | None = _known.peek(carried.digest)
-    if found is None or found.text != carried.text:
-        return None
-    mine = _settled(found.spec, runtime.dialect_for(tokenizer).name)
-    return found if found.spec.settled == mine else None
+    found = _read_before(carried)
+    return found if found is not None and found.by == _here(tokenizer) else None
 
 
 def taken(carried: Carried, tokenizer: Any, model_config: Any) -> Intake:
@@ -159,7 +200,7 @@ def taken(carried: Carried, tokenizer: Any, model_config: Any) -> Intake:
     refuse_without_tokenizer(model_config)
     found = known(carried, tokenizer)
     if found is not None:
-        request_context.name_tools(list(found.spec.toolset.tools))
+        request_context.name_tools(found.spec.toolset.tools)
         return found
     with answered():
         text = carried.checked()
@@ -183,9 +224,8 @@ def _other(theirs: specs.Settled, mine: specs.Settled) -> str:
     return "; ".join(found)
 
 
-def _settled(spec: Spec, dialect: str) -> specs.Settled:
-    chosen = settings.current()
-    own, allowed = chosen.options, chosen.allow_client
+def _settled(spec: Spec, here: _Here) -> specs.Settled:
+    own, allowed = here.settings.options, here.settings.allow_client
     wanted = spec.on_unsupported
     if wanted is not None and wanted.value not in {"refuse", own.on_unsupported.value, *allowed}:
         raise not_allowed("on_unsupported", f"`on_unsupported` to {brief(wanted.value)}")
@@ -197,10 +237,11 @@ def _settled(spec: Spec, dialect: str) -> specs.Settled:
     if closed is not None and closed != own.conventions.closed_objects and word not in allowed:
         raise not_allowed("closed_objects", f"`closed_objects` to {brief(closed)}")
     options = replace(spec, settled=None).resolve(own)
-    if options.finish_within_budget and not dialects.load(dialect).is_simple:
+    name = here.dialect.name
+    if options.finish_within_budget and not here.dialect.is_simple:
         with answered():
-            raise UnknownLength("$.finish_within_budget", dialect)
-    return specs.Settled(dialect, chosen.engine, options, served_model.reads_text())
+            raise UnknownLength("$.finish_within_budget", name)
+    return specs.Settled(name, here.settings.engine, options, here.as_text)
 
 
 def let_in(params: Any, intake: Intake, inexact: Iterable[Inexact], *, is_first: bool) -> Intake:
@@ -216,11 +257,12 @@ def let_in(params: Any, intake: Intake, inexact: Iterable[Inexact], *, is_first:
         What the request is let in with.
 
     """
-    intake = isolated(intake, inexact)
-    carrier.put(params, intake.text, intake.digest)
+    served = isolated(intake, inexact)
+    if is_first or served is not intake:
+        carrier.put(params, served.text, served.digest)
     for one in inexact if is_first else ():
         metrics.relaxed(one.how, one.problem)
-    return intake
+    return served
 
 
 def isolated(intake: Intake, inexact: Iterable[Inexact]) -> Intake:
@@ -230,7 +272,8 @@ def isolated(intake: Intake, inexact: Iterable[Inexact]) -> Intake:
     if not names:
         return intake
     spec = specs.with_schemas(intake.spec, dict.fromkeys(names, "{}"))
-    return _keep(spec_text.decode(intake.text).put(spec), spec)
+    text = spec_text.decode(intake.text).put(spec).text()
+    return _kept(replace(intake, spec=spec, text=text, digest=carrier.digest_of(text)))
 
 
 def log_inexact(inexact: Iterable[Inexact]) -> None:
@@ -272,7 +315,7 @@ def refuse_stock(params: Any) -> Spec | None:
                 if found is None:
                     continue
                 spec = found.spec
-                request_context.name_tools(list(spec.toolset.tools))
+                request_context.name_tools(spec.toolset.tools)
                 refuse_names(dialect, spec.toolset)
             refuse_sampling(params, spec)
             return spec

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from itertools import chain
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from vllm.entrypoints.anthropic.protocol import AnthropicMessagesRequest
@@ -23,60 +22,13 @@ from enforcer.vllm.server.remembered import notes
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from enforcer.vllm.intake.dialog_tools import DialogTool
+
 _FORMAT = "$.response_format"
 _CHOICE = "$.tool_choice"
 _PROMPT = "$.prompt_token_ids"
 _MOST = "$.max_tokens"
 _TOOL = re.compile(r"\$\.tools\[(\d{1,9})\](?:\.function(\.parameters)?(?![^.\[ ]))?")
-
-
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """A tool that the model is shown.
-
-    Attributes:
-        tool: in Chat Completions' form; of one that no message declares, what a spec says of it.
-        at: where it is declared.
-        of_message: whether a message declares it, in that form whatever the route.
-
-    """
-
-    tool: Any
-    at: str
-    of_message: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Places:
-    """The client's own path of each part of a spec.
-
-    Attributes:
-        tools: the tools that the model is shown.
-        schema: the key of a tool's schema; empty where the client's tools have the spec's form.
-        dialog: the field that the prompt is made of.
-        moved: prefixes of other paths, the longest first, with the prefix in the client's body.
-
-    """
-
-    tools: Sequence[Shown]
-    schema: str
-    dialog: str
-    moved: tuple[tuple[str, str], ...]
-
-    def of(self, path: str) -> str:
-        """Return the path in the client's body."""
-        if path.startswith(_PROMPT):
-            return self.dialog
-        found = _TOOL.match(path)
-        if found and int(found[1]) < len(self.tools):
-            one = self.tools[int(found[1])]
-            if one.of_message or not self.schema:
-                return one.at + path[path.index("]") + 1 :]
-            return one.at + (f".{self.schema}" if found[2] else "") + path[found.end() :]
-        for old, new in self.moved:
-            if path.startswith(old) and path[len(old) :][:1] in ("", ".", "[", " "):
-                return new + path[len(old) :]
-        return path
 
 
 def to_chat_completion_request(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -118,34 +70,10 @@ def carry_spec(sent: Any, made: Any) -> None:
         made.vllm_xargs = extra  # the logits processor's, which is rejected
 
 
-def shown(request: Any, within: Sequence[Shown] = ()) -> list[Shown]:
-    """List the tools that vLLM shows the model for a request.
-
-    Those of the Responses API that are no functions (`web_search` and its like) are not shown,
-    so that they cannot be called; of a namespace, each function is.
-
-    Args:
-        request: a chat or a Responses request.
-        within: tools that its messages declare, which are the last of `request.tools`.
-
-    """
+def own_tools(request: Any, within: Sequence[DialogTool]) -> list[Any]:
+    """Return the tools of a request without those of its messages, which are the last of them."""
     tools = list(request.tools or ())
-    own = tools[: len(tools) - len(within)]
-    if isinstance(request, ResponsesRequest):
-        flat = (_flat(tool, f"$.tools[{at}]") for at, tool in enumerate(own))
-        return [*chain.from_iterable(flat), *within]
-    places = [f"$.tools[{at}]" for at in range(len(own))]
-    if sent := _messages_body(request):
-        at_name = {tool.name: f"$.tools[{at}]" for at, tool in enumerate(sent.tools or ())}
-        # A tool that is not in the list is declared by a message.
-        places = [at_name.get(tool.function.name, "$.messages") for tool in own]
-    return [*map(Shown, map(_said, own), places), *within]
-
-
-def _said(tool: Any) -> dict[str, Any]:
-    """Return what a spec says of a tool; dumping the whole of a hundred takes milliseconds."""
-    function = {"name": tool.function.name, "parameters": tool.function.parameters}
-    return {"type": tool.type, "function": function}
+    return tools[: len(tools) - len(within)]
 
 
 def plain(value: Any) -> Any:
@@ -169,24 +97,12 @@ def drop_think_budget(request: Any) -> None:
         request.thinking_token_budget = None
 
 
-def _flat(tool: Any, at: str) -> Iterator[Shown]:
-    """Yield the functions that a tool of the Responses API is shown as by vLLM's template."""
-    inner = getattr(tool, "tools", None) if getattr(tool, "type", "") == "namespace" else None
-    places = [at]
-    if inner is not None:
-        places = [f"{at}.tools[{n}]" for n, one in enumerate(inner) if one.type == "function"]
-    # A tool that is not shown has no function.
-    for function, place in zip(get_function_tools([tool]), places, strict=False):
-        fields = {"name": function.name, "parameters": function.parameters}
-        yield Shown({"type": "function", "function": fields}, place)
-
-
-def places(request: Any, tools: Sequence[Shown], choice: Any) -> Places:
-    """Return the client's places of the parts of a spec.
+def client_path(request: Any, within: Sequence[DialogTool], choice: Any) -> Callable[[str], str]:
+    """Return the function from a path in a spec to the path in the client's body.
 
     Args:
         request: a chat or a Responses request, before the spec takes the place of its format.
-        tools: the tools that the model is shown.
+        within: tools that its messages declare.
         choice: the tool choice as the request carries it.
 
     """
@@ -204,11 +120,50 @@ def places(request: Any, tools: Sequence[Shown], choice: Any) -> Places:
             most = "$.max_completion_tokens"
         if getattr(request.response_format, "type", "text") != "text":
             own = f"{_FORMAT}.json_schema" + ("" if is_of_cohere else ".schema")
-    moved = list(_moved_choice(choice)) if schema else []
-    moved.append((f"{_FORMAT}.json_schema.schema", own or "$.structured_outputs.json"))
+    moved = {_PROMPT: dialog} | (dict(_moved_choice(choice)) if schema else {})
+    moved[f"{_FORMAT}.json_schema.schema"] = own or "$.structured_outputs.json"
     if own is None:
-        moved.append((_FORMAT, "$.structured_outputs"))
-    return Places(tools, schema, dialog, (*moved, (_MOST, most)))
+        moved[_FORMAT] = "$.structured_outputs"
+    moved[_MOST] = most
+    places = cache(lambda: _tool_places(request, within))  # of a request with an error alone
+
+    def _path(path: str) -> str:
+        found = _TOOL.match(path)
+        if found and (at := int(found[1])) < len(places()):
+            if not schema or at >= len(places()) - len(within):
+                return places()[at] + path[path.index("]") + 1 :]
+            return places()[at] + (f".{schema}" if found[2] else "") + path[found.end() :]
+        for old, new in moved.items():
+            if path.startswith(old) and path[len(old) :][:1] in ("", ".", "[", " "):
+                return dialog if old == _PROMPT else new + path[len(old) :]
+        return path
+
+    return _path
+
+
+def _tool_places(request: Any, within: Sequence[DialogTool]) -> list[str]:
+    """Return where each tool that the model is shown is declared in the client's body.
+
+    Those of the Responses API that are no functions (`web_search` and its like) are not shown,
+    so that they cannot be called; of a namespace, each function is.
+    """
+    own = own_tools(request, within)
+    places = [f"$.tools[{at}]" for at in range(len(own))]
+    if isinstance(request, ResponsesRequest):
+        places = [each for pair in zip(own, places, strict=True) for each in _flat_places(*pair)]
+    elif sent := _messages_body(request):
+        at_name = {tool.name: f"$.tools[{at}]" for at, tool in enumerate(sent.tools or ())}
+        # A tool that is not in the list is declared by a message.
+        places = [at_name.get(tool.function.name, "$.messages") for tool in own]
+    return [*places, *(one.at for one in within)]
+
+
+def _flat_places(tool: Any, at: str) -> list[str]:
+    """Return the places of the functions that vLLM shows for a tool of the Responses API."""
+    if getattr(tool, "type", "") == "namespace":
+        inner = enumerate(tool.tools)
+        return [f"{at}.tools[{n}]" for n, one in inner if one.type == "function"]
+    return [at] * len(get_function_tools([tool]))
 
 
 def _moved_choice(choice: Any) -> Iterator[tuple[str, str]]:

@@ -6,7 +6,7 @@ They become tools of the request. Its own, and those of messages, are rendered w
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openai.types.responses import FunctionTool
 from pydantic import ValidationError
@@ -14,13 +14,25 @@ from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionTools
 from vllm.entrypoints.openai.responses.protocol import ResponsesRequest
 
 from enforcer.errors import InvalidTools
-from enforcer.vllm.intake.client_paths import Shown
 from enforcer.vllm.server.remembered import notes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _ROLES = ("system", "developer")
+
+
+class DialogTool(NamedTuple):
+    """A tool that a message declares.
+
+    Attributes:
+        tool: in Chat Completions' form, whatever the route.
+        at: its path in the client's body.
+
+    """
+
+    tool: Any
+    at: str
 
 
 def materialised(message: Any) -> Any:
@@ -46,11 +58,13 @@ def _declares(message: Any) -> bool:
 
 
 def without_strict(tools: Any) -> Any:
-    """Copy a list of tools without `strict`; None stays None.
+    """Return a list of tools without `strict`; None stays None.
 
     Every tool is enforced, so that the field would only cost tokens of the prompt (vllm#52741).
     """
-    return tools and [
+    if not any("strict" in tool["function"] for tool in tools or ()):
+        return tools
+    return [
         {**tool, "function": {k: v for k, v in tool["function"].items() if k != "strict"}}
         for tool in tools
     ]
@@ -64,7 +78,7 @@ def without_strict_within(dialog: Sequence[Any]) -> list[Any]:
     ]
 
 
-def declared(request: Any, dialog: Sequence[Any]) -> tuple[Shown, ...]:
+def declared(request: Any, dialog: Sequence[Any]) -> tuple[DialogTool, ...]:
     """Return the tools that a dialog's messages declare; those of other roles declare none.
 
     Args:
@@ -80,7 +94,7 @@ def declared(request: Any, dialog: Sequence[Any]) -> tuple[Shown, ...]:
         if not isinstance(message["tools"], list):
             raise InvalidTools(f"{place}.tools", "it must be a list of tools")
         for n, tool in enumerate(message["tools"]):
-            found.append(Shown(tool, f"{place}.tools[{n}]", of_message=True))
+            found.append(DialogTool(tool, f"{place}.tools[{n}]"))
             _parsed(found[-1])
     return tuple(found)
 
@@ -98,7 +112,7 @@ def _placed(request: Any, dialog: Sequence[Any]) -> list[tuple[Any, str]]:
     return [(message, place) for (message, _), place in zip(declaring, earlier + own, strict=False)]
 
 
-def _parsed(declared: Shown) -> ChatCompletionToolsParam:
+def _parsed(declared: DialogTool) -> ChatCompletionToolsParam:
     try:
         return ChatCompletionToolsParam.model_validate(declared.tool)
     except ValidationError as error:
@@ -111,7 +125,7 @@ def _parsed(declared: Shown) -> ChatCompletionToolsParam:
         ) from error
 
 
-def adopt(request: Any, within: Sequence[Shown]) -> None:
+def adopt(request: Any, within: Sequence[DialogTool]) -> None:
     """Add tools that messages declare to the request's own, in place, behind them.
 
     vLLM takes a request without `tools` for one that makes no calls. A request for which this was

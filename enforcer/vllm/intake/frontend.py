@@ -17,7 +17,7 @@ from vllm.entrypoints.openai.completion.protocol import CompletionRequest
 from enforcer.request import carrier, spec_text
 from enforcer.vllm.config import settings
 from enforcer.vllm.intake import admission, bans, checks, required, stops, worker_limits
-from enforcer.vllm.intake.requests import option_refusal
+from enforcer.vllm.intake.answers import answered, option_refusal
 from enforcer.vllm.observe import metrics, request_context
 from enforcer.vllm.server import pacing, reply_lengths, runtime
 from enforcer.vllm.server.remembered import Remembered
@@ -46,7 +46,7 @@ def validate_structured_outputs(original: Callable[..., None]) -> Callable[..., 
         if carried is not None:
             intake = admission.taken(carried, tokenizer, model_config)
             admission.refuse_sampling(self, intake.spec)
-            with admission.answered():
+            with answered():
                 inexact = checks.check(intake.spec)
             admission.let_in(self, intake, inexact, is_first=not carried.digest)
             structured_outputs_config = _READS_OUR_TAG
@@ -79,13 +79,14 @@ def rendered(original: Callable[..., Awaitable[Any]]) -> Callable[..., Any]:
         admission.refuse_lone_text(params)
         carried = carrier.find(params)
         if carried is not None:
-            is_first = came is None or not came.digest
-            intake = await _let_in_rendered(self, request, params, carried, is_first=is_first)
+            admission.refuse_replaced_spec(params, carried)
+            tokenizer, is_first = self.renderer.tokenizer, came is None or not came.digest
+            intake = await _let_in(self, tokenizer, params, carried, request, is_first=is_first)
             for prompt_ids in [ids for ids in map(_ids, prompts) if ids is not None]:
                 most = reply_lengths.allowed(request, self.model_config, len(prompt_ids))
                 reply_lengths.remember(request, most)
                 budget = None if reply_lengths.is_prefill(request, params) else most
-                await _refuse_beginning(self.renderer.tokenizer, intake, prompt_ids, budget)
+                await _refuse_beginning(tokenizer, intake, prompt_ids, budget)
         missing = required.unmet(request, self.model_config, is_completion=completes)
         if missing is not None:
             raise option_refusal("tools", missing)
@@ -94,16 +95,17 @@ def rendered(original: Callable[..., Awaitable[Any]]) -> Callable[..., Any]:
     return _rendered
 
 
-async def _let_in_rendered(
-    renderer: Any, request: Any, params: Any, carried: Carried, *, is_first: bool
+async def _let_in(
+    host: Any, tokenizer: Any, params: Any, carried: Carried, request: Any, *, is_first: bool
 ) -> Intake:
-    """Let in a request whose prompts are known.
+    """Let in a request before vLLM begins to answer it.
 
     Args:
-        renderer: vLLM's.
-        request: the request, as its route takes it.
+        host: an object of vLLM's with the `model_config`.
+        tokenizer: the model's; None where the host has none.
         params: what has its sampling options.
         carried: its spec.
+        request: as its route takes it; None where that is not at hand.
         is_first: as `admission.let_in` takes it.
 
     Raises:
@@ -111,20 +113,14 @@ async def _let_in_rendered(
         GracefulHTTPError: there is no room to check it now.
 
     """
-    tokenizer = renderer.renderer.tokenizer
-    if admission.known(carried, tokenizer) is None:
+    if not admission.was_read(carried):
         await pacing.turn(len(str(carried.text)))
-    admission.refuse_replaced_spec(params, carried)
-    intake = admission.taken(carried, tokenizer, renderer.model_config)
+    intake = admission.taken(carried, tokenizer, getattr(host, "model_config", None))
     admission.refuse_sampling(params, intake.spec, request)
     stops.refuse_ids_beside(params, intake.spec, tokenizer)
-    return await _let_in(params, intake, is_first=is_first)
-
-
-async def _let_in(params: Any, intake: Intake, *, is_first: bool) -> Intake:
     if not checks.has_passed(intake.spec):
         await pacing.turn(len(intake.text))
-    with admission.answered():
+    with answered():
         inexact = await checks.check_async(intake.spec)
     return admission.let_in(params, intake, inexact, is_first=is_first)
 
@@ -133,21 +129,21 @@ async def _refuse_beginning(
     tokenizer: Any, intake: Intake, prompt_ids: Sequence[int], most: int | None
 ) -> None:
     """Refuse a turn that the engine could not start; its schemas have been checked."""
-    asked = _beginning(tokenizer, intake.spec, prompt_ids, most)
+    asked = _beginning(tokenizer, intake, prompt_ids, most)
     if asked is not None:
-        with admission.answered():
+        with answered():
             await checks.begin_async(intake.text, prompt_ids, *asked)
 
 
 def _beginning(
-    tokenizer: Any, spec: Spec, prompt_ids: Sequence[int], most: int | None
+    tokenizer: Any, intake: Intake, prompt_ids: Sequence[int], most: int | None
 ) -> tuple[int, int | None] | None:
     """Refuse a prompt that has begun what is not allowed; say what else of a turn to try out.
 
     Args:
         tokenizer: the model's.
-        spec: what the request allows.
-        prompt_ids: its prompt.
+        intake: what the request allows.
+        prompt_ids: its prompt, which is looked at once for each HTTP request.
         most: how many ids its reply may have; None where nobody reads it.
 
     Returns:
@@ -158,11 +154,21 @@ def _beginning(
         VLLMValidationError: it has begun that.
 
     """
-    begun = admission.refuse_prefix(tokenizer, spec, prompt_ids)
+    spec, begun = intake.spec, _begun(intake.digest, prompt_ids)
+    if begun is None:
+        begun = admission.refuse_prefix(tokenizer, spec, prompt_ids)
+        request_context.current().exchange.looked_at = intake.digest, prompt_ids, begun
     ends_in_time = spec.resolve(settings.current().options).finish_within_budget
     budget = most if ends_in_time else None
     # Without room for a single id it is vLLM that refuses.
     return (begun, budget) if begun or (budget is not None and budget > 0) else None
+
+
+def _begun(digest: str, prompt_ids: Sequence[int] | None) -> int | None:
+    """Return what a look at this very prompt has found; None where there was none."""
+    before = request_context.current().exchange.looked_at
+    same = before is not None and before[0] == digest and before[1] is prompt_ids
+    return before[2] if before is not None and same else None
 
 
 def add_request(original: Callable[..., Awaitable[Any]]) -> Callable[..., Any]:
@@ -175,12 +181,10 @@ def add_request(original: Callable[..., Awaitable[Any]]) -> Callable[..., Any]:
         self: Any, request_id: str, prompt: Any, params: Any, *args: Any, **kwargs: Any
     ) -> Any:
         request_context.known_as(request_id)
-        carried = carrier.find(params)
-        if carried is not None:
-            tokenizer = getattr(self, "tokenizer", None)
-            intake = admission.taken(carried, tokenizer, getattr(self, "model_config", None))
-            intake = await _let_in(params, intake, is_first=not carried.digest)
-            prompt_ids = _ids(prompt)
+        carried, prompt_ids = carrier.find(params), _ids(prompt)
+        if carried is not None and _begun(carried.digest, prompt_ids) is None:
+            tokenizer, is_first = getattr(self, "tokenizer", None), not carried.digest
+            intake = await _let_in(self, tokenizer, params, carried, None, is_first=is_first)
             if prompt_ids is not None:
                 most = reply_lengths.budget(self.model_config, len(prompt_ids), params)
                 await _refuse_beginning(tokenizer, intake, prompt_ids, most)
@@ -219,26 +223,25 @@ def process_inputs(original: Callable[..., Any]) -> Callable[..., Any]:
         worker_limits.refuse(made.sampling_params, self.vllm_config)
         other = carrier.from_extra(carrier.extra_of(made.sampling_params))
         if other is not None:  # the logits processor's, which counts nothing
-            _refuse_start(self, params, made, spec_text.read(other), other)
+            _refuse_start(self, params, made, admission.Intake(spec_text.read(other), other))
         carried = carrier.find(made.sampling_params)
         if carried is not None:
             intake = admission.taken(carried, self.tokenizer, self.model_config)
-            _refuse_start(self, params, made, intake.spec, intake.text)
+            _refuse_start(self, params, made, intake)
             metrics.enforced(intake.spec.toolset.choice)
         return made
 
     return _process_inputs
 
 
-def _refuse_start(processor: Any, params: Any, made: Any, spec: Spec, text: str) -> None:
+def _refuse_start(processor: Any, params: Any, made: Any, intake: Intake) -> None:
     """Refuse a request to the engine whose turn could not start, or not be kept to its spec.
 
     Args:
         processor: vLLM's.
         params: as they came; vLLM has added the model's own stop ids to those of `made`.
         made: the request.
-        spec: its spec.
-        text: of the spec.
+        intake: what it brings.
 
     """
     if made.resumable:
@@ -248,15 +251,15 @@ def _refuse_start(processor: Any, params: Any, made: Any, spec: Spec, text: str)
             "generation: send whole requests",
         )
     prompt_ids = made.prompt_token_ids
-    stops.refuse_ids_beside(params, spec, processor.tokenizer)
+    stops.refuse_ids_beside(params, intake.spec, processor.tokenizer)
     if prompt_ids is None:
         return  # embeddings, which nobody can look into
     most = reply_lengths.budget(processor.model_config, len(prompt_ids), made.sampling_params)
-    asked = _beginning(processor.tokenizer, spec, prompt_ids, most)
+    asked = _beginning(processor.tokenizer, intake, prompt_ids, most)
     if asked is not None:
         # Known by now where the request came in on an event loop.
-        with admission.answered():
-            checks.begin(text, prompt_ids, *asked)
+        with answered():
+            checks.begin(intake.text, prompt_ids, *asked)
 
 
 def _needs_a_ban_alone(params: Any, vllm_config: Any, tokenizer: Any) -> Spec | None:

@@ -12,7 +12,6 @@ import json
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -25,62 +24,25 @@ from enforcer.request import carrier, history, spec_text
 from enforcer.request.tools import bare_tool, encoded, is_same
 from enforcer.schema import OnUnsupported
 from enforcer.vllm.config import settings
-from enforcer.vllm.intake import call_ids, client_paths, dialog_tools, kimi_k3
+from enforcer.vllm.intake import admission, call_ids, client_paths, dialog_tools, kimi_k3
+from enforcer.vllm.intake.answers import not_allowed, option_refusal, refusal
 from enforcer.vllm.observe import metrics, request_context
 from enforcer.vllm.server import runtime
 from enforcer.vllm.server.remembered import notes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection, Sequence
 
-    from enforcer.errors import Problem
     from enforcer.request.spec import Spec
     from enforcer.request.spec_text import Wire
-    from enforcer.vllm.intake.client_paths import Shown
+    from enforcer.vllm.intake.admission import Intake
+    from enforcer.vllm.intake.dialog_tools import DialogTool
 
 
 _SUPERSETS = ("isolate", "relax")
 # A number without a finite value, in MessagePack. No text has these bytes in UTF-8; where other
 # numbers do, more is looked at than need be.
 _NOT_FINITE = re.compile(rb"\xcb[\x7f\xff][\xf0-\xff]")
-
-
-class _RefusalError(VLLMValidationError):  # type: ignore[misc]
-    """A 400 whose `param` is the path into the request; the message has it already."""
-
-    def __init__(self, message: str, path: str = "$") -> None:  # as a copy is made of its `args`
-        super().__init__(message, parameter=path.removeprefix("$").removeprefix(".") or None)
-
-    def __str__(self) -> str:
-        return str(self.args[0])
-
-
-def refusal(error: RequestError) -> VLLMValidationError:
-    """Give the error as vLLM answers it: HTTP 400 with the message, in the client's own paths."""
-    of = request_context.told(error.path)
-    error = error.at(request_context.current().client_path)
-    metrics.refused(error, **of)
-    return _RefusalError(f"{type(error).__name__}: {error}", error.path)
-
-
-def placed(problem: Problem) -> Problem:
-    """Give a problem with the path in the client's own body."""
-    return replace(problem, path=request_context.current().client_path(problem.path))
-
-
-def option_refusal(option: str, reason: str) -> VLLMValidationError:
-    """Give a 400 for a field of the request that enforcement does not go with."""
-    metrics.refused_option(option, request=request_context.told()["request"])
-    return VLLMValidationError(reason, parameter=option)
-
-
-def not_allowed(option: str, what: str) -> VLLMValidationError:
-    """Give a 400 for what a request may set only where the operator lets it."""
-    here = ", ".join(sorted(settings.current().allow_client)) or "nothing"
-    return option_refusal(
-        option,
-        f"a request may not set {what} here: leave it out ({carrier.ALLOW} allows {here})",
-    )
 
 
 def preprocess_chat(original: Callable[..., Any], ours: Callable[[Any, Any], Any]) -> Any:
@@ -104,7 +66,8 @@ def preprocess_chat(original: Callable[..., Any], ours: Callable[[Any, Any], Any
             try:
                 dialog = [dialog_tools.materialised(message) for message in messages]
                 known = notes(request)
-                known.tools = dialog_tools.declared(request, dialog)
+                known.within = dialog_tools.declared(request, dialog)
+                known.json = _json(_said(request, known.within))
                 known.calls = history.count_calls(_rendered(request, dialog))
                 dialect = runtime.dialect_for(self.renderer.tokenizer)
                 messages = kimi_k3.kept(self.renderer, call_ids.normalise(dialog, dialect))
@@ -123,21 +86,47 @@ def _rendered(request: Any, dialog: list[Any]) -> list[Any]:
 
     A final message that is continued ends with its content: calls behind it are cut.
     """
+    if not (dialog and isinstance(dialog[-1], Mapping) and dialog[-1].get("tool_calls")):
+        return dialog
     continued = request.build_chat_params(None, "auto").chat_template_kwargs
     return dialog[:-1] if continued.get("continue_final_message") else dialog
 
 
 def adopt_dialog_tools(request: Any) -> None:
     """Add the dialog's own tools to the request's, in place, once the prompt is rendered."""
-    dialog_tools.adopt(request, notes(request).tools)
+    dialog_tools.adopt(request, notes(request).within)
 
 
-def write_spec(request: Any) -> tuple[Wire, Spec] | None:
-    """Write the spec of a request whose dialog has been rendered in this task.
+def take_in(request: Any, tokenizer: Any) -> Intake | None:
+    """Write the spec of a request whose dialog has been rendered in this task, and settle it.
 
     Returns:
-        The spec as it is to travel and as a value; None where the client switched enforcement off,
-        and may.
+        None where the client switched enforcement off, and may.
+
+    Raises:
+        VLLMValidationError: what it says cannot be enforced.
+        GracefulHTTPError: an engine of this server has no plugin.
+
+    """
+    try:
+        wire = write_spec(request)
+        if wire is None:
+            return None
+        intake = admission.settle(wire, tokenizer)
+    except RequestError as error:
+        said = _said(request, notes(request).within)
+        request_context.name_tools([_name(tool) for tool in said])
+        raise refusal(error) from error
+    notes(request).declared = intake.spec.toolset.tools
+    return intake
+
+
+def write_spec(request: Any) -> Wire | None:
+    """Write what a request says; None where the client switched enforcement off, and may.
+
+    Raises:
+        InvalidTools: something of it is not JSON.
+        VLLMValidationError: an option does not go with enforcement.
 
     """
     if getattr(request, "use_beam_search", False):
@@ -149,17 +138,13 @@ def write_spec(request: Any) -> tuple[Wire, Spec] | None:
         metrics.switched_off(request=request_context.told()["request"])
         return None
     brought = _brought(request)
-    shown = client_paths.shown(request, notes(request).tools)
+    known = notes(request)
     choice = client_paths.plain(request.tool_choice)
     wanted = _response_format(request)
-    request_context.change(
-        client_path=client_paths.places(request, shown, choice).of,
-        tools=tuple(_name(one.tool) for one in shown),
-    )
+    client_path = client_paths.client_path(request, known.within, choice)
+    request_context.change(client_path=client_path)
     if isinstance(request, ResponsesRequest):
         choice = _nested_choice(choice)
-    if not shown and choice == "auto":
-        choice = None
     on_unsupported = next((OnUnsupported(word) for word in _SUPERSETS if word in switched), None)
     finish: bool | None = "finish" in switched or None
     closed = next((word == "closed" for word in ("open", "closed") if word in switched), None)
@@ -167,38 +152,49 @@ def write_spec(request: Any) -> tuple[Wire, Spec] | None:
         on_unsupported = on_unsupported or brought.on_unsupported
         finish = finish if finish is not None else brought.finish_within_budget
         closed = closed if closed is not None else brought.closed_objects
-    try:
-        wire = spec_text.wire(
-            _encoded(shown),
-            choice,
-            request.parallel_tool_calls,
-            notes(request).calls,
-            wanted,
-            on_unsupported=on_unsupported,
-            finish_within_budget=finish,
-            closed_objects=closed,
-        )
-        spec = wire.spec()
-    except RequestError as error:
-        raise refusal(error) from error
+    tools = known.json or encoded(_said(request, known.within))
+    wire = spec_text.wire(
+        msgspec.Raw(tools),
+        None if choice == "auto" and tools == b"[]" else choice,
+        request.parallel_tool_calls,
+        known.calls,
+        wanted,
+        on_unsupported=on_unsupported,
+        finish_within_budget=finish,
+        closed_objects=closed,
+    )
     if brought is not None:
-        _refuse_another(brought, spec)
-    return wire, spec
+        _refuse_another(brought, wire.spec())
+    return wire
 
 
-def _encoded(shown: list[Shown]) -> msgspec.Raw:
-    """Write tools as JSON, a tenth of the time that `encoded` takes: vLLM read them from JSON.
+def _said(request: Any, within: Sequence[DialogTool]) -> list[object]:
+    """Return what a spec says of each tool that the model is shown, as JSON's values."""
+    own = client_paths.own_tools(request, within)
+    functions = (
+        get_function_tools(own)
+        if isinstance(request, ResponsesRequest)
+        else [tool.function for tool in own]
+    )
+    said: list[object] = [
+        {"type": "function", "function": {"name": each.name, "parameters": each.parameters}}
+        for each in functions
+    ]
+    return said + [bare_tool(one.tool) for one in within]
 
-    All that JSON does not have and Python's parser reads is NaN, infinity and half a surrogate
-    pair. msgspec writes the former as null, which says nothing where no text has a null.
+
+def _json(said: list[object]) -> bytes | None:
+    """Write tools in a tenth of the time that `encoded` takes; None if they are not JSON.
+
+    vLLM read them from JSON. All that JSON does not have and Python's parser reads is NaN, infinity
+    and half a surrogate pair. msgspec writes the former as null: where a text has none, it is JSON.
     """
-    bare = [bare_tool(one.tool) if one.of_message else one.tool for one in shown]
     # MessagePack has no integers of more than 64 bits.
     with suppress(UnicodeEncodeError, RecursionError, OverflowError):
-        text = msgspec.json.encode(bare)
-        if b"null" not in text or not _NOT_FINITE.search(msgspec.msgpack.encode(bare)):
-            return msgspec.Raw(text)
-    return msgspec.Raw(encoded(bare))
+        text = msgspec.json.encode(said)
+        if b"null" not in text or not _NOT_FINITE.search(msgspec.msgpack.encode(said)):
+            return text
+    return None
 
 
 def _brought(request: Any) -> Spec | None:
@@ -307,23 +303,27 @@ def _nested_choice(choice: Any) -> Any:
     return _nested(choice)
 
 
-def callable_tools(request: Any) -> dict[str, Mapping[str, Any] | None]:
-    """Give the parameters, as declared, of each tool that a reply to a request may call.
+def callable_tools(request: Any) -> tuple[Collection[str], Callable[[str], Any]]:
+    """Return the tools that a reply to a request may call, and what returns their parameters.
 
     Raises:
         VLLMValidationError: a message declares what is no tool, in a request that comes with its
             reply.
 
     """
-    try:
-        request = dialog_tools.prepared(request)
-    except RequestError as error:
-        raise refusal(error) from error
+    declared = notes(request).declared
+    if declared is None:
+        try:
+            request = dialog_tools.prepared(request)
+        except RequestError as error:
+            raise refusal(error) from error
     if request.tool_choice == "none":
-        return {}
-    listed = get_function_tools(request.tools or ())
-    functions = [getattr(tool, "function", tool) for tool in listed]
-    return {str(each.name): getattr(each, "parameters", None) for each in functions}
+        return (), lambda _: None
+    if declared is not None:
+        return declared, lambda name: json.loads(declared[name].schema)
+    listed = [getattr(tool, "function", tool) for tool in get_function_tools(request.tools or ())]
+    functions = {str(each.name): getattr(each, "parameters", None) for each in listed}
+    return functions, functions.get
 
 
 def own_up(request: Any) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from enforcer.vllm.intake.requests import option_refusal
+from enforcer.vllm.intake.answers import option_refusal
 from enforcer.vllm.native import marker_roles
 from enforcer.vllm.server import runtime
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from vllm import envs
 
-from enforcer.vllm.intake.requests import option_refusal
+from enforcer.vllm.intake.answers import option_refusal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,10 +31,10 @@ def refuse(params: Any, vllm_config: Any) -> None:
         VLLMValidationError: there are more of something than the worker takes.
 
     """
-    if params is None or not vllm_config.use_v2_model_runner:
+    if params is None:
         return
     for option, count, most in _counts(params):
-        if count > most:
+        if count > most and vllm_config.use_v2_model_runner:  # which takes vLLM a while to tell
             raise option_refusal(
                 option,
                 f"`{option}` has {count} entries with those that the server adds, of which "
@@ -48,6 +48,6 @@ def _counts(params: Any) -> Iterator[tuple[str, int, int]]:
     yield "logit_bias", len(params.logit_bias or ()), _BIASED
     if params.min_tokens > 0:  # else nobody holds them
         yield "stop_token_ids", len(params.all_stop_token_ids), _STOPS
-    words = params.bad_words_token_ids or ()
-    yield "bad_words", len(words), envs.VLLM_MAX_NUM_BAD_WORDS
-    yield "bad_words", sum(map(len, words)), envs.VLLM_MAX_BAD_WORDS_TOTAL_TOKENS
+    if words := params.bad_words_token_ids:
+        yield "bad_words", len(words), envs.VLLM_MAX_NUM_BAD_WORDS
+        yield "bad_words", sum(map(len, words)), envs.VLLM_MAX_BAD_WORDS_TOTAL_TOKENS

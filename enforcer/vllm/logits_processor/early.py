@@ -18,7 +18,7 @@ from enforcer.errors import brief
 from enforcer.request import carrier, spec_text
 from enforcer.request.tools import ToolChoice, as_text, is_same
 from enforcer.vllm.intake import admission, checks, stops
-from enforcer.vllm.intake.requests import option_refusal
+from enforcer.vllm.intake.answers import answered, option_refusal
 from enforcer.vllm.logits_processor import processor as logits_processor
 from enforcer.vllm.observe import request_context
 from enforcer.vllm.server import bodies, pacing, reply_lengths
@@ -107,14 +107,14 @@ async def _check(text: str, body: dict[str, Any]) -> None:
         admission.refuse_beam_search()
     spec = admission.admit(text, where=logits_processor.WHERE).spec
     await pacing.turn(len(text))
-    with admission.answered():
+    with answered():
         _refuse_another(spec_text.read(text), body)
     with suppress(TypeError, AttributeError):  # of another type than vLLM takes, and rejects
         sent = SimpleNamespace(**body)
         admission.refuse_sampling(sent, spec)
         stops.refuse_all(sent, spec)
     await pacing.turn(len(text))
-    with admission.answered():
+    with answered():
         admission.log_inexact(await checks.check_async(spec))
 
 

@@ -76,6 +76,7 @@ class EnforcerLogitsProcessor(V1LogitsProcessor, V2LogitsProcessor):  # type: ig
         """
         # Needed in the API server only, and not in every worker.
         from enforcer.vllm.intake import admission, checks, stops
+        from enforcer.vllm.intake.answers import answered
 
         extra = sampling_params.extra_args or {}
         own = sampling_params.structured_outputs
@@ -85,7 +86,7 @@ class EnforcerLogitsProcessor(V1LogitsProcessor, V2LogitsProcessor):  # type: ig
         intake = admission.admit(spec_text(extra), where=WHERE)
         admission.refuse_sampling(sampling_params, intake.spec)
         stops.refuse_all(sampling_params, intake.spec)
-        with admission.answered():
+        with answered():
             inexact = checks.check(intake.spec)
         sampling_params.extra_args = {**extra, KEY: admission.isolated(intake, inexact).text}
 
@@ -145,7 +146,7 @@ def spec_text(extra: Mapping[str, Any]) -> str:
         VLLMValidationError: it is a word for servers with the plugin, or no spec.
 
     """
-    from enforcer.vllm.intake.requests import option_refusal
+    from enforcer.vllm.intake.answers import option_refusal
 
     text = extra[KEY]
     if isinstance(text, str) and text.lstrip().startswith("{"):
@@ -170,7 +171,7 @@ def refuse_other_route(tag: object) -> None:
     """
     plugin = hasattr(SamplingParams._validate_structured_outputs, PATCHED)  # noqa: SLF001
     if from_structural_tag(tag) is not None and not plugin:
-        from enforcer.vllm.intake.requests import option_refusal
+        from enforcer.vllm.intake.answers import option_refusal
 
         raise option_refusal(
             "structured_outputs",

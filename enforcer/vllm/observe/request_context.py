@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import re
 from contextvars import ContextVar
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
 _TOOL = re.compile(r"\$\.tools\[(\d{1,9})\]")
 _LONGEST = 64  # characters; an id or a name is whatever a client has written
@@ -28,15 +29,16 @@ class Exchange:
     Attributes:
         header: the request's `X-Request-Id`; empty if it has none.
         is_completion: whether it is a raw completion, which no id tells, for clients write those.
+        looked_at: the digest of a spec, the prompt that was checked for it last, and the result.
 
     """
 
     header: str = ""
     is_completion: bool = False
+    looked_at: tuple[str, Sequence[int], int] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RequestContext:
+class RequestContext(NamedTuple):
     """Facts about the request that the current task serves.
 
     Attributes:
@@ -48,9 +50,9 @@ class RequestContext:
 
     """
 
-    exchange: Exchange = field(default_factory=Exchange)
+    exchange: Exchange
     id: str = ""
-    tools: tuple[object, ...] = ()
+    tools: Collection[object] = ()
     client_path: Callable[[str], str] = str
     is_cut: bool = False
 
@@ -60,12 +62,12 @@ _current: ContextVar[RequestContext | None] = ContextVar("_current", default=Non
 
 def current() -> RequestContext:
     """Return the context of the current task's request; an empty one where none has begun."""
-    return _current.get() or RequestContext()
+    return _current.get() or RequestContext(Exchange())
 
 
 def change(**fields: Any) -> None:
     """Replace fields of the current task's `RequestContext`."""
-    _current.set(replace(current(), **fields))
+    _current.set(current()._replace(**fields))
 
 
 def read_header(scope: Mapping[str, Any]) -> None:
@@ -97,9 +99,9 @@ def known_as(request_id: object) -> None:
     change(id=request_id if isinstance(request_id, str) else "")
 
 
-def name_tools(names: Sequence[object]) -> None:
+def name_tools(names: Collection[object]) -> None:
     """Set the names of the tools, in the order of `$.tools`."""
-    change(tools=tuple(names))
+    change(tools=names)
 
 
 def told(path: str = "$") -> dict[str, str]:
@@ -111,9 +113,9 @@ def told(path: str = "$") -> dict[str, str]:
 
     """
     found = _TOOL.match(path)
-    at = int(found[1]) if found else -1
+    at = int(found[1]) if found else 0
     of = current()
-    name = of.tools[at] if 0 <= at < len(of.tools) else ""
+    name = next(islice(of.tools, at, None), "") if found else ""
     given, header = of.id[:_LONGEST], of.exchange.header[:_LONGEST]
     return {
         "request": given if header in given else f"{given} {header}".strip(),

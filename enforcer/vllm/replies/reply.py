@@ -42,8 +42,7 @@ class Reply:
         self._request = request
 
         def make() -> Parser:
-            tools = requests.callable_tools(request)
-            return Parser(table, prompt_ids, tools.keys(), tools.get)
+            return Parser(table, prompt_ids, *requests.callable_tools(request))
 
         self.parser = begin(request, prompt_ids, make)
         self._clip = Clip(self.parser, table) if request.stop else None

@@ -22,7 +22,7 @@ from vllm.tool_parsers.abstract_tool_parser import ToolParser
 from enforcer.request import carrier
 from enforcer.turn.events import Happening
 from enforcer.turn.parser import Parser
-from enforcer.vllm.intake import admission, call_ids, client_paths, requests
+from enforcer.vllm.intake import call_ids, client_paths, requests
 from enforcer.vllm.replies.reply import Reply
 from enforcer.vllm.server import runtime
 
@@ -65,10 +65,9 @@ class EnforcedParser(VllmParser):  # type: ignore[misc]
         if not is_flat:
             # Else vLLM's text is longer than what the ids spell, by which a stop string is cut.
             request.spaces_between_special_tokens = False
-        written = requests.write_spec(request)
-        if written is None:
+        intake = requests.take_in(request, self.model_tokenizer)
+        if intake is None:
             return request
-        intake = admission.settle(*written, self.model_tokenizer)
         request.structured_outputs = StructuredOutputsParams(structural_tag=intake.digest)
         carrier.put(request, intake.text, intake.digest)
         setattr(request, "text" if is_flat else "response_format", None)

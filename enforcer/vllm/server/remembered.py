@@ -50,7 +50,9 @@ class Notes:
     Attributes:
         body: the body of /v1/messages, or of Cohere's route, that it was made of.
         calls: how many calls its dialog has.
-        tools: the tools that messages of its dialog declare, as `client_paths.Shown`.
+        within: the tools that messages of its dialog declare, as `dialog_tools.DialogTool`.
+        json: its tools as JSON; None where they have not been written, or are not JSON.
+        declared: the same as they were read, `enforcer.request.tools.Tools`; None before.
         is_prepared: whether it was prepared here, for an engine to reply to.
         most_ids: how many token ids a reply may have, as vLLM computes it; None if not yet known.
         demanded_call: whether its demand for a call was taken back, to report a reply without one.
@@ -60,7 +62,9 @@ class Notes:
 
     body: Any = None
     calls: int = 0
-    tools: tuple[Any, ...] = ()
+    within: tuple[Any, ...] = ()
+    json: Any = None
+    declared: Any = None
     is_prepared: bool = False
     most_ids: int | None = None
     demanded_call: bool = False

@@ -18,7 +18,7 @@ from vllm.exceptions import VLLMValidationError
 from bench.demo.servers import MODEL_NAME
 from enforcer.errors import IllegalPrefix, RequestError
 from enforcer.request.carrier import Route, extra_body
-from enforcer.vllm.intake import checks, client_paths, dialog_tools, requests
+from enforcer.vllm.intake import answers, checks, client_paths, dialog_tools, requests
 from enforcer.vllm.server.remembered import notes
 
 if TYPE_CHECKING:
@@ -68,9 +68,9 @@ def _messages(**body: Any) -> ChatCompletionRequest:
 def _refused(request: ChatCompletionRequest | ResponsesRequest) -> str:
     """Give the message with which a request is refused."""
     try:
-        checks.check(requests.write_spec(request)[1])
+        checks.check(requests.write_spec(request).spec())
     except RequestError as error:
-        return str(requests.refusal(error))
+        return str(answers.refusal(error))
     except (ValueError, VLLMValidationError) as error:  # vLLM's, which the spec's writer raises
         return str(error)
     return ""
@@ -184,7 +184,7 @@ def test_a_prompt_that_the_client_did_not_write_is_its_dialog(
     make: Callable[..., Any], path: str
 ) -> None:
     requests.write_spec(make(tools=[CHAT if make is _chat else FLAT]))
-    error = requests.refusal(IllegalPrefix("$.prompt_token_ids[72]", "the prompt ends in a call"))
+    error = answers.refusal(IllegalPrefix("$.prompt_token_ids[72]", "the prompt ends in a call"))
     assert str(error).endswith(f"(at `{path}`)")
 
 
@@ -192,7 +192,7 @@ def test_tools_that_a_message_declares_are_named_where_they_stand() -> None:
     dialog = [{"role": "user", "content": "Hi."}, {"role": "system", "tools": [CHAT, BAD_CHAT]}]
     within = dialog_tools.declared(_chat(), dialog)
     request = _chat(tools=[CHAT | {"function": {"name": "own"}}])
-    notes(request).tools = within
+    notes(request).within = within
     requests.adopt_dialog_tools(request)
     assert "`$.messages[1].tools[1].function.parameters.properties.n" in _refused(request)
 
@@ -205,15 +205,15 @@ def test_a_later_request_of_the_same_task_has_its_own_paths() -> None:
 def test_tools_that_vllm_does_not_show_the_model_are_not_declared() -> None:
     good = [CODEX[0], CODEX[1], CODEX[2] | {"tools": CODEX[2]["tools"][:2]}]
     request = _responses(tools=[*good, {"type": "custom", "name": "shell"}], tool_choice="auto")
-    spec = requests.write_spec(request)[1]
+    spec = requests.write_spec(request).spec()
     assert list(spec.toolset.tools) == ["good", "mcp__files__read", "shell"]
-    assert requests.callable_tools(request).keys() == {"good", "mcp__files__read", "shell"}
+    assert {*requests.callable_tools(request)[0]} == {"good", "mcp__files__read", "shell"}
     assert _refused(request) == ""
 
 
 def test_with_only_such_tools_nothing_can_be_called() -> None:
     request = _responses(tools=[CODEX[1]], tool_choice="auto")
-    assert requests.write_spec(request)[1].toolset.allowed == ()
+    assert requests.write_spec(request).spec().toolset.allowed == ()
 
 
 @pytest.mark.vllm
@@ -256,12 +256,12 @@ def test_the_target_for_a_think_is_left_out_where_agents_send_it() -> None:
 
 
 def test_a_path_that_leads_into_a_document_begins_in_the_clients_body() -> None:
-    tools = [client_paths.Shown({}, "$.tools[3]")]
-    moved = client_paths.places(_responses(), tools, "auto")
+    request = _responses(tools=[CODEX[1], CODEX[1], CODEX[1], FLAT])
+    moved = client_paths.client_path(request, (), "auto")
     for rest in ("", ".items", "[0]", " -> https://schemas.example.com/a.items"):
-        assert moved.of(f"$.tools[0].function.parameters{rest}") == f"$.tools[3].parameters{rest}"
-    assert moved.of("$.tools[0].function.parametersX") == "$.tools[3].parametersX"
-    assert moved.of("$.response_formatX") == "$.response_formatX"
+        assert moved(f"$.tools[0].function.parameters{rest}") == f"$.tools[3].parameters{rest}"
+    assert moved("$.tools[0].function.parametersX") == "$.tools[3].parametersX"
+    assert moved("$.response_formatX") == "$.response_formatX"
 
 
 @pytest.mark.parametrize(
@@ -274,11 +274,11 @@ def test_a_path_that_leads_into_a_document_begins_in_the_clients_body() -> None:
     ],
 )
 def test_a_budget_is_named_as_the_body_has_it(request_: Any, field: str) -> None:
-    assert client_paths.places(request_, (), None).of("$.max_tokens") == f"$.{field}"
+    assert client_paths.client_path(request_, (), None)("$.max_tokens") == f"$.{field}"
 
 
 def test_a_budget_of_messages_is_named_as_the_body_has_it() -> None:
-    assert client_paths.places(_messages(), (), None).of("$.max_tokens") == "$.max_tokens"
+    assert client_paths.client_path(_messages(), (), None)("$.max_tokens") == "$.max_tokens"
 
 
 def test_a_spec_in_a_body_of_messages_is_not_dropped() -> None:
@@ -335,21 +335,20 @@ def test_paths_of_coheres_route_are_those_of_its_bodies() -> None:
         model="m", messages=ASK, max_tokens=7, response_format=form, tools=[CHAT]
     )
     made = convert(object.__new__(CohereServingChatV2), sent)
-    found = client_paths.places(made, client_paths.shown(made), "auto")
+    found = client_paths.client_path(made, (), "auto")
     for path, there in {
         "$.max_tokens": "$.max_tokens",
         "$.response_format.json_schema.schema.a": "$.response_format.json_schema.a",
         "$.tools[0].function.parameters.a": "$.tools[0].function.parameters.a",
     }.items():
-        assert found.of(path) == there
-    other = _chat(max_completion_tokens=7)
-    assert client_paths.places(other, [], "auto").of("$.max_tokens") == "$.max_completion_tokens"
+        assert found(path) == there
+    other = client_paths.client_path(_chat(max_completion_tokens=7), (), "auto")
+    assert other("$.max_tokens") == "$.max_completion_tokens"
 
 
 def test_a_path_leads_to_one_of_many_tools() -> None:
-    tools = [client_paths.Shown({}, f"$.tools[{at}]") for at in range(1000)]
-    found = client_paths.places(_chat(), tools, None)
+    found = client_paths.client_path(_chat(tools=[CHAT] * 1000), (), None)
     path = f"$.tools[999].function.parameters.{'x.' * 5000}"
-    assert found.of(path) == path
-    assert found.of("$.tools[7]") == "$.tools[7]"
-    assert found.of("$.tools[1000].function") == "$.tools[1000].function"
+    assert found(path) == path
+    assert found("$.tools[7]") == "$.tools[7]"
+    assert found("$.tools[1000].function") == "$.tools[1000].function"

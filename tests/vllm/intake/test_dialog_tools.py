@@ -56,7 +56,7 @@ def dialog_of(request: Any, earlier: list[Any] | None = None) -> list[Any]:
 
 def prepared(request: Any, earlier: list[Any] | None = None) -> Any:
     within = dialog_tools.declared(request, dialog_of(request, earlier))
-    notes(request).tools = within
+    notes(request).within = within
     requests.adopt_dialog_tools(request)
     return request
 
@@ -74,9 +74,10 @@ def test_they_may_be_called_whatever_the_route(make: Any, role: str) -> None:
     named: Any = getattr(function, "function", function)
     assert (named.name, named.parameters) == ("get", SCHEMA)
     assert request.tool_choice == "auto"
-    spec = requests.write_spec(request)[1]
+    spec = requests.take_in(request, None).spec
     assert spec.toolset.allowed == ("get",)
-    assert requests.callable_tools(request) == {"get": SCHEMA}
+    names, schema_of = requests.callable_tools(request)
+    assert {name: schema_of(name) for name in names} == {"get": SCHEMA}
 
 
 def test_they_stand_behind_the_requests_own() -> None:
@@ -125,7 +126,7 @@ def test_each_is_named_where_it_stands_in_the_body(
 def test_one_that_repeats_a_tool_of_the_requests_own_is_refused_at_its_place() -> None:
     request = prepared(responses(USER, says(tool("own", parameters={})), tools=[FLAT]))
     with pytest.raises(VLLMValidationError, match="declared twice") as caught:
-        requests.write_spec(request)
+        requests.take_in(request, None)
     assert "`$.input[1].tools[0].function.name`" in str(caught.value)
 
 
