@@ -2375,11 +2375,12 @@ class Text:
             to: the state that every character leads to which begins so; -1 if it is not the same.
 
         """
+        is_first = kind == UTF_8_OF_2 + missing - 1
         for number in range(first, end):
             node = self.trie_node(number)
             byte = cython.cast(cython.longlong, node.byte)
             bits = byte & 63
-            if byte >= 0xC2:
+            if is_first:
                 bits = byte & (63 >> missing)
             elif byte & 0xC0 != 0x80:
                 continue

@@ -47,13 +47,15 @@ PIECES = (
     "-", "+", ".", "e", "E", "9", "t", "r", "ue", "true", "false", "null", "type", "id", "a", "b",
     "é", "日", "🙂", "\u2028", "\x7f", "\ud7ff", "\uffff", "n",
 )  # fmt: skip
+BYTES = b'\x80\x90\x9f\xa0\xbf\xc0\xc3\xe0\xe6\xed\xf0\xf4\xff"a'
 
 
 @cache
 def hostile() -> Vocabulary:
-    """Return 3,000 tokens that cross every border of JSON, of characters, and of escapes."""
+    """Return 3,000 tokens that cross all borders of JSON and characters, or are no UTF-8."""
     random = Random(7)
     tokens = {bytes([byte]) for byte in range(256)}
+    tokens.update(bytes(random.choices(BYTES, k=random.randint(2, 4))) for _ in range(300))
     while len(tokens) < 3_000:
         text = "".join(random.choices(PIECES, k=random.randint(1, 5))).encode()
         cut = random.randint(0, len(text) - 1) if random.random() < 0.25 else 0

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from enforcer import engines
 from enforcer.machine.grammar import MachineGrammar
 from enforcer.schema import compile_schema
+from enforcer.vocabulary import Vocabulary
 from tests.engines.lengths.test_engine import SCHEMAS, V
 from tests.schema_judge import agree_along_a_walk
 
@@ -44,3 +45,18 @@ def test_a_name_that_has_come_does_not_come_again_in_an_escape(name: str) -> Non
     for token in V.encode('{"a":"b","'):
         assert matcher.accept(token)
     agree_along_a_walk(matcher, V, Random(name), lambda _: True)
+
+
+@pytest.mark.parametrize(
+    "schema", [{}, {"pattern": "^[a-é]*$"}, {"pattern": "^[^a]*$", "maxLength": 5}]
+)
+def test_tokens_that_are_no_utf_8_are_not_allowed(schema: dict[str, Any]) -> None:
+    random = Random(5)
+    pieces = b'\x80\x90\x9f\xa0\xbf\xc0\xc2\xc3\xe0\xe6\xed\xf0\xf4\xffa"'
+    tokens = {bytes(random.choices(pieces, k=random.randint(2, 5))) for _ in range(1_000)}
+    vocabulary = Vocabulary([*(bytes([byte]) for byte in range(256)), *sorted(tokens)], {})
+    engine = engines.load("llguidance", vocabulary)
+    matcher = engine.compile(compile_schema({"type": "string", **schema})).matcher()
+    assert matcher.accept(ord('"'))
+    for seed in range(4):
+        agree_along_a_walk(matcher, vocabulary, Random(seed), lambda data: b'"' not in data)
