@@ -37,6 +37,7 @@ _COUNT = 2**31  # greatest number that one quantifier is given; the engine's hav
 _SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_ ,:;=<>!@%\"'`")
 _SHORT = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
 _NOTHING = r"[^\x00-\u{10FFFF}]"
+_BESIDE_SURROGATES = (0xD7FF, 0xE000)
 _EVERYTHING = r"[\x00-\u{10FFFF}]"
 
 
@@ -213,9 +214,19 @@ def _raw_class(chars: CharSet) -> str:
 
 
 def _members(chars: CharSet) -> str:
-    """Write the inside of a bracketed class."""
+    """Write the inside of a bracketed class.
+
+    Spans on both sides of the surrogates are written as one: the negation of two has their ends
+    U+D7FF and U+E000 in it, since there is no character between (regex-syntax's
+    `IntervalSet::negate`).
+    """
     spans = []
-    for low, high in chars.ranges:
+    ranges = [*chars.ranges]
+    for at, (low, high) in enumerate(ranges[1:], 1):
+        if (ranges[at - 1][1], low) == _BESIDE_SURROGATES:
+            ranges[at - 1 : at + 1] = [(ranges[at - 1][0], high)]
+            break
+    for low, high in ranges:
         dash = "-" if high > low + 1 else ""
         spans.append(_escape(chr(low)) + (dash + _escape(chr(high)) if high > low else ""))
     return "".join(spans)

@@ -90,6 +90,14 @@ def test_classes_at_their_borders(members: CharSet, data: st.DataObject) -> None
         assert terminal.accepts(f'"{spelling}"') == (char in members)
 
 
+@pytest.mark.parametrize("outside", [(0x800, 0xFFFF), (0xD7FF, 0xE000)])
+def test_a_class_without_the_characters_around_the_surrogates(outside: tuple[int, int]) -> None:
+    left_out = CharSet.of([outside])
+    terminal = Terminal(expression(chars(~left_out), JSON))
+    for code in (0x7FF, 0x800, 0xD7FE, 0xD7FF, 0xE000, 0xE001, 0xFFFF, 0x10000):
+        assert terminal.accepts(f'"{chr(code)}"') == (chr(code) not in left_out)
+
+
 @lru_cache(maxsize=1)
 def _any() -> Terminal:
     return Terminal(expression(ANY, JSON))
