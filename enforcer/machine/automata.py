@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from enforcer.machine.exploring import explore
-from enforcer.machine.tree import ASCII_GROUPS, BEYOND_ASCII
+from enforcer.machine.tree import ASCII_GROUPS, BEYOND_ASCII, U_2000, groups_beyond_ascii
 from enforcer.regex import ANY, both, length
 from enforcer.regex.syntax import Chars, Intersection, Repeat
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     import numpy.typing as npt
 
@@ -35,7 +35,11 @@ WIDE = 20  # printable ASCII characters that a state takes, from which on it has
 FAR = 1 << 28  # the distance of a state without an end
 LAST_CHARACTER = 0x10FFFF
 _ASCII = 128
-_DIGITS = 4  # a digit more than tokens have in most vocabularies
+_STEPS = 32  # characters; few tokens have more
+_SETS = 4  # of groups
+_EVERY = -1
+_DIGITS = 1 << ASCII_GROUPS.index("0123456789")
+_LARGE = 50_000  # transitions; of more, it takes longer to find safe groups than it saves
 _LONG = 20  # of a pattern's greatest length, from which on it is a register
 
 # The codes of each group of ASCII characters, and its bit. In a string a quote and a backslash are
@@ -64,10 +68,10 @@ class Automaton:
         accepts: int64, for each state the languages that end there, as bits.
         leads: int64, for each state the languages of which some word is still reached.
         distance: int32, for each state the characters to the nearest end, `FAR` if there is none.
-        loops: int64, for each state the groups of bytes that leave it as it is.
+        safe: int64, for each state groups of bytes.
+        safe_steps: int32, for each state how many characters of these groups, whatever they are,
+            lose no language.
         opens: int64, for each state the groups of bytes of which some leads on.
-        digits: int32, for each state how many digits, whatever they are, lose no language; at most
-            `_DIGITS`.
         is_wide: for each state whether it takes much of the vocabulary.
         is_free: for each state whether anything may follow in it.
         minimum: the least length of the whole text.
@@ -86,9 +90,9 @@ class Automaton:
     accepts: npt.NDArray[np.int64]
     leads: npt.NDArray[np.int64]
     distance: npt.NDArray[np.int32]
-    loops: npt.NDArray[np.int64]
+    safe: npt.NDArray[np.int64]
+    safe_steps: npt.NDArray[np.int32]
     opens: npt.NDArray[np.int64]
-    digits: npt.NDArray[np.int32]
     is_wide: npt.NDArray[np.bool_]
     is_free: npt.NDArray[np.bool_]
     minimum: int = 0
@@ -186,23 +190,29 @@ def _arrays(
     firsts = [classes.index(each) for each in range(len(columns) - 1)]
     transitions = by_atom[:, firsts] if firsts else np.full((len(alive), 1), -1, np.int32)
     ascii_, range_low, range_class = _ranges(found.atoms, classes)
-    loops, all_stay = _loops(transitions, ascii_, found.atoms, classes)
+    all_leads = np.array([leads[at] for at in alive], np.int64)
+    groups = _Groups(ascii_, found.atoms, classes)
+    stays = transitions == np.arange(len(alive))[:, None]
+    loops = groups.within(stays)
     accepts = np.array([found.accepts[at] for at in alive], np.int64)
+    is_free = groups.are_all(stays) & (accepts != 0)
     printable = ascii_[32:127]
     printable = printable[printable >= 0]
+    is_wide = np.count_nonzero(transitions[:, printable] >= 0, axis=1) >= WIDE
+    safe, safe_steps = _safe(transitions, all_leads, groups, loops, is_wide & ~is_free)
     arrays = {
         "transitions": transitions.reshape(-1),
         "ascii": ascii_,
         "range_low": range_low,
         "range_class": range_class,
         "accepts": accepts,
-        "leads": np.array([leads[at] for at in alive], np.int64),
+        "leads": all_leads,
         "distance": np.array([distance[at] for at in alive], np.int32),
-        "loops": loops,
+        "safe": safe,
+        "safe_steps": safe_steps,
         "opens": _opens(transitions, ascii_, range_low, range_class),
-        "digits": _digits(transitions, ascii_, np.array(leads, np.int64)[alive]),
-        "is_wide": np.count_nonzero(transitions[:, printable] >= 0, axis=1) >= WIDE,
-        "is_free": all_stay & (accepts != 0),
+        "is_wide": is_wide,
+        "is_free": is_free,
     }
     for array in arrays.values():
         array.setflags(write=False)
@@ -272,31 +282,81 @@ def _ranges(
     return ascii_, np.array(lows, np.int32), np.array(found, np.int32)
 
 
-def _loops(
-    transitions: npt.NDArray[np.int32],
-    ascii_: npt.NDArray[np.int32],
-    atoms: Sequence[CharSet],
-    classes: Sequence[int],
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
-    """Return for each state the groups that leave it as it is, and whether every character does."""
-    count, width = transitions.shape
-    stays = np.zeros((count, width + 1), np.bool_)  # the last column: characters of no class
-    stays[:, :width] = transitions == np.arange(count)[:, None]
-    loops = np.zeros(count, np.int64)
-    if not stays.any():
-        return loops, stays[:, width]
+class _Groups:
+    """The groups of bytes, by the classes of the characters in them; -1 for no class."""
 
-    def all_of(members: Iterable[int]) -> npt.NDArray[np.bool_]:
-        every: npt.NDArray[np.bool_] = np.logical_and.reduce(stays[:, [*set(members)]], axis=1)
+    def __init__(
+        self, ascii_: npt.NDArray[np.int32], atoms: Sequence[CharSet], classes: Sequence[int]
+    ) -> None:
+        of_ascii = ascii_.tolist()
+        beyond: dict[int, set[int]] = {U_2000: set(), BEYOND_ASCII: set()}
+        for atom, each in zip(atoms, classes, strict=True):
+            for low, high in atom.ranges:
+                some = groups_beyond_ascii(max(low, _ASCII), high) if high >= _ASCII else 0
+                for group, within in beyond.items():
+                    if group & some:
+                        within.add(each)
+        self._every = [*set(of_ascii).union(*beyond.values())]
+        self.classes = [(group, [*{of_ascii[c] for c in codes}]) for group, codes in _GROUPS]
+        self.classes += [(group, [*within]) for group, within in beyond.items()]
+
+    def within(self, holds: npt.NDArray[np.bool_], groups: int = _EVERY) -> npt.NDArray[np.int64]:
+        """Return for each state those of some groups of which it holds for every class."""
+        found = np.zeros(len(holds), np.int64)
+        if holds.any():
+            for group, classes in self.classes:
+                if group & groups and -1 not in classes:
+                    found |= np.where(holds[:, classes].all(axis=1), group, 0)
+        return found
+
+    def are_all(self, holds: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+        """Return for each state whether it holds for every character."""
+        if -1 in self._every:
+            return np.zeros(len(holds), np.bool_)
+        every: npt.NDArray[np.bool_] = holds[:, self._every].all(axis=1)
         return every
 
-    of_ascii = ascii_.tolist()
-    for group, codes in _GROUPS:
-        loops |= np.where(all_of(of_ascii[c] for c in codes), group, 0)
-    beyond = [c for atom, c in zip(atoms, classes, strict=True) if atom.ranges[-1][1] >= _ASCII]
-    others = all_of(beyond)
-    loops |= np.where(others, BEYOND_ASCII, 0)
-    return loops, others & all_of(of_ascii)
+
+def _safe(
+    transitions: npt.NDArray[np.int32],
+    leads: npt.NDArray[np.int64],
+    groups: _Groups,
+    loops: npt.NDArray[np.int64],
+    is_wide: npt.NDArray[np.bool_],
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
+    """Return safe groups of each state, and how many characters; of one in a loop, the loop's.
+
+    Args:
+        transitions: of shape `(states, classes)`.
+        leads: the languages that each state leads to.
+        groups: of bytes.
+        loops: the groups that leave each state as it is.
+        is_wide: the states of which all groups matter; of others only digits do, of numbers.
+
+    """
+    steps = np.where(loops != 0, FAR, 0).astype(np.int32)
+    if transitions.size > _LARGE:
+        return loops, steps
+    safe = loops.copy()
+    leads_on = (transitions >= 0) & (leads[transitions] & leads[:, None] == leads[:, None])
+    wanted = loops == 0
+    open_ = groups.within(leads_on, _EVERY if (wanted & is_wide).any() else _DIGITS)
+    open_ = np.where(is_wide, open_, open_ & _DIGITS)
+    wanted &= open_ != 0
+    sets, counts = np.unique(open_[wanted], return_counts=True)
+    for chosen in sets[np.argsort(-counts)][:_SETS].tolist():
+        classes = [*{c for group, within in groups.classes if group & chosen for c in within}]
+        is_open = leads_on[:, classes].all(axis=1)
+        after = transitions[:, classes]
+        reached = np.where(loops & chosen == chosen, _STEPS, 0)
+        for _ in range(_STEPS):
+            further = np.minimum(np.where(is_open, 1 + reached[after].min(axis=1), 0), _STEPS)
+            if np.array_equal(further, reached):
+                break
+            reached = further
+        mine = wanted & (open_ == chosen)
+        safe[mine], steps[mine] = chosen, reached[mine]
+    return safe, steps
 
 
 def _opens(
@@ -312,22 +372,10 @@ def _opens(
         for code in codes:
             groups[of_ascii[code]] |= group
     last = int(np.searchsorted(range_low, _ASCII, side="right")) - 1
-    for each in range_class[last:].tolist():
-        groups[each] |= BEYOND_ASCII
+    lows = [max(low, _ASCII) for low in range_low[last:].tolist()]
+    highs = [low - 1 for low in lows[1:]] + [LAST_CHARACTER]
+    for low, high, each in zip(lows, highs, range_class[last:].tolist(), strict=True):
+        groups[each] |= groups_beyond_ascii(low, high)
     found = np.where(transitions >= 0, np.array(groups[:-1], np.int64), 0)
     opens: npt.NDArray[np.int64] = np.bitwise_or.reduce(found, axis=1)
     return opens
-
-
-def _digits(
-    transitions: npt.NDArray[np.int32], ascii_: npt.NDArray[np.int32], leads: npt.NDArray[np.int64]
-) -> npt.NDArray[np.int32]:
-    """Return for each state how many digits, whatever they are, lose no language."""
-    found = np.zeros(len(transitions), np.int32)
-    classes = [*{*ascii_[ord("0") : ord("9") + 1].tolist()}]
-    steps = transitions[:, classes]
-    if min(classes) >= 0:
-        stays = np.all((steps >= 0) & (leads[steps] == leads[:, None]), axis=1)
-        for _ in range(_DIGITS if stays.any() else 0):
-            found = np.where(stays, 1 + found[steps].min(axis=1), 0).astype(np.int32)
-    return found

@@ -200,13 +200,13 @@ ILLEGAL_CHARACTER = cython.declare(cython.int, -3)  # in place of an automaton's
 
 # Groups of bytes (`tree.ASCII_GROUPS`), as bits: white space and the characters of structure.
 SPACES = cython.declare(cython.longlong, 1 << 5 | 1 << 62)
-DIGIT_GROUP = cython.declare(cython.longlong, 1 << 4)
 QUOTE_GROUP = cython.declare(cython.longlong, 1 << 7)
 COMMA_GROUP = cython.declare(cython.longlong, 1 << 17)
 COLON_GROUP = cython.declare(cython.longlong, 1 << 21)
 OPENING_GROUPS = cython.declare(cython.longlong, 1 << 28 | 1 << 34)
 BACKSLASH_GROUP = cython.declare(cython.longlong, 1 << 29)
 CLOSE_ARRAY_GROUP = cython.declare(cython.longlong, 1 << 30)
+BEYOND_ASCII_GROUPS = cython.declare(cython.longlong, 1 << 60 | 1 << 61)
 CLOSE_OBJECT_GROUP = cython.declare(cython.longlong, 1 << 36)
 
 LAST_CHARACTER = cython.declare(cython.int, 0x10FFFF)
@@ -624,9 +624,9 @@ class Tables:
     leads: cython.const_longlong[::1]
     distance: cython.const_int[::1]
     wide: cython.const_int[::1]
-    loops: cython.const_longlong[::1]
+    safe: cython.const_longlong[::1]
+    safe_steps: cython.const_int[::1]
     opens: cython.const_longlong[::1]
-    digits: cython.const_int[::1]
     trie_opens: cython.const_longlong[::1]
     has_line_breaks: cython.bint
     rows = cython.declare(list, visibility="readonly")
@@ -656,9 +656,9 @@ class Tables:
         leads: cython.const_longlong[::1],
         distance: cython.const_int[::1],
         wide: cython.const_int[::1],
-        loops: cython.const_longlong[::1],
+        safe: cython.const_longlong[::1],
+        safe_steps: cython.const_int[::1],
         opens: cython.const_longlong[::1],
-        digits: cython.const_int[::1],
         trie_opens: cython.const_longlong[::1],
         has_line_breaks: cython.bint,
         rows: list,
@@ -684,9 +684,9 @@ class Tables:
         self.leads = leads
         self.distance = distance
         self.wide = wide
-        self.loops = loops
+        self.safe = safe
+        self.safe_steps = safe_steps
         self.opens = opens
-        self.digits = digits
         self.trie_opens = trie_opens
         self.has_line_breaks = has_line_breaks
         self.rows = rows
@@ -728,9 +728,9 @@ class Tables:
             self.accepts.shape[0] != count
             or self.leads.shape[0] != count
             or self.distance.shape[0] != count
-            or self.loops.shape[0] != count
+            or self.safe.shape[0] != count
+            or self.safe_steps.shape[0] != count
             or self.opens.shape[0] != count
-            or self.digits.shape[0] != count
             or self.range_class.shape[0] != self.range_low.shape[0]
         ):
             return False
@@ -2185,31 +2185,6 @@ class Text:
 
     @cython.cfunc
     @cython.inline
-    @cython.exceptval(-2)
-    def loops_of(self, s: cython.pointer[State]) -> i64:
-        """Return the groups of bytes that leave a state as it is, or a number with room as one."""
-        if s.phase == IN_BARE:
-            return DIGIT_GROUP
-        if s.automaton_state < 0 or s.trie_node >= 0 or s.pending != 0:
-            return 0
-        if s.phase != IN_STRING and s.phase != IN_NAME:
-            return 0
-        return self.tables.loops[self.automaton(self.automaton_of(s)).states + s.automaton_state]
-
-    @cython.cfunc
-    @cython.inline
-    @cython.exceptval(-2)
-    def room_of(self, s: cython.pointer[State]) -> i64:
-        """Return how many characters a string in a loop may still have, or digits a number."""
-        a = self.automaton(self.automaton_of(s))
-        if s.phase == IN_BARE:
-            return self.tables.digits[a.states + s.automaton_state]
-        if a.maximum < 0:
-            return FAR
-        return a.maximum - s.count - self.tables.distance[a.states + s.automaton_state]
-
-    @cython.cfunc
-    @cython.inline
     @cython.exceptval(-2, check=False)
     def set_ids(self, first: index, end: index) -> cython.bint:
         """Set the bits of some token ids of the trie."""
@@ -2261,14 +2236,19 @@ class Text:
                 return self.walk_pending(first, end, depth, False)
             a = self.automaton(self.automaton_of(s))
             return self.walk_string(a, first, end, depth, depth, s.automaton_state, s.count, False)
-        groups = self.legal_groups(self.state(depth))
-        loops = self.loops_of(self.state(depth))
-        room = self.room_of(self.state(depth)) if loops != 0 else 0
+        groups = self.legal_groups(s)
+        safe = cython.cast(cython.longlong, 0)
+        room = cython.cast(cython.longlong, 0)
+        if s.phase == IN_BARE:
+            at = self.automaton(self.automaton_of(s)).states + s.automaton_state
+            safe = self.tables.safe[at]
+            room = self.tables.safe_steps[at]
         for number in range(first, end):
             node = self.trie_node(number)
             if groups >> cython.cast(cython.longlong, node.group) & 1 == 0:
                 continue
-            if node.below & ~loops == 0 and node.height <= room:
+            if node.below & ~safe == 0 and node.height <= room:
+                self.work += 1
                 self.set_ids(node.rank, node.rank_end)
                 continue
             self.states[depth + 1] = self.states[depth]
@@ -2308,16 +2288,16 @@ class Text:
         at = a.states + state
         languages = self.state(base).languages
         groups = QUOTE_GROUP | BACKSLASH_GROUP | self.tables.opens[at]
-        loops = 0 if self.is_counted else self.tables.loops[at]
-        room = cython.cast(cython.longlong, FAR)
+        safe = 0 if self.is_counted else self.tables.safe[at]
+        room = cython.cast(cython.longlong, self.tables.safe_steps[at])
         if a.maximum >= 0:
-            room = a.maximum - count - self.tables.distance[at]
+            room = min(room, a.maximum - count - max(a.farthest, 0))
         is_same = is_looping and state == self.state(0).automaton_state
         for number in range(first, end):
             node = self.trie_node(number)
             if groups >> cython.cast(cython.longlong, node.group) & 1 == 0:
                 continue
-            if node.below & ~loops == 0 and node.height <= room:
+            if node.below & ~safe == 0 and node.height <= room:
                 self.set_ids(node.rank, node.rank_end)
                 continue
             byte = cython.cast(cython.longlong, node.byte)
@@ -2565,7 +2545,7 @@ class Text:
         for i in range(depth):
             byte = self.tree.text[first + i]
             if byte >= 128:  # compared with characters only where there are such edges
-                return self.tables.trie_opens[trie_node] >> 61 & 1
+                return self.tables.trie_opens[trie_node] & BEYOND_ASCII_GROUPS != 0
             if byte == 92:  # an escape may spell any character
                 return True
             edge = self.edge_from(trie_node, byte)

@@ -40,9 +40,9 @@ _KINDS: dict[str, type[np.generic]] = {
     "accepts": np.int64,
     "leads": np.int64,
     "distance": np.int32,
-    "loops": np.int64,
+    "safe": np.int64,
+    "safe_steps": np.int32,
     "opens": np.int64,
-    "digits": np.int32,
 }
 
 

@@ -27,8 +27,11 @@ ASCII_GROUPS = (
     *("abcdef", "ghijklmnopqrstuvwxyz", "ABCDEF", "GHIJKLMNOPQRSTUVWXYZ", "0123456789"),
     *" !\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~\x7f",
 )
-# Bytes of characters beyond ASCII; and the group of control characters, and of bytes that UTF-8
-# does not have where they stand, which no automaton state takes as a whole.
+# Bytes of characters beyond ASCII, those of U+2000 to U+2FFF (whose first byte is E2) apart, since
+# `.` leaves out two of them; and the group of control characters, and of bytes that UTF-8 does not
+# have where they stand, which no automaton state takes as a whole.
+U_2000 = 1 << 60
+_U_2000, _U_2FFF = 0x2000, 0x2FFF
 BEYOND_ASCII = 1 << 61
 IN_NO_STATE = 1 << 62
 
@@ -36,9 +39,10 @@ _ASCII_BITS = np.full(128, IN_NO_STATE, np.int64)
 for _bit, _characters in enumerate(ASCII_GROUPS):
     _ASCII_BITS[[*_characters.encode()]] = 1 << _bit
 
-# By a byte the number of its group; those of characters beyond ASCII are one, wherever they stand.
+# By a byte the number of its group, if a character begins with it.
 GROUP_NUMBERS = np.full(256, 61, np.uint8)
 GROUP_NUMBERS[:128] = np.log2(_ASCII_BITS.astype(np.float64))
+GROUP_NUMBERS[0xE2] = 60
 
 # In the order in which `tree_builder.fill` takes them.
 _COLUMNS: dict[str, type[np.generic]] = {
@@ -52,6 +56,12 @@ _COLUMNS: dict[str, type[np.generic]] = {
     "byte": np.uint8,
 }
 _MOST = 0xFFFF  # tokens of the same bytes, and bytes of a token, in a record
+
+
+def groups_beyond_ascii(low: int, high: int) -> int:
+    """Return the groups, as bits, of which some character of a span beyond ASCII is."""
+    others = BEYOND_ASCII if low < _U_2000 or high > _U_2FFF else 0
+    return others | (U_2000 if low <= _U_2FFF and high >= _U_2000 else 0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

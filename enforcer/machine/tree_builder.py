@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import cython
 
+_U_2000 = cython.declare(cython.longlong, 1 << 60)
 _BEYOND_ASCII = cython.declare(cython.longlong, 1 << 61)
 _IN_NO_STATE = cython.declare(cython.longlong, 1 << 62)
 
@@ -60,7 +61,7 @@ def fill(
             while longer < following and starts[longer + 1] - starts[longer] == depth + 1:
                 longer += 1
             lacks = 0
-            group = _BEYOND_ASCII
+            group = _U_2000 if b == 0xE2 else _BEYOND_ASCII
             if missing > 0:
                 if (
                     b < 0x80
@@ -73,6 +74,7 @@ def fill(
                     group = _IN_NO_STATE
                 else:
                     lacks = missing - 1
+                    group = below[parent]  # nothing but its own group so far
             elif b < 0x80:
                 group = ascii_bits[b]
             elif b < 0xC2 or b > 0xF4:

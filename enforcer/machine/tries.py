@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from enforcer.machine.tree import GROUP_NUMBERS
+from enforcer.machine.tree import GROUP_NUMBERS, groups_beyond_ascii
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 NO_NAME = -1
-_BEYOND_ASCII = 255
-_GROUPS = [1 << number for number in GROUP_NUMBERS.tolist()]  # the group of each byte, as a bit
+_ASCII = 128
+_GROUPS = [1 << number for number in GROUP_NUMBERS[:_ASCII].tolist()]  # of each byte, as a bit
 
 
 class Tries:
@@ -91,7 +91,8 @@ class Tries:
                 while end < high and words[end][depth] == character:
                     end += 1
                 self._edge_character.append(ord(character))
-                opens |= _GROUPS[min(ord(character), _BEYOND_ASCII)]
+                code = ord(character)
+                opens |= _GROUPS[code] if code < _ASCII else groups_beyond_ascii(code, code)
                 self._edge_to.append(root + len(spans))
                 spans.append((first, end, depth + 1))
                 first = end

@@ -24,12 +24,12 @@ VERSION = 2
 
 _WIDE = (
     *("bits", "trie_value", "trie_low", "trie_high", "trie_opens"),
-    *("accepts", "leads", "loops", "opens"),
+    *("accepts", "leads", "safe", "opens"),
 )
 _NARROW = (
     *("nodes", "names", "classes", "places", "arrays", "automata"),
     *("trie_edges", "edge_character", "edge_to"),
-    *("transitions", "ascii", "range_low", "range_class", "distance", "digits", "wide"),
+    *("transitions", "ascii", "range_low", "range_class", "distance", "safe_steps", "wide"),
 )
 _KINDS: dict[str, np.dtype[np.generic]] = {
     **dict.fromkeys(_WIDE, np.dtype("<i8")),

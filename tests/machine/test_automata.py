@@ -10,7 +10,7 @@ from enforcer.machine import automata, exploring
 from enforcer.machine.automata import FAR, Automaton, automaton_of
 from enforcer.machine.exploring import TooLargeError
 from enforcer.machine.tables import make_usual
-from enforcer.machine.tree import ASCII_GROUPS, BEYOND_ASCII
+from enforcer.machine.tree import ASCII_GROUPS, groups_beyond_ascii
 from enforcer.numbers.languages import number_texts
 from enforcer.numbers.sets import INTEGERS, REALS, NumberSet
 from enforcer.regex import ANY, NOTHING, Regex, both, fullmatch, is_empty, length, literal, parse
@@ -82,22 +82,32 @@ def test_the_distance_of_a_state_is_that_to_the_nearest_end(language: Regex) -> 
 
 @given(languages)
 @settings(deadline=None)
-def test_loops_name_the_groups_of_characters_that_change_nothing(language: Regex) -> None:
+def test_so_many_characters_of_safe_groups_lead_on(language: Regex) -> None:
     found = automaton_of((language,))
+    others = [c for c in SHARP + "\x80\U0010ffff\ue000\ud7ff\u2028" if ord(c) > 127]
 
-    def stays(at: int, char: str) -> bool:
+    def behind(at: int, char: str) -> int:
         each = _class_of(found, char)
-        return each >= 0 and int(found.transitions[at * found.classes + each]) == at
+        return int(found.transitions[at * found.classes + each]) if each >= 0 else -1
+
+    def members(groups: int) -> list[str]:
+        within = [c for n, group in enumerate(ASCII_GROUPS) if groups >> n & 1 for c in group]
+        return within + [c for c in others if groups & groups_beyond_ascii(ord(c), ord(c))]
 
     for at in range(found.states):
-        for number, group in enumerate(ASCII_GROUPS):
-            expected = group not in '"\\' and all(stays(at, char) for char in group)
-            assert bool(found.loops[at] >> number & 1) == expected
-        others = [c for c in SHARP + "\x80\U0010ffff\ue000\ud7ff" if ord(c) > 127]
-        if found.loops[at] & BEYOND_ASCII:
-            assert all(stays(at, char) for char in others)
+        chars = members(int(found.safe[at]))
+        assert not {'"', "\\"}.intersection(chars)
+        states = {at}
+        for _ in range(min(int(found.safe_steps[at]), 40)):
+            states = {behind(state, char) for state in states for char in chars}
+            assert -1 not in states
         if found.is_free[at]:
-            assert all(stays(at, chr(code)) for code in (*range(128), *map(ord, others)))
+            assert all(behind(at, chr(c)) == at for c in (*range(128), *map(ord, others)))
+
+
+def test_what_counts_characters_is_safe_for_as_many() -> None:
+    found = automaton_of((parse("^a.{5,9}b$"),))
+    assert max(found.safe_steps) == 9
 
 
 @pytest.mark.parametrize("numbers", [INTEGERS, REALS])

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from enforcer.errors import InvalidVocabulary
 from enforcer.machine import kernel, tree, tree_builder
-from enforcer.machine.tree import BEYOND_ASCII, IN_NO_STATE, VocabularyTree, build_tree
+from enforcer.machine.tree import BEYOND_ASCII, IN_NO_STATE, U_2000, VocabularyTree, build_tree
 from tests import vocabularies
 from tests.formats import vocabularies as formats
 from tests.machine.interpreted import interpreted
@@ -54,7 +54,7 @@ def groups(token: bytes) -> list[int]:
         if is_text(begun):
             begun = b""
         if byte >= 0x80:
-            found.append(BEYOND_ASCII)
+            found.append(found[-1] if byte < 0xC0 else U_2000 if byte == 0xE2 else BEYOND_ASCII)
             continue
         bits = [n for n, group in enumerate(tree.ASCII_GROUPS) if chr(byte) in group]
         found.append(1 << bits[0] if bits else IN_NO_STATE)
