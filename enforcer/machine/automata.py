@@ -313,7 +313,7 @@ class _Groups:
         """Return for each state whether it holds for every character."""
         if -1 in self._every:
             return np.zeros(len(holds), np.bool_)
-        every: npt.NDArray[np.bool_] = holds[:, self._every].all(axis=1)
+        every: npt.NDArray[np.bool_] = np.logical_and.reduce(holds[:, self._every], axis=1)
         return every
 
 
