@@ -90,12 +90,12 @@ class Crossing:
         now = self._now
         if now.place is not None and now.place is self._unlooked:
             row = self._table.row_of(now.state, now.place, now.row.opening)
-            self._now = now._replace(row=row)
+            self._now = now.but(row=row)
 
     def _left(self) -> Position:
         """Give the position, with what the way back has to know of the text that was left."""
         if self._fed and self._now.grammar is not self._first.grammar:
-            return self._now._replace(fed=self._fed)
+            return self._now.but(fed=self._fed)
         return self._now
 
     def undo(self) -> None:
@@ -152,7 +152,7 @@ class Crossing:
             if step.place.state != now.state or not now.text:
                 # Text has begun, so the turn is not calls.
                 row = self._table.row_of(step.place.state, step.place, FITTING)
-                self._now = now._replace(
+                self._now = now.but(
                     state=step.place.state,
                     place=step.place,
                     row=row,
@@ -166,7 +166,7 @@ class Crossing:
             self._now = self._transitions.enter(step.place.state, now.calls, now.text, step.place)
         elif step.place != now.place:
             self._unlooked = step.place
-            self._now = now._replace(place=step.place)
+            self._now = now.but(place=step.place)
         return True
 
     def _count(self) -> None:
@@ -177,7 +177,7 @@ class Crossing:
         if now.place is not None and self._table.segment(now.state) is Segment.CONTENT:
             self._now = self._transitions.enter(now.state, now.calls, now.text + 1, now.place)
         else:
-            self._now = now._replace(text=now.text + 1)
+            self._now = now.but(text=now.text + 1)
 
     def _marked(self, segment: Segment, step: Step) -> bool:
         """Go on in a marker, which the text before it has to be complete for."""
@@ -194,14 +194,14 @@ class Crossing:
             self._now = self._transitions.follow(now, step.place.state)
             return True
         self._unlooked = step.place
-        self._now = now._replace(
+        self._now = now.but(
             place=step.place, row=now.markers, before=self._table.nothing, grammar=None
         )
         return True
 
     def _stay(self, step: Step) -> None:
         if step.place != self._now.place:
-            self._now = self._now._replace(place=step.place)
+            self._now = self._now.but(place=step.place)
 
     def _begin_arguments(self, name: str | None) -> bool:
         then = self._table.dialect.states[self._now.state].then

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
     from enforcer.engines import ArgumentMatcher
     from enforcer.turn.header import HeaderTrie
-    from enforcer.turn.table import Alike, Table
+    from enforcer.turn.shared_states import SharedStates
+    from enforcer.turn.table import Table
 
 
 class Due(Enum):
@@ -65,8 +66,8 @@ class Envelope:
         self.text_format = text_format
 
     @cached_property
-    def alike(self) -> Alike | None:
-        """Tell envelopes that allow the same from others; None for the first of its kind."""
+    def alike(self) -> SharedStates | None:
+        """Give what envelopes share that allow the same; None for the first of its kind."""
         settings = (self.due, self.most, self.first, self.preamble, self.text_format is None)
         found = self.table.alike(self.names, settings)
         found.count += 1

@@ -7,7 +7,7 @@ with are still those of the request. Must not know: states, what headers and mas
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 from weakref import ref
 
 from enforcer.turn.bits import sparse
@@ -20,10 +20,13 @@ if TYPE_CHECKING:
     from enforcer.turn.bits import Sparse
     from enforcer.turn.cuts import Cut
     from enforcer.turn.header import HeaderTrie
+    from enforcer.turn.shared_states import SharedStates
+
+_T = TypeVar("_T", "HeaderTrie", "SharedStates")
 
 _BYTES = 8 << 20  # of all masks together, which is four hundred at least
-_TRIES = 256  # of headers, which weigh little if they have few tools
-_TRIES_BYTES = 16 << 20
+_TOOLS = 256  # values of tools, which weigh little where these are few
+_TOOLS_BYTES = 16 << 20
 _ENTRY = 600  # what one costs beside its words: its key, the grammars
 
 
@@ -63,29 +66,29 @@ class CutCache:
         self._cuts[key] = cut
 
 
-class TrieCache:
-    """Headers by what they are of, least recently used first to go; for any number of threads.
+class ToolsCache(Generic[_T]):
+    """Values by the tools that they are of, least recently used first to go; for any threads.
 
     How many tools they have is up to clients, so they are weighed whenever one is added.
     """
 
     def __init__(self) -> None:
-        self._tries: dict[Hashable, HeaderTrie] = {}
+        self._values: dict[Hashable, _T] = {}
 
     @property
     def weight(self) -> int:
         """Bytes that they hold, about."""
-        return sum(trie.weight for trie in tuple(self._tries.values()))
+        return sum(each.weight for each in tuple(self._values.values()))
 
-    def get(self, key: Hashable, make: Callable[[], HeaderTrie]) -> HeaderTrie:
-        """Give those of a key, which says all that they depend on."""
-        found = self._tries.pop(key, None)
+    def get(self, key: Hashable, make: Callable[[], _T]) -> _T:
+        """Give that of a key, which says all that it depends on."""
+        found = self._values.pop(key, None)
         is_new = found is None
         if found is None:
             found = make()
-        self._tries[key] = found
-        while is_new and (len(self._tries) > _TRIES or self.weight > _TRIES_BYTES):
-            self._tries.pop(next(iter(tuple(self._tries)), None), None)
+        self._values[key] = found
+        while is_new and (len(self._values) > _TOOLS or self.weight > _TOOLS_BYTES):
+            self._values.pop(next(iter(tuple(self._values)), None), None)
         return found
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from enforcer.errors import ConfigurationError, EnforcerError, IllegalPrefix
+from enforcer.turn import bits
 from enforcer.turn.bits import rows_of
 from enforcer.turn.countdown import Countdown
 from enforcer.turn.dialect import Segment
@@ -87,14 +88,16 @@ class Matcher:
         self._longest = self._table.vocabulary.longest
         self._owes = envelope.due is Due.CALL
         self._first: npt.NDArray[np.int32] | None = None
-        # The mask that was last asked for, and its rows as numpy has them.
+        # The mask that was last asked for, its rows as numpy has them, and what is beyond the ids.
         self._bitmask: object = _NO_MASK
         self._rows: Any = None
+        self._beyond: Any = None
         self._word = 0  # of masks of texts, one that is seldom zero
         # A position in arguments that stays the same for their whole text, which moves by itself.
         self._in_text: Position | None = None
         self._text: Any = None
-        self._text_markers: set[int] = set()
+        self._kinds = self._table.vocabulary.text_kinds
+        self._size = len(self._kinds)
         self._history: RollbackStack[Position] = RollbackStack(rollback)
         self._accepted = 0
         # An engine's state that nobody knows any more, and why.
@@ -107,6 +110,14 @@ class Matcher:
         self._started = True
         if self._countdown is not None:
             self._countdown.check(self._now)
+        elif self._spelled is None and envelope.text_format is None:
+            self._share()
+
+    def _share(self) -> None:
+        """Follow the automaton that turns with the same tools share, from here on."""
+        now, self._transitions.shared = self._now, self._envelope.alike
+        if now.header is None and now.grammar is None and now.failure is None:
+            self._now = self._transitions.enter(now.state, now.calls, now.text)
 
     def _begun(self, prompt_ids: Sequence[int] | None) -> Position:
         """Give where a prompt leaves the turn."""
@@ -210,9 +221,9 @@ class Matcher:
         if self._accepted or now.failure is not None or now.grammar is not None:
             return
         if now.row.crossing:
-            row = np.empty(self._words, dtype=np.int32)
-            self._fill(row)
-            self._first = row
+            rows = np.empty((1, self._words), dtype=np.int32)
+            self.fill(rows)
+            self._first = rows[0]
 
     def fill(self, bitmask: Any, row: int = 0) -> None:
         """Write the mask of the ids that may come next.
@@ -231,59 +242,58 @@ class Matcher:
         if type(row) is not int:  # what numpy takes for several rows is none
             row = number(row, "row")
         if bitmask is not self._bitmask:  # a host has one for all steps
-            self._rows = rows_of(bitmask, self._words)
-            self._bitmask = bitmask
+            self._bind(bitmask)
         try:
             target = self._rows[row]
         except IndexError:
             raise ConfigurationError(
                 f"there is no row {row} in the bitmask, which has {len(bitmask)}"
             ) from None
-        if len(target) > self._words:
-            target[self._words :] = 0
-            target = target[: self._words]
-        if self._now is self._in_text:
-            self._fill_arguments(target)
-        else:
-            self._fill(target)
+        if self._beyond is not None:
+            self._beyond[row] = 0
+        now = self._now
+        try:
+            if now is self._in_text:
+                self._text.fill(target)
+                markers = now.row if self._text.is_accepting() else now.before
+                if markers is not self._table.nothing:
+                    target |= markers.mask
+            elif now.shared is not None and now.shared.row is not None:
+                bits.write(target, now.shared.row)
+                return
+            else:
+                self._fill(now, target)
+            if not (target[self._word] or self._has_any(target)):
+                raise EnforcerError(f"no token can continue the turn: {self!r}")  # noqa: TRY301
+        except BaseException as error:  # noqa: BLE001 - whatever it is, it ends this turn alone
+            self._broke("masking", error)
+            self._fill_end(target)
+
+    def _bind(self, bitmask: Any) -> None:
+        rows = rows_of(bitmask, self._words)
+        self._rows = rows[:, : self._words]
+        self._beyond = rows[:, self._words :] if rows.shape[1] > self._words else None
+        self._bitmask = bitmask
 
     @property
     def text_weight(self) -> int:
         """Bytes of the arguments that are being written, beyond what texts of a grammar share."""
         return int(getattr(self._now.grammar, "weight", 0))
 
-    def _fill_arguments(self, target: npt.NDArray[np.int32]) -> None:
-        text = self._text
-        try:
-            text.fill(target)
-            markers = self._now.row if text.is_accepting() else self._now.before
-            if markers is not self._table.nothing:
-                target |= markers.mask
-            if not (target[self._word] or self._has_any(target)):
-                raise EnforcerError(f"no token can continue the turn: {self!r}")  # noqa: TRY301
-        except BaseException as error:  # noqa: BLE001 - whatever it is, it ends this turn alone
-            self._broke("masking", error)
-            self._fill_end(target)
-
-    def _fill(self, target: npt.NDArray[np.int32]) -> None:
-        now = self._now
+    def _fill(self, now: Position, target: npt.NDArray[np.int32]) -> None:
         if now.failure is not None:
             self._fill_end(target)
             return
         plain = now.grammar is None and now.header is None and now.row.ready
         if plain and self._countdown is None:
             np.copyto(target, now.row.mask)
-            return
-        try:
-            self._fill_text(target)
-            if not (target[self._word] or self._has_any(target)):
-                raise EnforcerError(f"no token can continue the turn: {self!r}")  # noqa: TRY301
-        except BaseException as error:  # noqa: BLE001 - whatever it is, it ends this turn alone
-            self._broke("masking", error)
-            self._fill_end(target)
+        else:
+            self._fill_text(now, target)
+        shared = self._transitions.shared
+        if shared is not None and now.shared is not None:
+            shared.keep(target, now)
 
-    def _fill_text(self, target: npt.NDArray[np.int32]) -> None:
-        now = self._now
+    def _fill_text(self, now: Position, target: npt.NDArray[np.int32]) -> None:
         if self._first is not None and not self._accepted:
             np.copyto(target, self._first)
             return
@@ -322,7 +332,7 @@ class Matcher:
         A mask without a bit would turn the logits into NaN, and an exception here would
         take the host's other requests down with it.
         """
-        self._now = self._now._replace(failure=error)
+        self._now = self._now.but(failure=error)
 
     def _broke(self, doing: str, error: BaseException) -> None:
         """Close the gate for an exception of any kind, and remember what can no longer be asked.
@@ -348,37 +358,43 @@ class Matcher:
         if type(token_id) is not int:
             token_id = number(token_id, "an id")
         try:
-            if now is self._in_text and token_id not in self._text_markers:
-                is_text = self._table.is_text(now.state, token_id)
-                step = now if is_text and self._text.accept(token_id) else None
-            else:
+            if now is self._in_text and 0 <= token_id < self._size and self._kinds[token_id]:
+                step = now if self._text.accept(token_id) else None
+            elif now.shared is None or (step := now.shared.after.get(token_id)) is None:
                 step = self._step(token_id)
         except BaseException as error:  # noqa: BLE001 - whatever it is, it ends this turn alone
             self._broke(f"accepting id {token_id}", error)
             return False
         if step is None:
             return False
-        self._history.push(now)
+        if step is not now:
+            self._go(token_id, now, step)
         self._accepted += 1
-        self._now = step
-        if step is not now and step.grammar is not None:
-            self._look_at(step)
         if not self._accepted % _LET_GO:
-            self._let_go(step)
+            self._let_go()
         return True
+
+    def _go(self, token_id: int, now: Position, step: Position) -> None:
+        """Go from one position to another one."""
+        self._history.push(self._accepted, now)
+        self._now = step
+        if step.shared is not None:
+            self._transitions.lead(token_id, now, step)
+        elif step.grammar is not None:
+            self._look_at(step)
 
     def _look_at(self, now: Position) -> None:
         """Note a position in arguments where the engine alone says what may come."""
         is_plain = now.failure is None and now.reading is None and bool(now.tool)
         by_engine = self._spelled is None and self._countdown is None
-        if is_plain and by_engine and now.grammar is not None:
+        if is_plain and by_engine and self._table.stays(now.state):
             self._in_text, self._text = now, now.grammar
-            self._text_markers = {*now.row.markers, *now.before.markers}
 
-    def _let_go(self, now: Position) -> None:
-        """Have the engine's text let go of what can no longer be taken back."""
+    def _let_go(self) -> None:
+        """Let go of what can no longer be taken back, here and in the engine's text."""
         most = self._history.most
-        keep = getattr(now.grammar, "keep", None)  # that of `machine`; others hold little
+        self._history.let_go(self._accepted)
+        keep = getattr(self._now.grammar, "keep", None)  # that of `machine`; others hold little
         if most is not None and keep is not None:
             # A token that leaves a text may have fed it an id for each of its bytes.
             keep(most if self._spelled is None else most + self._longest)
@@ -389,7 +405,7 @@ class Matcher:
             if token_id not in self._table.turn_end_ids:
                 return None
             final = self._transitions.enter(self._table.dialect.final, now.calls, 0)
-            return final._replace(failure=now.failure)
+            return final.but(failure=now.failure)
         if self._spelled is not None:
             return self._spelled.read(now, token_id, counts=self._started)
         markers = _NO_MARKERS
@@ -430,12 +446,12 @@ class Matcher:
         """Go on after an id of arguments or formatted content, which has been accepted."""
         if now.reading is not None:
             after = now.reading.read(self._table.vocabulary.token_bytes(token_id))
-            now = now if after is now.reading else now._replace(reading=after)
+            now = now if after is now.reading else now.but(reading=after)
         if self._table.segment(now.state) is not Segment.CONTENT or (now.text and to == now.state):
             return now
         # Text has begun, so the turn is not calls.
         row = self._table.row(to, FITTING)
-        return now._replace(state=to, row=row, before=self._table.nothing, text=1)
+        return now.but(state=to, row=row, before=self._table.nothing, text=1)
 
     def _fits(self, now: Position, token_id: int) -> bool:
         if self._countdown is None or (left := self._left()) == inf:
@@ -457,28 +473,36 @@ class Matcher:
 
         """
         count = number(count, "how many token ids to roll back")
-        if not 0 <= count <= len(self._history):
+        most = self._history.let_go(self._accepted)
+        if not 0 <= count <= most:
             raise ConfigurationError(
                 f"cannot roll back {count} token ids: {self._accepted} were accepted, of "
-                f"which the last {len(self._history)} can be rolled back"
+                f"which the last {most} can be rolled back"
             )
         self._back(count)
 
     def _back(self, count: int) -> None:
         """Go back; what fails on the way stays closed as long as the turn stands in it."""
-        self._accepted -= count
-        for before, run in self._history.pop(count):
-            if before.grammar is not None:
-                # All but the last of them left this text where it is.
-                stayed = self._now.grammar is before.grammar
-                read = run if stayed else run - 1 + self._now.fed
-                self._back_in(before.grammar, read)
+        to = self._accepted - count
+        for before, ids in self._history.pop(self._accepted, to):
+            # The first of them led from one text into another, or stayed in it.
+            stayed, now = self._now.grammar is before.grammar, self._now
+            self._back_in(now.grammar, ids if stayed else ids - 1)
+            if not stayed:
+                self._back_in(before.grammar, now.fed)
             self._now = before
+            self._accepted -= ids
+        if self._accepted > to:
+            self._back_in(self._now.grammar, self._accepted - to)
+            if self._now.failure is not None:  # which came after these ids
+                self._now = self._now.but(failure=None)
+                self._look_at(self._now)
+        self._accepted = to
         if self._lost is not None and self._now.grammar is self._lost[0]:
             self.fail(self._lost[1])
 
-    def _back_in(self, grammar: ArgumentMatcher, count: int) -> None:
-        if not count or (self._lost is not None and self._lost[0] is grammar):
+    def _back_in(self, grammar: ArgumentMatcher | None, count: int) -> None:
+        if not count or grammar is None or (self._lost is not None and self._lost[0] is grammar):
             return
         try:
             grammar.rollback(count)

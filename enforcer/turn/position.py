@@ -5,7 +5,7 @@ Owns: what is known of one place in a turn. Must not know: how a turn comes ther
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from enforcer.budget.reading import Reading
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from enforcer.errors import EnforcerError
     from enforcer.turn.header import HeaderNode
     from enforcer.turn.lexer import Place
+    from enforcer.turn.shared_states import SharedState
     from enforcer.turn.table import Row
 
 
@@ -33,6 +34,7 @@ class Position(NamedTuple):
         fed: how many ids the token that led here, out of another text, fed to that text's grammar.
         failure: why the gate is closed; None while it is open.
         tool: whose arguments these are; empty outside of arguments.
+        shared: the cache of a position that all turns with the same tools share.
 
     """
 
@@ -48,23 +50,11 @@ class Position(NamedTuple):
     fed: int = 0
     failure: EnforcerError | None = None
     tool: str = ""
+    shared: SharedState | None = None
 
-    def at_header(self, node: HeaderNode) -> Position:
-        """Give the same with another place in the header, in half the time of `_replace`."""
-        return Position(
-            self.state,
-            self.row,
-            self.before,
-            self.calls,
-            self.text,
-            node,
-            self.grammar,
-            self.reading,
-            self.place,
-            self.fed,
-            self.failure,
-            self.tool,
-        )
+    def but(self, **changes: Any) -> Position:
+        """Return another position, which shares nothing."""
+        return self._replace(shared=None, **changes)
 
     def complete(self) -> bool:
         """Tell whether the state's text may end here."""

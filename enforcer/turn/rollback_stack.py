@@ -1,8 +1,7 @@
 """The positions that a turn has left, for as far back as it may be rolled back.
 
-Owns: which positions were left, in what order. Long texts leave one position again and again, so
-equal neighbours are kept once, with a count; nothing is allocated for an id that stays where it is.
-Must not know: what a position is.
+Owns: which positions were left, and after how many ids; an id that leaves the turn where it is
+costs nothing. Must not know: what a position is.
 """
 
 from __future__ import annotations
@@ -20,46 +19,35 @@ class RollbackStack(Generic[_T]):
     """A stack of which the oldest entries may be lost.
 
     Args:
-        most: how many entries can be taken back at any time; None for all.
+        most: how many ids can be taken back at any time; None for all.
 
     """
 
-    __slots__ = ("_counts", "_entries", "_kept", "most")
+    __slots__ = ("_first", "_left", "most")
 
     def __init__(self, most: int | None) -> None:
         self.most = most
-        self._kept = 0
-        # The runs: what was left, and how many times in a row.
-        self._entries: deque[_T] = deque()
-        self._counts: deque[int] = deque()
+        self._first = 0  # how many ids can no longer be taken back
+        self._left: deque[tuple[int, _T]] = deque()
 
-    def __len__(self) -> int:
-        return self._kept
+    def push(self, accepted: int, entry: _T) -> None:
+        """Remember a position that the id after so many has left."""
+        self._left.append((accepted, entry))
 
-    def push(self, entry: _T) -> None:
-        """Remember one more entry, and forget the oldest if there are too many."""
-        if self._entries and self._entries[-1] is entry:
-            self._counts[-1] += 1
-        else:
-            self._entries.append(entry)
-            self._counts.append(1)
-        self._kept += 1
-        if self.most is not None and self._kept > self.most:
-            self._kept -= 1
-            self._counts[0] -= 1
-            if not self._counts[0]:
-                self._counts.popleft()
-                self._entries.popleft()
+    def let_go(self, accepted: int) -> int:
+        """Forget entries that lie too far back; return how many of the ids can be taken back."""
+        if self.most is not None:
+            self._first = max(self._first, accepted - self.most)
+            while self._left and self._left[0][0] < self._first:
+                self._left.popleft()
+        return accepted - self._first
 
-    def pop(self, count: int) -> Iterator[tuple[_T, int]]:
-        """Take back `count` entries, at most as many as are kept: runs, the latest first."""
-        while count:
-            run = min(count, self._counts[-1])
-            entry = self._entries[-1]
-            self._counts[-1] -= run
-            if not self._counts[-1]:
-                self._counts.pop()
-                self._entries.pop()
-            self._kept -= run
-            count -= run
-            yield entry, run
+    def pop(self, accepted: int, to: int) -> Iterator[tuple[_T, int]]:
+        """Take back entries, the latest first, until so many ids are left.
+
+        Yields each with the number of ids since it was left; the one that left it is the first.
+        """
+        while self._left and self._left[-1][0] >= to:
+            at, entry = self._left.pop()
+            yield entry, accepted - at
+            accepted = at

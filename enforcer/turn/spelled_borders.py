@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from enforcer.turn.header import HeaderNode
     from enforcer.turn.lexer import Place
     from enforcer.turn.position import Position
-    from enforcer.turn.table import Alike, Row
+    from enforcer.turn.shared_states import SharedStates
+    from enforcer.turn.table import Row
     from enforcer.turn.transitions import Dependencies, Transitions
 
 
@@ -80,7 +81,7 @@ class SpelledBorders:
     def _within(self, now: Position, token_id: int, place: Place) -> Position | None:
         if now.grammar is not None and not now.grammar.accept(token_id):
             return None
-        return now if place is now.place else now._replace(place=place)
+        return now if place is now.place else now.but(place=place)
 
     def fill(self, now: Position, target: npt.NDArray[np.int32]) -> None:
         """Write the mask of the ids that may come next; see `Matcher.fill`.
@@ -106,7 +107,7 @@ class SpelledBorders:
         return self._table.dialect.states[now.state].then is not None
 
     def _fill_framing(
-        self, now: Position, row: Row, alike: Alike, target: npt.NDArray[np.int32]
+        self, now: Position, row: Row, alike: SharedStates, target: npt.NDArray[np.int32]
     ) -> None:
         """Write a mask between texts, which is the same for every request with the same tools.
 

@@ -19,11 +19,11 @@ from enforcer.turn.dialect import Names, Segment, written
 from enforcer.turn.first_ids import FirstIds
 from enforcer.turn.header import HeaderForm, HeaderTrie
 from enforcer.turn.lexer import BLANK_BYTES, Lexer, Opening, Place
-from enforcer.turn.mask_cache import CutCache, RowCache, TrieCache
+from enforcer.turn.mask_cache import CutCache, RowCache, ToolsCache
 from enforcer.turn.pattern import ID, NAME
+from enforcer.turn.shared_states import SharedStates
 from enforcer.turn.turn_start import TurnStart
 
-_ALIKE = 256
 _ROWS = 4096
 _CUTS = 512
 _SOME_NAME = "a"
@@ -110,8 +110,8 @@ class Table:
         # Computed here, so that no request waits for them.
         _ = vocabulary.sorted_text, vocabulary.shorter, vocabulary.text_kinds
         self.form = self._form()
-        self.tries = TrieCache()
-        self._alike = lru_cache(_ALIKE)(Alike)
+        self.tries: ToolsCache[HeaderTrie] = ToolsCache()
+        self._alike: ToolsCache[SharedStates] = ToolsCache()
         self.is_simple = dialect.is_simple
         self._rows: dict[tuple[str, Opening], Row] = {}
         nothing = vocabulary.row(())
@@ -145,13 +145,13 @@ class Table:
         """Give the headers of some tools at some indices."""
         return self.tries.get((names, indices), lambda: HeaderTrie(self.form, names, indices))
 
-    def alike(self, names: tuple[str, ...], settings: tuple[object, ...]) -> Alike:
-        """Give what stands for the envelopes of these names and settings.
+    def alike(self, names: tuple[str, ...], settings: tuple[object, ...]) -> SharedStates:
+        """Give what the envelopes of these names and settings share.
 
         By a digest: the names are as many as clients like, and no name has a line's end.
         """
         digest = sha256("\n".join(names).encode("utf-8", "surrogatepass")).digest()
-        return self._alike(digest, settings)
+        return self._alike.get((digest, settings), SharedStates)
 
     def is_there(self, text: str) -> bool:
         """Tell whether the tokenizer can have a marker.
@@ -382,12 +382,6 @@ class Table:
         kinds = self.vocabulary.text_kinds
         return self._texts[state][kinds[token_id]] if 0 <= token_id < len(kinds) else None
 
-    def is_text(self, state: str, token_id: int) -> bool:
-        """Return whether some text may stand in a state, by one id that is no marker there."""
-        kinds = self.vocabulary.text_kinds
-        known = 0 <= token_id < len(kinds)
-        return known and self._texts[state][kinds[token_id]] is not None
-
     @cached_property
     def turn_end_ids(self) -> frozenset[int]:
         """The ids that end a turn."""
@@ -400,18 +394,3 @@ class Table:
     def opens_near(self, prompt_ids: Sequence[int], most: int) -> bool:
         """Tell whether a prompt's turn is opened in its last ids; see `TurnStart.is_near`."""
         return self._turn_start.is_near(prompt_ids, most)
-
-
-class Alike:
-    """The envelopes of a table that allow the same; compared by identity, which costs nothing.
-
-    Attributes:
-        count: how many there have been.
-
-    """
-
-    __slots__ = ("count",)
-
-    def __init__(self, names: bytes, settings: tuple[object, ...]) -> None:
-        del names, settings  # there is one for each
-        self.count = 0

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from enforcer.turn.envelope import Envelope
     from enforcer.turn.header import HeaderNode
     from enforcer.turn.lexer import Place
+    from enforcer.turn.shared_states import SharedStates
 
 
 @dataclass(slots=True)
@@ -57,6 +58,8 @@ class Transitions:
         self._arguments = arguments
         self._expect = expect
         self._countdown = countdown
+        # The automaton of positions outside texts, where this turn may follow it.
+        self.shared: SharedStates | None = None
         # What was asked for while a mask is computed that is to be kept.
         self._recording: Dependencies | None = None
 
@@ -82,6 +85,15 @@ class Transitions:
         self, state: str, calls: int, text: int, place: Place | None = None, *, fits: bool = False
     ) -> Position:
         """Begin a state's text, or go on in free text at a place; see `Envelope.opening`."""
+        if self.shared is not None:
+            return self.shared.position(
+                (state, calls, text), lambda: self._entered(state, calls, text, place, fits=fits)
+            )
+        return self._entered(state, calls, text, place, fits=fits)
+
+    def _entered(
+        self, state: str, calls: int, text: int, place: Place | None, *, fits: bool
+    ) -> Position:
         table = self._table
         if place is None and not table.is_simple:
             place = table.lexer.enter(state)
@@ -103,7 +115,7 @@ class Transitions:
         if not opening.finish:
             return position
         if self._countdown is not None:
-            position = position._replace(reading=self._countdown.text())
+            position = position.but(reading=self._countdown.text())
         return self._with_grammar(position, formatted)
 
     def follow(self, now: Position, to: str) -> Position:
@@ -132,10 +144,10 @@ class Transitions:
 
     def begin_arguments(self, now: Position, name: str, to: str) -> Position:
         """Begin the arguments of a call whose header has been read."""
-        position = self.enter(to, now.calls, now.text)._replace(tool=name)
+        position = self.enter(to, now.calls, now.text)
         if self._countdown is not None:
-            position = position._replace(reading=self._countdown.arguments(name))
-        return self._with_grammar(position, lambda: self._ask(name).matcher())
+            position = position.but(reading=self._countdown.arguments(name))
+        return self._with_grammar(position, lambda: self._ask(name).matcher(), name)
 
     def look_at_arguments(self, now: Position, name: str, to: str) -> Position:
         """Give where the arguments of a call would begin, of which only masks are asked."""
@@ -193,13 +205,27 @@ class Transitions:
             before = position.header
             if before is None or before.only is None:
                 self._expect(node.only)
-        return position.at_header(node)
+        if self.shared is None:
+            return position.but(header=node)
+        key = (position.state, position.calls, position.text, node)
+        return self.shared.position(key, lambda: position.but(header=node))
 
-    def _with_grammar(self, position: Position, start: Callable[[], ArgumentMatcher]) -> Position:
+    def lead(self, token_id: int, now: Position, to: Position) -> None:
+        """Keep where an id leads, unless a tool has to be told of there."""
+        is_told = to.header is not None and to.header.only is not None
+        if self.shared is not None and not (
+            is_told and (now.header is None or now.header.only is None)
+        ):
+            self.shared.lead(token_id, now, to)
+
+    def _with_grammar(
+        self, position: Position, start: Callable[[], ArgumentMatcher], tool: str = ""
+    ) -> Position:
         try:
-            return position._replace(grammar=start())
+            return position.but(grammar=start(), tool=tool)
         except BaseException as error:  # noqa: BLE001 - whatever it is, it ends this turn alone
-            return position._replace(failure=named(error, f"starting a text in {position.state}"))
+            failure = named(error, f"starting a text in {position.state}")
+            return position.but(failure=failure, tool=tool)
 
 
 def named(error: BaseException, doing: str) -> EnforcerError:

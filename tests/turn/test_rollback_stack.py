@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import groupby
 from typing import Any
 
 from hypothesis import given
@@ -15,18 +15,24 @@ STEPS = st.lists(st.one_of(st.sampled_from("abc"), st.integers(0, 6)), max_size=
 
 @given(STEPS, st.one_of(st.none(), st.integers(0, 8)))
 def test_it_gives_back_what_a_list_would(steps: list[int | str], most: int | None) -> None:
-    trail: RollbackStack[Any] = RollbackStack(most)
-    plain: list[Any] = []
+    stack: RollbackStack[Any] = RollbackStack(most)
+    plain: list[str] = ["a"]  # the position after each id
+    lost = 0
     for what in steps:
+        accepted = len(plain) - 1
         if isinstance(what, str):
-            trail.push(what)
+            if what != plain[-1]:
+                stack.push(accepted, plain[-1])
             plain.append(what)
         else:
-            count = min(what, len(trail))
-            runs = list(trail.pop(count))
-            assert all(a != b for (a, _), (b, _) in pairwise(runs))
-            taken = [entry for entry, run in runs for _ in range(run)]
-            assert taken == [plain.pop() for _ in range(count)]
-        if most is not None:
-            del plain[: max(len(plain) - most, 0)]
-        assert len(trail) == len(plain)
+            kept = stack.let_go(accepted)
+            lost = lost if most is None else max(lost, accepted - most)
+            assert kept == accepted - lost
+            to = accepted - min(what, kept)
+            now, left = plain[-1], accepted
+            runs = [(each, len([*run])) for each, run in groupby(plain[to:])]
+            for entry, count in stack.pop(accepted, to):
+                assert runs.pop() == (now, count)
+                now, left = entry, left - count
+            assert runs == [(now, left - to + 1)]
+            del plain[to + 1 :]
