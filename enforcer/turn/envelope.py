@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from enum import Enum
 from functools import cached_property, lru_cache
+from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from enforcer.turn.dialect import Ids
 from enforcer.turn.lexer import Opening
+from enforcer.turn.position import SharedStates
 
 _opening = lru_cache(None)(Opening)  # there are 32
 
@@ -21,7 +23,6 @@ if TYPE_CHECKING:
 
     from enforcer.engines import ArgumentMatcher
     from enforcer.turn.header import HeaderTrie
-    from enforcer.turn.shared_states import SharedStates
     from enforcer.turn.table import Table
 
 
@@ -69,7 +70,9 @@ class Envelope:
     def alike(self) -> SharedStates | None:
         """Give what envelopes share that allow the same; None for the first of its kind."""
         settings = (self.due, self.most, self.first, self.preamble, self.text_format is None)
-        found = self.table.alike(self.names, settings)
+        # By a digest: the names are as many as clients like, and no name has a line's end.
+        digest = sha256("\n".join(self.names).encode("utf-8", "surrogatepass")).digest()
+        found: SharedStates = self.table.alike.get((digest, settings), SharedStates)
         found.count += 1
         return found if found.count > 1 else None
 

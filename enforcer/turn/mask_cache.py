@@ -7,7 +7,7 @@ with are still those of the request. Must not know: states, what headers and mas
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 from weakref import ref
 
 from enforcer.turn.bits import sparse
@@ -19,10 +19,8 @@ if TYPE_CHECKING:
     from enforcer.engines.mask_rows import Row
     from enforcer.turn.bits import Sparse
     from enforcer.turn.cuts import Cut
-    from enforcer.turn.header import HeaderTrie
-    from enforcer.turn.shared_states import SharedStates
 
-_T = TypeVar("_T", "HeaderTrie", "SharedStates")
+_T = TypeVar("_T", bound="Weighed")
 
 _BYTES = 8 << 20  # of all masks together, which is four hundred at least
 _TOOLS = 256  # values of tools, which weigh little where these are few
@@ -64,6 +62,15 @@ class CutCache:
         if len(self._cuts) >= self._most:
             self._cuts = {}
         self._cuts[key] = cut
+
+
+class Weighed(Protocol):
+    """A value that knows how many bytes it holds, about."""
+
+    @property
+    def weight(self) -> int:
+        """Bytes."""
+        ...
 
 
 class ToolsCache(Generic[_T]):

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from enforcer.turn.position import Position
 
 _RUN = 64  # ids of a prompt that are read at once where they are all text
+_LIKELY = 8  # words of masks
 _LET_GO = 16  # ids after which a text lets go of what lies behind it
 _NO_MASK = object()
 _NO_MARKERS: Mapping[int, str] = MappingProxyType({})
@@ -88,9 +89,10 @@ class Matcher:
         self._longest = self._table.vocabulary.longest
         self._owes = envelope.due is Due.CALL
         self._first: npt.NDArray[np.int32] | None = None
-        # The mask that was last asked for, its rows as numpy has them, and what is beyond the ids.
+        # The mask and row that were last asked for, as numpy has it, and its words beyond the ids.
         self._bitmask: object = _NO_MASK
-        self._rows: Any = None
+        self._row = 0
+        self._target: Any = None
         self._beyond: Any = None
         self._word = 0  # of masks of texts, one that is seldom zero
         # A position in arguments that stays the same for their whole text, which moves by itself.
@@ -239,19 +241,12 @@ class Matcher:
                 dimensions, cannot be written on the CPU, or has no such row.
 
         """
-        if type(row) is not int:  # what numpy takes for several rows is none
-            row = number(row, "row")
-        if bitmask is not self._bitmask:  # a host has one for all steps
-            self._bind(bitmask)
-        try:
-            target = self._rows[row]
-        except IndexError:
-            raise ConfigurationError(
-                f"there is no row {row} in the bitmask, which has {len(bitmask)}"
-            ) from None
+        # A host has one mask for all steps, where a turn seldom changes its row.
+        if bitmask is not self._bitmask or type(row) is not int or row != self._row:
+            self._bind(bitmask, row)
+        target, now = self._target, self._now
         if self._beyond is not None:
-            self._beyond[row] = 0
-        now = self._now
+            self._beyond.fill(0)
         try:
             if now is self._in_text:
                 self._text.fill(target)
@@ -265,15 +260,24 @@ class Matcher:
                 self._fill(now, target)
             if not (target[self._word] or self._has_any(target)):
                 raise EnforcerError(f"no token can continue the turn: {self!r}")  # noqa: TRY301
+            if now.shared is not None and self._transitions.shared is not None:
+                self._transitions.shared.keep(target, now)
         except BaseException as error:  # noqa: BLE001 - whatever it is, it ends this turn alone
             self._broke("masking", error)
             self._fill_end(target)
 
-    def _bind(self, bitmask: Any) -> None:
+    def _bind(self, bitmask: Any, row: int) -> None:
+        row = number(row, "row")  # what numpy takes for several rows is none
         rows = rows_of(bitmask, self._words)
-        self._rows = rows[:, : self._words]
-        self._beyond = rows[:, self._words :] if rows.shape[1] > self._words else None
-        self._bitmask = bitmask
+        try:
+            target = rows[row]
+        except IndexError:
+            raise ConfigurationError(
+                f"there is no row {row} in the bitmask, which has {len(bitmask)}"
+            ) from None
+        self._target = target[: self._words]
+        self._beyond = target[self._words :] if len(target) > self._words else None
+        self._bitmask, self._row = bitmask, row
 
     @property
     def text_weight(self) -> int:
@@ -289,9 +293,6 @@ class Matcher:
             np.copyto(target, now.row.mask)
         else:
             self._fill_text(now, target)
-        shared = self._transitions.shared
-        if shared is not None and now.shared is not None:
-            shared.keep(target, now)
 
     def _fill_text(self, now: Position, target: npt.NDArray[np.int32]) -> None:
         if self._first is not None and not self._accepted:
@@ -316,11 +317,16 @@ class Matcher:
             self._countdown.restrict(now, int(left), target)
 
     def _has_any(self, target: npt.NDArray[np.int32]) -> bool:
-        """Tell whether a mask has any id, and where those of the next ones are likely to be."""
-        if not np.count_nonzero(target):  # half of what `any` takes
+        """Return whether a mask has any id; few words have one of each mask of a text."""
+        for word in self._table.likely:
+            if target[word]:
+                self._word = word
+                return True
+        found = np.flatnonzero(target)
+        if not len(found):
             return False
         if self._now.grammar is not None:
-            self._word = int((target != 0).argmax())
+            self._table.likely = (int(found[0]), *self._table.likely[:_LIKELY])
         return True
 
     def _fill_end(self, target: npt.NDArray[np.int32]) -> None:
@@ -360,28 +366,26 @@ class Matcher:
         try:
             if now is self._in_text and 0 <= token_id < self._size and self._kinds[token_id]:
                 step = now if self._text.accept(token_id) else None
-            elif now.shared is None or (step := now.shared.after.get(token_id)) is None:
+            elif now.shared is None:
                 step = self._step(token_id)
+            elif (step := now.shared.after.get(token_id)) is None:
+                step = self._step(token_id)
+                if step is not None and step is not now:
+                    self._transitions.lead(token_id, now, step)
         except BaseException as error:  # noqa: BLE001 - whatever it is, it ends this turn alone
             self._broke(f"accepting id {token_id}", error)
             return False
         if step is None:
             return False
         if step is not now:
-            self._go(token_id, now, step)
+            self._history.push(self._accepted, now)
+            self._now = step
+            if step.grammar is not None:
+                self._look_at(step)
         self._accepted += 1
         if not self._accepted % _LET_GO:
             self._let_go()
         return True
-
-    def _go(self, token_id: int, now: Position, step: Position) -> None:
-        """Go from one position to another one."""
-        self._history.push(self._accepted, now)
-        self._now = step
-        if step.shared is not None:
-            self._transitions.lead(token_id, now, step)
-        elif step.grammar is not None:
-            self._look_at(step)
 
     def _look_at(self, now: Position) -> None:
         """Note a position in arguments where the engine alone says what may come."""
@@ -496,7 +500,8 @@ class Matcher:
             self._back_in(self._now.grammar, self._accepted - to)
             if self._now.failure is not None:  # which came after these ids
                 self._now = self._now.but(failure=None)
-                self._look_at(self._now)
+                if self._now.grammar is not None:
+                    self._look_at(self._now)
         self._accepted = to
         if self._lost is not None and self._now.grammar is self._lost[0]:
             self.fail(self._lost[1])

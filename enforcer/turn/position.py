@@ -1,20 +1,29 @@
-"""Where a turn stands.
+"""Where a turn stands, and the automaton of positions that turns with the same tools share.
 
-Owns: what is known of one place in a turn. Must not know: how a turn comes there.
+Owns: what is known of one position; mask rows and transitions over token ids of those that depend
+on the envelope alone (no text's grammar, no deadline, no failure), and their bound. Must not know:
+which ids are legal.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from enforcer.turn.bits import Sparse, sparse
+
 if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable
+
     from enforcer.budget.reading import Reading
     from enforcer.engines import ArgumentMatcher
+    from enforcer.engines.mask_rows import Row as MaskRow
     from enforcer.errors import EnforcerError
     from enforcer.turn.header import HeaderNode
     from enforcer.turn.lexer import Place
-    from enforcer.turn.shared_states import SharedState
     from enforcer.turn.table import Row
+
+_MOST = 256 << 10  # bytes for the envelopes of one kind
+_STATE, _TRANSITION = 700, 100  # bytes
 
 
 class Position(NamedTuple):
@@ -66,3 +75,58 @@ class Position(NamedTuple):
     def markers(self) -> Row:
         """The markers that are legal here."""
         return self.row if self.complete() else self.before
+
+
+class SharedState:
+    """The mask row of a position, once it has been asked for, and the positions behind it by id."""
+
+    __slots__ = ("after", "row")
+
+    def __init__(self) -> None:
+        self.after: dict[int, Position] = {}
+        self.row: Sparse | None = None
+
+
+class SharedStates:
+    """The automaton of all envelopes of a table that allow the same; compared by identity.
+
+    Attributes:
+        count: how many of these envelopes there have been.
+        weight: bytes that it holds, about.
+
+    """
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.weight = 0
+        self._positions: dict[Hashable, Position] = {}
+
+    def position(self, key: Hashable, make: Callable[[], Position]) -> Position:
+        """Return the shared position of a key, which says all that it depends on."""
+        found = self._positions.get(key)
+        if found is None:
+            found = make()
+            if self.weight < _MOST:
+                found = found._replace(shared=SharedState())
+                found = self._positions.setdefault(key, found)
+                self.weight += _STATE
+        return found
+
+    def lead(self, token_id: int, before: Position, to: Position) -> None:
+        """Keep where an id leads, if both positions are shared."""
+        if before.shared is None or to.shared is None or self.weight >= _MOST:
+            return
+        before.shared.after[token_id] = to
+        self.weight += _TRANSITION
+        if to.header is not None and before.header is None:
+            self.weight += to.header.trie.weight
+
+    def keep(self, row: MaskRow, at: Position) -> None:
+        """Keep the mask row of a shared position."""
+        if at.shared is None or self.weight >= _MOST:
+            return
+        if at.header is None and at.row.ready:  # which the table has
+            at.shared.row = Sparse(slice(None), at.row.mask)
+        else:
+            at.shared.row = sparse(row)
+            self.weight += at.shared.row.weight

@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from enforcer.turn.envelope import Envelope
     from enforcer.turn.header import HeaderNode
     from enforcer.turn.lexer import Place
-    from enforcer.turn.position import Position
-    from enforcer.turn.shared_states import SharedStates
+    from enforcer.turn.position import Position, SharedStates
     from enforcer.turn.table import Row
     from enforcer.turn.transitions import Dependencies, Transitions
 

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
-from hashlib import sha256
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from enforcer.regex.charset import CharSet
 from enforcer.turn import pattern
@@ -21,7 +20,6 @@ from enforcer.turn.header import HeaderForm, HeaderTrie
 from enforcer.turn.lexer import BLANK_BYTES, Lexer, Opening, Place
 from enforcer.turn.mask_cache import CutCache, RowCache, ToolsCache
 from enforcer.turn.pattern import ID, NAME
-from enforcer.turn.shared_states import SharedStates
 from enforcer.turn.turn_start import TurnStart
 
 _ROWS = 4096
@@ -111,7 +109,7 @@ class Table:
         _ = vocabulary.sorted_text, vocabulary.shorter, vocabulary.text_kinds
         self.form = self._form()
         self.tries: ToolsCache[HeaderTrie] = ToolsCache()
-        self._alike: ToolsCache[SharedStates] = ToolsCache()
+        self.alike: ToolsCache[Any] = ToolsCache()  # what envelopes share that allow the same
         self.is_simple = dialect.is_simple
         self._rows: dict[tuple[str, Opening], Row] = {}
         nothing = vocabulary.row(())
@@ -135,6 +133,8 @@ class Table:
             for name, state in dialect.states.items()
         }
         self._turn_start = TurnStart(dialect, vocabulary, self.turn_end_ids)
+        # Words of masks of texts that were not zero where all of those before were.
+        self.likely: tuple[int, ...] = ()
         self.borders = Borders(self.lexer, vocabulary)
         self.firsts = FirstIds(vocabulary)
         self.masks = RowCache()
@@ -144,14 +144,6 @@ class Table:
     def headers(self, names: tuple[str, ...], indices: tuple[int, ...]) -> HeaderTrie:
         """Give the headers of some tools at some indices."""
         return self.tries.get((names, indices), lambda: HeaderTrie(self.form, names, indices))
-
-    def alike(self, names: tuple[str, ...], settings: tuple[object, ...]) -> SharedStates:
-        """Give what the envelopes of these names and settings share.
-
-        By a digest: the names are as many as clients like, and no name has a line's end.
-        """
-        digest = sha256("\n".join(names).encode("utf-8", "surrogatepass")).digest()
-        return self._alike.get((digest, settings), SharedStates)
 
     def is_there(self, text: str) -> bool:
         """Tell whether the tokenizer can have a marker.

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from enforcer.turn.envelope import Envelope
     from enforcer.turn.header import HeaderNode
     from enforcer.turn.lexer import Place
-    from enforcer.turn.shared_states import SharedStates
+    from enforcer.turn.position import SharedStates
 
 
 @dataclass(slots=True)

@@ -62,14 +62,19 @@ class EnforcedGrammar(StructuredOutputGrammar):  # type: ignore[misc]
         It ends with an error. So does a turn that failed closed: its end, though legal then, is not
         the model's.
         """
-        legal = next((at for at, each in enumerate(tokens) if not self.matcher.accept(each)), None)
-        if legal is None and self.matcher.failure is None:
-            return True
-        if self.matcher.failure is None:
-            metrics.failed(Failure.REJECTED, request_id, state=self.matcher.state)
+        matcher, legal = self.matcher, 0
+        for token_id in tokens:
+            if not matcher.accept(token_id):
+                break
+            legal += 1
+        else:
+            if matcher.failure is None:
+                return True
+        if matcher.failure is None:
+            metrics.failed(Failure.REJECTED, request_id, state=matcher.state)
         self._report_failure()
         # Of draft tokens vLLM takes back only those that were accepted.
-        self.matcher.rollback(len(tokens) if legal is None else legal)
+        matcher.rollback(legal)
         return False
 
     def validate_tokens(self, tokens: list[int]) -> list[int]:
@@ -86,8 +91,10 @@ class EnforcedGrammar(StructuredOutputGrammar):  # type: ignore[misc]
         self.matcher.fill(bitmask, batch_index)
         spent = perf_counter_ns() - begun
         self._masked(spent)
-        _slow_masks.see(spent, self._tool, self._request_id)
-        self._report_failure()
+        if spent >= metrics.SLOW_MASK:
+            _slow_masks.see(spent, self._tool, self._request_id)
+        if self.matcher.failure is not None:
+            self._report_failure()
 
     def _tool(self) -> str:
         return request_context.told_of_call(self.matcher.tool)["tool"]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger("vllm.enforcer")
 
 _LONGEST_PATH = 300  # of a log line
-_SLOW_MASK = 5_000_000  # ns
+SLOW_MASK = 5_000_000  # ns
 _BETWEEN = 60.0  # seconds from one line on slow masks to the next
 
 
@@ -189,7 +189,7 @@ class SlowMasks:
             request: id of its request.
 
         """
-        if spent < _SLOW_MASK:
+        if spent < SLOW_MASK:
             return
         self._masks += 1
         now = time.monotonic()
