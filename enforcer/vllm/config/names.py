@@ -17,17 +17,17 @@ TESTED_VERSIONS = ("0.32.0", "0.33.0")
 
 
 def enforced(parser: str) -> str:
-    """Give the name of the parser that takes the place of one of vLLM's."""
+    """Return the name of our parser in the place of one of vLLM's."""
     return parser + _SUFFIX
 
 
 def stock(parser: str) -> str:
-    """Give the name of vLLM's parser in whose place a parser stands; its own if it is vLLM's."""
+    """Return the name of vLLM's parser of the same format."""
     return parser.removesuffix(_SUFFIX)
 
 
 def is_enforced(parser: str | None) -> bool:
-    """Tell whether a parser's name is one of ours."""
+    """Return whether a parser's name is one of ours."""
     return parser is not None and parser.endswith(_SUFFIX)
 
 
@@ -37,7 +37,7 @@ def is_probe(request_id: str) -> bool:
 
 
 def reads_extra(loaded: Any) -> bool:
-    """Tell whether our logits processor is among those that a server was started with.
+    """Return whether our logits processor is among those that a server was started with.
 
     Args:
         loaded: `ModelConfig.logits_processors`: names or classes, or None.

@@ -1,11 +1,8 @@
-"""What vLLM's command line says of the served model: its parser, so its formats.
+"""The served model as vLLM's command line names it: its parser, and so its tool-call formats.
 
-Owns: the one way from that name to dialects, and telling it to the processes that the launcher
-starts, which do not see its command line; what is added to the command line, and what is missing
-from it. Must not know: what a dialect says, tokenizers.
-
-A stock parser's name counts like ours: behind it stands a front end that sends requests with a
-spec, or vLLM's own tags.
+The processes that a launcher starts do not see its command line: the parser's name reaches them
+in an environment variable. The name of a parser of vLLM's counts like ours: requests there bring a
+spec, or vLLM's own structural tags.
 """
 
 from __future__ import annotations
@@ -78,18 +75,18 @@ def tell(parser: str | None) -> None:
 
 
 def has_stock_parser() -> bool:
-    """Tell whether a parser of vLLM's own stands here, which reads replies by their text."""
+    """Return whether the server has a parser of vLLM's own, which reads replies by their text."""
     parser = os.environ.get(names.PARSER_VARIABLE)
     return bool(parser) and not names.is_enforced(parser)
 
 
 def has_our_parser() -> bool:
-    """Tell whether a parser of ours stands here, which enforces every request."""
+    """Return whether the server has a parser of ours, which enforces every request."""
     return names.is_enforced(os.environ.get(names.PARSER_VARIABLE))
 
 
 def reads_text() -> bool:
-    """Tell whether that parser also reads the replies to requests that bring a spec.
+    """Return whether vLLM's parser also reads the replies to requests that bring a spec.
 
     Of the formats that are known by its name, ours reads them (`parser_choice`).
     """
@@ -98,7 +95,7 @@ def reads_text() -> bool:
 
 
 def dialects() -> tuple[Dialect, ...]:
-    """Give the dialects that the served model may speak: one, or several that a tokenizer tells.
+    """Return the dialects that the served model may speak; of several, its tokenizer has one.
 
     Those of the parser; where it has none, the operator's `ENFORCER_DIALECT`.
 
