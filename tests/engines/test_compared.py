@@ -17,6 +17,7 @@ from enforcer.engines import COMPARED, load
 from enforcer.errors import EnforcerError, EngineFailure
 from enforcer.schema import compile_schema
 from enforcer.vocabulary import Vocabulary
+from tests.languages import asserting_patterns, plain_patterns
 from tests.schema_strategies import schemas
 from tests.vocabularies import bits, kimi
 from tests.walks import examples
@@ -48,6 +49,11 @@ PIECES = (
     "é", "日", "🙂", "\u2028", "\x7f", "\ud7ff", "\uffff", "n",
 )  # fmt: skip
 BYTES = b'\x80\x90\x9f\xa0\xbf\xc0\xc3\xe0\xe6\xed\xf0\xf4\xff"a'
+STRINGS = st.fixed_dictionaries(
+    {"type": st.just("string"), "pattern": asserting_patterns | plain_patterns},
+    optional={"minLength": st.integers(0, 4), "maxLength": st.sampled_from([4, 19, 25, 64, 90])},
+)
+STRUCTURES = st.builds(lambda seed: drawn.structures(Random(seed)), st.integers(0, 2**32))
 
 
 @cache
@@ -99,10 +105,7 @@ def test_walks_agree(schema: dict[str, Any], seed: int) -> None:
 
 
 @pytest.mark.slow
-@given(
-    schemas() | st.builds(lambda seed: drawn.structures(Random(seed)), st.integers(0, 2**32)),
-    st.integers(0, 2**32),
-)
+@given(schemas() | STRUCTURES | STRINGS, st.integers(0, 2**32))
 @examples(100)
 def test_walks_agree_over_a_hostile_vocabulary(schema: Any, seed: int) -> None:
     try:
