@@ -49,7 +49,7 @@ ATTRIBUTES = {
         "max_completion_tokens kv_transfer_params build_chat_params"
     ),
     "vllm.entrypoints.serve.tokenize.protocol.TokenizeChatRequest": "build_chat_params",
-    "vllm.renderers.online_renderer.OnlineRenderer": "chat_template parser renderer model_config",
+    "vllm.renderers.online_renderer.OnlineRenderer": "parser renderer model_config",
     "vllm.renderers.params.ChatParams": "chat_template_kwargs",
     f"{_OPENAI}.responses.protocol.ResponsesRequest": (
         "tools tool_choice parallel_tool_calls text structured_outputs skip_special_tokens "

@@ -7,6 +7,8 @@
 from typing import TYPE_CHECKING
 
 from enforcer.api import Enforcer
+from enforcer.client.body import Route, extra_body
+from enforcer.client.python_tools import tool
 from enforcer.errors import (
     BudgetTooSmall,
     ConfigurationError,
@@ -28,9 +30,7 @@ from enforcer.errors import (
     UnsupportedSchema,
 )
 from enforcer.logits import mask_logits
-from enforcer.request.carrier import Route, extra_body
 from enforcer.request.options import Options
-from enforcer.request.python_tools import tool
 from enforcer.schema import Conventions, Formats, Integers, Limits, OnUnsupported
 from enforcer.schema.bundling import Documents, read_documents
 from enforcer.turn.events import Call, Turn

@@ -17,12 +17,13 @@ import numpy as np
 from enforcer import engines
 from enforcer.budget.shortest import Untimed, untimed
 from enforcer.cache import Cache
+from enforcer.client import python_tools
 from enforcer.compiling import Grammars
 from enforcer.engines import ArgumentEngine
 from enforcer.errors import ConfigurationError, SchemaError, UnknownLength, brief
 from enforcer.explain.request import Words
 from enforcer.explain.turn import ExplainedMatcher
-from enforcer.request import history, python_tools
+from enforcer.request import history
 from enforcer.request import response_format as formats
 from enforcer.request import tools as tools_
 from enforcer.request.options import Options

@@ -8,8 +8,8 @@ from vllm import SamplingParams
 from vllm.sampling_params import StructuredOutputsParams
 from vllm.v1.request import Request
 
+from enforcer.client.body import extra_body
 from enforcer.doctor import trial
-from enforcer.request import carrier
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,7 +33,7 @@ def bare(
 
 def structured(tools: Any, choice: Any = "auto") -> StructuredOutputsParams:
     """Build the parameters that carry a spec."""
-    return StructuredOutputsParams(**carrier.extra_body(tools, choice)["structured_outputs"])
+    return StructuredOutputsParams(**extra_body(tools, choice)["structured_outputs"])
 
 
 def request(name: str, prompt_ids: Sequence[int], constraint: dict[str, Any], **more: Any) -> Any:

@@ -10,9 +10,10 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
+from enforcer.client.body import Route
 from enforcer.diagnosis import Check, bad, note, ok
 from enforcer.errors import InvalidTools, UnsatisfiableSchema, UnsupportedSchema
-from enforcer.request.carrier import ALLOW, Route
+from enforcer.request.carrier import ALLOW
 from enforcer.turn import dialects
 from enforcer.verify import expected as expected_
 from enforcer.verify import measure

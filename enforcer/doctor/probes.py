@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from enforcer.request.carrier import KEY, Route, extra_body
+from enforcer.client.body import Route, extra_body
+from enforcer.request.carrier import KEY
 from enforcer.vllm.config.names import PROBE
 
 if TYPE_CHECKING:

@@ -12,11 +12,12 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from enforcer.client.body import Route
 from enforcer.diagnosis import Check, Status, bad, ok
 from enforcer.doctor import answers, probes
 from enforcer.doctor.versions import versions
 from enforcer.errors import ConfigurationError, UnsatisfiableSchema
-from enforcer.request.carrier import REQUIRES, Route
+from enforcer.request.carrier import REQUIRES
 from enforcer.turn import dialects
 from enforcer.verify import client, measure
 from enforcer.verify import expected as expected_

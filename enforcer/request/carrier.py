@@ -10,19 +10,13 @@ error rather than run unenforced. The logits processor's specs travel in the ext
 from __future__ import annotations
 
 from collections.abc import Mapping
-from enum import Enum
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
-from enforcer.errors import ConfigurationError, InvalidTools, brief
-from enforcer.request import history, python_tools, spec_text
-from enforcer.request.tools import meant
-
-if TYPE_CHECKING:
-    from enforcer.schema import OnUnsupported
-    from enforcer.types import Messages, ResponseFormat, ToolChoice, Tools
+from enforcer.errors import InvalidTools
+from enforcer.request import spec_text
 
 KEY = "enforcer"
 BESIDE = "enforcer_spec"  # the extra argument with the text whose digest is in the tag
@@ -35,19 +29,6 @@ _DIGEST = "sha256:"
 # A body without any of them carries no spec: the key, and what its letters' escapes begin with. One
 # in UTF-16 or UTF-32, which vLLM reads as well, has a zero among its first bytes.
 _MARKS = (KEY.encode(), rb"\u006", rb"\u007")
-
-
-class Route(Enum):
-    """Which part of vLLM enforces.
-
-    Attributes:
-        PLUGIN: the plugin, in vLLM's structured outputs.
-        LOGITS_PROCESSOR: the logits processor, on servers that cannot have the plugin.
-
-    """
-
-    PLUGIN = "plugin"
-    LOGITS_PROCESSOR = "logits_processor"
 
 
 class Carried(NamedTuple):
@@ -149,58 +130,3 @@ def from_extra(extra: object) -> str | None:
     """Find the spec's text in `vllm_xargs`; None if there is none, or a word that switches."""
     found = extra.get(KEY) if isinstance(extra, Mapping) else None
     return found if isinstance(found, str) and found.lstrip().startswith("{") else None
-
-
-def extra_body(
-    tools: Tools,
-    tool_choice: ToolChoice = "auto",
-    *,
-    parallel_tool_calls: bool | None = True,
-    messages: Messages = None,
-    response_format: ResponseFormat = None,
-    on_unsupported: OnUnsupported | str | None = None,
-    finish_within_budget: bool | None = None,
-    closed_objects: bool | None = None,
-    via: Route | str = Route.PLUGIN,
-) -> dict[str, Any]:
-    """Build what makes vLLM enforce one request, for an OpenAI client's `extra_body`.
-
-    Args:
-        tools: as a chat request carries them, or functions and models; see `enforcer.tool`.
-        tool_choice: likewise.
-        parallel_tool_calls: likewise.
-        messages: likewise; the dialog's calls are counted.
-        response_format: likewise.
-        on_unsupported: "relax" enforces the nearest superset of a schema that cannot be
-            enforced exactly, where the server allows it; "isolate" likewise, and what has none
-            takes any object. `OnUnsupported` will do, too.
-        finish_within_budget: see `Options`; where the server allows it.
-        closed_objects: see `Conventions`; where the server allows it.
-        via: how the server enforces; a `Route`, or its value.
-
-    Raises:
-        InvalidTools: a field is not what a chat request carries.
-        ConfigurationError: there is no such route.
-
-    """
-    try:
-        route = Route(via)
-    except ValueError:
-        known = ", ".join(f"enforcer.Route.{each.name}" for each in Route)
-        raise ConfigurationError(f"`via` is {brief(via)}, which is none of {known}") from None
-    first = history.count_calls(history.plain(messages))
-    declared = python_tools.declared(tools)
-    spec = spec_text.write(
-        declared,
-        meant(declared, tool_choice),
-        parallel_tool_calls,
-        first,
-        response_format,
-        on_unsupported=on_unsupported,
-        finish_within_budget=finish_within_budget,
-        closed_objects=closed_objects,
-    )
-    spec_text.read(spec)
-    if route is Route.LOGITS_PROCESSOR:
-        return {"vllm_xargs": {KEY: spec}}
-    return {"structured_outputs": {"structural_tag": structural_tag(spec)}}

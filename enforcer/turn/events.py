@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from enforcer.request import python_tools
+from enforcer.client import python_tools
 
 if TYPE_CHECKING:
     from collections.abc import Callable

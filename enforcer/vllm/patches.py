@@ -67,10 +67,6 @@ PATCHES = {
     "vllm.v1.engine.input_processor:InputProcessor.process_inputs": Patch(
         "self, request_id, prompt, params, *", "intake.frontend.process_inputs", "3, 4"
     ),
-    # Logs at start what is wrong with the chat template.
-    "vllm.renderers.online_renderer:OnlineRenderer.__init__": Patch(
-        "self, model_config, renderer, *", "intake.startup.renderer_made"
-    ),
     # Checks before a stream begins; rewrites the history's call ids.
     "vllm.renderers.online_renderer:OnlineRenderer.preprocess_chat": Patch(
         "self, request, messages, *, tool_dicts, parser, *",

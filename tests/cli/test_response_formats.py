@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from enforcer.cli.response_formats import demanded
+from enforcer.client.body import extra_body
 from enforcer.request import response_format
-from enforcer.request.carrier import extra_body
 from enforcer.request.response_format import FormatKind, ResponseFormat
 
 SCHEMA = {"type": "integer"}

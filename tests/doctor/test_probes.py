@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
+from enforcer.client.body import Route, extra_body
 from enforcer.doctor import probes
 from enforcer.errors import InvalidTools, SchemaError, UnsatisfiableSchema, UnsupportedSchema
 from enforcer.request import carrier, spec_text
-from enforcer.request.carrier import Route, extra_body
 from enforcer.request.tools import ToolChoice
 from enforcer.schema import OnUnsupported, compile_schema
 

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
+from enforcer.client.body import Route, extra_body
 from enforcer.errors import ConfigurationError, InvalidTools
 from enforcer.request import carrier, spec_text
-from enforcer.request.carrier import KEY, Route
+from enforcer.request.carrier import KEY
 from enforcer.request.tools import ToolChoice
 from enforcer.schema import OnUnsupported
 from tests.spec_cases import TOOL
@@ -22,7 +23,7 @@ HISTORY = [
 
 def body(*args: Any, **kwargs: Any) -> str:
     """Give the spec that `extra_body` writes for the plugin."""
-    return str(carrier.extra_body(*args, **kwargs)["structured_outputs"]["structural_tag"])
+    return str(extra_body(*args, **kwargs)["structured_outputs"]["structural_tag"])
 
 
 def test_what_is_written_is_read_back() -> None:
@@ -53,7 +54,7 @@ def test_the_embedded_format_is_read_by_xgrammar_but_never_compiled() -> None:
 
 
 def test_the_other_route() -> None:
-    sent = carrier.extra_body([TOOL], "required", via=Route.LOGITS_PROCESSOR)
+    sent = extra_body([TOOL], "required", via=Route.LOGITS_PROCESSOR)
     assert set(sent) == {"vllm_xargs"}
     text = sent["vllm_xargs"][KEY]
     assert isinstance(text, str)  # vLLM takes nothing nested there
@@ -69,8 +70,8 @@ def test_without_tools_nothing_may_be_called(tools: list[Any] | None) -> None:
 
 @pytest.mark.parametrize("each", OnUnsupported)
 def test_what_to_do_with_a_schema_travels_as_itself_or_as_its_word(each: OnUnsupported) -> None:
-    said = carrier.extra_body([TOOL], on_unsupported=each)
-    assert said == carrier.extra_body([TOOL], on_unsupported=each.value)
+    said = extra_body([TOOL], on_unsupported=each)
+    assert said == extra_body([TOOL], on_unsupported=each.value)
     tag = carrier.from_structural_tag(said["structured_outputs"]["structural_tag"])
     assert spec_text.read(tag).on_unsupported is each
 
@@ -92,7 +93,7 @@ def test_what_a_chat_request_does_not_carry_is_refused_at_once(
     args: tuple[Any, ...], kwargs: dict[str, Any], path: str
 ) -> None:
     with pytest.raises(InvalidTools) as caught:
-        carrier.extra_body(*args, **kwargs)
+        extra_body(*args, **kwargs)
     assert caught.value.path == path
 
 
@@ -135,11 +136,9 @@ def test_a_tag_whose_spec_is_no_text_is_no_spec_that_can_be_read() -> None:
 
 
 def test_a_body_that_may_carry_a_spec_is_told_from_others_without_being_read() -> None:
-    carried = json.dumps(carrier.extra_body([TOOL])).encode()
+    carried = json.dumps(extra_body([TOOL])).encode()
     assert carrier.may_be_in(carried)
-    assert carrier.may_be_in(
-        json.dumps(carrier.extra_body([TOOL], via="logits_processor")).encode()
-    )
+    assert carrier.may_be_in(json.dumps(extra_body([TOOL], via="logits_processor")).encode())
     assert carrier.may_be_in('{"prompt":"Hi"}'.encode("utf-16-le"))  # who knows
     assert carrier.may_be_in('{"prompt":"Hi"}'.encode("utf-32-be"))
     assert not carrier.may_be_in(b'{"prompt":"Hi","max_tokens":4}')
@@ -147,4 +146,4 @@ def test_a_body_that_may_carry_a_spec_is_told_from_others_without_being_read() -
 
 def test_a_route_that_is_none_is_refused_with_those_there_are() -> None:
     with pytest.raises(ConfigurationError, match=r"`via` is .*proxy.*Route\.PLUGIN"):
-        carrier.extra_body([TOOL], via="proxy")
+        extra_body([TOOL], via="proxy")

@@ -16,11 +16,11 @@ from vllm.sampling_params import SamplingParams, StructuredOutputsParams
 
 from bench.demo.servers import ENFORCED, MODEL_NAME
 from enforcer.cache import Cache
+from enforcer.client.body import Route
 from enforcer.diagnosis import Status
 from enforcer.doctor import answers, probes
 from enforcer.doctor import server as doctor
 from enforcer.request import carrier, spec_text
-from enforcer.request.carrier import Route
 from enforcer.verify.replies import Reply
 from enforcer.vllm.config import settings
 from enforcer.vllm.intake import frontend

@@ -137,7 +137,7 @@ def test_a_tool_that_does_not_say_that_it_is_an_object_is_the_same(server: Serve
         changed = [{"type": "function", "function": function}]
         refused = _post(server, body_of(path, changed, "auto") | spec, path)
         assert refused.status_code == 400
-        assert "another schema for 'get'" in refused.text
+        assert "another tool 'get'" in refused.text
 
 
 LOOSE = [tool({"properties": {"n": {"type": "integer"}}})]
@@ -149,9 +149,9 @@ STRICT = [tool({"properties": {"n": {"type": "integer", "maximum": 3}}, "require
 @pytest.mark.parametrize(
     ("spec", "says"),
     [
-        ((LOOSE, "required"), "another schema for 'get'"),
-        (([tool({}, "other"), *STRICT], "required"), "the tool 'other', which"),
-        (([], "none"), "not the tool 'get'"),
+        ((LOOSE, "required"), "another tool 'get'"),
+        (([tool({}, "other"), *STRICT], "required"), "another tool 'other'"),
+        (([], "none"), "another tool 'get'"),
         ((STRICT, "auto"), "another `tool_choice`"),
         ((STRICT, "none"), "another `tool_choice`"),
     ],

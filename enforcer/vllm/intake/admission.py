@@ -7,8 +7,10 @@ a request comes in (that is `frontend`), parsers, the engine process, how schema
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+
+import msgspec
 
 from enforcer.cache import Cache
 from enforcer.errors import RequestError, UnknownLength, brief
@@ -208,20 +210,21 @@ def taken(carried: Carried, tokenizer: Any, model_config: Any) -> Intake:
 
 
 def _other(theirs: specs.Settled, mine: specs.Settled) -> str:
-    """Name the settings in which two differ, with both values where they are words."""
-    found = [
-        f"{name} {brief(one)}, and {brief(other)} here"
-        for name in ("dialect", "engine")
-        if (one := getattr(theirs, name)) != (other := getattr(mine, name))
-    ]
-    found += [
-        each.name
-        for each in fields(mine.options)
-        if getattr(theirs.options, each.name) != getattr(mine.options, each.name)
-    ]
-    if theirs.as_text != mine.as_text:
-        found.append("whose parser reads the reply")
-    return "; ".join(found)
+    """Name the settings in which two differ, with both values."""
+    one, other = (_flat(msgspec.to_builtins(each)) for each in (theirs, mine))
+    return "; ".join(
+        f"{name} {brief(one[name])}, and {brief(other[name])} here"
+        for name in other
+        if one[name] != other[name]
+    )
+
+
+def _flat(fields: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields with those of nested objects in the place of these."""
+    found: dict[str, Any] = {}
+    for name, value in fields.items():
+        found |= _flat(value) if isinstance(value, dict) else {name: value}
+    return found
 
 
 def _settled(spec: Spec, here: _Here) -> specs.Settled:

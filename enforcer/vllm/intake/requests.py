@@ -211,31 +211,29 @@ def _brought(request: Any) -> Spec | None:
 
 
 def _refuse_another(brought: Spec, mine: Spec) -> None:
-    """Refuse a spec that allows something else than the request that brings it says."""
+    """Reject a spec that allows something else than the request that brings it says."""
     what = _difference(brought, mine)
     if what is not None:
         raise option_refusal(
             "structured_outputs",
-            f"the spec of `enforcer.extra_body` has {what}: give it what the request itself says",
+            f"the spec of `enforcer.extra_body` has another {what} than the request: give it what "
+            "the request itself says",
         )
 
 
 def _difference(brought: Spec, mine: Spec) -> str | None:
-    """Say what a spec has that its request has not; None if they are the same."""
     theirs, own = brought.toolset, mine.toolset
-    for name in (*theirs.tools, *own.tools):
-        if name not in own.tools:
-            return f"the tool {brief(name)}, which the request's `tools` do not declare"
-        if name not in theirs.tools:
-            return f"not the tool {brief(name)}, which the request's `tools` declare"
-        if not is_same(theirs.tools[name].schema, own.tools[name].schema):
-            return f"another schema for {brief(name)} than the request's `tools`"
-    if (theirs.choice, set(theirs.allowed)) != (own.choice, set(own.allowed)):
-        return "another `tool_choice` than the request"
-    if theirs.parallel != own.parallel:
-        return "another `parallel_tool_calls` than the request"
-    if brought.response_format != mine.response_format:
-        return "another `response_format` than the request"
+    for name in theirs.tools | own.tools:
+        one, other = theirs.tools.get(name), own.tools.get(name)
+        if one is None or other is None or not is_same(one.schema, other.schema):
+            return f"tool {brief(name)}"
+    for field, said, meant in (
+        ("tool_choice", (theirs.choice, {*theirs.allowed}), (own.choice, {*own.allowed})),
+        ("parallel_tool_calls", theirs.parallel, own.parallel),
+        ("response_format", brought.response_format, mine.response_format),
+    ):
+        if said != meant:
+            return f"`{field}`"
     return None
 
 

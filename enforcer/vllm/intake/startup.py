@@ -1,8 +1,4 @@
-"""The lines that a starting server logs: what it enforces, and faults of its chat template.
-
-A template that does not open the assistant's turn, or that renders strings as lists, makes any
-model look broken. It is no reason to refuse to start: a request may bring its own.
-"""
+"""The line that a starting server logs: what it enforces, and by which settings."""
 
 from __future__ import annotations
 
@@ -11,8 +7,6 @@ import shlex
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from enforcer.diagnosis import Status
-from enforcer.diagnosis.template import checks_of
 from enforcer.schema import OnUnsupported
 from enforcer.turn import dialects as dialects_
 from enforcer.vllm.config import names, settings
@@ -36,7 +30,6 @@ _OF_VLLM = (
 )
 _ALWAYS_SAID = ("dialect", "engine")
 _DONE = {OnUnsupported.RELAX.value: "relaxed", OnUnsupported.ISOLATE.value: "isolated"}
-_seen: set[int] = set()
 
 
 @cache
@@ -120,36 +113,3 @@ def processor_made(original: Callable[..., None]) -> Callable[..., None]:
             runtime.table_for(self.tokenizer)
 
     return _init
-
-
-def renderer_made(original: Callable[..., None]) -> Callable[..., None]:
-    """Wrap `OnlineRenderer.__init__`, to check the chat template that the API server uses.
-
-    Each API server makes one. The command line is no place to read the template from: where
-    several API servers are started, each loads plugins only once it has read its own.
-    """
-
-    def _init(self: Any, *args: Any, **kwargs: Any) -> None:
-        original(self, *args, **kwargs)
-        if served_model.has_our_parser():
-            look_at(self.renderer.tokenizer, self.chat_template)
-
-    return _init
-
-
-def look_at(tokenizer: Any, given: str | None) -> None:
-    """Log what must be mended in the chat template that a server uses; once for each tokenizer.
-
-    Args:
-        tokenizer: the model's; None where the server has none.
-        given: the template of `--chat-template`; None for the tokenizer's own.
-
-    """
-    if tokenizer is None or id(tokenizer) in _seen:
-        return
-    _seen.add(id(tokenizer))
-    whose = "the model's own chat template" if given is None else "the template of --chat-template"
-    for check in checks_of(tokenizer, given, runtime.dialect_for(tokenizer)):
-        if check.status is Status.BAD:
-            found = (whose, check.name, check.found, check.mend)
-            logger.warning("%s: %s: %s. What to do: %s", *found)

@@ -16,8 +16,8 @@ from vllm.entrypoints.openai.responses.protocol import ResponsesRequest
 from vllm.exceptions import VLLMValidationError
 
 from bench.demo.servers import MODEL_NAME
+from enforcer.client.body import Route, extra_body
 from enforcer.errors import IllegalPrefix, RequestError
-from enforcer.request.carrier import Route, extra_body
 from enforcer.vllm.intake import answers, checks, client_paths, dialog_tools, requests
 from enforcer.vllm.server.remembered import notes
 

@@ -133,9 +133,12 @@ def test_validating_twice_changes_nothing_more() -> None:
 @pytest.mark.parametrize(
     ("here", "differs"),
     [
-        ({"max_calls": "3"}, r"\(max_calls\)"),
+        ({"max_calls": "3"}, r"\(max_calls 128, and 3 here\)"),
         ({"dialect": "hermes"}, r"\(dialect 'kimi_k2', and 'hermes' here\)"),
-        ({"engine": "xgrammar", "limits": "depth=9"}, r"engine 'llg.*', and 'xg.*' here; limits\)"),
+        (
+            {"engine": "xgrammar", "limits": "depth=9"},
+            r"'llg.*', and 'xg.*' here; depth \d+, and 9 here\)",
+        ),
     ],
 )
 def test_a_client_may_not_claim_settings_that_are_not_the_servers(

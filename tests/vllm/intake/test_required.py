@@ -14,8 +14,8 @@ from vllm.entrypoints.scale_out.token_in_token_out.protocol import GenerateReque
 from vllm.exceptions import VLLMValidationError
 from vllm.sampling_params import StructuredOutputsParams
 
+from enforcer.client.body import Route, extra_body
 from enforcer.errors import ConfigurationError
-from enforcer.request import carrier
 from enforcer.vllm.config import settings
 from enforcer.vllm.config.names import PROCESSOR_NAME
 from enforcer.vllm.intake import required
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 TOOLS = [{"type": "function", "function": {"name": "f"}}]
-EXTRA = carrier.extra_body(TOOLS, via=carrier.Route.LOGITS_PROCESSOR)["vllm_xargs"]
+EXTRA = extra_body(TOOLS, via=Route.LOGITS_PROCESSOR)["vllm_xargs"]
 STOCK = '{"type": "structural_tag", "format": {"x": "<|tool_calls_section_begin|>"}}'
 
 
@@ -116,7 +116,7 @@ def test_a_tag_that_leaves_arguments_free_is_refused_with_their_tool(
 
 
 CHAT: dict[str, Any] = {"model": "m", "messages": [{"role": "user", "content": "Hi"}]}
-SPEC = carrier.extra_body(TOOLS)["structured_outputs"]
+SPEC = extra_body(TOOLS)["structured_outputs"]
 MODEL = SimpleNamespace(logits_processors=None)
 
 

@@ -1,105 +1,20 @@
 from __future__ import annotations
 
-import json
 import logging
-import shutil
-import time
-from dataclasses import replace
 from importlib import metadata
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from transformers import AutoTokenizer
 
-from bench.demo.servers import ENFORCED, Server
-from enforcer.vllm.config import names, settings
+from enforcer.vllm.config import settings
 from enforcer.vllm.intake import startup
 from enforcer.vllm.observe import families, recording, stats
-from tests.vllm_servers import TINY
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-
-def _warnings(caplog: pytest.LogCaptureFixture, change: Callable[..., Any]) -> list[str]:
-    tokenizer = AutoTokenizer.from_pretrained(TINY)
-    tokenizer.chat_template = change(tokenizer.chat_template)
-    with caplog.at_level(logging.WARNING, logger="vllm.enforcer"):
-        startup.look_at(tokenizer, None)
-        startup.look_at(tokenizer, None)
-    own = (record for record in caplog.records if record.name.startswith("vllm.enforcer"))
-    return [record.getMessage() for record in own]
-
-
-def test_a_good_template_is_not_mentioned(caplog: pytest.LogCaptureFixture) -> None:
-    assert not _warnings(caplog, lambda template: template)
-
-
-def test_a_template_without_the_assistant_header_is_named_once_with_the_remedy(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    warnings = _warnings(
-        caplog, lambda template: template.replace("add_generation_prompt", "no_such_variable")
-    )
-    assert len(warnings) == 1
-    assert "add_generation_prompt" in warnings[0]
-
-
-@pytest.mark.parametrize(("parser", "warned"), [("kimi_k2_enforced", 1), ("kimi_k2", 0)])
-def test_the_template_that_the_server_renders_with_is_looked_at_in_its_place(
-    parser: str, warned: int, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The renderer knows it, also in an API server that reads its command line without us."""
-    monkeypatch.setenv(names.PARSER_VARIABLE, parser)
-    tokenizer = AutoTokenizer.from_pretrained(TINY)
-    wrong = tokenizer.chat_template.replace("add_generation_prompt", "no_such_variable")
-    tokenizer.chat_template = None
-
-    def made(self: Any, renderer: Any, *, chat_template: str | None) -> None:
-        self.renderer, self.chat_template = renderer, chat_template
-
-    init = startup.renderer_made(made)
-    with caplog.at_level(logging.WARNING, logger="vllm.enforcer"):
-        init(SimpleNamespace(), SimpleNamespace(tokenizer=tokenizer), chat_template=wrong)
-    found = [record.getMessage() for record in caplog.records]
-    assert len(found) == warned
-    for line in found:
-        assert line.startswith("the template of --chat-template: the prompt's end: ")
-
-
-@pytest.mark.vllm
-@pytest.mark.long
-def test_each_of_several_api_servers_looks_at_the_template_of_the_command_line(
-    tmp_path: Path,
-) -> None:
-    own = AutoTokenizer.from_pretrained(TINY)
-    wrong = own.chat_template.replace("add_generation_prompt", "no_such_variable")
-    (tmp_path / "wrong.jinja").write_text(wrong)
-    shutil.copytree(TINY, tmp_path / "model")
-    config = tmp_path / "model" / "tokenizer_config.json"
-    values = json.loads(config.read_text())
-    del values["chat_template"]
-    config.write_text(json.dumps(values))
-    flags = ("--api-server-count", "2", "--chat-template", str(tmp_path / "wrong.jinja"))
-    setting = replace(ENFORCED, flags=(*ENFORCED.flags, *flags))
-    command = ("vllm.entrypoints.cli.main", "serve", str(tmp_path / "model"))
-    with Server(tmp_path / "model", setting, tmp_path / "log", command) as server:
-        server.wait_until_ready()
-        for _ in range(60):  # one of them answers before the other is ready
-            if server.log.read_text().count("enforcer: every request by") == 2:
-                break
-            time.sleep(1)
-        lines = server.log.read_text().splitlines()
-    warned = [line for line in lines if "What to do: " in line]
-    assert len(warned) == 2
-    assert all("the template of --chat-template: the prompt's end: " in line for line in warned)
-
-
-def test_no_tokenizer_is_no_error(caplog: pytest.LogCaptureFixture) -> None:
-    startup.look_at(None, None)
-    assert not caplog.records
+    from bench.demo.servers import Server
 
 
 def test_one_line_says_what_is_enforced_and_what_is_not(

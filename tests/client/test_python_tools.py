@@ -14,8 +14,8 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from typing_extensions import TypedDict
 
 import enforcer
+from enforcer.client.python_tools import declared
 from enforcer.errors import ConfigurationError, InvalidArguments, InvalidTools
-from enforcer.request.python_tools import declared
 from enforcer.request.tools import parse
 from tests.vocabularies import call, section, small, write
 

@@ -1,0 +1,83 @@
+"""The fields that a client adds to a request's body, so that a server enforces it."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+from enforcer.client import python_tools
+from enforcer.errors import ConfigurationError, brief
+from enforcer.request import carrier, history, spec_text
+from enforcer.request.tools import meant
+
+if TYPE_CHECKING:
+    from enforcer.schema import OnUnsupported
+    from enforcer.types import Messages, ResponseFormat, ToolChoice, Tools
+
+
+class Route(Enum):
+    """Which part of vLLM enforces.
+
+    Attributes:
+        PLUGIN: the plugin, in vLLM's structured outputs.
+        LOGITS_PROCESSOR: the logits processor, on servers that cannot have the plugin.
+
+    """
+
+    PLUGIN = "plugin"
+    LOGITS_PROCESSOR = "logits_processor"
+
+
+def extra_body(
+    tools: Tools,
+    tool_choice: ToolChoice = "auto",
+    *,
+    parallel_tool_calls: bool | None = True,
+    messages: Messages = None,
+    response_format: ResponseFormat = None,
+    on_unsupported: OnUnsupported | str | None = None,
+    finish_within_budget: bool | None = None,
+    closed_objects: bool | None = None,
+    via: Route | str = Route.PLUGIN,
+) -> dict[str, Any]:
+    """Build what makes vLLM enforce one request, for an OpenAI client's `extra_body`.
+
+    Args:
+        tools: as a chat request carries them, or functions and models; see `enforcer.tool`.
+        tool_choice: likewise.
+        parallel_tool_calls: likewise.
+        messages: likewise; the dialog's calls are counted.
+        response_format: likewise.
+        on_unsupported: "relax" enforces the nearest superset of a schema that cannot be
+            enforced exactly, where the server allows it; "isolate" likewise, and what has none
+            takes any object. `OnUnsupported` will do, too.
+        finish_within_budget: see `Options`; where the server allows it.
+        closed_objects: see `Conventions`; where the server allows it.
+        via: how the server enforces; a `Route`, or its value.
+
+    Raises:
+        InvalidTools: a field is not what a chat request carries.
+        ConfigurationError: there is no such route.
+
+    """
+    try:
+        route = Route(via)
+    except ValueError:
+        known = ", ".join(f"enforcer.Route.{each.name}" for each in Route)
+        raise ConfigurationError(f"`via` is {brief(via)}, which is none of {known}") from None
+    first = history.count_calls(history.plain(messages))
+    declared = python_tools.declared(tools)
+    spec = spec_text.write(
+        declared,
+        meant(declared, tool_choice),
+        parallel_tool_calls,
+        first,
+        response_format,
+        on_unsupported=on_unsupported,
+        finish_within_budget=finish_within_budget,
+        closed_objects=closed_objects,
+    )
+    spec_text.read(spec)
+    if route is Route.LOGITS_PROCESSOR:
+        return {"vllm_xargs": {carrier.KEY: spec}}
+    return {"structured_outputs": {"structural_tag": carrier.structural_tag(spec)}}
