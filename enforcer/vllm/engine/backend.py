@@ -15,7 +15,7 @@ from vllm.v1.structured_output.backend_types import StructuredOutputGrammar
 
 from enforcer.errors import ConfigurationError, EnforcerError
 from enforcer.vllm.config import settings
-from enforcer.vllm.engine import arrivals
+from enforcer.vllm.engine import arrivals, fill_threads
 from enforcer.vllm.engine.lanes import Lanes
 from enforcer.vllm.native import stock
 from enforcer.vllm.native.misreadings import MisreadError, ReadableMatcher
@@ -143,6 +143,8 @@ class _Host:
         size = manager.vllm_config.model_config.get_vocab_size()
         if manager._grammar_bitmask is None:  # noqa: SLF001 - vLLM asks its backend for it
             manager._grammar_bitmask = _rows(manager.vllm_config, size)  # noqa: SLF001
+        self.fill_executor = getattr(manager, "executor_for_fillmask", None)
+        fill_threads.attach(self.fill_executor, lambda each: isinstance(each, EnforcedGrammar))
         self._ids = size
         # The draft tokens of a step, and the token that the model adds to them.
         self._drafts = manager.vllm_config.num_speculative_tokens + 1
@@ -240,6 +242,7 @@ def detach(manager: Any) -> None:
     found = vars(manager).pop("_enforcer", None)
     if found is not None:
         found.lanes.close()
+        fill_threads.detach(found.fill_executor)
 
 
 def _refuse_session() -> NoReturn:
