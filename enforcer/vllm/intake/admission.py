@@ -184,12 +184,6 @@ def _read_before(carried: Carried) -> Intake | None:
     return found if found is not None and found.text == carried.text else None
 
 
-def known(carried: Carried, tokenizer: Any) -> Intake | None:
-    """Find what this process has admitted, if its settings are still those of then."""
-    found = _read_before(carried)
-    return found if found is not None and found.by == _here(tokenizer) else None
-
-
 def taken(carried: Carried, tokenizer: Any, model_config: Any) -> Intake:
     """Return what a request carries, admitted by this process now or before.
 
@@ -200,8 +194,8 @@ def taken(carried: Carried, tokenizer: Any, model_config: Any) -> Intake:
     """
     engine_marks.refuse_unmarked()
     refuse_without_tokenizer(model_config)
-    found = known(carried, tokenizer)
-    if found is not None:
+    found = _read_before(carried)
+    if found is not None and found.by == _here(tokenizer):
         request_context.name_tools(found.spec.toolset.tools)
         return found
     with answered():

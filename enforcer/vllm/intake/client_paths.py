@@ -71,9 +71,9 @@ def carry_spec(sent: Any, made: Any) -> None:
 
 
 def own_tools(request: Any, within: Sequence[DialogTool]) -> list[Any]:
-    """Return the tools of a request without those of its messages, which are the last of them."""
+    """Return the tools of a request without those of its messages, the last once it is prepared."""
     tools = list(request.tools or ())
-    return tools[: len(tools) - len(within)]
+    return tools[: len(tools) - len(within)] if notes(request).is_prepared else tools
 
 
 def plain(value: Any) -> Any:

@@ -130,9 +130,7 @@ def write_spec(request: Any) -> Wire | None:
 
     """
     if getattr(request, "use_beam_search", False):
-        raise option_refusal(
-            "use_beam_search", "beam search cannot be enforced: leave out `use_beam_search`"
-        )
+        admission.refuse_beam_search()
     switched = _switched(request)
     if "off" in switched:
         metrics.switched_off(request=request_context.told()["request"])

@@ -316,6 +316,13 @@ def test_what_one_server_has_rendered_another_generates(
     assert grammar.matcher.state == "START"
 
 
+def test_tools_of_messages_stand_behind_those_of_the_request(server: Server) -> None:
+    says = {"role": "system", "content": "", "tools": [tool("said", title="said")]}
+    _, params = server.chat(says, USER, tools=[tool("first"), tool("second")])
+    spec = spec_text.read(carrier.find(params).text)
+    assert [*spec.toolset.tools] == ["first", "second", "said"]
+
+
 def test_the_responses_api_brings_the_same_spec(server: Server) -> None:
     function = tool("flat")["function"]
     request = ResponsesRequest(input=[USER], tools=[{"type": "function", **function}])
