@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from enforcer.machine.exploring import explore
+from enforcer.machine.exploring import TooLargeError, explore
 from enforcer.machine.tree import ASCII_GROUPS, BEYOND_ASCII, U_2000, groups_beyond_ascii
 from enforcer.regex import ANY, both, length
 from enforcer.regex.syntax import Chars, Intersection, Repeat
@@ -119,7 +119,8 @@ class Automaton:
         return 4 * (len(self.transitions) + _ASCII + 2 * len(self.range_low)) + 44 * self.states
 
 
-_kept: OrderedDict[tuple[Regex, ...], Automaton] = OrderedDict()
+# Of what is too large, the message: building it up to the limit takes longest of all.
+_kept: OrderedDict[tuple[Regex, ...], Automaton | str] = OrderedDict()
 
 
 def automaton_of(languages: tuple[Regex, ...]) -> Automaton:
@@ -131,11 +132,16 @@ def automaton_of(languages: tuple[Regex, ...]) -> Automaton:
     """
     found = _kept.get(languages)
     if found is None:
-        found = _built(languages)
-        if found.nbytes <= _HEAVIEST:
+        try:
+            found = _built(languages)
+        except TooLargeError as error:
+            found = str(error)
+        if isinstance(found, str) or found.nbytes <= _HEAVIEST:
             _kept[languages] = found
             while len(_kept) > _KEPT:
                 _kept.popitem(last=False)
+    if isinstance(found, str):
+        raise TooLargeError(found)
     return found
 
 
