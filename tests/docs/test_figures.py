@@ -103,7 +103,8 @@ def test_the_readme_says_what_the_page_of_results_says_that_it_costs() -> None:
     def row(name: str) -> list[str]:
         return [cell.split("(")[0].strip() for cell in _cells(page, name)]
 
-    masks = [row(name)[0] for name in ("128 tools, unseen", "text", "arguments")]
+    first_text = "mask, a tool's first text"
+    masks = [row(name)[0] for name in ("128 tools, unseen", "text", first_text)]
     shares = [row(f"auto, {n} in flight")[-1] for n in (1, 32)]
     known = page.split("| known tools, ids a second |")[1].split("\n\n")[0]
     beside = re.findall(r"^\| \w+, \d+ at a time \|.*\| ([\d.]+) \(", known, re.MULTILINE)
