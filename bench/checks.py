@@ -2,24 +2,33 @@
 
 Distinct schemas with formats, patterns and counts, those of `bench.matrix.workload` that are not
 plain, go through the processes that a front end has, over Kimi's vocabulary where it is to be
-had. Owns: sending them, and what is printed. Must not know: how anything is checked.
+had. With `--tools` the collected tools are checked, and compiled as an engine does, in this
+process, and the processor time of each is told. The file runs as it is over older versions of the
+library (`PYTHONPATH`). Owns: sending them, and what is printed. Must not know: how anything is
+checked.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import gc
 import json
 import statistics
 import time
 
+import numpy as np
+
+from bench.first_mask import tools as tools_
 from bench.first_mask.run import vocabulary as find_vocabulary
 from bench.matrix import workload
 from enforcer.checking.pool import Pool
 from enforcer.checking.work import Check
 from enforcer.compiling import is_plain
+from enforcer.engines import load
+from enforcer.errors import EnforcerError
 from enforcer.request.response_format import FormatKind
-from enforcer.schema import Root
+from enforcer.schema import Root, compile_schema
 
 _REQUESTS = 100
 _SEED = 7
@@ -53,12 +62,43 @@ async def send(pool: Pool, wanted: list[Check], at_once: int) -> list[tuple[floa
     return await asyncio.gather(*map(one, wanted))
 
 
+def of_tools() -> None:
+    """Print the processor time of checking, and of compiling, each collected tool."""
+    name, vocabulary = find_vocabulary()
+    engine = load("llguidance", vocabulary)
+    engine.warm(None)
+    source, tools = tools_.load()
+    found: list[tuple[float, float]] = []
+    for tool in tools:
+        schema = json.dumps(tool["function"]["parameters"])
+        if len(found) % 50 == 0:
+            gc.collect()
+            gc.disable()
+        begun = time.process_time()
+        try:
+            engine.check(compile_schema(json.loads(schema)), None)
+        except EnforcerError:
+            continue
+        checked = time.process_time()
+        engine.compile(compile_schema(json.loads(schema)), None)
+        found.append((checked - begun, time.process_time() - checked))
+    print(f"vocabulary: {name}; {len(found)} tools, {source}")
+    checks_, compiled = np.array(found).T * 1e3
+    for what, times in (("check", checks_), ("tables", compiled), ("both", checks_ + compiled)):
+        half, nearly_all = np.percentile(times, [50, 99])
+        print(f"{what}: {half:.2f} ms in the median, {nearly_all:.2f} at p99")
+
+
 def main() -> None:
     """Measure and print; see the module."""
     parser = argparse.ArgumentParser(prog="python -m bench.checks", description=__doc__)
     parser.add_argument("--at-once", type=int, default=1, help="how many are waited for at a time")
     parser.add_argument("--looks", type=int, help="how many are looked at at a time")
+    parser.add_argument("--tools", action="store_true", help="collected tools, in this process")
     options = parser.parse_args()
+    if options.tools:
+        of_tools()
+        return
     name, vocabulary = find_vocabulary()
     pool = Pool("llguidance", vocabulary, "kimi_k2", looks=options.looks)
     first, *wanted = checks()

@@ -55,6 +55,7 @@ class EnforcerRival:
         from enforcer import Enforcer
 
         self._enforcer = Enforcer(vocabulary)
+        self._enforcer.warm()
 
     def forget(self) -> None:
         """Drop what has been compiled, checked and looked at."""

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from enforcer import Vocabulary
 
 SIZES = (1, 32, 128, 512)
-_ROUNDS = 5
+_ROUNDS = 5, 25  # at least and at most
+_SECONDS = 1.0  # for more rounds than the least
 _CALLS = 40
 
 
@@ -58,7 +59,9 @@ def _first_mask(
 ) -> dict[str, float]:
     """Return the medians in milliseconds of the stages and of their sum."""
     stages: list[dict[str, float]] = []
-    for _ in range(_ROUNDS):
+    least, most = _ROUNDS
+    begun = time.perf_counter()
+    while len(stages) < least or (len(stages) < most and time.perf_counter() - begun < _SECONDS):
         ready()
         gc.collect()
         gc.disable()
@@ -87,7 +90,7 @@ def measure(rival: Rival, pool: list[dict[str, Any]], vocabulary: Vocabulary) ->
         _print(rival, "first mask", tools=count, seen="none", **unseen)
         rival.begin(tools)
         _print(rival, "first mask", tools=count, seen="all", **_first_mask(rival, tools, _nothing))
-        marks = iter(range(_ROUNDS))
+        marks = iter(range(_ROUNDS[1]))
 
         def change(tools: list[dict[str, Any]] = tools, marks: Any = marks) -> None:
             tools[0] = tools_.changed(tools[0], next(marks))
