@@ -3,9 +3,8 @@
 Distinct schemas with formats, patterns and counts, those of `bench.matrix.workload` that are not
 plain, go through the processes that a front end has, over Kimi's vocabulary where it is to be
 had. With `--tools` the collected tools are checked, and compiled as an engine does, in this
-process, and the processor time of each is told. The file runs as it is over older versions of the
-library (`PYTHONPATH`). Owns: sending them, and what is printed. Must not know: how anything is
-checked.
+process, and the processor time of each is told. This file also runs in older checkouts. Owns:
+sending them, and what is printed. Must not know: how anything is checked.
 """
 
 from __future__ import annotations

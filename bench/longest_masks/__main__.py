@@ -73,7 +73,7 @@ class Found:
     slow: set[str] = field(default_factory=set)
 
 
-def _cases(kind: str) -> Iterator[tuple[str, Any, list[Any]]]:
+def cases(kind: str) -> Iterator[tuple[str, Any, list[Any]]]:
     """Yield names, schemas and valid instances."""
     if kind == "tools":
         for each in tools_.load()[1]:
@@ -160,7 +160,7 @@ class Follower:
 
 def _honest(follower: Follower, kind: str, vocabulary: Vocabulary, most: int | None) -> None:
     root = Root.OBJECT if kind == "tools" else Root.ANY
-    for name, schema, instances in islice(_cases(kind), most):
+    for name, schema, instances in islice(cases(kind), most):
         grammar = follower.compiled(schema, root)
         if grammar is not None:
             for each in instances:
