@@ -17,7 +17,7 @@ from bench.first_mask.tools import load as load_tools
 from bench.formats import writers
 from bench.formats.catalogue import FORMATS
 from bench.longest_masks import drawn
-from bench.longest_masks.__main__ import _cases as real_cases
+from bench.longest_masks.__main__ import cases as real_cases
 from enforcer.regex.formats import FORMATS as STRING_FORMATS
 from tests.budget_cases import SCHEMAS as SHORT
 from tests.engine_cases import CASES, closed
