@@ -16,8 +16,8 @@ from typing import Any
 _OURS, _THEIRS = "enforcer", "xgrammar"
 
 
-def _run(rival: str) -> list[dict[str, Any]]:
-    command = [sys.executable, "-m", "bench.first_mask.run", rival]
+def _run(rival: str, *options: str) -> list[dict[str, Any]]:
+    command = [sys.executable, "-m", "bench.first_mask.run", rival, *options]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
 
@@ -70,8 +70,12 @@ def table(lines: list[dict[str, Any]]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", type=Path, help="also write the measurements, a line each")
+    parser.add_argument(
+        "--processor", action="store_true", help="first masks by processor time, on a busy machine"
+    )
     options = parser.parse_args()
-    lines = [line for rival in (_OURS, _THEIRS) for line in _run(rival)]
+    chosen = ["--processor"] if options.processor else []
+    lines = [line for rival in (_OURS, _THEIRS) for line in _run(rival, *chosen)]
     if options.json is not None:
         options.json.write_text("".join(json.dumps(line) + "\n" for line in lines))
     print(json.dumps(_find(lines, what="inputs")))

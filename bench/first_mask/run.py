@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bench import byte_pairs
+from bench.first_mask import rivals
 from bench.first_mask import tools as tools_
 from bench.first_mask.rivals import RIVALS, turn_ids
 
@@ -170,7 +171,10 @@ def _print(rival: Rival, what: str, **values: Any) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("rival", choices=sorted(RIVALS))
+    parser.add_argument("--processor", action="store_true", help="first masks by processor time")
     options = parser.parse_args()
+    if options.processor:
+        rivals.clock = time.process_time
     name, words = vocabulary()
     source, pool = tools_.load()
     rival: Any = RIVALS[options.rival](words)
