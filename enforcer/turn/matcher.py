@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from enforcer.engines import ArgumentMatcher, Startable
     from enforcer.turn.deadline import Deadline
     from enforcer.turn.envelope import Envelope
-    from enforcer.turn.position import Position
+    from enforcer.turn.position import Position, SharedState
 
 _RUN = 64  # ids of a prompt that are read at once where they are all text
 _LIKELY = 8  # words of masks
@@ -369,9 +369,7 @@ class Matcher:
             elif now.shared is None:
                 step = self._step(token_id)
             elif (step := now.shared.after.get(token_id)) is None:
-                step = self._step(token_id)
-                if step is not None and step is not now:
-                    self._transitions.lead(token_id, now, step)
+                step = self._found(token_id, now, now.shared)
         except BaseException as error:  # noqa: BLE001 - whatever it is, it ends this turn alone
             self._broke(f"accepting id {token_id}", error)
             return False
@@ -386,6 +384,15 @@ class Matcher:
         if not self._accepted % _LET_GO:
             self._let_go()
         return True
+
+    def _found(self, token_id: int, now: Position, shared: SharedState) -> Position | None:
+        """Give where an id leads from a shared position, and keep it."""
+        step = self._transitions.told(token_id, shared)
+        if step is None:
+            step = self._step(token_id)
+            if step is not None and step is not now:
+                self._transitions.lead(token_id, now, step)
+        return step
 
     def _look_at(self, now: Position) -> None:
         """Note a position in arguments where the engine alone says what may come."""

@@ -78,12 +78,20 @@ class Position(NamedTuple):
 
 
 class SharedState:
-    """The mask row of a position, once it has been asked for, and the positions behind it by id."""
+    """The mask row of a position, once it has been asked for, and the positions behind it by id.
 
-    __slots__ = ("after", "row")
+    Attributes:
+        after: the positions, but for those in `told`.
+        told: those of whose tool the host has to be told.
+        row: the mask row.
+
+    """
+
+    __slots__ = ("after", "row", "told")
 
     def __init__(self) -> None:
         self.after: dict[int, Position] = {}
+        self.told: dict[int, Position] = {}
         self.row: Sparse | None = None
 
 
@@ -112,11 +120,11 @@ class SharedStates:
                 self.weight += _STATE
         return found
 
-    def lead(self, token_id: int, before: Position, to: Position) -> None:
+    def lead(self, token_id: int, before: Position, to: Position, *, told: bool) -> None:
         """Keep where an id leads, if both positions are shared."""
         if before.shared is None or to.shared is None or self.weight >= _MOST:
             return
-        before.shared.after[token_id] = to
+        (before.shared.told if told else before.shared.after)[token_id] = to
         self.weight += _TRANSITION
         if to.header is not None and before.header is None:
             self.weight += to.header.trie.weight

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from enforcer.turn.envelope import Envelope
     from enforcer.turn.header import HeaderNode
     from enforcer.turn.lexer import Place
-    from enforcer.turn.position import SharedStates
+    from enforcer.turn.position import SharedState, SharedStates
 
 
 @dataclass(slots=True)
@@ -201,22 +201,29 @@ class Transitions:
 
     def at_header(self, position: Position, node: HeaderNode) -> Position:
         """Go on in a header; tells of the tool once it can be no other."""
-        if self._expect is not None and node.only is not None:
-            before = position.header
-            if before is None or before.only is None:
-                self._expect(node.only)
+        if _decides(position.header, node):
+            self._tell(node)
         if self.shared is None:
             return position.but(header=node)
         key = (position.state, position.calls, position.text, node)
         return self.shared.position(key, lambda: position.but(header=node))
 
+    def _tell(self, node: HeaderNode) -> None:
+        if self._expect is not None and node.only is not None:
+            self._expect(node.only)
+
     def lead(self, token_id: int, now: Position, to: Position) -> None:
-        """Keep where an id leads, unless a tool has to be told of there."""
-        is_told = to.header is not None and to.header.only is not None
-        if self.shared is not None and not (
-            is_told and (now.header is None or now.header.only is None)
-        ):
-            self.shared.lead(token_id, now, to)
+        """Keep where an id leads between shared positions."""
+        if self.shared is not None:
+            told = to.header is not None and _decides(now.header, to.header)
+            self.shared.lead(token_id, now, to, told=told)
+
+    def told(self, token_id: int, shared: SharedState) -> Position | None:
+        """Return where an id leads with which the tool is decided, if that is known."""
+        found = shared.told.get(token_id)
+        if found is not None and found.header is not None:
+            self._tell(found.header)
+        return found
 
     def _with_grammar(
         self, position: Position, start: Callable[[], ArgumentMatcher], tool: str = ""
@@ -226,6 +233,11 @@ class Transitions:
         except BaseException as error:  # noqa: BLE001 - whatever it is, it ends this turn alone
             failure = named(error, f"starting a text in {position.state}")
             return position.but(failure=failure, tool=tool)
+
+
+def _decides(before: HeaderNode | None, node: HeaderNode) -> bool:
+    """Return whether a header can be of one tool alone from here on."""
+    return node.only is not None and (before is None or before.only is None)
 
 
 def named(error: BaseException, doing: str) -> EnforcerError:
