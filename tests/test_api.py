@@ -378,13 +378,13 @@ def test_turns_are_read_back(served: Enforcer) -> None:
 def test_only_the_called_tool_is_compiled_and_only_once(monkeypatch: pytest.MonkeyPatch) -> None:
     found = enforcer.Enforcer(V)
     compiled = []
-    original = found.engine.read
+    original = found.engine.compile
 
-    def counted(*args: str, **kwargs: Any) -> CompiledGrammar:
+    def counted(*args: Any, **kwargs: Any) -> CompiledGrammar:
         compiled.append(args)
         return original(*args, **kwargs)
 
-    monkeypatch.setattr(found.engine, "read", counted)
+    monkeypatch.setattr(found.engine, "compile", counted)
     listed = [
         tool(f"tool_{n}", {"type": "object", "properties": {f"p{n}": {"type": "string"}}})
         for n in range(128)

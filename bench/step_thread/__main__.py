@@ -3,9 +3,8 @@
 vLLM as it is, its own strict mode and the Enforcer serve one model of random weights and are sent
 the same requests, 32 in flight, each with tools that no server has seen. Of the steps that decode
 so many rows, it tells the processor time of the engine's thread without the model, without
-applying masks to logits and without sampling: medians, what is beyond vLLM's, and its share of
-such a step of vLLM's on the clock. The model is so small that a step is shorter than any worth
-serving; `--step-ms` tells the share of another one.
+applying masks to logits and without sampling: the median, the mean, and the share that the mean
+beyond vLLM's is of such a step of vLLM's on the clock; `--step-ms` tells that of another step.
 
 Owns: the loads, which steps count, the table. Must not know: what a step does.
 """
@@ -49,7 +48,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--step-ms", type=float, help="length of a step to compare with")
     options = parser.parse_args()
-    found: dict[str, list[tuple[float, float]]] = {}
+    found: dict[str, dict[str, list[tuple[float, float]]]] = {}
     with tempfile.TemporaryDirectory() as name, ExitStack() as stack:
         folder = Path(name)
         path = throughput.model(folder)
@@ -67,26 +66,33 @@ def main() -> None:
             warm = throughput.bodies("auto", 8, seed=0)
             asyncio.run(throughput.send(server.url, warm, 8))
         for at in range(options.rounds):
-            drawn = throughput.bodies("auto", _EACH * _IN_FLIGHT, seed=at + 1)
-            for each, server in servers.items():
-                before = len(logs[each].read_text().splitlines())
-                asyncio.run(throughput.send(server.url, drawn, _IN_FLIGHT))
-                found.setdefault(each, []).extend(
-                    steps(logs[each].read_text().splitlines()[before:])
-                )
-    medians = {each: statistics.median(own for own, _ in some) for each, some in found.items()}
-    means = {each: statistics.mean(own for own, _ in some) for each, some in found.items()}
-    step = statistics.median(wall for _, wall in found[FREE.name])
-    lengths = [step / 1e3, *([options.step_ms] if options.step_ms else [])]
+            for choice in throughput.CHOICES:
+                drawn = throughput.bodies(choice, _EACH * _IN_FLIGHT, seed=at + 1)
+                for each, server in servers.items():
+                    before = len(logs[each].read_text().splitlines())
+                    asyncio.run(throughput.send(server.url, drawn, _IN_FLIGHT))
+                    own = steps(logs[each].read_text().splitlines()[before:])
+                    found.setdefault(choice, {}).setdefault(each, []).extend(own)
+    for choice, each in found.items():
+        print(table(choice, each, options.step_ms))
+
+
+def table(choice: str, found: dict[str, list[tuple[float, float]]], step_ms: float | None) -> str:
+    """Return the table of a tool choice."""
+    means = {name: statistics.mean(own for own, _ in some) for name, some in found.items()}
+    step = statistics.median(wall for _, wall in found[FREE.name]) / 1e3
+    lengths = [step, *([step_ms] if step_ms else [])]
     shares = " | ".join(f"beyond vLLM's, of {length:.1f} ms" for length in lengths)
-    print(
-        f"| {_IN_FLIGHT} in flight, `auto`, new tools | steps | thread, µs p50 | mean | {shares} |"
-    )
-    print("|---|--:|--:|--:|" + "--:|" * len(lengths))
-    for each, some in found.items():
-        beyond = [(means[each] - means[FREE.name]) / (1e3 * length) for length in lengths]
+    lines = [
+        f"| {_IN_FLIGHT} in flight, `{choice}` | steps | thread, µs p50 | mean | {shares} |",
+        "|---|--:|--:|--:|" + "--:|" * len(lengths),
+    ]
+    for name, some in found.items():
+        beyond = [(means[name] - means[FREE.name]) / (1e3 * length) for length in lengths]
         cells = " | ".join(f"{share:.1%}" for share in beyond)
-        print(f"| {each} | {len(some)} | {medians[each]:.0f} | {means[each]:.0f} | {cells} |")
+        middle = statistics.median(own for own, _ in some)
+        lines.append(f"| {name} | {len(some)} | {middle:.0f} | {means[name]:.0f} | {cells} |")
+    return "\n".join(lines) + "\n"
 
 
 if __name__ == "__main__":
