@@ -73,8 +73,8 @@ def main() -> None:
                     asyncio.run(throughput.send(server.url, drawn, _IN_FLIGHT))
                     own = steps(logs[each].read_text().splitlines()[before:])
                     found.setdefault(choice, {}).setdefault(each, []).extend(own)
-    for choice, each in found.items():
-        print(table(choice, each, options.step_ms))
+    for choice, by_server in found.items():
+        print(table(choice, by_server, options.step_ms))
 
 
 def table(choice: str, found: dict[str, list[tuple[float, float]]], step_ms: float | None) -> str:
