@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -10,10 +10,23 @@ from hypothesis import strategies as st
 
 from enforcer.errors import ConfigurationError, EngineFailure
 from enforcer.machine import wire
-from tests.machine.hostile_tables import CASES, mutated, tables, walk
+from enforcer.machine.grammar import _RECORDS, bound
+from tests.machine.hostile_tables import CASES, mutated, tables, tree, walk
 
 if TYPE_CHECKING:
     from random import Random
+
+# Fields of records that are compared with what a text has, and are no indices.
+NUMBERS = {
+    *(("nodes", "shapes"), ("arrays", "minimum"), ("arrays", "maximum")),
+    *(("automata", "minimum"), ("automata", "maximum"), ("automata", "farthest")),
+}
+INDICES = [
+    (record, field)
+    for record, fields in _RECORDS.items()
+    for field in fields.names or ()
+    if (record, field) not in NUMBERS
+]
 
 
 @pytest.mark.parametrize("number", range(len(CASES)))
@@ -71,3 +84,18 @@ def test_tables_with_wrong_numbers_are_refused_or_do_no_harm(number: int, random
 def test_more_wide_rows_than_states_are_refused() -> None:
     with pytest.raises(EngineFailure, match="size"):
         wire.read(wire.write(replace(tables(0), wide_rows=1 << 31)))
+
+
+@pytest.mark.parametrize("value", [-2, 1 << 30])
+@pytest.mark.parametrize(("record", "field"), INDICES)
+def test_an_index_of_a_record_that_is_out_of_bounds_is_refused(
+    record: str, field: str, value: int
+) -> None:
+    # The first node is an object with undeclared names, and one behind it an array.
+    found = tables(0)
+    fields = _RECORDS[record].names or ()
+    array: Any = found.arrays[record].copy().reshape(-1, len(fields))
+    used = array[:, fields.index("arrays")] > 0 if field == "arrays_of" else slice(0, 1)
+    array[used, fields.index(field)] = value
+    with pytest.raises(EngineFailure, match="damaged"):
+        bound(replace(found, arrays={**found.arrays, record: array.reshape(-1)}), tree())
