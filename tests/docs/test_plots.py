@@ -1,9 +1,8 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import xml.etree.ElementTree as ET
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import pytest
 

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted((ROOT / "docs/reference").glob("*.md"))
 _SHOWN = re.compile(
-    r"^::: ([\w.]+)\n(?:    options:\n(?:      (?!members)\w+: .*\n)*(?:      members: \[(.*)\]\n)?)?",
+    r"^::: ([\w.]+)\n(?:    options:\n"
+    r"(?:      (?!members)\w+: .*\n)*(?:      members: \[(.*)\]\n)?)?",
     re.MULTILINE,
 )
 _SECTION = re.compile(r"^( *)(Args|Attributes|Raises):\n((?:\1    .*\n|\n)+)", re.MULTILINE)

@@ -5,14 +5,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-from typing import TYPE_CHECKING
-
 import json
 import re
 import tomllib
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
