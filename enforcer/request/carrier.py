@@ -67,7 +67,7 @@ _TAG = msgspec.json.Decoder(_Tag)
 
 
 def may_be_in(body: bytes) -> bool:
-    """Tell whether the body of a request may carry a spec, without reading it."""
+    """Return whether the body of a request may carry a spec, without reading it."""
     return b"\0" in body[:4] or any(mark in body for mark in _MARKS)
 
 

@@ -120,7 +120,7 @@ class _Results:
         self._first = 0
 
     def match(self, old: object) -> tuple[object, object] | None:
-        """Give the call that the next result, of this id, answers; None if there is none."""
+        """Return the call that the next result, of this id, answers; None if there is none."""
         key = _key(old)
         at = None if old is None else self._next(self._waiting.get(key, ()))
         if at is None and not old:  # an id that no call has: only a missing one is told by order
@@ -147,7 +147,7 @@ class _Results:
 
 
 def _key(value: object) -> object:
-    """Give what is equal for equal values of JSON, and can be looked up."""
+    """Return what is equal for equal values of JSON, and can be looked up."""
     if isinstance(value, list | tuple):
         return (list, *map(_key, value))
     if isinstance(value, dict):

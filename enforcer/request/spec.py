@@ -64,7 +64,7 @@ class Spec:
     settled: Settled | None = None
 
     def resolve(self, options: Options) -> Options:
-        """Give the options that hold for this request, where `options` are the host's own."""
+        """Return the options that hold for this request, where `options` are the host's own."""
         if self.settled is not None:
             return self.settled.options
         finish, conventions = self.finish_within_budget, options.conventions
@@ -100,7 +100,7 @@ def refuse_large(spec: Spec, limits: Limits) -> None:
 
 
 def too_large(tools: int, size: int, limits: Limits) -> str | None:
-    """Say what is too much of a request; None if nothing is.
+    """Return what is too much of a request; None if nothing is.
 
     Args:
         tools: how many it declares.
@@ -119,7 +119,7 @@ def too_large(tools: int, size: int, limits: Limits) -> str | None:
 
 
 def bundled(spec: Spec, bundle: Callable[[str], str], most: int) -> Spec:
-    """Give a spec whose schemas have in them what they refer to outside of themselves.
+    """Return a spec whose schemas have in them what they refer to outside of themselves.
 
     Args:
         spec: as somebody has sent it.

@@ -118,7 +118,7 @@ def choose(tools: Tools, tool_choice: object, parallel_tool_calls: object) -> To
 
 
 def meant(tools: object, tool_choice: object) -> object:
-    """Give the `tool_choice` that is meant: `auto`, where there are no tools, as if it were absent.
+    """Return the `tool_choice` that is meant: `auto` without tools is as if it were absent.
 
     Without tools a chat request has none, and a program has it by default.
     """
@@ -197,7 +197,7 @@ def as_text(schema: object, path: str) -> str:
 
 
 def is_same(schema: str, other: str) -> bool:
-    """Tell whether two tools' schemas, as `as_text` writes them, say the same but for their order.
+    """Return whether two tools' schemas, as `as_text` writes them, say the same but for their order.
 
     Arguments are objects, said or not: vLLM says it of the Messages API's tools. Those that are
     nested too deeply to be read again, which no limit on schemas admits, are not the same.

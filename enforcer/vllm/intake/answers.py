@@ -31,7 +31,7 @@ class _RefusalError(VLLMValidationError):  # type: ignore[misc]
 
 
 def refusal(error: RequestError) -> VLLMValidationError:
-    """Give the error as vLLM answers it: HTTP 400 with the message, in the client's own paths."""
+    """Return the error as vLLM answers it: HTTP 400 with the message, in the client's own paths."""
     of = request_context.told(error.path)
     error = error.at(request_context.current().client_path)
     metrics.refused(error, **of)
@@ -39,18 +39,18 @@ def refusal(error: RequestError) -> VLLMValidationError:
 
 
 def placed(problem: Problem) -> Problem:
-    """Give a problem with the path in the client's own body."""
+    """Return a problem with the path in the client's own body."""
     return replace(problem, path=request_context.current().client_path(problem.path))
 
 
 def option_refusal(option: str, reason: str) -> VLLMValidationError:
-    """Give a 400 for a field of the request that enforcement does not go with."""
+    """Return a 400 for a field of the request that enforcement does not go with."""
     metrics.refused_option(option, request=request_context.told()["request"])
     return VLLMValidationError(reason, parameter=option)
 
 
 def not_allowed(option: str, what: str) -> VLLMValidationError:
-    """Give a 400 for what a request may set only where the operator lets it."""
+    """Return a 400 for what a request may set only where the operator lets it."""
     here = ", ".join(sorted(settings.current().allow_client)) or "nothing"
     return option_refusal(
         option,

@@ -263,7 +263,7 @@ def _refuse_start(processor: Any, params: Any, made: Any, intake: Intake) -> Non
 
 
 def _needs_a_ban_alone(params: Any, vllm_config: Any, tokenizer: Any) -> Spec | None:
-    """Give the spec of a request that may call nothing, where banning ids is the cheaper way."""
+    """Return the spec of a request that may call nothing, where banning ids is the cheaper way."""
     carried = carrier.find(params)
     if carried is None:
         return None

@@ -253,7 +253,7 @@ def _switched(request: Any) -> frozenset[str]:
 
 
 def _response_format(request: Any) -> dict[str, Any] | None:
-    """Give the request's own constraint on its text in the form of a `response_format`."""
+    """Return the request's own constraint on its text in the form of a `response_format`."""
     own = request.extract_structured_outputs()
     if own is None:
         return None
@@ -283,7 +283,7 @@ def _name(tool: Any) -> object:
 
 
 def _nested(tool: Any) -> Any:
-    """Give a flat reference of the Responses API to a function in Chat Completions' form."""
+    """Return a flat reference of the Responses API to a function in Chat Completions' form."""
     if not isinstance(tool, Mapping) or tool.get("type") not in ("function", "custom"):
         return tool
     return {"type": "function", "function": {"name": tool.get("name")}}
