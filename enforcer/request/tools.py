@@ -197,7 +197,7 @@ def as_text(schema: object, path: str) -> str:
 
 
 def is_same(schema: str, other: str) -> bool:
-    """Return whether two tools' schemas, as `as_text` writes them, say the same but for their order.
+    """Return whether two schemas of tools, as `as_text` writes them, differ in their order alone.
 
     Arguments are objects, said or not: vLLM says it of the Messages API's tools. Those that are
     nested too deeply to be read again, which no limit on schemas admits, are not the same.
