@@ -25,6 +25,7 @@ _T = TypeVar("_T", bound="Weighed")
 _BYTES = 8 << 20  # of all masks together, which is four hundred at least
 _TOOLS = 256  # values of tools, which weigh little where these are few
 _TOOLS_BYTES = 16 << 20
+_TURNS = 64  # look-ups between two weighings, each of which is of a turn in which a value may grow
 _ENTRY = 600  # what one costs beside its words: its key, the grammars
 
 
@@ -76,11 +77,13 @@ class Weighed(Protocol):
 class ToolsCache(Generic[_T]):
     """Values by the tools that they are of, least recently used first to go; for any threads.
 
-    How many tools they have is up to clients, so they are weighed whenever one is added.
+    How many tools they have is up to clients, so they are weighed whenever one is added, and now
+    and then, as they grow.
     """
 
     def __init__(self) -> None:
         self._values: dict[Hashable, _T] = {}
+        self._asked = 0
 
     @property
     def weight(self) -> int:
@@ -90,11 +93,12 @@ class ToolsCache(Generic[_T]):
     def get(self, key: Hashable, make: Callable[[], _T]) -> _T:
         """Give that of a key, which says all that it depends on."""
         found = self._values.pop(key, None)
-        is_new = found is None
+        self._asked += 1
+        is_due = found is None or not self._asked % _TURNS
         if found is None:
             found = make()
         self._values[key] = found
-        while is_new and (len(self._values) > _TOOLS or self.weight > _TOOLS_BYTES):
+        while is_due and (len(self._values) > _TOOLS or self.weight > _TOOLS_BYTES):
             self._values.pop(next(iter(tuple(self._values)), None), None)
         return found
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from enforcer.engines import ArgumentMatcher
     from enforcer.engines.mask_rows import Row as MaskRow
     from enforcer.errors import EnforcerError
-    from enforcer.turn.header import HeaderNode
+    from enforcer.turn.header import HeaderNode, HeaderTrie
     from enforcer.turn.lexer import Place
     from enforcer.turn.table import Row
 
@@ -108,16 +108,20 @@ class SharedStates:
         self.count = 0
         self.weight = 0
         self._positions: dict[Hashable, Position] = {}
+        self._tries: set[HeaderTrie] = set()  # which the positions in headers hold
 
     def position(self, key: Hashable, make: Callable[[], Position]) -> Position:
         """Return the shared position of a key, which says all that it depends on."""
         found = self._positions.get(key)
         if found is None:
             found = make()
-            if self.weight < _MOST:
+            tries = set() if found.header is None else {found.header.trie} - self._tries
+            more = _STATE + sum(each.weight for each in tries)
+            if self.weight + more <= _MOST:
+                self._tries |= tries
                 found = found._replace(shared=SharedState())
                 found = self._positions.setdefault(key, found)
-                self.weight += _STATE
+                self.weight += more
         return found
 
     def lead(self, token_id: int, before: Position, to: Position, *, told: bool) -> None:
@@ -126,8 +130,6 @@ class SharedStates:
             return
         (before.shared.told if told else before.shared.after)[token_id] = to
         self.weight += _TRANSITION
-        if to.header is not None and before.header is None:
-            self.weight += to.header.trie.weight
 
     def keep(self, row: MaskRow, at: Position) -> None:
         """Keep the mask row of a shared position."""

@@ -11,7 +11,7 @@ import pytest
 from enforcer.turn import bits, mask_cache
 from enforcer.turn.bits import NO_IDS, ids_of
 from enforcer.turn.cuts import Cut
-from enforcer.turn.mask_cache import CutCache, RowCache
+from enforcer.turn.mask_cache import CutCache, RowCache, ToolsCache
 from tests.dialect_cases import vocabulary
 
 if TYPE_CHECKING:
@@ -97,3 +97,18 @@ def test_cuts_are_given_by_what_they_depend_on_and_have_a_bound() -> None:
         cuts.keep(at, first)
         assert cuts.get(at) is first
     assert sum(cuts.get(at) is not None for at in range(9)) <= 3
+
+
+class Growing:
+    """A value that weighs more and more."""
+
+    weight = 0
+
+
+def test_values_that_grow_behind_their_last_neighbour_have_a_bound() -> None:
+    tools: ToolsCache[Growing] = ToolsCache()
+    for key in range(200):
+        tools.get(key, Growing)
+    for key in range(200):
+        tools.get(key, Growing).weight += 1 << 20
+        assert tools.weight <= (16 + 64) << 20

@@ -25,12 +25,14 @@ class Turns:
         self.table = Table(dialects.load("kimi_k2"), V)
         self.told: list[str] = []
 
-    def begin(self, *names: str, due: Due = Due.WORD, preamble: int = 9) -> Matcher:
+    def begin(
+        self, *names: str, due: Due = Due.WORD, preamble: int = 9, prompt: str = HEADER
+    ) -> Matcher:
         envelope = Envelope(
             self.table, names or ("get", "other"), due=due, most=9, first=0, preamble=preamble
         )
         start = toys.Starts(lambda: toys.Listed(V, TEXTS))
-        return Matcher(envelope, lambda _: start, write(V, HEADER), expect=self.told.append)
+        return Matcher(envelope, lambda _: start, write(V, prompt), expect=self.told.append)
 
 
 def followed(matcher: Matcher) -> list[Any]:
@@ -101,5 +103,29 @@ def test_what_is_shared_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     assert rows[0] == rows[1] == rows[2] == rows[3]
     shared = turns.begin().envelope.alike
     assert shared is not None
-    assert 5000 <= shared.weight < 10_000
+    assert 4000 < shared.weight < 6000
     assert turns.table.alike.weight == shared.weight
+
+
+def test_the_headers_of_a_kind_count_for_its_weight_wherever_they_begin() -> None:
+    turns = Turns()
+    begun = f"{HEADER}<|tool_calls_section_begin|><|tool_call_begin|>functions."
+    names = tuple(f"get_{at}" for at in range(100))
+    for _ in range(2):
+        matcher = turns.begin(*names, prompt=begun)
+        feed(matcher, write(V, "get_1"))
+    (header,) = turns.table.tries._values.values()
+    assert turns.table.alike.weight > header.weight / 2
+
+
+def test_headers_that_weigh_more_than_the_bound_are_not_held(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(position, "_MOST", 5000)
+    turns = Turns()
+    names = tuple(f"get_{at}" for at in range(100))
+    for _ in range(3):
+        matcher = turns.begin(*names)
+        feed(matcher, write(V, "ok<|tool_calls_section_begin|><|tool_call_begin|>"))
+        assert matcher.position.shared is None
+    assert 0 < turns.table.alike.weight <= 5000
