@@ -74,14 +74,14 @@ class Intake:
     Attributes:
         spec: with the server's decisions, and with the operator's documents in its schemas.
         text: the same as it travels.
-        digest: of the text; empty of the logits processor's.
+        digest: of the text.
         by: what it was settled by; None where it was not.
 
     """
 
     spec: Spec
     text: str
-    digest: str = ""
+    digest: str
     by: _Here | None = None
 
 

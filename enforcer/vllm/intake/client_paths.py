@@ -72,7 +72,7 @@ def carry_spec(sent: Any, made: Any) -> None:
 
 def own_tools(request: Any, within: Sequence[DialogTool]) -> list[Any]:
     """Return the tools of a request without those of its messages, the last once it is prepared."""
-    tools = list(request.tools or ())
+    tools = list(getattr(request, "tools", None) or ())  # structured decisions have none
     return tools[: len(tools) - len(within)] if notes(request).is_prepared else tools
 
 

@@ -223,8 +223,12 @@ def process_inputs(original: Callable[..., Any]) -> Callable[..., Any]:
         worker_limits.refuse(made.sampling_params, self.vllm_config)
         other = carrier.from_extra(carrier.extra_of(made.sampling_params))
         if other is not None:  # the logits processor's, which counts nothing
-            _refuse_start(self, params, made, admission.Intake(spec_text.read(other), other))
+            alone = admission.Intake(spec_text.read(other), other, carrier.digest_of(other))
+            _refuse_start(self, params, made, alone)
         carried = carrier.find(made.sampling_params)
+        if not (banned is None and carried is None) and params.stop and not completes:
+            # `clip` counts characters of vLLM's text; Responses bodies have no such option.
+            made.sampling_params.spaces_between_special_tokens = False
         if carried is not None:
             intake = admission.taken(carried, self.tokenizer, self.model_config)
             _refuse_start(self, params, made, intake)

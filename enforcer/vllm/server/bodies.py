@@ -47,7 +47,9 @@ class RequestMiddleware:
 
         async def answer(message: Any) -> None:
             if message.get("status") == HTTPStatus.SERVICE_UNAVAILABLE:
-                message = {**message, "headers": [*message.get("headers", ()), _COME_AGAIN]}
+                headers = [*message.get("headers", ())]
+                if _COME_AGAIN[0] not in {name.lower() for name, _ in headers}:
+                    message = {**message, "headers": [*headers, _COME_AGAIN]}
             await send(message)
 
         await self._app(scope, read, answer)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from contextlib import nullcontext
 from contextvars import Context
 from functools import cache
 from types import SimpleNamespace
@@ -330,6 +331,24 @@ def test_a_prompt_that_has_begun_what_the_tools_do_not_allow_is_refused(
     request_context.read_header({})  # no chat request has come before in this task
     with pytest.raises(VLLMValidationError, match=r"IllegalPrefix.*prompt_token_ids"):
         Processor().process(ids(BEGUN), parameters(carried(tools)))
+
+
+def test_a_prompt_is_looked_at_for_each_spec_of_the_logits_processor() -> None:
+    request_context.read_header({})
+    prompt = ids(BEGUN)
+    other = {**TOOL, "function": {"name": "other"}}
+    processor = Processor(names.PROCESSOR_NAME)
+    for tools, allows in ((TOOL, True), (other, False)):
+        extra = enforcer.extra_body([tools], via=enforcer.Route.LOGITS_PROCESSOR)["vllm_xargs"]
+        with nullcontext() if allows else pytest.raises(VLLMValidationError, match="IllegalPrefix"):
+            processor.process(prompt, SamplingParams(extra_args=extra))
+
+
+@pytest.mark.parametrize("stop", [[], ["STOP"]])
+def test_a_text_with_stop_strings_has_no_spaces_that_no_token_spells(stop: list[str]) -> None:
+    """By its length a reply is read; a body of /v1/responses cannot say so."""
+    made = Processor().process(ids(OPENING), parameters(carried(), stop=stop))
+    assert made.sampling_params.spaces_between_special_tokens is not bool(stop)
 
 
 @pytest.mark.parametrize(

@@ -323,6 +323,15 @@ def test_tools_of_messages_stand_behind_those_of_the_request(server: Server) -> 
     assert [*spec.toolset.tools] == ["first", "second", "said"]
 
 
+def test_a_prompt_of_a_request_without_tools_is_rendered(server: Server) -> None:
+    """Those of vLLM's structured decisions have no such field."""
+    protocol = pytest.importorskip("vllm.entrypoints.generate.structured_decisions.protocol")
+    asked = protocol.ReadPromptRequest()
+    rendered = server.renderer.preprocess_chat(asked, [USER], None, "auto", None)
+    _, (prompt,) = asyncio.run(rendered)
+    assert prompt["prompt_token_ids"]
+
+
 def test_the_responses_api_brings_the_same_spec(server: Server) -> None:
     function = tool("flat")["function"]
     request = ResponsesRequest(input=[USER], tools=[{"type": "function", **function}])
