@@ -157,7 +157,8 @@ def _beginning(
     spec, begun = intake.spec, _begun(intake.digest, prompt_ids)
     if begun is None:
         begun = admission.refuse_prefix(tokenizer, spec, prompt_ids)
-        request_context.current().exchange.looked_at = intake.digest, prompt_ids, begun
+        looked_at = intake.digest, prompt_ids, len(prompt_ids), begun
+        request_context.current().exchange.looked_at = looked_at
     ends_in_time = spec.resolve(settings.current().options).finish_within_budget
     budget = most if ends_in_time else None
     # Without room for a single id it is vLLM that refuses.
@@ -167,8 +168,12 @@ def _beginning(
 def _begun(digest: str, prompt_ids: Sequence[int] | None) -> int | None:
     """Return what a look at this very prompt has found; None where there was none."""
     before = request_context.current().exchange.looked_at
-    same = before is not None and before[0] == digest and before[1] is prompt_ids
-    return before[2] if before is not None and same else None
+    if before is None or prompt_ids is None:
+        return None
+    asked, prompt, length, begun = before
+    # Without HTTP a program may go on with the same list.
+    same = asked == digest and prompt is prompt_ids and length == len(prompt_ids)
+    return begun if same else None
 
 
 def add_request(original: Callable[..., Awaitable[Any]]) -> Callable[..., Any]:

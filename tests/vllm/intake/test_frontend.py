@@ -344,6 +344,15 @@ def test_a_prompt_is_looked_at_for_each_spec_of_the_logits_processor() -> None:
             processor.process(prompt, SamplingParams(extra_args=extra))
 
 
+def test_a_prompt_that_its_program_goes_on_with_is_looked_at_again() -> None:
+    request_context.read_header({})
+    prompt, params = ids(OPENING), parameters(carried(({**TOOL, "function": {"name": "other"}},)))
+    Processor().process(prompt, params)
+    prompt += ids(BEGUN.removeprefix(OPENING))
+    with pytest.raises(VLLMValidationError, match="IllegalPrefix"):
+        Processor().process(prompt, params)
+
+
 @pytest.mark.parametrize("stop", [[], ["STOP"]])
 def test_a_text_with_stop_strings_has_no_spaces_that_no_token_spells(stop: list[str]) -> None:
     """By its length a reply is read; a body of /v1/responses cannot say so."""
