@@ -933,6 +933,7 @@ class Text:
     at: i64  # the present one
     accepted: cython.int[::1]  # token ids of the whole text
     length: i64  # how many
+    collected: i64  # words of frames that were left when they were moved last
     states: State[::1]  # of a walk: the state behind so many bytes of a token
     row: cython.int[::1]
     target: object  # whose view the row is; a view takes half as long as a kept row
@@ -955,6 +956,7 @@ class Text:
         self.accepted = np.zeros(_FIRST_IDS, np.int32)
         self.target = None
         self.length = 0
+        self.collected = 0
         self.at = 0
         self.work = 0
         self.count = 0
@@ -989,7 +991,7 @@ class Text:
             words = self.configuration(scratch.key)
             if words == 0 or not self.recall(scratch.key, words):
                 self.mask()
-                if words != 0 and self.work >= _WORTH_KEEPING:
+                if words != 0 and self.work >= _WORTH_KEEPING and not self.is_lost:
                     self.remember(scratch, words)
         finally:
             self.tree.spare.append(scratch)
@@ -1056,7 +1058,9 @@ class Text:
             self.at = count
             if self.past.shape[0] > 4 * (count + _FIRST_STATES):
                 self.resize_past(count + _FIRST_STATES)
-        if self.past_state(self.at).top > _FIRST_WORDS:
+        # Moved anew at each id, the frames of a deep text would take longer than anything else.
+        most = max(_FIRST_WORDS, self.collected + (self.collected >> 2))
+        if self.past_state(self.at).top > most:
             self.collect()
 
     @property
@@ -1239,6 +1243,7 @@ class Text:
             s = self.past_state(i)
             s.frame = moved[s.frame]
             s.top = top
+        self.collected = top
         room = 2 * max(top, _FIRST_WORDS)
         if self.arena.shape[0] > 2 * room:
             narrower = new_words(room)
@@ -2673,6 +2678,8 @@ class Text:
             maker.walk_string(a, 0, self.tree.trie.roots, 0, 0, state, -FAR, True)
         finally:
             self.tree.spare.append(scratch)
+        if maker.is_lost:
+            raise IndexError(_LOST)
         self.work += maker.work + maker.count * _WORK_OF_EXIT
         nodes, depths = exits[:, : maker.count]
         loops = depths < 0  # as `leave_string` marks them

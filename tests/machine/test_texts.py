@@ -166,6 +166,36 @@ def test_a_deep_text_grows_and_comes_back() -> None:
     assert text.weight < deep / 10
 
 
+def test_frames_of_a_deep_text_are_moved_seldom(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = interpreted("kernel")
+    monkeypatch.setattr(binding, "kernel", module)
+    found = MachineGrammar(tables_of(compile_schema({}, root=Root.ANY), None), bound_vocabulary(V))
+    moves = []
+    collect = module.Text.collect
+
+    def counted(text: kernel.Text) -> None:
+        moves.append(text)
+        collect(text)
+
+    monkeypatch.setattr(module.Text, "collect", counted)
+    text = found.matcher()
+    for _ in range(1_000):
+        assert text.accept(V.encode("[")[0])
+        text.keep(4)
+    assert 1 <= len(moves) < 20
+
+
+def test_a_row_made_out_of_bounds_is_not_kept() -> None:
+    grammar = compile_schema({"properties": {"a": {"type": "integer"}}, "required": ["a"]})
+    tables = tables_of(grammar, None)
+    found = MachineGrammar(tables, tree())
+    tables.arrays["names"].view(kernel.NAME)["node"] = 10**6  # behind the check of tables
+    for _ in range(2):
+        text = replayed(found, V.encode('{"a":'))
+        with pytest.raises(IndexError, match="out of bounds"):
+            row(text)
+
+
 @given(schemas(), st.randoms(use_true_random=False))
 def test_a_kept_row_is_the_row(schema: Any, random: Random) -> None:
     try:
