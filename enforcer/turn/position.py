@@ -125,8 +125,13 @@ class SharedStates:
         return found
 
     def lead(self, token_id: int, before: Position, to: Position, *, told: bool) -> None:
-        """Keep where an id leads, if both positions are shared."""
+        """Keep where an id leads, if both positions are shared.
+
+        Not of free text, of which any id may come: they would fill what there is room for.
+        """
         if before.shared is None or to.shared is None or self.weight >= _MOST:
+            return
+        if before.header is None and token_id not in before.row.markers:
             return
         (before.shared.told if told else before.shared.after)[token_id] = to
         self.weight += _TRANSITION

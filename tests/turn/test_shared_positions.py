@@ -129,3 +129,14 @@ def test_headers_that_weigh_more_than_the_bound_are_not_held(
         feed(matcher, write(V, "ok<|tool_calls_section_begin|><|tool_call_begin|>"))
         assert matcher.position.shared is None
     assert 0 < turns.table.alike.weight <= 5000
+
+
+@pytest.mark.parametrize("due", [Due.WORD, Due.CALL])
+def test_text_does_not_fill_what_is_shared(due: Due) -> None:
+    turns = Turns()
+    for token_id in range(ord("A"), ord("z")):
+        matcher = turns.begin(due=due)
+        feed(matcher, [token_id, *TURN[TURN.index(V.control("</think>")) + 1 :]])
+        if token_id == ord("B"):
+            weight = turns.table.alike.weight
+    assert weight == turns.table.alike.weight > 0
