@@ -977,7 +977,7 @@ class Text:
             row: int32, as many words as the vocabulary's rows have, or more.
 
         """
-        if row is not self.target:
+        if row is None or row is not self.target:
             self.target = None
             self.row = row
             if self.row.shape[0] < self.tree.words:

@@ -55,7 +55,8 @@ _COLUMNS: dict[str, type[np.generic]] = {
     "height": np.int32,
     "byte": np.uint8,
 }
-_MOST = 0xFFFF  # tokens of the same bytes, and bytes of a token, in a record
+_MOST = 0xFFFF  # tokens of the same bytes, in a record
+_LONGEST = 4_096  # bytes of a token: a walk calls itself for each, and 60,000 end the process
 
 
 def groups_beyond_ascii(low: int, high: int) -> int:
@@ -90,7 +91,7 @@ def build_tree(texts: Sequence[bytes], token_ids: Sequence[int]) -> VocabularyTr
         token_ids: the id of each.
 
     Raises:
-        InvalidVocabulary: a token is longer than 65,535 bytes, or as many are equal.
+        InvalidVocabulary: a token is longer than 4,096 bytes, or more than 65,535 are equal.
 
     """
     starts = np.zeros(len(texts) + 1, np.int32)
@@ -101,8 +102,10 @@ def build_tree(texts: Sequence[bytes], token_ids: Sequence[int]) -> VocabularyTr
     tables: tuple[npt.NDArray[Any], ...]
     tables = (starts, _ASCII_BITS, np.empty(room, np.uint8), *columns.values())
     count = tree_builder.fill(b"".join(texts), *(table.data for table in tables))
-    if max(columns["own"].max(initial=0), columns["height"].max(initial=0)) > _MOST:
-        raise InvalidVocabulary(f"a token of more than {_MOST} bytes, or as many equal tokens")
+    if columns["height"].max(initial=0) > _LONGEST:
+        raise InvalidVocabulary(f"a token of more than {_LONGEST:,} bytes")
+    if columns["own"].max(initial=0) > _MOST:
+        raise InvalidVocabulary(f"more than {_MOST:,} tokens of the same bytes")
     nodes = np.zeros(count, kernel.TRIE_NODE)
     for name, column in columns.items():
         nodes[name] = column[:count]
