@@ -94,6 +94,9 @@ class Matcher:
         self._row = 0
         self._target: Any = None
         self._beyond: Any = None
+        # Of a tensor, what returns the address of its memory, which `share_memory_`, say, moves.
+        self._address: Callable[[], int] | None = None
+        self._memory = 0  # that address
         self._word = 0  # of masks of texts, one that is seldom zero
         # A position in arguments that stays the same for their whole text, which moves by itself.
         self._in_text: Position | None = None
@@ -242,7 +245,8 @@ class Matcher:
 
         """
         # A host has one mask for all steps, where a turn seldom changes its row.
-        if bitmask is not self._bitmask or type(row) is not int or row != self._row:
+        is_bound = bitmask is self._bitmask and type(row) is int and row == self._row
+        if not is_bound or (self._address is not None and self._address() != self._memory):
             self._bind(bitmask, row)
         target, now = self._target, self._now
         if self._beyond is not None:
@@ -278,6 +282,8 @@ class Matcher:
         self._target = target[: self._words]
         self._beyond = target[self._words :] if len(target) > self._words else None
         self._bitmask, self._row = bitmask, row
+        self._address = getattr(bitmask, "data_ptr", None)
+        self._memory = 0 if self._address is None else self._address()
 
     @property
     def text_weight(self) -> int:

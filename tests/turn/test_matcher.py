@@ -386,6 +386,29 @@ def test_a_narrow_mask_is_refused() -> None:
         matcher().fill(np.zeros((1, V.words - 1), dtype=np.int32))
 
 
+@pytest.mark.parametrize(
+    "move",
+    [
+        lambda mask: mask.set_(torch.zeros_like(mask)),
+        lambda mask: setattr(mask, "data", torch.zeros_like(mask)),
+    ],
+)
+def test_a_tensor_whose_memory_has_moved_is_written_where_it_is_now(
+    move: Callable[[torch.Tensor], object],
+) -> None:
+    mask = torch.zeros((2, V.words), dtype=torch.int32)
+    before = mask.clone()
+    found = matcher()
+    found.fill(before, 1)
+    found.fill(mask, 1)
+    held = mask.untyped_storage()  # lest a matcher that fails here writes to freed memory
+    move(mask)
+    mask.zero_()
+    found.fill(mask, 1)
+    assert torch.equal(mask, before)
+    del held
+
+
 @pytest.mark.parametrize("make", [np.zeros, torch.zeros])
 def test_a_row_that_the_mask_has_not_is_refused(make: Callable[..., Any]) -> None:
     mask = make((2, V.words), dtype=np.int32 if make is np.zeros else torch.int32)
