@@ -228,6 +228,7 @@ _WORK_OF_EXIT = 100  # of a wide row that is made, for the trie of what follows 
 _WORTH_KEEPING = 16  # units of work; a row of less is made as quickly as it is found
 _MOST_DIFFERING = 1_536  # words
 _MANY_DIFFERING = 256
+_MOST_TRIES = 64  # behind exits; 15 KB each for Kimi's vocabulary
 _KEPT_BYTES = 500  # of a kept row, beside its words
 _OWN_BYTES = 1_500  # of a text, beside its arrays
 
@@ -534,7 +535,7 @@ class Tree:
     longest: i64  # bytes of a token
     spare: list  # of states for walks
     make_trie: object
-    tries: dict  # what follows some exits, by their nodes
+    tries = cython.declare(dict, visibility="readonly")  # what follows some exits, by their nodes
 
     def __init__(
         self,
@@ -589,6 +590,8 @@ class Tree:
             pairs.sort()
             found = self.make_trie([text for text, _ in pairs], [i for _, i in pairs])
             self.tries[key] = found
+            if len(self.tries) > _MOST_TRIES:  # clients choose the patterns
+                self.tries.pop(next(iter(self.tries)), None)
         return cython.cast(Trie, found)
 
 

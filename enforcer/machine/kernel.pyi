@@ -29,6 +29,7 @@ class WideRow(Row): ...
 class Tree:
     free: WideRow
     words: int
+    tries: dict[bytes, Trie]
     def __init__(
         self,
         trie: Trie,

@@ -21,6 +21,7 @@ from enforcer.machine.grammar import MachineGrammar, bound_vocabulary
 from enforcer.machine.holding import NotHeld
 from enforcer.machine.tables import tables_of
 from enforcer.schema import Root, compile_schema
+from enforcer.vocabulary import Vocabulary
 from tests import vocabularies
 from tests.engine_cases import CASES
 from tests.machine.interpreted import interpreted
@@ -220,6 +221,25 @@ def test_rows_are_kept_when_met_again() -> None:
     assert rows[0] == rows[1] == rows[2]
     assert [bool(text.work) for text in texts] == [True, False, False]
     assert found.weight > before
+
+
+def test_a_vocabulary_keeps_few_tries_of_patterns() -> None:
+    letters = "abcdefg"
+    tokens = [*(bytes([byte]) for byte in range(256)), *(f'{c}"'.encode() for c in letters)]
+    vocabulary = Vocabulary(tokens, {})
+    shared = bound_vocabulary(vocabulary)
+    for bits in range(1 << len(letters)):
+        some = "".join(c for n, c in enumerate(letters) if bits >> n & 1)
+        grammar = compile_schema({"pattern": f"^[h-zA-Z{some}]*$", "type": "string"}, root=Root.ANY)
+        text = MachineGrammar(tables_of(grammar, None), shared).matcher()
+        assert text.accept(ord('"'))
+        found = np.zeros(vocabulary.words, np.int32)
+        text.fill(found)
+        exits = {
+            vocabulary.token_bytes(i)[:1].decode() for i in vocabularies.bits(found) if i > 255
+        }
+        assert exits == set(some)
+    assert 32 < len(shared.tries) <= 64
 
 
 @pytest.mark.parametrize("pattern", ["^a*b{90}$", "^.*b{90}$", "^[a-z ]*$", None])
