@@ -68,7 +68,7 @@ class Envelope:
 
     @cached_property
     def alike(self) -> SharedStates | None:
-        """Give what envelopes share that allow the same; None for the first of its kind."""
+        """Return what envelopes that allow the same share; None for the first of its kind."""
         settings = (self.due, self.most, self.first, self.preamble, self.text_format is None)
         # By a digest: the names are as many as clients like, and no name has a line's end.
         digest = sha256("\n".join(self.names).encode("utf-8", "surrogatepass")).digest()

@@ -91,7 +91,7 @@ class ToolsCache(Generic[_T]):
         return sum(each.weight for each in tuple(self._values.values()))
 
     def get(self, key: Hashable, make: Callable[[], _T]) -> _T:
-        """Give that of a key, which says all that it depends on."""
+        """Return the value of a key, which says all that it depends on."""
         found = self._values.pop(key, None)
         self._asked += 1
         is_due = found is None or not self._asked % _TURNS

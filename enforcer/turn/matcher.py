@@ -392,7 +392,7 @@ class Matcher:
         return True
 
     def _found(self, token_id: int, now: Position, shared: SharedState) -> Position | None:
-        """Give where an id leads from a shared position, and keep it."""
+        """Return where a token id leads from a shared position, and keep it."""
         step = self._transitions.told(token_id, shared)
         if step is None:
             step = self._step(token_id)
