@@ -106,7 +106,13 @@ def add_parser(commands: Any) -> None:
         "--concurrency", type=positive(int), default=16, metavar="N",
         help="requests that are sent at once (%(default)s)",
     )  # fmt: skip
-    what = parser.add_argument_group("what is sent")
+    _add_requests(parser.add_argument_group("what is sent"))
+    _add_rules(parser.add_argument_group("what is judged"))
+    parser.add_argument("--report", type=path, metavar="FILE", help="write the report as JSON")
+    parser.add_argument("--quiet", action="store_true", help="no progress bar")
+
+
+def _add_requests(what: Any) -> None:
     what.add_argument("--schemas", type=path, metavar="PATH", help="folder or file of schemas")
     what.add_argument(
         "--requests", type=path, metavar="FILE", help="recorded chat requests; others are skipped"
@@ -134,7 +140,9 @@ def add_parser(commands: Any) -> None:
         help="fields to add to the body of every request",
     )
     what.add_argument("--limit", type=positive(int), metavar="N", help="send only the first N")
-    judging = parser.add_argument_group("what is judged")
+
+
+def _add_rules(judging: Any) -> None:
     judging.add_argument(
         "--dialect", metavar="NAME",
         help="the model's tool-call format, by the name of its dialect or of vLLM's "
@@ -152,8 +160,6 @@ def add_parser(commands: Any) -> None:
         action="store_true",
         help="do not count refused requests (HTTP 400) as wrong",
     )
-    parser.add_argument("--report", type=path, metavar="FILE", help="write the report as JSON")
-    parser.add_argument("--quiet", action="store_true", help="no progress bar")
 
 
 def _object(text: str) -> dict[str, Any]:

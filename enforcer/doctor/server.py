@@ -60,32 +60,10 @@ def checks(
     """
     endpoint = Endpoint.at(url, key=key, timeout=timeout)
     at_once = replace(endpoint, timeout=min(SOON, timeout))
-    served: list[str] = []
-    try:
-        served = asyncio.run(client.models(at_once))
-    except client.NoModelList as error:
-        if model is None:
-            mend = "mend the path in --url, or name the model of a gateway with --served-model"
-            yield bad("server", str(error), mend)
-            return
-    except client.NoAccess as error:
-        yield bad("server", error.found, error.mend)
-        return
-    except client.NotHttp as error:
-        yield bad("server", str(error), "mend --url, or what answers there")
-        return
-    except ConfigurationError as error:
-        yield bad("server", str(error), "start it, or mend --url")
-        return
-    model = model or next(iter(served), None)
+    found, model = _find_model(at_once, model)
+    yield found
     if model is None:
-        yield bad("server", f"{endpoint.url} lists no model", "name it with --served-model")
         return
-    if served and model not in served:
-        mend = f"it serves {', '.join(served)}: name one of them with --served-model"
-        yield bad("server", f"{endpoint.url} does not serve {model!r}", mend)
-        return
-    yield ok("server", f"{endpoint.url} serves {model}")
     metrics = asyncio.run(client.metrics(at_once))
     start = answers.how_to_start(metrics)
     enforcing, route = _find_route(endpoint, model, metrics, start, require_all=require_all)
@@ -99,6 +77,30 @@ def checks(
     compared = versions(metrics)
     if compared is not None:
         yield compared
+
+
+def _find_model(endpoint: Endpoint, model: str | None) -> tuple[Check, str | None]:
+    """Return whether a model is served, and its name; None where there is nothing to probe."""
+    served: list[str] = []
+    try:
+        served = asyncio.run(client.models(endpoint))
+    except client.NoModelList as error:
+        if model is None:
+            mend = "mend the path in --url, or name the model of a gateway with --served-model"
+            return bad("server", str(error), mend), None
+    except client.NoAccess as error:
+        return bad("server", error.found, error.mend), None
+    except client.NotHttp as error:
+        return bad("server", str(error), "mend --url, or what answers there"), None
+    except ConfigurationError as error:
+        return bad("server", str(error), "start it, or mend --url"), None
+    model = model or next(iter(served), None)
+    if model is None:
+        return bad("server", f"{endpoint.url} lists no model", "name it with --served-model"), None
+    if served and model not in served:
+        mend = f"it serves {', '.join(served)}: name one of them with --served-model"
+        return bad("server", f"{endpoint.url} does not serve {model!r}", mend), None
+    return ok("server", f"{endpoint.url} serves {model}"), model
 
 
 def _enforced(

@@ -29,12 +29,9 @@ def fill(
     """Write the nodes level by level, and return how many there are.
 
     Args:
-        data: the bytes of the tokens, one behind the other, in ascending order.
-        starts: of each token in `data`, and the end of the last one.
+        data, starts: the bytes of all tokens in ascending order; where each begins, and the end.
         ascii_bits: the group of each byte of ASCII.
-        left: by node, room for the number of bytes that its character lacks.
-        below, child, rank, rank_end, children, own, height, byte: by node, see `tree`; room for a
-            node a byte.
+        left: room for the bytes that the character of each node lacks; the other tables: see `tree`.
 
     """
     count: cython.int = 0
@@ -54,38 +51,15 @@ def fill(
             lead = byte[parent]  # or a continuation byte, which equals no lead byte
         while low < high:
             b = data[starts[low] + depth]
-            following = low + 1
-            while following < high and data[starts[following] + depth] == b:
-                following += 1
-            longer = low
-            while longer < following and starts[longer + 1] - starts[longer] == depth + 1:
-                longer += 1
-            lacks = 0
-            group = _U_2000 if b == 0xE2 else _BEYOND_ASCII
-            if missing > 0:
-                if (
-                    b < 0x80
-                    or b > 0xBF
-                    or (lead == 0xE0 and b < 0xA0)
-                    or (lead == 0xED and b > 0x9F)
-                    or (lead == 0xF0 and b < 0x90)
-                    or (lead == 0xF4 and b > 0x8F)
-                ):
-                    group = _IN_NO_STATE
-                else:
-                    lacks = missing - 1
-                    group = below[parent]  # nothing but its own group so far
-            elif b < 0x80:
-                group = ascii_bits[b]
-            elif b < 0xC2 or b > 0xF4:
-                group = _IN_NO_STATE
-            else:
-                lacks = 1 if b < 0xE0 else (2 if b < 0xF0 else 3)
-            left[count] = lacks
+            following = end_of_run(data, starts, low, high, depth)
+            group = group_of(b, missing, lead, ascii_bits)
+            if missing > 0 and group == _BEYOND_ASCII:
+                group = below[parent]  # nothing but its own group so far
+            left[count] = lacking(b, missing) if group != _IN_NO_STATE else 0
             below[count] = group
             rank[count] = low
             rank_end[count] = following
-            own[count] = longer - low
+            own[count] = ending(starts, low, following, depth + 1)
             byte[count] = b
             count += 1
             low = following
@@ -96,6 +70,85 @@ def fill(
         if parent == level_end:
             depth += 1
             level_end = count
+    sum_up(count, below, child, children, height)
+    return count
+
+
+@cython.cfunc
+@cython.inline
+@cython.exceptval(-1, check=False)
+def end_of_run(
+    data: cython.const_uchar[::1],
+    starts: cython.const_int[::1],
+    low: cython.int,
+    high: cython.int,
+    depth: cython.int,
+) -> cython.int:
+    """Return the token behind those that have the same byte as the first."""
+    b = data[starts[low] + depth]
+    while low < high and data[starts[low] + depth] == b:
+        low += 1
+    return low
+
+
+@cython.cfunc
+@cython.inline
+@cython.exceptval(-1, check=False)
+def ending(
+    starts: cython.const_int[::1], low: cython.int, high: cython.int, length: cython.int
+) -> cython.int:
+    """Return how many tokens, from the first on, have just that length."""
+    count: cython.int = 0
+    while low + count < high and starts[low + count + 1] - starts[low + count] == length:
+        count += 1
+    return count
+
+
+@cython.cfunc
+@cython.inline
+@cython.exceptval(check=False)
+def group_of(
+    b: cython.int, missing: cython.int, lead: cython.int, ascii_bits: cython.const_longlong[::1]
+) -> cython.longlong:
+    """Return the group of a byte; `missing` and `lead` are of the character before it."""
+    if missing > 0:
+        is_wrong = (
+            b < 0x80
+            or b > 0xBF
+            or (lead == 0xE0 and b < 0xA0)
+            or (lead == 0xED and b > 0x9F)
+            or (lead == 0xF0 and b < 0x90)
+            or (lead == 0xF4 and b > 0x8F)
+        )
+        return _IN_NO_STATE if is_wrong else _BEYOND_ASCII
+    if b < 0x80:
+        return ascii_bits[b]
+    if b < 0xC2 or b > 0xF4:
+        return _IN_NO_STATE
+    return _U_2000 if b == 0xE2 else _BEYOND_ASCII
+
+
+@cython.cfunc
+@cython.inline
+@cython.exceptval(check=False)
+def lacking(b: cython.int, missing: cython.int) -> cython.int:
+    """Return how many bytes a character lacks behind a legal byte of it."""
+    if missing > 0:
+        return missing - 1
+    if b < 0x80:
+        return 0
+    return 1 if b < 0xE0 else (2 if b < 0xF0 else 3)
+
+
+@cython.cfunc
+def sum_up(
+    count: cython.int,
+    below: cython.longlong[::1],
+    child: cython.int[::1],
+    children: cython.int[::1],
+    height: cython.int[::1],
+):
+    """Add to each node what is below it: the groups of bytes, and how deep."""
     node = count
     while node > 0:
         node -= 1
@@ -103,4 +156,3 @@ def fill(
         for inner in range(child[node], child[node] + children[node]):
             below[node] |= below[inner]
             height[node] = max(height[node], height[inner] + 1)
-    return count

@@ -125,13 +125,7 @@ class Table:
             }
             for name, state in dialect.states.items()
         }
-        # By a state, where text leads from it: none, white space, any other (`text_kinds`).
-        self._texts: Mapping[str, tuple[str | None, str | None, str | None]] = {
-            name: (None, None, None)
-            if state.segment is Segment.NONE
-            else (None, state.blank_to, state.text_to)
-            for name, state in dialect.states.items()
-        }
+        self._texts = _where_text_leads(dialect)
         self._turn_start = TurnStart(dialect, vocabulary, self.turn_end_ids)
         # Words of masks of texts that were not zero where all of those before were.
         self.likely: tuple[int, ...] = ()
@@ -386,3 +380,13 @@ class Table:
     def opens_near(self, prompt_ids: Sequence[int], most: int) -> bool:
         """Tell whether a prompt's turn is opened in its last ids; see `TurnStart.is_near`."""
         return self._turn_start.is_near(prompt_ids, most)
+
+
+def _where_text_leads(dialect: Dialect) -> Mapping[str, tuple[str | None, str | None, str | None]]:
+    """Return, by a state, where text leads: none, white space, any other (`text_kinds`)."""
+    return {
+        name: (None, None, None)
+        if state.segment is Segment.NONE
+        else (None, state.blank_to, state.text_to)
+        for name, state in dialect.states.items()
+    }

@@ -97,18 +97,11 @@ class ObjectSets:
             return shape
         names = dict(shape.names)
         required = set(shape.required)
-        some = set(shape.some)
-        witnesses = []
-        for witness in shape.witnesses:
-            if witness.value == NEVER:
-                return None
-            clause = self._clause(shape, witness)
-            if clause is None:
-                witnesses.append(witness)
-            else:
-                some.add(clause)
+        found = [(witness, self._clause(shape, witness)) for witness in shape.witnesses]
+        if any(witness.value == NEVER for witness, _ in found):
+            return None
         clauses = set()
-        for clause in some:
+        for clause in {*shape.some, *(clause for _, clause in found if clause is not None)}:
             possible = [n for n in clause if not self._children.is_empty(shape.child(n))]
             if not possible:
                 return None
@@ -156,7 +149,7 @@ class ObjectSets:
             some=frozenset(clauses),
             minimum=0 if minimum <= len(required) else minimum,
             maximum=maximum,
-            witnesses=tuple(witnesses),
+            witnesses=tuple(witness for witness, clause in found if clause is None),
         )
 
     def _clause(self, shape: ObjectShape, witness: Witness) -> frozenset[str] | None:
