@@ -29,9 +29,9 @@ def fill(
     """Write the nodes level by level, and return how many there are.
 
     Args:
-        data, starts: the bytes of all tokens in ascending order; where each begins, and the end.
+        data, starts: the bytes of all tokens in ascending order; where each begins, and ends.
         ascii_bits: the group of each byte of ASCII.
-        left: room for the bytes that the character of each node lacks; the other tables: see `tree`.
+        left: room for how many bytes the character of each node lacks; the rest: see `tree`.
 
     """
     count: cython.int = 0
