@@ -119,6 +119,15 @@ class BesideEngine(ArgumentEngine):
             self._crossings[stop, opens] = pairs.Crossing(self.vocabulary, stop, opens)
         return self._crossings[stop, opens]
 
+    def compile(
+        self, grammar: ArgumentGrammar, layout: BoundLayout | None = None, *, quick: bool = False
+    ) -> CompiledGrammar:
+        """Compile a grammar in this process, without writing it where nothing is to be kept."""
+        masked, kept = self.divide(grammar, layout)
+        if kept:
+            return self.read(self.write(grammar, layout, quick=quick))
+        return self.engine.compile(masked, layout, quick=quick)
+
     def check_text(self, wanted: ResponseFormat) -> None:
         """Refuse a format of text that is no JSON Schema if it cannot be held."""
         self.engine.check_text(wanted)

@@ -1,26 +1,23 @@
 """The choice between the machine and another engine, for each grammar.
 
-The machine (`enforcer.machine`) holds JSON without counted or distinct parts; any other grammar
-goes to the engine beside it. Owns: the choice. Must not know: how either works.
+The machine (`engines.machine`, with distinct elements kept beside it) holds JSON without counted
+parts; any other grammar goes to the engine beside it. Owns: the choice. Must not know: how either
+works.
 """
 
 from __future__ import annotations
 
-from base64 import b64decode, b64encode
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from enforcer.engines import ArgumentEngine
-from enforcer.machine import wire
-from enforcer.machine.grammar import MachineGrammar, bound_vocabulary
+from enforcer.engines.distinct.engine import DistinctEngine
+from enforcer.engines.machine import MachineEngine
 from enforcer.machine.holding import NotHeld
-from enforcer.machine.tables import make_usual, tables_of
 
 if TYPE_CHECKING:
     from enforcer.engines import CompiledGrammar
     from enforcer.engines.capacity import Capacity
     from enforcer.layouts import BoundLayout
-    from enforcer.machine import kernel
     from enforcer.request.response_format import ResponseFormat
     from enforcer.schema import ArgumentGrammar
     from enforcer.vocabulary import Vocabulary
@@ -32,12 +29,9 @@ class ChosenEngine(ArgumentEngine):
     """The machine for what it can hold, and an engine for everything else."""
 
     def __init__(self, engine: ArgumentEngine, vocabulary: Vocabulary) -> None:
+        self.machine = DistinctEngine(MachineEngine(vocabulary), vocabulary)
         self.engine = engine
         self.vocabulary = vocabulary
-
-    @cached_property
-    def _tree(self) -> kernel.Tree:
-        return bound_vocabulary(self.vocabulary)
 
     @property
     def name(self) -> str:
@@ -50,49 +44,46 @@ class ChosenEngine(ArgumentEngine):
         return self.engine.capacity
 
     def warm(self, layout: BoundLayout | None = None) -> None:
-        """Build the vocabulary's tree, usual automata, and what the other engine needs."""
-        _ = self._tree
-        make_usual()
+        """Build what both need."""
+        self.machine.warm(layout)
         self.engine.warm(layout)
 
     def check(self, grammar: ArgumentGrammar, layout: BoundLayout | None = None) -> None:
         """Raise `UnsupportedSchema` if neither can hold a grammar."""
         try:
-            tables_of(grammar, layout)
+            self.machine.check(grammar, layout)
         except NotHeld:
             self.engine.check(grammar, layout)
 
     def chosen(self, grammar: ArgumentGrammar, layout: BoundLayout | None = None) -> str:
         """Return which of the two masks texts of a grammar, and why not the machine."""
         try:
-            tables_of(grammar, layout)
+            self.machine.check(grammar, layout)
         except NotHeld as error:
             return f"{self.engine.name}, for the machine cannot hold it: {error}"
-        return "machine"
+        return self.machine.name
 
     def write(
         self, grammar: ArgumentGrammar, layout: BoundLayout | None = None, *, quick: bool = False
     ) -> str:
         """Write the tables of a grammar, or what the other engine reads."""
         try:
-            data = wire.write(tables_of(grammar, layout))
+            return _MARK + self.machine.write(grammar, layout)
         except NotHeld:
             return self.engine.write(grammar, layout, quick=quick)
-        return _MARK + b64encode(data).decode()
 
     def read(self, written: str) -> CompiledGrammar:
         """Bind tables to the vocabulary, or have the other engine compile."""
         if not written.startswith(_MARK):
             return self.engine.read(written)
-        data = b64decode(written.removeprefix(_MARK))
-        return MachineGrammar(wire.read(data), self._tree)
+        return self.machine.read(written.removeprefix(_MARK))
 
     def compile(
         self, grammar: ArgumentGrammar, layout: BoundLayout | None = None, *, quick: bool = False
     ) -> CompiledGrammar:
         """Bind the tables of a grammar, or have the other engine compile it."""
         try:
-            return MachineGrammar(tables_of(grammar, layout), self._tree)
+            return self.machine.compile(grammar, layout)
         except NotHeld:
             return self.engine.compile(grammar, layout, quick=quick)
 

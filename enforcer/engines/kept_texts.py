@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from enforcer.engines import ArgumentMatcher
     from enforcer.engines.keeper import TextKeeper
 
+_PLACE = 400  # bytes, roughly
+
 
 class KeptMatcher:
     """One text: what the engine within allows, less what is too much."""
@@ -26,6 +28,7 @@ class KeptMatcher:
     def __init__(self, inner: ArgumentMatcher, keeper: TextKeeper) -> None:
         self._inner = inner
         self._keeper = keeper
+        self.keep = getattr(inner, "keep", None)  # the machine's; other texts hold little
         self._ids = array("I")
         # After the last ids; those before are read again if need be.
         self._places: list[Any] = [keeper.start]
@@ -66,6 +69,16 @@ class KeptMatcher:
             if place is None:
                 raise EngineFailure("a text that was taken cannot be read again")
             self._places[0] = place
+
+    def token_ids(self) -> list[int]:
+        """Return the accepted token ids of the whole text."""
+        return self._ids.tolist()
+
+    @property
+    def weight(self) -> int:
+        """Bytes of this text, without the elements that are kept."""
+        own: int = getattr(self._inner, "weight", 0)
+        return own + self._ids.itemsize * len(self._ids) + _PLACE * len(self._places)
 
     def is_accepting(self) -> bool:
         """Tell whether the text so far is complete."""

@@ -6,6 +6,7 @@ engine it is around.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -17,7 +18,7 @@ from enforcer.engines.distinct.string_tokens import StringTokens
 from enforcer.engines.pairs import can_follow
 from enforcer.errors import Problem, UnsupportedSchema
 from enforcer.layouts import LayoutKind
-from enforcer.schema.finishing.distinct import offence, remembered
+from enforcer.schema.finishing.distinct import is_remembered, offence, remembered
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -53,7 +54,7 @@ class DistinctEngine(KeeperEngine):
     def divide(
         self, grammar: ArgumentGrammar, layout: BoundLayout | None
     ) -> tuple[ArgumentGrammar, list[Any]]:
-        """Leave the grammar as it is, and say what has to be distinct in its texts.
+        """Return the grammar without distinct elements, and what has to be distinct in its texts.
 
         Raises:
             UnsupportedSchema: the layout cannot be followed, or fewer elements are described than
@@ -84,7 +85,7 @@ class DistinctEngine(KeeperEngine):
                 "the schema has fewer distinct elements than `minItems` demands; lower `minItems`"
             )
             raise _unsupported(few, reason)
-        return grammar, found
+        return _without_distinct_elements(grammar), found
 
     def keepers(self, kept: list[Any]) -> tuple[Callable[[], Keeper], int]:
         """Give what makes a keeper for each text, and the bytes that they share."""
@@ -92,6 +93,20 @@ class DistinctEngine(KeeperEngine):
         made = keepers(found, lambda: self._string_tokens, lambda: self._element_tokens)
         weight = _EACH * (len(found.tracks) + len(found.definitions)) + _EACH_STATE * found.states
         return made, weight + (_LISTS if found.states else 0)
+
+
+def _without_distinct_elements(grammar: ArgumentGrammar) -> ArgumentGrammar:
+    """Return a grammar in which elements that a keeper keeps distinct may repeat."""
+    definitions = {
+        number: value._replace(
+            arrays=tuple(
+                replace(array, unique=False) if is_remembered(array) else array
+                for array in value.arrays
+            )
+        )
+        for number, value in grammar.definitions.items()
+    }
+    return replace(grammar, definitions=definitions)
 
 
 def _unsupported(shapes: Iterable[ArrayShape | ObjectShape], reason: str) -> UnsupportedSchema:

@@ -14,10 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from enforcer.budget import steps
-from enforcer.engines import _around
+from enforcer.engines import _around, load
 from enforcer.engines.distinct.engine import DistinctEngine
+from enforcer.engines.keeper import PLACES
 from enforcer.engines.kept_texts import KeptMatcher
 from enforcer.errors import SchemaError, UnsatisfiableSchema, UnsupportedSchema
+from enforcer.machine import kernel
 from enforcer.regex import derivative
 from enforcer.schema import OnUnsupported, compile_schema
 from enforcer.schema.finishing import infinite
@@ -263,7 +265,10 @@ def test_what_a_text_holds_hardly_grows() -> None:
     try:
         for text in ('["' + "abcde fghi" * 1_000, "[" + ", ".join(f'"{n}"' for n in range(1_500))):
             matcher, before = grammar.matcher(), tracemalloc.get_traced_memory()[0]
-            assert all(map(matcher.accept, V.encode(text)))
+            for token_id in V.encode(text):
+                assert matcher.accept(token_id)
+                if keep := getattr(matcher, "keep", None):
+                    keep(PLACES)
             assert tracemalloc.get_traced_memory()[0] - before < 60 * len(text)
     finally:
         tracemalloc.stop()
@@ -289,6 +294,16 @@ def test_a_grammar_without_such_arrays_is_the_engines_own() -> None:
     grammar = compile_schema({"type": "array", "items": {"enum": [1, 2]}, "uniqueItems": True})
     assert outer.write(grammar) == outer.engine.write(grammar)
     assert type(outer.compile(grammar)) is type(outer.engine.compile(grammar))
+
+
+@pytest.mark.parametrize("items", [{"type": "string"}, {"type": "number"}, {}])
+def test_elements_are_kept_distinct_around_the_machine(items: Any) -> None:
+    chosen = load("llguidance", V)
+    grammar = compile_schema(distinct(items))
+    assert chosen.chosen(grammar) == "machine"
+    matcher = chosen.compile(grammar).matcher()
+    assert isinstance(matcher, KeptMatcher)
+    assert isinstance(matcher._inner, kernel.Text)
 
 
 ITEMS = st.sampled_from(
