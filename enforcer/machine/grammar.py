@@ -27,12 +27,13 @@ _RECORDS = {
     "names": kernel.NAME,
     "places": kernel.PLACE,
     "arrays": kernel.ARRAY,
+    "limits": kernel.LIMIT,
     "automata": kernel.AUTOMATON,
 }
 _ORDER = (
-    "nodes", "names", "classes", "places", "arrays", "bits", "trie_edges", "edge_character",
-    "edge_to", "trie_value", "trie_low", "trie_high", "automata", "transitions", "ascii",
-    "range_low", "range_class", "accepts", "leads", "distance", "wide", "safe",
+    "nodes", "names", "classes", "places", "arrays", "limits", "bits", "trie_edges",
+    "edge_character", "edge_to", "trie_value", "trie_low", "trie_high", "automata", "transitions",
+    "ascii", "range_low", "range_class", "accepts", "leads", "distance", "wide", "safe",
     "safe_steps", "opens", "trie_opens",
 )  # fmt: skip
 _OWN = 12_000  # bytes of views and objects

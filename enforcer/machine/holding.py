@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from enforcer.errors import UnsupportedSchema
 from enforcer.layouts import LayoutKind
-from enforcer.schema.grammar import NEVER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,18 +38,10 @@ def why_not_held(grammar: ArgumentGrammar, layout: BoundLayout | None) -> NotHel
 
 
 def _of_object(shape: ObjectShape) -> Iterator[tuple[str, str]]:
-    if shape.maximum is not None:
-        yield "maxProperties", "properties are counted"
-    elif shape.minimum > max(len(shape.required), 0 if _is_open(shape) else 1):
-        yield "minProperties", "properties are counted"
     if shape.witnesses or shape.marks:
         yield "", "properties that are not declared are counted"
     if shape.distinct_names:
         yield "", "names are kept distinct"
-
-
-def _is_open(shape: ObjectShape) -> bool:
-    return any(child != NEVER for _, child in shape.classes)
 
 
 def _of_array(array: ArrayShape) -> Iterator[tuple[str, str]]:

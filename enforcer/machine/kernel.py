@@ -119,18 +119,24 @@ Node = cython.struct(
     string_languages=cython.int,
     bare_of=cython.int,
     bare_languages=cython.int,
+    limits=cython.int,
+    limit0=cython.int,
+    least=cython.int,
+    room=cython.int,
 )
 NODE = dtype_of(
     "string_automaton string_trie bare_automaton values shape_words shapes shapes_of "
     "required_names name_trie names name0 class_automaton classes class0 class_node "
     "class_values arrays array0 arrays_of place0 places strings_of string_languages "
-    "bare_of bare_languages",
+    "bare_of bare_languages limits limit0 least room",
     np.int32,
 )
 Name = cython.struct(
     node=cython.int, values=cython.int, fits=cython.int, declared=cython.int, required=cython.int
 )
 NAME = dtype_of("node values fits declared required", np.int32)
+Limit = cython.struct(minimum=cython.int, maximum=cython.int, required=cython.int)
+LIMIT = dtype_of("minimum maximum required", np.int32)
 Place = cython.struct(node=cython.int, values=cython.int, fits=cython.int)
 PLACE = dtype_of("node values fits", np.int32)
 Array = cython.struct(value=cython.int, minimum=cython.int, maximum=cython.int)
@@ -184,7 +190,8 @@ LINE_BREAK = cython.declare(cython.int, 3)
 INDENTATION = cython.declare(cython.int, 64)
 
 # Words of a frame. Behind them words of bits: of an array its live shapes (one word); of an object
-# its live shapes, the names that it has, and those that may come.
+# its live shapes, the names that it has, and those that may come; where properties are counted,
+# then their count, and the live shapes that have room for nothing but what they require.
 PARENT = cython.declare(cython.int, 0)
 IS_ARRAY = cython.declare(cython.int, 1)
 NODE_OF = cython.declare(cython.int, 2)
@@ -213,6 +220,10 @@ LAST_CHARACTER = cython.declare(cython.int, 0x10FFFF)
 ALWAYS = cython.declare(cython.int, 63)  # no group of bytes has this number
 PRIME = cython.declare(cython.ulonglong, 0x9E3779B97F4A7C15)
 ALL_64 = cython.declare(cython.ulonglong, 0xFFFFFFFFFFFFFFFF)
+ODD_BITS = cython.declare(cython.ulonglong, 0x5555555555555555)
+PAIRS = cython.declare(cython.ulonglong, 0x3333333333333333)
+NIBBLES = cython.declare(cython.ulonglong, 0x0F0F0F0F0F0F0F0F)
+BYTES = cython.declare(cython.ulonglong, 0x0101010101010101)
 LOW_HALF = cython.declare(cython.longlong, 0xFFFFFFFF)
 LAST_63 = cython.declare(cython.longlong, 0x7FFFFFFFFFFFFFFF)
 FAR = cython.declare(cython.int, 1 << 30)
@@ -270,6 +281,18 @@ def bit32(n: i32) -> i32:
     if not cython.compiled and n == 31:
         return -(1 << 31)
     return cython.cast(cython.int, cython.cast(cython.uint, 1) << n)
+
+
+@cython.cfunc
+@cython.inline
+@cython.exceptval(check=False)
+def count_bits(word: i64) -> i64:
+    """Return how many bits of a word are set."""
+    n = cython.cast(cython.ulonglong, word) & ALL_64
+    n -= n >> 1 & ODD_BITS
+    n = (n & PAIRS) + (n >> 2 & PAIRS)
+    n = n + (n >> 4) & NIBBLES
+    return cython.cast(cython.longlong, n * BYTES & ALL_64) >> 56
 
 
 @cython.cfunc
@@ -611,6 +634,7 @@ class Tables:
     classes: cython.const_int[::1]
     places: Place[::1]
     arrays: Array[::1]
+    limits: Limit[::1]
     bits: cython.const_longlong[::1]
     trie_edges: cython.const_int[::1]
     edge_character: cython.const_int[::1]
@@ -643,6 +667,7 @@ class Tables:
         classes: cython.const_int[::1],
         places: Place[::1],
         arrays: Array[::1],
+        limits: Limit[::1],
         bits: cython.const_longlong[::1],
         trie_edges: cython.const_int[::1],
         edge_character: cython.const_int[::1],
@@ -671,6 +696,7 @@ class Tables:
         self.classes = classes
         self.places = places
         self.arrays = arrays
+        self.limits = limits
         self.bits = bits
         self.trie_edges = trie_edges
         self.edge_character = edge_character
@@ -716,6 +742,8 @@ class Tables:
         for k in range(self.nodes.shape[0]):
             if not (self.scalars_fit(k) and self.objects_fit(k) and self.arrays_fit(k)):
                 return "nodes"
+            if not self.limits_fit(k):
+                return "limits"
         return None if self.name_tries_fit() else "names"
 
     @cython.cfunc
@@ -864,6 +892,20 @@ class Tables:
             0 <= node.class_automaton < self.automata.shape[0]
             and 0 <= node.class_node < self.nodes.shape[0]
         )
+
+    @cython.cfunc
+    def limits_fit(self, number: index) -> cython.bint:
+        """Return whether the counts of properties of a node are in bounds."""
+        node = self.nodes[number]
+        if not (
+            within(node.limit0, node.limits, self.limits.shape[0])
+            and node.limits <= cython.cast(cython.longlong, node.shape_words) << 6
+        ):
+            return False
+        for i in range(node.limit0, node.limit0 + node.limits):
+            if not self.has_bits(self.limits[i].required, (node.names + 63) >> 6, 1):
+                return False
+        return True
 
     @cython.cfunc
     def arrays_fit(self, number: index) -> cython.bint:
@@ -1114,6 +1156,9 @@ class Text:
                 key[words + i - 1] = self.arena[frame + i]
             if self.arena[frame + IS_ARRAY]:
                 key[words + CURRENT - 1] = self.relevant_length(frame)
+            elif self.node_of(frame).limits != 0:
+                counted = self.counted_at(frame)
+                key[words + counted - frame - 1] = self.relevant_properties(frame)
             words += size - 1
             frame = self.arena[frame + PARENT]
         found = cython.cast(cython.ulonglong, words)
@@ -1144,6 +1189,16 @@ class Text:
             far = max(far, self.tables.arrays[array].minimum)
             far = max(far, self.tables.arrays[array].maximum + 1)
         return min(self.arena[frame + CURRENT], far)
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
+    def relevant_properties(self, frame: i64) -> i64:
+        """Return how many properties an object has, or -1 where no token comes near a bound."""
+        node = self.node_of(frame)
+        count = self.arena[self.counted_at(frame)]
+        if count >= node.least and (node.room < 0 or node.room - count > self.tree.longest):
+            return -1
+        return count
 
     @cython.cfunc
     def recall(self, key: cython.longlong[::1], words: i64) -> cython.bint:
@@ -1594,7 +1649,16 @@ class Text:
         """Return how many words a frame has."""
         if self.arena[frame + IS_ARRAY]:
             return LIVE + 1
-        return self.names_at(frame) - frame + 2 * self.name_words(frame)
+        node = self.node_of(frame)
+        size = self.counted_at(frame) - frame
+        return size if node.limits == 0 else size + 1 + node.shape_words
+
+    @cython.cfunc
+    @cython.inline
+    @cython.exceptval(-2, check=False)
+    def counted_at(self, frame: i64) -> i64:
+        """Return where an object's frame has the number of its properties, if it has that."""
+        return self.names_at(frame) + 2 * self.name_words(frame)
 
     @cython.cfunc
     @cython.exceptval(-2, check=False)
@@ -1636,13 +1700,14 @@ class Text:
         node = self.node_of(frame)
         seen = self.names_at(frame)
         words = self.name_words(frame)
+        full = self.note_full(frame)
         self.work += node.names
         found = False
         for w in range(words):
             word = cython.cast(cython.longlong, 0)
             for n in range(w << 6, min(node.names, (w + 1) << 6)):
                 is_seen = self.arena[seen + w] >> (n & 63) & 1
-                if self.may_come(frame, node, n, is_seen):
+                if self.may_come(frame, node, n, is_seen, full):
                     word |= bit(n & 63)
             self.arena[seen + words + w] = word
             if word != 0:
@@ -1653,38 +1718,98 @@ class Text:
     @cython.inline
     @cython.exceptval(-2, check=False)
     def may_come(
-        self, frame: i64, node: cython.pointer[Node], n: i64, is_seen: cython.bint
+        self, frame: i64, node: cython.pointer[Node], n: i64, is_seen: cython.bint, full: i64
     ) -> cython.bint:
-        """Return whether some live shape has a value for a name.
+        """Return whether some live shape has a value for a name, and room for it.
+
+        See `note_full` for `full`.
+        """
+        name = node.name0 + n
+        for w in range(node.shape_words):
+            shapes = self.shapes_with_room(frame, name, w, is_seen, full)
+            for v in range(self.tables.names[name].values):
+                if (
+                    shapes
+                    & self.tables.bits[self.tables.names[name].fits + v * node.shape_words + w]
+                ):
+                    return True
+        self.work += self.tables.names[name].values * node.shape_words
+        return False
+
+    @cython.cfunc
+    @cython.inline
+    @cython.exceptval(-2)
+    def shapes_with_room(
+        self, frame: i64, name: index, w: index, is_seen: cython.bint, full: i64
+    ) -> i64:
+        """Return a word of the live shapes in which a declared name may come.
 
         A name stands once in a shape that declares it; in another it may be repeated, as any
         undeclared one.
         """
-        name = node.name0 + n
-        for v in range(self.tables.names[name].values):
-            self.work += node.shape_words
-            fits = self.tables.names[name].fits + v * node.shape_words
-            for w in range(node.shape_words):
-                shapes = self.arena[frame + LIVE + w] & self.tables.bits[fits + w]
-                if is_seen:
-                    shapes &= ~self.tables.bits[self.tables.names[name].declared + w]
-                if shapes != 0:
-                    return True
-        return False
+        shapes = self.arena[frame + LIVE + w]
+        if is_seen:
+            shapes &= ~self.tables.bits[self.tables.names[name].declared + w]
+        if full >= 0:
+            without_room = self.arena[full + w]
+            if not is_seen:
+                without_room &= ~self.tables.bits[self.tables.names[name].required + w]
+            shapes &= ~without_room
+        return shapes
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
+    def note_full(self, frame: i64) -> i64:
+        """Write which live shapes have room for nothing but the names that they require.
+
+        Returns where they are, -1 where properties are not counted.
+        """
+        node = self.node_of(frame)
+        if node.limits == 0:
+            return -1
+        counted = self.counted_at(frame)
+        full = counted + 1
+        for w in range(node.shape_words):
+            self.arena[full + w] = 0
+        if node.room < 0 or self.arena[counted] < node.room:
+            return full
+        for shape in range(node.limits):
+            limit = node.limit0 + shape
+            most = self.tables.limits[limit].maximum
+            if most < 0 or self.arena[frame + LIVE + (shape >> 6)] >> (shape & 63) & 1 == 0:
+                continue
+            count = self.arena[counted]
+            for i in range(self.name_words(frame)):
+                missing = self.tables.bits[self.tables.limits[limit].required + i]
+                count += count_bits(missing & ~self.arena[self.names_at(frame) + i])
+            self.work += 1 + self.name_words(frame)
+            if count >= most:
+                self.arena[full + (shape >> 6)] |= bit(shape & 63)
+        return full
+
+    @cython.cfunc
+    @cython.inline
+    @cython.exceptval(-2, check=False)
+    def full_at(self, frame: i64) -> i64:
+        """Return where `note_full` has written; -1 where properties are not counted."""
+        return -1 if self.node_of(frame).limits == 0 else self.counted_at(frame) + 1
 
     @cython.cfunc
     @cython.exceptval(-2)
     def open_classes(self, frame: i64) -> i64:
         """Return the classes of undeclared names that may come, as bits."""
         node = self.node_of(frame)
+        full = self.full_at(frame)
         found = cython.cast(cython.longlong, 0)
         self.work += node.classes * node.class_values * node.shape_words
         for k in range(node.classes):
             fits = self.tables.classes[node.class0 + k]
-            for v in range(node.class_values):
-                for w in range(node.shape_words):
-                    shapes = self.tables.bits[fits + v * node.shape_words + w]
-                    if self.arena[frame + LIVE + w] & shapes != 0:
+            for w in range(node.shape_words):
+                shapes = self.arena[frame + LIVE + w]
+                if full >= 0:
+                    shapes &= ~self.arena[full + w]
+                for v in range(node.class_values):
+                    if shapes & self.tables.bits[fits + v * node.shape_words + w] != 0:
                         found |= bit(k)
         return found
 
@@ -1717,7 +1842,10 @@ class Text:
         frame = self.copy_frame(s)
         s.phase = OBJECT_COMMA
         some = False
-        if self.node_of(frame).shapes == 1:  # every name that it has is declared, and so had once
+        node = self.node_of(frame)
+        if (
+            node.shapes == 1 and node.limits == 0
+        ):  # every name that it has is declared, and so had once
             seen = self.names_at(frame)
             words = self.name_words(frame)
             for w in range(words):
@@ -1767,15 +1895,16 @@ class Text:
         name = node.name0 + n
         seen = self.names_at(frame) + (n >> 6)
         is_seen = self.arena[seen] >> (n & 63) & 1
+        full = self.full_at(frame)
+        if full >= 0:
+            self.arena[full - 1] += 1
         self.arena[seen] |= bit(n & 63)
         self.arena[frame + CURRENT] = n
         values = cython.cast(cython.longlong, 0)
         self.work += self.tables.names[name].values * node.shape_words
         for w in range(node.shape_words):
-            shapes = self.arena[frame + LIVE + w]
+            shapes = self.shapes_with_room(frame, name, w, is_seen, full)
             left = cython.cast(cython.longlong, 0)
-            if is_seen:
-                shapes &= ~self.tables.bits[self.tables.names[name].declared + w]
             for v in range(self.tables.names[name].values):
                 fits = self.tables.names[name].fits + v * node.shape_words
                 some = shapes & self.tables.bits[fits + w]
@@ -1799,16 +1928,21 @@ class Text:
         node = self.node_of(frame)
         self.arena[frame + CURRENT] = -1
         self.arena[frame + CLASSES] = classes
+        full = self.full_at(frame)
+        if full >= 0:
+            self.arena[full - 1] += 1
         values = cython.cast(cython.longlong, 0)
         self.work += node.classes * node.class_values * node.shape_words
         for w in range(node.shape_words):
             left = cython.cast(cython.longlong, 0)
+            shapes = self.arena[frame + LIVE + w]
+            if full >= 0:
+                shapes &= ~self.arena[full + w]
             for k in range(node.classes):
                 if classes >> k & 1:
                     fits = self.tables.classes[node.class0 + k]
                     for v in range(node.class_values):
-                        some = self.arena[frame + LIVE + w]
-                        some &= self.tables.bits[fits + v * node.shape_words + w]
+                        some = shapes & self.tables.bits[fits + v * node.shape_words + w]
                         if some != 0:
                             values |= bit(v)
                         left |= some
@@ -1865,6 +1999,8 @@ class Text:
         self.work += node.values * node.shape_words
         for w in range(node.shape_words):
             shapes = self.arena[frame + LIVE + w]
+            if shapes != 0 and node.limits != 0:
+                shapes = self.without_few(frame, node, shapes, w)
             if shapes != 0:
                 shapes = self.without_missing(frame, node, shapes, w)
             if shapes != 0:
@@ -1888,6 +2024,19 @@ class Text:
                 missing = missing >> 1 & LAST_63
                 n += 1
                 self.work += 1
+        return shapes
+
+    @cython.cfunc
+    @cython.exceptval(-2)
+    def without_few(self, frame: i64, node: cython.pointer[Node], shapes: i64, w: i64) -> i64:
+        """Leave out the shapes of a word of bits that want more properties than there are."""
+        count = self.arena[self.counted_at(frame)]
+        if count >= node.least:
+            return shapes
+        for shape in range(w << 6, min(node.limits, (w + 1) << 6)):
+            if self.tables.limits[node.limit0 + shape].minimum > count:
+                shapes &= ~bit(shape & 63)
+            self.work += 1
         return shapes
 
     # Arrays

@@ -11,6 +11,7 @@ NODE: Final[np.dtype[Any]]
 NAME: Final[np.dtype[Any]]
 PLACE: Final[np.dtype[Any]]
 ARRAY: Final[np.dtype[Any]]
+LIMIT: Final[np.dtype[Any]]
 AUTOMATON: Final[np.dtype[Any]]
 TRIE_NODE: Final[np.dtype[Any]]
 

@@ -14,7 +14,7 @@ from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
 from enforcer.machine.exploring import TooLargeError
-from enforcer.machine.parts import Origin, check_bits, check_words
+from enforcer.machine.parts import FAR_COUNT, Origin, check_bits, check_words
 from enforcer.regex import ANY, both, either, fullmatch, inverse, literal
 from enforcer.schema.grammar import NEVER
 
@@ -53,12 +53,14 @@ class Objects:
     Attributes:
         names: records of names, five numbers each; see `kernel.Name`.
         classes: where the bits of each class of undeclared names begin.
+        limits: records of the counts of properties, one for each shape; see `kernel.Limit`.
 
     """
 
     def __init__(self, parts: Parts) -> None:
         self.names: list[tuple[int, ...]] = []
         self.classes: list[int] = []
+        self.limits: list[tuple[int, ...]] = []
         self._parts = parts
 
     def write(
@@ -96,6 +98,7 @@ class Objects:
         names = self._declared(record, shapes, words, is_open=bool(classes))
         if classes:
             self._undeclared(record, shapes, classes, names, words)
+        self._counted(record, shapes, names)
 
     def _declared(
         self, record: dict[str, int], shapes: Sequence[_Shapes], words: int, *, is_open: bool
@@ -158,18 +161,39 @@ class Objects:
             number, _ = self._parts.automaton(left)
         record["class_automaton"] = number
 
+    def _counted(
+        self, record: dict[str, int], shapes: Sequence[_Shapes], names: Sequence[str]
+    ) -> None:
+        """Set the fields of counted properties, if some shape has fewer or more than it takes."""
+        record["room"] = -1
+        if not any(each.shape.minimum or each.shape.maximum is not None for each in shapes):
+            return
+        numbers = {name: number for number, name in enumerate(names)}
+        words = (len(names) + 63) >> 6
+        record["limits"], record["limit0"] = record["shapes"], len(self.limits)
+        record["least"] = min(max(each.shape.minimum for each in shapes), FAR_COUNT)
+        rooms = []
+        for each in shapes:
+            least = min(each.shape.minimum, FAR_COUNT)
+            most = -1 if each.shape.maximum is None else min(each.shape.maximum, FAR_COUNT)
+            for required in each.required:
+                if most >= 0:
+                    rooms.append(most - len(required))
+                bits = sum(1 << numbers[name] for name in required)
+                self.limits.append((least, most, self._parts.put((bits,), words)))
+        record["room"] = min(rooms, default=-1)
+
 
 def _ways(shape: ObjectShape) -> Iterator[frozenset[str]]:
     """Yield the names that are required in each way to have one of each set."""
     required = shape.required
-    some = set(shape.some)
-    if shape.minimum > len(required):  # at least one, see `holding`
-        some.add(frozenset(name for name, child in shape.names if child != NEVER))
-    sets = sorted(sorted(each) for each in some if required.isdisjoint(each))
+    sets = sorted(sorted(each) for each in shape.some if required.isdisjoint(each))
     if prod(map(len, sets)) > MOST_WAYS:
         raise TooLargeError("too many ways to choose the properties that have to be there")
     for chosen in product(*sets):
-        yield required.union(chosen)
+        way = required.union(chosen)
+        if shape.maximum is None or len(way) <= shape.maximum:
+            yield way
 
 
 def _children(shapes: Sequence[_Shapes]) -> Iterator[tuple[str, int, _Fits]]:

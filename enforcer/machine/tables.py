@@ -114,6 +114,7 @@ class _Writer:
         records: dict[str, Sequence[Iterable[int]]] = {
             "nodes": nodes,
             "names": self._objects.names,
+            "limits": self._objects.limits,
             "places": self._places,
             "arrays": self._arrays,
         }

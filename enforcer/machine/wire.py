@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 # Counts up with the arrays, their order and what their numbers mean.
-VERSION = 2
+VERSION = 3
 
 _WIDE = (
     *("bits", "trie_value", "trie_low", "trie_high", "trie_opens"),
     *("accepts", "leads", "safe", "opens"),
 )
 _NARROW = (
-    *("nodes", "names", "classes", "places", "arrays", "automata"),
+    *("nodes", "names", "classes", "places", "arrays", "limits", "automata"),
     *("trie_edges", "edge_character", "edge_to"),
     *("transitions", "ascii", "range_low", "range_class", "distance", "safe_steps", "wide"),
 )

@@ -43,14 +43,22 @@ _NODE: dict[str, Any] = {
         "kids": {"type": "array", "prefixItems": [{"type": "boolean"}], "items": {"$ref": "#"}},
     },
     "required": ["s"],
+    "maxProperties": 5,
     "patternProperties": {"^x[yz]$": {"type": "string", "maxLength": 9}},
     "anyOf": [{"required": ["p"]}, {"properties": {"n": {"type": "integer"}}}],
 }
 _MANY: dict[str, Any] = {"type": "object", "properties": {f"p{n}": {"const": n} for n in range(70)}}
+_COUNTED: dict[str, Any] = {
+    "type": "object",
+    "properties": {f"p{n}": {"enum": [n, "x"]} for n in range(4)},
+    "anyOf": [{"required": ["p1"], "maxProperties": 3}, {"required": ["p2"]}],
+    "minProperties": 1,
+}
 CASES: tuple[dict[str, Any], ...] = (
     _NODE,
     {},
     _MANY,
+    _COUNTED,
     SCHEMAS["plain"],
     SCHEMAS["alternatives"],
     SCHEMAS["patterns"],

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 _STRING = {"type": "string"}
 _CLOSED = {"additionalProperties": False}
+_ONE_OF_TWO = [{"required": ["a"]}, {"required": ["b"]}]
 _OPEN = Conventions(closed_objects=False)
 
 
@@ -93,8 +94,16 @@ def test_a_text_is_taken_as_the_acceptor_of_all_readings_takes_it(
         behind = reading.read(data[:count])
         assert behind.threads
         is_whole = reading.read(data).cost == 0
-        assert (count == len(data) and text.is_accepting()) == is_whole
+        is_taken = count == len(data) and text.is_accepting()
+        assert is_whole or not is_taken
+        assert is_taken or not is_whole or _has_greatest_count(grammar)
         text = _begun(grammar)
+
+
+def _has_greatest_count(grammar: ArgumentGrammar) -> bool:
+    """Return whether an object has `maxProperties`, which the acceptor does not know."""
+    shapes = (shape for value in grammar.definitions.values() for shape in value.objects)
+    return any(shape.maximum is not None for shape in shapes)
 
 
 def test_one_of_several_properties_has_to_be_there() -> None:
@@ -184,7 +193,7 @@ def test_equal_parts_are_stored_once() -> None:
         (
             (objects, "MOST_WAYS"),
             1,
-            {"type": "object", "properties": {"a": {}, "b": {}}, "minProperties": 1} | _CLOSED,
+            {"type": "object", "properties": {"a": {}, "b": {}}, "anyOf": _ONE_OF_TWO},
             "$",
         ),
         ((tables, "MOST_PLACES"), 1, {"type": "array", "prefixItems": [_STRING]}, "$"),
@@ -216,8 +225,7 @@ def test_a_language_that_is_too_large_is_refused_by_its_property() -> None:
 @pytest.mark.parametrize(
     ("schema", "keyword", "reason"),
     [
-        ({"type": "object", "maxProperties": 2}, "maxProperties", "properties are counted"),
-        ({"type": "object", "minProperties": 1}, "minProperties", "properties are counted"),
+        ({"type": "object", "minProperties": 2}, "", "names are kept distinct"),
         (
             {"type": "object", "not": {"additionalProperties": _STRING}},
             "",

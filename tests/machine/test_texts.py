@@ -306,6 +306,17 @@ def test_a_row_that_is_too_short_is_refused() -> None:
             {f"n{n}": n for n in (64, 63, 5, 3)},
         ),
         ({"type": "string", "pattern": "^a+b", "maxLength": 30}, "aaab-c"),
+        (
+            {
+                "type": "object",
+                "properties": {"a": {}, "b": {}, "c": {}},
+                "anyOf": [
+                    {"required": ["a"], "maxProperties": 2},
+                    {"required": ["b", "c"], "maxProperties": 3},
+                ],
+            },
+            {"x": 1, "b": 2, "c": 3},
+        ),
     ],
 )
 def test_interpreted_it_does_the_same(

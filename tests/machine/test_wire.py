@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 # Fields of records that are compared with what a text has, and are no indices.
 NUMBERS = {
     *(("nodes", "shapes"), ("arrays", "minimum"), ("arrays", "maximum")),
+    *(("nodes", "least"), ("nodes", "room"), ("limits", "minimum"), ("limits", "maximum")),
     *(("automata", "minimum"), ("automata", "maximum"), ("automata", "farthest")),
 }
 INDICES = [

@@ -1,0 +1,126 @@
+"""Counts of properties against every object of a few names, and that no text gets stuck."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from itertools import chain, permutations
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from enforcer.machine.grammar import MachineGrammar, bound_vocabulary
+from enforcer.machine.tables import tables_of
+from enforcer.schema import Conventions, Root, compile_schema
+from tests.schema_judge import accepts, is_valid, walk
+from tests.vocabularies import small
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from enforcer.machine import kernel
+
+_ANY_TWO = {"a": {"type": "integer"}, "b": {"type": "null"}, "c": {}}
+_CLOSED = {"additionalProperties": False}
+_MANY = {f"p{n}": {} for n in range(130)}
+
+OBJECTS: list[dict[str, Any]] = [
+    {"maxProperties": 0},
+    {"maxProperties": 2},
+    {"properties": _ANY_TWO, "required": ["b"], "maxProperties": 2},
+    {"properties": _ANY_TWO, "minProperties": 2, **_CLOSED},
+    {"properties": _ANY_TWO, "minProperties": 2, "maxProperties": 2, **_CLOSED},
+    {"properties": _ANY_TWO, "minProperties": 3, "required": ["a", "c"], **_CLOSED},
+    {"properties": _ANY_TWO, "required": ["a", "b"], "minProperties": 3, "maxProperties": 3},
+    {
+        "properties": _ANY_TWO,
+        "anyOf": [{"required": ["a"]}, {"required": ["b"]}],
+        "maxProperties": 2,
+    },
+    {
+        "properties": _ANY_TWO,
+        "allOf": [
+            {"anyOf": [{"required": ["a"]}, {"required": ["b"]}]},
+            {"anyOf": [{"required": ["c"]}, {"required": ["d"]}]},
+        ],
+        "maxProperties": 2,
+    },
+    {"anyOf": [{"maxProperties": 1}, {"required": ["a", "b", "c"], "maxProperties": 3}]},
+    {
+        "anyOf": [
+            {"properties": {"a": {"const": 1}}, "required": ["a"], "maxProperties": 2},
+            {"properties": {"a": {"const": 2}}, "required": ["a"], "minProperties": 2},
+        ]
+    },
+    {"properties": _MANY, "required": ["p64", "a"], "maxProperties": 3},
+    {"patternProperties": {"^[ab]$": {"type": "integer"}}, "minProperties": 1, **_CLOSED},
+    {"patternProperties": {"^[ab]$": {"type": "integer"}}, "maxProperties": 1},
+]
+
+
+@cache
+def _tree() -> kernel.Tree:
+    return bound_vocabulary(small())
+
+
+def _held(schema: Any) -> MachineGrammar:
+    conventions = Conventions(closed_objects=False)
+    grammar = compile_schema({"type": "object", **schema}, root=Root.ANY, conventions=conventions)
+    return MachineGrammar(tables_of(grammar, None), _tree())
+
+
+def _objects(names: tuple[str, ...], most: int) -> Iterator[dict[str, Any]]:
+    for count in range(most + 1):
+        for chosen in permutations(names, count):
+            for values in ((1,), (2, None), (None, 1)):
+                yield {name: values[at % len(values)] for at, name in enumerate(chosen)}
+
+
+@pytest.mark.parametrize("schema", OBJECTS)
+def test_an_object_is_taken_if_it_is_valid(schema: dict[str, Any]) -> None:
+    found, random = _held(schema), Random(1)
+    objects = chain(_objects(("a", "b", "c", "d"), 4), _objects(("a", "p64", "p1", "e"), 4))
+    for value in objects:
+        text = json.dumps(value)
+        assert accepts(found, text, random) == is_valid(schema, value), text
+
+
+@pytest.mark.parametrize("schema", OBJECTS)
+def test_no_text_gets_stuck(schema: dict[str, Any]) -> None:
+    found = _held(schema)
+    for seed in range(8):
+        text = walk(found, Random(seed), most=40)
+        assert text is None or is_valid(schema, json.loads(text)) or _repeats(text)
+
+
+def _repeats(text: bytes) -> bool:
+    """Return whether a name is written twice, which is counted twice."""
+    repeated = []
+
+    def pairs(found: list[tuple[str, Any]]) -> None:
+        repeated.append(len(dict(found)) < len(found))
+
+    json.loads(text, object_pairs_hook=pairs)
+    return any(repeated)
+
+
+def test_a_comma_does_not_come_where_no_property_may() -> None:
+    text = _held({"properties": _ANY_TWO, "required": ["b"], "maxProperties": 2}).matcher()
+    assert all(map(text.accept, b'{"c":1,"'))
+    assert not text.accept(ord("a"))
+    assert all(map(text.accept, b'b":null'))
+    assert not text.accept(ord(","))
+    assert text.accept(ord("}"))
+
+
+def test_rows_are_kept_alike_away_from_the_bounds() -> None:
+    found = _held({"maxProperties": 10_000})
+    works = []
+    for count in (3, 4, 5, 9_998):
+        text = found.matcher()
+        data = json.dumps({f"{n}": 1 for n in range(count)}).encode()
+        assert all(map(text.accept, data[:-1]))
+        text.fill(memoryview(bytearray(4 * small().words)).cast("i"))
+        works.append(text.work > 0)
+    assert works == [True, False, False, True]
