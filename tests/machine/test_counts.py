@@ -8,6 +8,7 @@ from itertools import chain, permutations
 from random import Random
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
 from enforcer.machine.grammar import MachineGrammar, bound_vocabulary
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 _ANY_TWO = {"a": {"type": "integer"}, "b": {"type": "null"}, "c": {}}
 _CLOSED = {"additionalProperties": False}
-_MANY = {f"p{n}": {} for n in range(130)}
+_MANY: dict[str, Any] = {f"p{n}": {} for n in range(130)}
 
 OBJECTS: list[dict[str, Any]] = [
     {"maxProperties": 0},
@@ -121,6 +122,6 @@ def test_rows_are_kept_alike_away_from_the_bounds() -> None:
         text = found.matcher()
         data = json.dumps({f"{n}": 1 for n in range(count)}).encode()
         assert all(map(text.accept, data[:-1]))
-        text.fill(memoryview(bytearray(4 * small().words)).cast("i"))
+        text.fill(np.zeros(small().words, np.int32))
         works.append(text.work > 0)
     assert works == [True, False, False, True]
