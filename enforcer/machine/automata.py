@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from enforcer.regex import Regex
     from enforcer.regex.charset import CharSet
 
+    _Codes = Sequence[tuple[int, Sequence[int]]]
+
 WIDE = 20  # printable ASCII characters that a state takes, from which on it has a wide row
 FAR = 1 << 28  # the distance of a state without an end
 LAST_CHARACTER = 0x10FFFF
@@ -42,13 +44,10 @@ _DIGITS = 1 << ASCII_GROUPS.index("0123456789")
 _LARGE = 50_000  # transitions; of more, it takes longer to find safe groups than it saves
 _LONG = 20  # of a pattern's greatest length, from which on it is a register
 
-# The codes of each group of ASCII characters, and its bit. In a string a quote and a backslash are
-# no characters, so no state takes them.
-_GROUPS = [
-    (1 << number, [*map(ord, group)])
-    for number, group in enumerate(ASCII_GROUPS)
-    if group not in '"\\'
-]
+# The codes of each group of ASCII characters, and its bit. In a JSON string a quote and a backslash
+# are no characters, so no state takes them.
+_RAW_GROUPS = [(1 << number, [*map(ord, group)]) for number, group in enumerate(ASCII_GROUPS)]
+_GROUPS = [(bit, codes) for bit, codes in _RAW_GROUPS if codes not in ([ord('"')], [ord("\\")])]
 
 _KEPT = 1_024  # automata that all grammars of a process share
 _HEAVIEST = 32 << 10  # bytes of one that is kept
@@ -120,24 +119,28 @@ class Automaton:
 
 
 # Of what is too large, the message: building it up to the limit takes longest of all.
-_kept: OrderedDict[tuple[Regex, ...], Automaton | str] = OrderedDict()
+_kept: OrderedDict[tuple[tuple[Regex, ...], bool], Automaton | str] = OrderedDict()
 
 
-def automaton_of(languages: tuple[Regex, ...]) -> Automaton:
+def automaton_of(languages: tuple[Regex, ...], *, is_raw: bool = False) -> Automaton:
     """Build the automaton of some languages, or return the one that was built before.
+
+    Args:
+        languages: to be followed.
+        is_raw: whether they are of raw text, in which quotes and backslashes are characters.
 
     Raises:
         TooLargeError: it has too many states, or takes too much to build.
 
     """
-    found = _kept.get(languages)
+    found = _kept.get((languages, is_raw))
     if found is None:
         try:
-            found = _built(languages)
+            found = _built(languages, _RAW_GROUPS if is_raw else _GROUPS)
         except TooLargeError as error:
             found = str(error)
         if isinstance(found, str) or found.nbytes <= _HEAVIEST:
-            _kept[languages] = found
+            _kept[languages, is_raw] = found
             while len(_kept) > _KEPT:
                 _kept.popitem(last=False)
     if isinstance(found, str):
@@ -145,18 +148,18 @@ def automaton_of(languages: tuple[Regex, ...]) -> Automaton:
     return found
 
 
-def _built(languages: tuple[Regex, ...]) -> Automaton:
+def _built(languages: tuple[Regex, ...], groups: _Codes) -> Automaton:
     if len(languages) > 1:
-        return _arrays(explore(languages))
+        return _arrays(explore(languages), groups)
     (language,) = languages
     if isinstance(language, Repeat) and isinstance(language.part, Chars):
         most = -1 if language.maximum is None else language.maximum
         unbounded = Repeat(language.part, 0, None)
-        return _arrays(explore((unbounded,)), minimum=language.minimum, maximum=most)
+        return _arrays(explore((unbounded,)), groups, minimum=language.minimum, maximum=most)
     most, rest = _length_apart(language)
     if most > _LONG:
-        return _arrays(explore((rest,)), maximum=most, is_pattern=True)
-    return _arrays(explore(languages))
+        return _arrays(explore((rest,)), groups, maximum=most, is_pattern=True)
+    return _arrays(explore(languages), groups)
 
 
 def _length_apart(language: Regex) -> tuple[int, Regex]:
@@ -175,7 +178,12 @@ def _length_apart(language: Regex) -> tuple[int, Regex]:
 
 
 def _arrays(
-    found: Explored, *, minimum: int = 0, maximum: int = -1, is_pattern: bool = False
+    found: Explored,
+    codes: _Codes,
+    *,
+    minimum: int = 0,
+    maximum: int = -1,
+    is_pattern: bool = False,
 ) -> Automaton:
     """Turn states and rows into arrays: dead ends are left out, equal characters are one class."""
     leads, distance = _ends(found.accepts, found.rows)
@@ -197,7 +205,7 @@ def _arrays(
     transitions = by_atom[:, firsts] if firsts else np.full((len(alive), 1), -1, np.int32)
     ascii_, range_low, range_class = _ranges(found.atoms, classes)
     all_leads = np.array([leads[at] for at in alive], np.int64)
-    groups = _Groups(ascii_, found.atoms, classes)
+    groups = _Groups(ascii_, found.atoms, classes, codes)
     stays = transitions == np.arange(len(alive))[:, None]
     loops = groups.within(stays)
     accepts = np.array([found.accepts[at] for at in alive], np.int64)
@@ -216,7 +224,7 @@ def _arrays(
         "distance": np.array([distance[at] for at in alive], np.int32),
         "safe": safe,
         "safe_steps": safe_steps,
-        "opens": _opens(transitions, ascii_, range_low, range_class),
+        "opens": _opens(transitions, ascii_, range_low, range_class, codes),
         "is_wide": is_wide,
         "is_free": is_free,
     }
@@ -292,18 +300,22 @@ class _Groups:
     """The groups of bytes, by the classes of the characters in them; -1 for no class."""
 
     def __init__(
-        self, ascii_: npt.NDArray[np.int32], atoms: Sequence[CharSet], classes: Sequence[int]
+        self,
+        ascii_: npt.NDArray[np.int32],
+        atoms: Sequence[CharSet],
+        classes: Sequence[int],
+        codes: _Codes,
     ) -> None:
         of_ascii = ascii_.tolist()
         beyond: dict[int, set[int]] = {U_2000: set(), BEYOND_ASCII: set()}
         for atom, each in zip(atoms, classes, strict=True):
-            for low, high in atom.ranges:
+            for low, high in () if atom.is_marker else atom.ranges:
                 some = groups_beyond_ascii(max(low, _ASCII), high) if high >= _ASCII else 0
                 for group, within in beyond.items():
                     if group & some:
                         within.add(each)
         self._every = [*set(of_ascii).union(*beyond.values())]
-        self.classes = [(group, [*{of_ascii[c] for c in codes}]) for group, codes in _GROUPS]
+        self.classes = [(group, [*{of_ascii[c] for c in each}]) for group, each in codes]
         self.classes += [(group, [*within]) for group, within in beyond.items()]
 
     def within(self, holds: npt.NDArray[np.bool_], groups: int = _EVERY) -> npt.NDArray[np.int64]:
@@ -370,12 +382,13 @@ def _opens(
     ascii_: npt.NDArray[np.int32],
     range_low: npt.NDArray[np.int32],
     range_class: npt.NDArray[np.int32],
+    codes: _Codes,
 ) -> npt.NDArray[np.int64]:
     """Return for each state the groups of bytes of which some leads on."""
     groups = [0] * (transitions.shape[1] + 1)  # of each class; the last: characters of no class
     of_ascii = ascii_.tolist()
-    for group, codes in _GROUPS:
-        for code in codes:
+    for group, within in codes:
+        for code in within:
             groups[of_ascii[code]] |= group
     last = int(np.searchsorted(range_low, _ASCII, side="right")) - 1
     lows = [max(low, _ASCII) for low in range_low[last:].tolist()]

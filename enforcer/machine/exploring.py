@@ -93,10 +93,12 @@ class _Alphabet:
         if len(self.atoms) > MOST_ATOMS:
             raise TooLargeError(f"more than {MOST_ATOMS} classes of characters")
         self.every = (1 << len(self.atoms)) - 1
+        # No marker is a character of text, so neither `ANY` nor a complement has one.
+        self.text = sum(1 << i for i, atom in enumerate(self.atoms) if not atom.is_marker)
         self.rows = {
             NOTHING: _Row((), 0, ()),
             EPSILON: _Row((), 0, ()),
-            ANY: _Row(((self.every, ANY),), 0, ()),
+            ANY: _Row(((self.text, ANY),), 0, ()),
         }
         self.unions: dict[tuple[Regex, ...], Regex] = {}
         self.intersections: dict[tuple[Regex, ...], Regex] = {}
@@ -228,7 +230,7 @@ class _Explorer:
             return [(mask, self._both(after)) for mask, after in _met(rows)]
         if isinstance(regex, Complement):
             inner = self._row(regex.part)
-            left = self._alphabet.every
+            left = self._alphabet.text
             for mask, _ in inner:
                 left &= ~mask
             found = [(mask, inverse(after)) for mask, after in inner]
@@ -334,4 +336,4 @@ def _sets(languages: Iterable[Regex]) -> list[CharSet]:
                 pending.append(part.part)
             elif isinstance(part, Concat | Union | Intersection):
                 pending.extend(part.parts)
-    return [*sets, *(CharSet.span(char) for char in sorted(texts))]
+    return [*sets, *(CharSet(((ord(char), ord(char)),)) for char in sorted(texts))]

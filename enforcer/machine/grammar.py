@@ -13,11 +13,14 @@ import numpy as np
 from enforcer.errors import EngineFailure
 from enforcer.machine import kernel
 from enforcer.machine.json_text import may_occur
+from enforcer.machine.parts import OWN_ROWS
 from enforcer.machine.tables import free_tables
 from enforcer.machine.tree import build_tree
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    import numpy.typing as npt
 
     from enforcer.machine.tables import Tables
     from enforcer.vocabulary import Vocabulary
@@ -34,7 +37,7 @@ _ORDER = (
     "nodes", "names", "classes", "places", "arrays", "limits", "bits", "trie_edges",
     "edge_character", "edge_to", "trie_value", "trie_low", "trie_high", "automata", "transitions",
     "ascii", "range_low", "range_class", "accepts", "leads", "distance", "wide", "safe",
-    "safe_steps", "opens", "trie_opens",
+    "safe_steps", "opens", "trie_opens", "markers",
 )  # fmt: skip
 _OWN = 12_000  # bytes of views and objects
 
@@ -52,17 +55,25 @@ def bound(tables: Tables, tree: kernel.Tree) -> kernel.Tables:
         else tables.arrays[name].data
         for name in _ORDER
     ]
-    rows = [tree.free, *[None] * (tables.wide_rows - 1)]
+    rows = [tree.free, tree.raw_free, *[None] * (tables.wide_rows - OWN_ROWS)]
+    if max(tables.arrays["markers"], default=0) >= tree.tokens:
+        raise EngineFailure("tables of a grammar are of another vocabulary's markers")
     try:
         return kernel.Tables(*arrays, tables.has_line_breaks, rows)
     except ValueError as error:
         raise EngineFailure(f"tables of a grammar are damaged: {error}") from error
 
 
-def bound_vocabulary(vocabulary: Vocabulary) -> kernel.Tree:
-    """Build the tree of the tokens that some JSON text has, and the rows of any string."""
+def bound_vocabulary(vocabulary: Vocabulary, *, is_raw: bool = False) -> kernel.Tree:
+    """Build the tree of a vocabulary's tokens, and the rows of any string.
+
+    Args:
+        vocabulary: whose tokens they are.
+        is_raw: whether texts are raw; if not, tokens that no JSON text has are left out.
+
+    """
     keys, ids = vocabulary.sorted_text
-    occurring = [*map(may_occur, keys)]
+    occurring = [is_raw or may_occur(key) for key in keys]
     ends = np.cumsum(np.fromiter(map(len, vocabulary.texts), np.int32, vocabulary.size))
     tree = kernel.Tree(
         _trie([*compress(keys, occurring)], [*compress(ids, occurring)]),
@@ -71,16 +82,24 @@ def bound_vocabulary(vocabulary: Vocabulary) -> kernel.Tree:
         vocabulary.words,
         _trie,
     )
-    free, added = kernel.Text(tree, bound(free_tables(), tree)).free_row(0)
+    free, shorter = _free_rows(tree, free_tables())
+    digits = np.zeros(vocabulary.words * 32, np.bool_)
+    digits[[token_id for text, token_id in zip(keys, ids, strict=True) if text.isdigit()]] = True
+    tree.set_rows(free, shorter, np.packbits(digits, bitorder="little").view(np.int32))
+    if is_raw:
+        tree.set_raw_rows(*_free_rows(tree, free_tables(is_raw=True)))
+    return tree
+
+
+def _free_rows(tree: kernel.Tree, tables: Tables) -> tuple[kernel.WideRow, npt.NDArray[np.int32]]:
+    """Return the wide row of any text, and the rows of its tokens by their greatest length."""
+    free, added = kernel.Text(tree, bound(tables, tree)).free_row(0)
     member = np.unpackbits(np.asarray(free.row).view(np.uint8), bitorder="little").astype(np.bool_)
     rows = [
         np.packbits(member & (added <= most), bitorder="little").view(np.int32)
         for most in range(int(added.max(initial=0)) + 1)
     ]
-    digits = np.zeros(vocabulary.words * 32, np.bool_)
-    digits[[token_id for text, token_id in zip(keys, ids, strict=True) if text.isdigit()]] = True
-    tree.set_rows(free, np.concatenate(rows), np.packbits(digits, bitorder="little").view(np.int32))
-    return tree
+    return free, np.concatenate(rows)
 
 
 def _trie(texts: Sequence[bytes], token_ids: Sequence[int]) -> kernel.Trie:
@@ -102,7 +121,7 @@ class MachineGrammar:
     @property
     def weight(self) -> int:
         """Bytes that it holds; grows as rows are made and kept."""
-        made = sum(row is not None for row in self._tables.rows[1:])
+        made = sum(row is not None for row in self._tables.rows[OWN_ROWS:])
         return self._weight + made * 4 * self._tree.words + self._tables.kept_bytes
 
     def renew(self) -> None:

@@ -151,9 +151,10 @@ Automaton = cython.struct(
     minimum=cython.int,
     maximum=cython.int,
     farthest=cython.int,
+    kind=cython.int,
 )
 AUTOMATON = dtype_of(
-    "transitions classes ascii range0 ranges states minimum maximum farthest",
+    "transitions classes ascii range0 ranges states minimum maximum farthest kind",
     np.int32,
 )
 
@@ -171,6 +172,13 @@ ARRAY_OPEN = cython.declare(cython.int, 9)
 ARRAY_OPEN_SPACED = cython.declare(cython.int, 10)
 DONE = cython.declare(cython.int, 11)
 IN_ANY = cython.declare(cython.int, 12)  # a string of the automaton number `node`, in no context
+IN_RAW = cython.declare(cython.int, 13)  # text as it is, without quotes or escapes
+
+# Kinds of automata: of JSON; of raw text that may go on where it is complete; of raw text that ends
+# as soon as it is.
+OF_JSON = cython.declare(cython.int, 0)
+RAW_OPEN = cython.declare(cython.int, 1)
+RAW_ENDING = cython.declare(cython.int, 2)
 
 # The unfinished character of a string: its kind, in the next four bits a count, then its bits.
 ESCAPE = cython.declare(cython.int, 1)
@@ -215,8 +223,11 @@ BACKSLASH_GROUP = cython.declare(cython.longlong, 1 << 29)
 CLOSE_ARRAY_GROUP = cython.declare(cython.longlong, 1 << 30)
 BEYOND_ASCII_GROUPS = cython.declare(cython.longlong, 1 << 60 | 1 << 61)
 CLOSE_OBJECT_GROUP = cython.declare(cython.longlong, 1 << 36)
+CONTROL_GROUP = cython.declare(cython.longlong, 1 << 62)
 
 LAST_CHARACTER = cython.declare(cython.int, 0x10FFFF)
+FIRST_SURROGATE = cython.declare(cython.int, 0xD800)  # in automata the characters of markers
+LAST_SURROGATE = cython.declare(cython.int, 0xDFFF)
 ALWAYS = cython.declare(cython.int, 63)  # no group of bytes has this number
 PRIME = cython.declare(cython.ulonglong, 0x9E3779B97F4A7C15)
 ALL_64 = cython.declare(cython.ulonglong, 0xFFFFFFFFFFFFFFFF)
@@ -541,6 +552,7 @@ class Tree:
 
     Attributes:
         free: the wide row of a string that may be anything.
+        raw_free: that of raw text.
         digits: the row of the tokens that are digits.
 
     """
@@ -550,10 +562,13 @@ class Tree:
     text: cython.const_uchar[::1]
     shorter: cython.const_int[::1]  # rows of the tokens that add at most 0, 1, ... characters
     shorter_rows: i64
+    raw_shorter: cython.const_int[::1]  # the same of raw text
+    raw_shorter_rows: i64
     nothing: cython.const_int[::1]  # a row without a bit
-    tokens: i64
+    tokens = cython.declare(cython.longlong, visibility="readonly")
     words = cython.declare(cython.longlong, visibility="readonly")
     free = cython.declare(object, visibility="readonly")
+    raw_free = cython.declare(object, visibility="readonly")
     digits: Row
     longest: i64  # bytes of a token
     spare: list  # of states for walks
@@ -580,7 +595,10 @@ class Tree:
         self.shorter = np.zeros(1, np.int32)
         self.nothing = np.zeros(words, np.int32)
         self.shorter_rows = 0
+        self.raw_shorter = self.shorter
+        self.raw_shorter_rows = 0
         self.free = None
+        self.raw_free = None
         self.digits = None
         self.spare = []
         self.tries = {}
@@ -596,6 +614,12 @@ class Tree:
         self.digits = Row(digits)
         self.shorter = shorter
         self.shorter_rows = shorter.shape[0] // self.words
+
+    def set_raw_rows(self, free: WideRow, shorter: cython.const_int[::1]):
+        """Set the rows of raw text that may be anything."""
+        self.raw_free = free
+        self.raw_shorter = shorter
+        self.raw_shorter_rows = shorter.shape[0] // self.words
 
     @cython.cfunc
     def behind(self, exits, depths) -> Trie:
@@ -625,7 +649,8 @@ class Tables:
 
     Attributes:
         wide: for each automaton state the number of its wide row; -1 where it has none.
-        rows: wide rows by their number, the first being the tree's own; None until it is needed.
+        rows: wide rows by their number, the first two being the tree's own; None until needed.
+        markers: the token ids that are characters of raw text, from `FIRST_SURROGATE` on.
 
     """
 
@@ -655,6 +680,7 @@ class Tables:
     safe_steps: cython.const_int[::1]
     opens: cython.const_longlong[::1]
     trie_opens: cython.const_longlong[::1]
+    markers: cython.const_int[::1]
     has_line_breaks: cython.bint
     rows = cython.declare(list, visibility="readonly")
     kept: list  # rows of configurations, in one of two slots by the hash of these
@@ -688,6 +714,7 @@ class Tables:
         safe_steps: cython.const_int[::1],
         opens: cython.const_longlong[::1],
         trie_opens: cython.const_longlong[::1],
+        markers: cython.const_int[::1],
         has_line_breaks: cython.bint,
         rows: list,
     ):
@@ -717,6 +744,7 @@ class Tables:
         self.safe_steps = safe_steps
         self.opens = opens
         self.trie_opens = trie_opens
+        self.markers = markers
         self.has_line_breaks = has_line_breaks
         self.rows = rows
         self.kept = [None] * SLOTS
@@ -737,6 +765,9 @@ class Tables:
             return "tries"
         if not self.places_fit():
             return "elements"
+        for i in range(self.markers.shape[0]):
+            if self.markers[i] < 0:
+                return "markers"
         if self.nodes.shape[0] == 0:
             return "nodes"
         for k in range(self.nodes.shape[0]):
@@ -783,6 +814,8 @@ class Tables:
         states = self.states_of(number)
         classes = cython.cast(cython.longlong, a.classes)
         if states < 1 or classes < 1 or a.ranges < 1 or a.maximum < -1:
+            return False
+        if not OF_JSON <= a.kind <= RAW_ENDING:
             return False
         if not (
             within(a.states, states, self.wide.shape[0])
@@ -1012,6 +1045,10 @@ class Text:
         s.frame = -1
         s.phase = BEGIN
         s.values = 1
+        if self.is_raw(s):
+            s.phase = IN_RAW
+            s.languages = bit(self.node(0).string_languages) - 1
+            s.trie_node = -1
 
     # As a matcher
 
@@ -1050,15 +1087,20 @@ class Text:
             return False
         first = self.tree.text0[token_id]
         end = self.tree.text0[token_id + 1]
-        if first == end:
+        marker = self.marker_of(token_id)
+        if first == end and marker < 0:
             return False
         if self.at + 1 == self.past.shape[0]:
             self.resize_past(2 * self.past.shape[0])
         self.past[self.at + 1] = self.past[self.at]
         s = self.past_state(self.at + 1)
-        for i in range(first, end):
-            if not self.step(s, self.tree.text[i]):
+        if marker >= 0:
+            if not self.marker(s, marker):
                 return False
+        else:
+            for i in range(first, end):
+                if not self.step(s, self.tree.text[i]):
+                    return False
         if self.is_lost:
             raise IndexError(_LOST)
         if self.length == self.accepted.shape[0]:
@@ -1089,9 +1131,11 @@ class Text:
     def is_accepting(self) -> bool:
         """Return whether the text so far is complete."""
         s = self.past_state(self.at)
-        if s.phase != IN_BARE or s.frame >= 0:
+        if s.frame >= 0 or (s.phase != IN_BARE and s.phase != IN_RAW):
             return s.phase == DONE
         a = self.automaton(self.automaton_of(s))
+        if s.phase == IN_RAW and (s.pending != 0 or s.count < a.minimum):
+            return False
         return (self.tables.accepts[a.states + s.automaton_state] & s.languages) != 0
 
     def keep(self, count: i64):
@@ -1125,7 +1169,7 @@ class Text:
         """
         s = self.state(0)
         count = cython.cast(cython.longlong, 0)
-        if s.phase == IN_STRING or s.phase == IN_NAME:
+        if s.phase == IN_STRING or s.phase == IN_NAME or s.phase == IN_RAW:
             if s.automaton_state >= 0:
                 count = self.relevant_count(s)
             key[6] = s.automaton_state
@@ -1140,7 +1184,7 @@ class Text:
             key[7] = 0
             key[8] = 0
         is_open = s.phase == BEGIN or s.phase == IN_STRING or s.phase == IN_BARE
-        is_open = is_open or s.phase == NAMED or s.phase == ARRAY_OPEN
+        is_open = is_open or s.phase == NAMED or s.phase == ARRAY_OPEN or s.phase == IN_RAW
         key[1] = s.phase
         key[2] = s.node if is_open else 0
         key[3] = s.values if is_open else 0
@@ -1376,7 +1420,7 @@ class Text:
     @cython.exceptval(-2, check=False)
     def automaton_of(self, s: cython.pointer[State]) -> index:
         """Return the number of the automaton of the string, name or word that a state is in."""
-        if s.phase == IN_STRING:
+        if s.phase == IN_STRING or s.phase == IN_RAW:
             return self.node(s.node).string_automaton
         if s.phase == IN_NAME:
             return self.node_of(s.frame).class_automaton
@@ -1522,22 +1566,12 @@ class Text:
             if byte == 92:
                 s.pending = ESCAPE
                 return self.viable(s, 0, LAST_CHARACTER)
-            if byte < 128:
-                return byte >= 32 and self.take(s, byte)
-            if byte < 0xC2 or byte > 0xF4:
-                return ILLEGAL
-            if byte < 0xE0:
-                return self.utf_8(s, UTF_8_OF_2, 1, byte & 31)
-            if byte < 0xF0:
-                return self.utf_8(s, UTF_8_OF_3, 2, byte & 15)
-            return self.utf_8(s, UTF_8_OF_4, 3, byte & 7)
+            return byte >= 32 and self.plain_byte(s, byte)
         kind = s.pending & 15
         count = s.pending >> 4 & 15
         value = s.pending >> 8
         if kind >= UTF_8_OF_2:
-            if byte & 0xC0 != 0x80:
-                return ILLEGAL
-            return self.utf_8(s, kind, count - 1, value << 6 | byte & 63)
+            return self.plain_byte(s, byte)
         if kind == ESCAPE:
             return self.escape(s, byte)
         if kind == SECOND_BACKSLASH:
@@ -1555,12 +1589,33 @@ class Text:
 
     @cython.cfunc
     @cython.exceptval(-2, check=False)
+    def plain_byte(self, s: cython.pointer[State], byte: i64) -> cython.int:
+        """Advance a text by a byte that neither ends nor escapes anything."""
+        if s.pending != 0:
+            if byte & 0xC0 != 0x80:
+                return ILLEGAL
+            missing = (s.pending >> 4 & 15) - 1
+            return self.utf_8(s, s.pending & 15, missing, s.pending >> 8 << 6 | byte & 63)
+        if byte < 128:
+            return self.take(s, byte)
+        if byte < 0xC2 or byte > 0xF4:
+            return ILLEGAL
+        if byte < 0xE0:
+            return self.utf_8(s, UTF_8_OF_2, 1, byte & 31)
+        if byte < 0xF0:
+            return self.utf_8(s, UTF_8_OF_3, 2, byte & 15)
+        return self.utf_8(s, UTF_8_OF_4, 3, byte & 7)
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
     def utf_8(self, s: cython.pointer[State], kind: i64, missing: i64, value: i64) -> cython.int:
         """Advance by the byte of a character beyond ASCII."""
         low = value << (6 * missing)
         high = low + bit(6 * missing) - 1
         if kind == UTF_8_OF_3:
             low = max(low, 0x800)
+            if low <= LAST_SURROGATE and high >= FIRST_SURROGATE:
+                high = FIRST_SURROGATE - 1
         elif kind == UTF_8_OF_4:
             low = max(low, 0x10000)
             high = min(high, LAST_CHARACTER)
@@ -1625,6 +1680,56 @@ class Text:
             return self.take(s, base + value)
         s.pending = SECOND_DIGITS | count << 4 | (first << 16 | value) << 8
         return self.viable(s, base + low, base + high)
+
+    # Raw text
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
+    def is_raw(self, s: cython.pointer[State]) -> cython.bint:
+        """Return whether a state's node is raw text."""
+        automaton = self.node(s.node).string_automaton
+        return automaton >= 0 and self.automaton(automaton).kind != OF_JSON
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
+    def end_raw(self, s: cython.pointer[State]) -> cython.bint:
+        """Leave raw text if it ends behind the character that was taken."""
+        a = self.automaton(self.automaton_of(s))
+        if a.kind != RAW_ENDING or s.count < a.minimum:
+            return True
+        ended = self.tables.accepts[a.states + s.automaton_state] & s.languages
+        if ended != 0:
+            s.phase = DONE
+        return True
+
+    @cython.cfunc
+    @cython.inline
+    @cython.exceptval(-2, check=False)
+    def marker_of(self, token_id: i64) -> i64:
+        """Return the number of the marker that a token id is; -1 if it is none."""
+        for k in range(self.tables.markers.shape[0]):
+            if self.tables.markers[k] == token_id:
+                return k
+        return -1
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
+    def marker(self, s: cython.pointer[State], number: i64) -> cython.bint:
+        """Advance a state by a marker, in place; return whether it is legal."""
+        if s.phase != IN_RAW or s.pending != 0:
+            return False
+        return self.take(s, FIRST_SURROGATE + number) and self.end_raw(s)
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
+    def set_markers(self) -> cython.bint:
+        """Set the bits of the markers that may follow the first state."""
+        for k in range(self.tables.markers.shape[0]):
+            self.states[1] = self.states[0]
+            if self.marker(self.state(1), k):
+                token_id = self.tables.markers[k]
+                self.row[token_id >> 5] |= bit32(token_id & 31)
+        return True
 
     # Frames
 
@@ -2254,6 +2359,8 @@ class Text:
         if s.phase == IN_NAME:
             kind = self.character_byte(s, byte)
             return self.close_name(s) if kind == QUOTE else kind
+        if s.phase == IN_RAW:
+            return self.plain_byte(s, byte) and (s.pending != 0 or self.end_raw(s))
         if s.phase == IN_BARE:
             if self.bare_byte(s, byte):
                 return True
@@ -2324,6 +2431,8 @@ class Text:
             if s.trie_node >= 0:
                 groups |= self.tables.trie_opens[s.trie_node]
             return groups
+        if s.phase == IN_RAW:  # within a character
+            return -1
         if s.phase == AFTER:
             return SPACES | COMMA_GROUP | CLOSE_OBJECT_GROUP | CLOSE_ARRAY_GROUP
         if s.phase == NAMED:
@@ -2388,6 +2497,7 @@ class Text:
         """
         s = self.state(depth)
         is_string = s.phase == IN_STRING or s.phase == IN_NAME or s.phase == IN_ANY
+        is_string = is_string or (s.phase == IN_RAW and s.pending == 0)
         if is_string and s.trie_node < 0 and s.automaton_state >= 0:
             if s.pending != 0:
                 return self.walk_pending(first, end, depth, False)
@@ -2429,10 +2539,10 @@ class Text:
         count: i64,
         is_looping: cython.bint,
     ) -> cython.bint:
-        """Walk within a string that is in an automaton alone; a `State` is written where it ends.
+        """Walk within a string or raw text; a `State` is written where it ends.
 
         Args:
-            a: the automaton.
+            a: the automaton, in which alone the text is.
             first: the first of some siblings.
             end: the node behind the last.
             base: where a state of the same string is.
@@ -2444,7 +2554,9 @@ class Text:
         """
         at = a.states + state
         languages = self.state(base).languages
-        groups = QUOTE_GROUP | BACKSLASH_GROUP | self.tables.opens[at]
+        is_json = a.kind == OF_JSON
+        groups = self.tables.opens[at]
+        groups |= QUOTE_GROUP | BACKSLASH_GROUP if is_json else CONTROL_GROUP
         safe = 0 if self.is_counted else self.tables.safe[at]
         room = cython.cast(cython.longlong, self.tables.safe_steps[at])
         if a.maximum >= 0:
@@ -2466,16 +2578,19 @@ class Text:
                 )
                 continue
             self.work += 1
-            if byte == 34 or byte == 92:
+            if is_json and (byte == 34 or byte == 92):
                 self.leave_string(number, base, depth, state, count, is_same)
                 continue
-            if byte < 32 or byte >= 128:
+            if (is_json and byte < 32) or byte >= 128:
                 continue
             class_ = self.tables.ascii[a.ascii + byte]
             if class_ < 0:
                 continue
             to = self.tables.transitions[a.transitions + state * a.classes + class_]
             if self.leads_on(a, to, languages, count + 1):
+                if a.kind == RAW_ENDING and self.tables.accepts[a.states + to] & languages != 0:
+                    self.leave_raw(number, base, depth, state, count, 0, is_same)
+                    continue
                 self.set_own(node)
                 if self.is_counted:
                     self.count_characters(node, count + 1)
@@ -2528,6 +2643,10 @@ class Text:
                 after = self.state_behind(a, base, depth, state, count, kind, missing, bits)
                 if after == ILLEGAL_CHARACTER:
                     continue
+            if missing == 0 and a.kind == RAW_ENDING and self.tables.accepts[a.states + after] != 0:
+                pending = kind | 1 << 4 | value << 8
+                self.leave_raw(number, base, depth, state, count, pending, False)
+                continue
             self.set_own(node)
             if self.is_counted:
                 self.count_characters(node, count + 1)
@@ -2578,6 +2697,8 @@ class Text:
         high = greatest
         if kind == UTF_8_OF_3:
             low = max(low, 0x800)
+            if low <= LAST_SURROGATE and high >= FIRST_SURROGATE:
+                high = FIRST_SURROGATE - 1
         elif kind == UTF_8_OF_4:
             low = max(low, 0x10000)
             high = min(high, LAST_CHARACTER)
@@ -2640,14 +2761,46 @@ class Text:
             return self.walk_pending(child, end, depth + 1, is_same)
         if s.phase == IN_ANY:
             if self.tables.accepts[self.automaton(s.node).states + state] != 0:
-                self.exits[self.count] = number
-                self.depths[self.count] = ~depth if is_same else depth
-                self.count += 1
+                self.note_exit(number, depth, is_same)
             return True
         if not self.step(s, 34):
             return False
         self.set_own(node)
         return child < end and self.walk(child, end, depth + 1)
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
+    def leave_raw(
+        self,
+        number: index,
+        base: index,
+        depth: index,
+        state: i64,
+        count: i64,
+        pending: i64,
+        is_same: cython.bint,
+    ) -> cython.bint:
+        """Walk a node whose byte may end raw text; `pending` is before it. See `walk_string`."""
+        node = self.trie_node(number)
+        self.put_state(base, depth, state, count)
+        s = self.state(depth + 1)
+        s.pending = pending
+        if s.phase == IN_ANY:
+            return self.note_exit(number, depth, is_same)
+        if not self.step(s, cython.cast(cython.longlong, node.byte)):
+            return False
+        self.set_own(node)
+        child = cython.cast(cython.Py_ssize_t, node.child)
+        return node.children != 0 and self.walk(child, child + node.children, depth + 1)
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
+    def note_exit(self, number: index, depth: index, is_same: cython.bint) -> cython.bint:
+        """Append an exit of the wide row that is made."""
+        self.exits[self.count] = number
+        self.depths[self.count] = ~depth if is_same else depth
+        self.count += 1
+        return True
 
     @cython.cfunc
     @cython.exceptval(-2, check=False)
@@ -2759,18 +2912,17 @@ class Text:
         number = -1
         minimum = 0
         left = cython.cast(cython.longlong, FAR)
-        if (
-            (s.phase == IN_STRING or s.phase == IN_NAME)
-            and s.pending == 0
-            and s.automaton_state >= 0
-        ):
+        is_raw = s.phase == IN_RAW
+        is_string = is_raw or s.phase == IN_STRING or s.phase == IN_NAME
+        shorter_rows = self.tree.raw_shorter_rows if is_raw else self.tree.shorter_rows
+        if is_string and s.pending == 0 and s.automaton_state >= 0:
             a = self.automaton(self.automaton_of(s))
             minimum = a.minimum
             if a.maximum >= 0:
                 left = a.maximum - s.count
             # Beside a pattern, tokens are left out as soon as one may be too far from the end.
             if self.tables.leads[a.states + s.automaton_state] & ~s.languages == 0 and (
-                a.farthest < 0 or left >= self.tree.shorter_rows + a.farthest
+                a.farthest < 0 or left >= shorter_rows + a.farthest
             ):
                 number = self.tables.wide[a.states + s.automaton_state]
         self.nodes = self.tree.trie.nodes
@@ -2778,11 +2930,14 @@ class Text:
         self.base = None
         if number < 0:
             clear_row(self.row, self.tree.words)
-            return self.walk(0, self.tree.trie.roots, 0)
+            self.walk(0, self.tree.trie.roots, 0)
+            return self.set_markers()
         wide = self.wide_row(self.automaton_of(s), s.automaton_state, number)
         first = cython.cast(cython.Py_ssize_t, 0)
         words = self.tree.words
-        if left < self.tree.shorter_rows:
+        if left < shorter_rows and is_raw:
+            write_common(self.row, wide.row, self.tree.raw_shorter, left * words, words)
+        elif left < shorter_rows:
             write_common(self.row, wide.row, self.tree.shorter, left * words, words)
         else:
             write_row(self.row, wide.row, words)
@@ -2797,7 +2952,7 @@ class Text:
             s.automaton_state = -1
             self.walk(0, self.tree.trie.roots, 0)
             s.automaton_state = state
-        return True
+        return self.set_markers()
 
     @cython.cfunc
     def wide_row(self, automaton: index, state: i64, number: index) -> WideRow:

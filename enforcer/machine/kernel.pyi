@@ -29,7 +29,9 @@ class WideRow(Row): ...
 
 class Tree:
     free: WideRow
+    raw_free: WideRow | None
     words: int
+    tokens: int
     tries: dict[bytes, Trie]
     def __init__(
         self,
@@ -40,6 +42,7 @@ class Tree:
         make_trie: Callable[[list[bytes], list[int]], Trie],
     ) -> None: ...
     def set_rows(self, free: WideRow, shorter: _Array, digits: _Array) -> None: ...
+    def set_raw_rows(self, free: WideRow, shorter: _Array) -> None: ...
 
 class Tables:
     rows: list[WideRow | None]

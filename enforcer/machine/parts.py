@@ -31,6 +31,13 @@ MOST_TRIE_NODES = 1 << 20
 FAR_COUNT = (1 << 31) - 1  # characters or elements: no text that is written has so many
 MOST_WORK = 500_000  # of all automata, also where they are kept: some two seconds
 FREE_ROW = 0  # the wide row of a state in which anything may follow
+RAW_FREE_ROW = 1  # that of raw text
+OWN_ROWS = 2  # of the vocabulary
+
+# Of what an automaton's languages are; see `kernel`.
+OF_JSON = 0
+RAW_OPEN = 1
+RAW_ENDING = 2
 
 _KINDS: dict[str, type[np.generic]] = {
     "transitions": np.int32,
@@ -71,7 +78,7 @@ class Parts:
         self._numbers: dict[tuple[ValueId, ...], int] = {}
         self._bits = bytearray()
         self._offsets: dict[bytes, int] = {}
-        self._automata: dict[tuple[Regex, ...], tuple[int, Automaton]] = {}
+        self._automata: dict[tuple[tuple[Regex, ...], int], tuple[int, Automaton]] = {}
         self._work = 0
 
     def node(self, values: tuple[ValueId, ...], origin: Origin) -> int:
@@ -105,21 +112,21 @@ class Parts:
                 raise TooLargeError("too many alternatives for objects of too many properties")
         return found
 
-    def automaton(self, languages: tuple[Regex, ...]) -> tuple[int, Automaton]:
-        """Return the automaton of some languages, and its number.
+    def automaton(self, languages: tuple[Regex, ...], kind: int = OF_JSON) -> tuple[int, Automaton]:
+        """Return the automaton of some languages of a kind, and its number.
 
         Raises:
             TooLargeError: it is too large.
 
         """
-        found = self._automata.get(languages)
+        found = self._automata.get((languages, kind))
         if found is None:
             check_bits(len(languages), "kinds of strings")
-            automaton = automaton_of(languages)
+            automaton = automaton_of(languages, is_raw=kind != OF_JSON)
             self._work += automaton.work
             if self._work > MOST_WORK:
                 raise TooLargeError("too many patterns and ranges that take much to work out")
-            found = self._automata[languages] = (len(self._automata), automaton)
+            found = self._automata[languages, kind] = (len(self._automata), automaton)
         return found
 
     def arrays(self) -> tuple[dict[str, npt.NDArray[np.generic]], int]:
@@ -131,12 +138,14 @@ class Parts:
 
     def _put_automata(self, arrays: dict[str, npt.NDArray[np.generic]]) -> int:
         found = [automaton for _, automaton in self._automata.values()]
+        kinds = [kind for _, kind in self._automata]
         sizes = dict.fromkeys(_KINDS, 0)
         wide: list[npt.NDArray[np.int32]] = []
-        wide_rows = FREE_ROW + 1
+        wide_rows = OWN_ROWS
         records: list[int] = []
-        for each in found:
-            numbers = np.where(each.is_free, FREE_ROW, -1)
+        for each, kind in zip(found, kinds, strict=True):
+            free = FREE_ROW if kind == OF_JSON else RAW_FREE_ROW
+            numbers = np.where(each.is_free, free, -1)
             (own,) = np.nonzero(each.is_wide & ~each.is_free)
             numbers[own] = np.arange(wide_rows, wide_rows + len(own))
             wide_rows += len(own)
@@ -145,13 +154,13 @@ class Parts:
                 *(sizes["transitions"], each.classes, sizes["ascii"], sizes["range_low"]),
                 *(len(each.range_low), sizes["accepts"]),
                 *(min(each.minimum, FAR_COUNT), min(each.maximum, FAR_COUNT)),
-                each.farthest,
+                *(each.farthest, kind),
             )
             for name in _KINDS:
                 sizes[name] += len(getattr(each, name))
         arrays["automata"] = np.array(records, np.int32)
-        for name, kind in _KINDS.items():
-            arrays[name] = _joined([getattr(each, name) for each in found], kind)
+        for name, dtype in _KINDS.items():
+            arrays[name] = _joined([getattr(each, name) for each in found], dtype)
         arrays["wide"] = _joined(wide, np.int32)
         return wide_rows
 

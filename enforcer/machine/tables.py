@@ -18,7 +18,16 @@ from enforcer.machine import kernel
 from enforcer.machine.exploring import TooLargeError
 from enforcer.machine.holding import NotHeld, why_not_held
 from enforcer.machine.objects import Objects
-from enforcer.machine.parts import FAR_COUNT, Origin, Parts, check_bits, check_words
+from enforcer.machine.parts import (
+    FAR_COUNT,
+    OF_JSON,
+    RAW_ENDING,
+    RAW_OPEN,
+    Origin,
+    Parts,
+    check_bits,
+    check_words,
+)
 from enforcer.numbers.languages import spelled_sets
 from enforcer.regex import ANY, NOTHING, either, literal
 from enforcer.regex.syntax import Literal, Union
@@ -56,7 +65,7 @@ class Tables:
 
     Attributes:
         arrays: them by name.
-        wide_rows: how many wide rows it may need, the free one included.
+        wide_rows: how many wide rows it may need, the free ones included.
         has_line_breaks: whether white space may have line breaks.
 
     """
@@ -64,6 +73,12 @@ class Tables:
     arrays: Mapping[str, npt.NDArray[np.generic]]
     wide_rows: int
     has_line_breaks: bool
+
+    @property
+    def is_raw(self) -> bool:
+        """Whether some text is raw, so that any token may come."""
+        kinds = kernel.records(self.arrays["automata"], kernel.AUTOMATON)["kind"]
+        return bool((kinds != OF_JSON).any())
 
 
 def tables_of(grammar: ArgumentGrammar, layout: BoundLayout | None) -> Tables:
@@ -81,8 +96,31 @@ def tables_of(grammar: ArgumentGrammar, layout: BoundLayout | None) -> Tables:
     return Tables(arrays, wide_rows, white_space is WhiteSpace.USUAL)
 
 
-def free_tables() -> Tables:
-    """Return tables of any string, whose only automaton has one state."""
+def raw_tables(
+    languages: Sequence[Regex], *, ends: bool = False, markers: Sequence[int] = ()
+) -> Tables:
+    """Make the tables of raw text that is in one of some languages.
+
+    Args:
+        languages: none of them empty; of markers as `enforcer.regex.marker` makes them.
+        ends: whether nothing follows as soon as a text is complete; else it may go on.
+        markers: the token id of each marker.
+
+    Raises:
+        TooLargeError: the automaton is too large.
+
+    """
+    root = ValueId(NEVER)
+    writer = _Writer({root: Value()})
+    kind = RAW_ENDING if ends else RAW_OPEN
+    arrays, wide_rows = writer.write_raw(root, tuple(languages), kind)
+    return Tables({**arrays, "markers": _int32(markers)}, wide_rows, has_line_breaks=True)
+
+
+def free_tables(*, is_raw: bool = False) -> Tables:
+    """Return tables of any string or raw text, whose only automaton has one state."""
+    if is_raw:
+        return raw_tables([ANY])
     root = ValueId(NEVER)
     return tables_of(ArgumentGrammar({root: Value(strings=ANY)}, root, ()), None)
 
@@ -99,6 +137,19 @@ class _Writer:
         self._objects = Objects(self._parts)
         self._places: list[tuple[int, ...]] = []
         self._arrays: list[tuple[int, ...]] = []
+
+    def write_raw(
+        self, root: ValueId, languages: tuple[Regex, ...], kind: int
+    ) -> tuple[dict[str, npt.NDArray[np.generic]], int]:
+        """Write a node whose values are raw text alone."""
+        number, automaton = self._parts.automaton(languages, kind)
+        check_words(automaton, range(len(languages)))
+        strings_of = self._parts.put([1] * len(languages))
+        arrays, wide_rows = self.write(root)
+        nodes = kernel.records(arrays["nodes"], kernel.NODE)
+        nodes[0].string_automaton, nodes[0].strings_of = number, strings_of
+        nodes[0].string_languages = len(languages)
+        return arrays, wide_rows
 
     def write(self, root: ValueId) -> tuple[dict[str, npt.NDArray[np.generic]], int]:
         parts = self._parts
@@ -119,7 +170,8 @@ class _Writer:
             "arrays": self._arrays,
         }
         arrays = {name: _int32(chain.from_iterable(rows)) for name, rows in records.items()}
-        return {**arrays, "classes": _int32(self._objects.classes), **found}, wide_rows
+        arrays |= {"classes": _int32(self._objects.classes), "markers": _int32(())}
+        return {**arrays, **found}, wide_rows
 
     def _node(self, values: Sequence[Value]) -> Iterable[int]:
         record = dict.fromkeys(_FIELDS, 0)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from enforcer.errors import ConfigurationError, EngineFailure
+from enforcer.machine.parts import OWN_ROWS
 from enforcer.machine.tables import Tables
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ _NARROW = (
     *("nodes", "names", "classes", "places", "arrays", "limits", "automata"),
     *("trie_edges", "edge_character", "edge_to"),
     *("transitions", "ascii", "range_low", "range_class", "distance", "safe_steps", "wide"),
+    "markers",
 )
 _KINDS: dict[str, np.dtype[np.generic]] = {
     **dict.fromkeys(_WIDE, np.dtype("<i8")),
@@ -80,7 +82,7 @@ def read(data: bytes) -> Tables:
             raise EngineFailure("tables of a grammar are cut off")
         arrays[name] = np.frombuffer(body, kind, length, at)
         at += length * kind.itemsize
-    if at != len(body) or wide_rows > 1 + len(arrays["wide"]):
+    if at != len(body) or wide_rows > OWN_ROWS + len(arrays["wide"]):
         raise EngineFailure("tables of a grammar do not have the size that they state")
     return Tables(arrays, wide_rows, bool(has_line_breaks))
 

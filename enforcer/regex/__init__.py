@@ -17,7 +17,7 @@ from functools import lru_cache
 
 from enforcer.regex.assertions import language
 from enforcer.regex.beginnings import breadth, demanding, leading, wandering
-from enforcer.regex.constructors import ANY, NOTHING, either, inverse, length, literal
+from enforcer.regex.constructors import ANY, NOTHING, either, inverse, length, literal, marker
 from enforcer.regex.derivative import (
     BUDGET,
     RegexBudget,
@@ -97,6 +97,7 @@ __all__ = [
     "length",
     "literal",
     "loosened",
+    "marker",
     "not_matching",
     "parse",
     "positive",

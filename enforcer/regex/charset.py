@@ -99,6 +99,11 @@ class CharSet:
         """The lowest member; the set must not be empty."""
         return chr(self.ranges[0][0])
 
+    @property
+    def is_marker(self) -> bool:
+        """Whether its members are surrogates, which only `constructors.marker` makes."""
+        return bool(self.ranges) and _SURROGATES[0] <= self.ranges[0][0] <= _SURROGATES[1]
+
     def ignoring_case(self) -> CharSet:
         """Add the simple upper- and lower-case partners of every member."""
         partners = self if len(self) <= _CASED_AT_MOST else [c for c in _cased() if c in self]
@@ -165,7 +170,8 @@ def partition(sets: Iterable[CharSet]) -> tuple[CharSet, ...]:
         start = code
     if start <= LAST:
         spans[signature].append((start, LAST))
-    return tuple(found for ranges in spans.values() if (found := CharSet.of(ranges)))
+    parts = ((_merge if of else CharSet.of)(ranges) for of, ranges in spans.items())
+    return tuple(found for found in parts if found)
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,6 +33,15 @@ def literal(text: str) -> Regex:
     return Literal(text) if text.isascii() or all(c in ALL for c in text) else NOTHING
 
 
+def marker(number: int) -> Regex:
+    """Build the language of one marker: a token id that no text has, as a surrogate.
+
+    It may be a part of concatenations and unions, but not be united with `ANY`, which does not
+    have it; nor do complements.
+    """
+    return Literal(chr(0xD800 + number))
+
+
 def chars(members: CharSet) -> Regex:
     """Build the language of the one-character strings of a set."""
     return Literal(members.first) if len(members) == 1 else Chars(members)

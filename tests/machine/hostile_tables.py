@@ -25,7 +25,9 @@ import numpy as np
 
 from enforcer.errors import EngineFailure
 from enforcer.machine.grammar import MachineGrammar, bound_vocabulary
-from enforcer.machine.tables import Tables, tables_of
+from enforcer.machine.tables import Tables, raw_tables, tables_of
+from enforcer.regex import literal, marker, parse
+from enforcer.regex.constructors import concat
 from enforcer.schema import Conventions, Root, compile_schema
 from tests.budget_cases import SCHEMAS
 from tests.vocabularies import small
@@ -63,16 +65,19 @@ CASES: tuple[dict[str, Any], ...] = (
     SCHEMAS["alternatives"],
     SCHEMAS["patterns"],
 )
+_RAW = (concat(parse("^([a-f]|日)*$"), literal("<>")), concat(parse("^x*$"), marker(0)))
 _IDS = 25
 
 
 @cache
 def tree() -> kernel.Tree:
-    return bound_vocabulary(small())
+    return bound_vocabulary(small(), is_raw=True)
 
 
 @cache
 def tables(number: int) -> Tables:
+    if number >= len(CASES):
+        return raw_tables(_RAW, ends=bool(number & 1), markers=[len(small().texts) - 1])
     conventions = Conventions(closed_objects=False)
     grammar = compile_schema(CASES[number], root=Root.ANY, conventions=conventions)
     return tables_of(grammar, None)
@@ -127,7 +132,7 @@ def _try(examples: int, seed: int) -> None:
     for at in range(examples):
         random = Random(f"{seed} {at}")
         try:
-            walk(mutated(random, tables(random.randrange(len(CASES)))), random)
+            walk(mutated(random, tables(random.randrange(len(CASES) + 2))), random)
             found["followed"] += 1
         except EngineFailure:
             found["refused"] += 1
