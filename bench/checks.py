@@ -64,7 +64,7 @@ async def send(pool: Pool, wanted: list[Check], at_once: int) -> list[tuple[floa
 def of_tools() -> None:
     """Print the processor time of checking, and of compiling, each collected tool."""
     name, vocabulary = find_vocabulary()
-    engine = load("llguidance", vocabulary)
+    engine = load("machine", vocabulary)
     engine.warm(None)
     source, tools = tools_.load()
     found: list[tuple[float, float]] = []
@@ -99,7 +99,7 @@ def main() -> None:
         of_tools()
         return
     name, vocabulary = find_vocabulary()
-    pool = Pool("llguidance", vocabulary, "kimi_k2", looks=options.looks)
+    pool = Pool("machine", vocabulary, "kimi_k2", looks=options.looks)
     first, *wanted = checks()
     pool.check(first)  # starts what forks the others
     begun = time.perf_counter()

@@ -136,7 +136,7 @@ def measure(ranks: Path, name: str, rounds: int) -> Iterator[tuple[str, str, flo
     """Give what is measured, of what, the mean microseconds, and those right behind a `<`."""
     dialect = dialects.load(name)
     vocabulary = vocabulary_of(ranks, dialect)
-    engine = engines.load("llguidance", vocabulary)
+    engine = engines.load("machine", vocabulary)
     layout = dialect.arguments.bind(vocabulary.controls.get)
     engine.warm(layout)
     for said, schema in SCHEMAS.items():

@@ -191,7 +191,7 @@ def counting_short_strings() -> Iterator[None]:
 @cache
 def engine() -> engines.ArgumentEngine:
     """Give the engine over that vocabulary."""
-    return engines.load("llguidance", vocabulary())
+    return engines.load("machine", vocabulary())
 
 
 @cache

@@ -39,7 +39,7 @@ FORMATS = jsonschema.FormatChecker(["date", "ipv4", "uuid"])
 @cache
 def engine() -> ArgumentEngine:
     """Return the engine over the small vocabulary: `ENFORCER_ENGINE`, as `compared` is."""
-    return engines.load(os.environ.get("ENFORCER_ENGINE", "llguidance"), V)
+    return engines.load(os.environ.get("ENFORCER_ENGINE", "machine"), V)
 
 
 def compiled(schema: Any, **options: Any) -> CompiledGrammar:

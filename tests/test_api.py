@@ -106,10 +106,10 @@ def test_what_an_enforcer_is_made_of_is_of_its_type(name: str, wrong: Any) -> No
 
 def test_an_engine_of_another_vocabulary_is_refused() -> None:
     other = enforcer.Vocabulary.of_bytes(V.controls)
-    with pytest.raises(ConfigurationError, match="'llguidance' was built for another vocabulary"):
-        enforcer.Enforcer(V, engine=engines.load("llguidance", other))
+    with pytest.raises(ConfigurationError, match="'machine' was built for another vocabulary"):
+        enforcer.Enforcer(V, engine=engines.load("machine", other))
     alike = enforcer.Vocabulary.from_json(V.to_json())
-    assert enforcer.Enforcer(V, engine=engines.load("llguidance", alike)).matcher([GET])
+    assert enforcer.Enforcer(V, engine=engines.load("machine", alike)).matcher([GET])
 
 
 def test_documents_are_not_exchanged(served: Enforcer) -> None:
@@ -169,7 +169,7 @@ def test_an_unknown_dialect(name: Any) -> None:
 
 @pytest.mark.parametrize("name", ["guidance", "", None, []])
 def test_an_unknown_engine(name: Any) -> None:
-    with pytest.raises(UnknownEngine, match="llguidance"):
+    with pytest.raises(UnknownEngine, match="machine"):
         enforcer.Enforcer(V, engine=name)
 
 

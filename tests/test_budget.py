@@ -39,7 +39,7 @@ def compiled(name: str) -> tuple[CompiledGrammar, Shortest]:
 
 @cache
 def engine() -> ArgumentEngine:
-    return engines.load("llguidance", V)
+    return engines.load("machine", V)
 
 
 def end_of(reading: Reading, matcher: ArgumentMatcher) -> int:

@@ -44,7 +44,7 @@ def made(
     known = known or small()
     return Grammars(
         known,
-        engines.load("llguidance", known),
+        engines.load("machine", known),
         Table(dialects.load(dialect), known).layout,
         cache=cache or Cache(1 << 24),
         on_compile=on_compile,

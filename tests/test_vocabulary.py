@@ -97,7 +97,7 @@ def test_what_calls_are_written_with_has_an_id(missing: bytes) -> None:
         Vocabulary(BYTES, {"stolen": missing[0]})
 
 
-@pytest.mark.parametrize("engine", ["llguidance", "xgrammar", "outlines-core"])
+@pytest.mark.parametrize("engine", ["machine", "xgrammar", "outlines-core"])
 def test_what_has_no_id_is_written_in_escapes(engine: str) -> None:
     pytest.importorskip(engine.replace("-", "_"))
     tokens = [b"" if data >= b"\xf1" else data for data in BYTES]

@@ -51,7 +51,7 @@ class Ours:
     """The library's matcher, over one engine."""
 
     def __init__(self, vocabulary: Vocabulary, *, machine: bool) -> None:
-        engine: Any = load("llguidance", vocabulary)  # `.engine` is the one beside the machine
+        engine: Any = load("machine", vocabulary)  # `.engine` is the one beside the machine
         self._enforcer = Enforcer(vocabulary, engine=engine if machine else engine.engine)
         self._enforcer.warm()
         self._vocabulary = vocabulary

@@ -189,7 +189,7 @@ def main() -> None:
     parser.add_argument("--schemas", type=int, help="how many at most; 150 of those that are drawn")
     options = parser.parse_args()
     name, vocabulary = find_vocabulary()
-    follower = Follower(load("llguidance", vocabulary), vocabulary)
+    follower = Follower(load("machine", vocabulary), vocabulary)
     gc.disable()
     if options.kind in ("tools", "maskbench"):
         _honest(follower, options.kind, vocabulary, options.schemas)

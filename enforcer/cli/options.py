@@ -42,8 +42,9 @@ def add_command(
 def add_engine(parser: argparse.ArgumentParser) -> None:
     """Add `--engine`."""
     parser.add_argument(
-        "--engine", choices=engines.ENGINES, default=engines.ENGINES[0], help="(%(default)s)"
-    )
+        "--engine", type=engines.present_name, choices=engines.ENGINES, default=engines.MACHINE,
+        help="(%(default)s)",
+    )  # fmt: skip
 
 
 def add_closed_objects(parser: argparse.ArgumentParser) -> None:

@@ -48,7 +48,8 @@ def checks() -> Iterator[Check]:
     yield settings(os.environ)
     wanted = chosen_engine(os.environ)
     for name in TESTED_ENGINES:
-        yield engine(name, chosen=name == wanted)
+        # The machine leaves what it cannot hold to llguidance.
+        yield engine(name, chosen=wanted in (name, engines.present_name(name)))
     if find_spec("vllm") is None:
         mend = "to serve, run in a checkout: pip install '.[vllm]' 'vllm==0.32.*'"
         yield note("vLLM", "it is not installed here", mend, "vLLM is not installed here")
@@ -67,7 +68,7 @@ def chosen_engine(environment: Mapping[str, str]) -> str:
     try:
         return server_settings.read(environment).engine
     except EnforcerError:  # `settings` tells of it
-        return engines.ENGINES[0]
+        return engines.MACHINE
 
 
 def python() -> Check:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from enforcer.schema import ArgumentGrammar
     from enforcer.vocabulary import Vocabulary
 
+MACHINE = "machine"
 _MODULES = {
     "llguidance": "enforcer.engines.llguidance.engine",
     "xgrammar": "enforcer.engines.xgrammar",
@@ -36,10 +37,10 @@ _AROUND = (
     ("enforcer.engines.lengths.engine", "LengthEngine"),
     ("enforcer.engines.distinct.engine", "DistinctEngine"),
 )
-ENGINES = tuple(_MODULES)
+ENGINES = (MACHINE, "xgrammar", "outlines-core")
+# Names of earlier releases, accepted in settings and specs until the next one.
+FORMER = {"llguidance": MACHINE}
 COMPARED = "compared"  # for tests: the machine and llguidance, any difference being a failure
-# Those that serve only what the machine cannot hold.
-_BESIDE_THE_MACHINE = ("llguidance",)
 
 
 class ArgumentMatcher(Protocol):
@@ -200,6 +201,11 @@ class ArgumentEngine(Protocol):
         ...
 
 
+def present_name(name: str) -> str:
+    """Return this release's name of an engine, by that or by the one of an earlier release."""
+    return FORMER.get(name, name)
+
+
 def load(name: str, vocabulary: Vocabulary) -> ArgumentEngine:
     """Build the engine of that name for a vocabulary.
 
@@ -207,20 +213,20 @@ def load(name: str, vocabulary: Vocabulary) -> ArgumentEngine:
         UnknownEngine: no such engine, or its package is not installed.
 
     """
+    name = present_name(name)
     if name == COMPARED:
         from enforcer.engines.compared import ComparedEngine
 
         return ComparedEngine(_around("llguidance", vocabulary), vocabulary)
-    engine = _around(name, vocabulary)
-    if name in _BESIDE_THE_MACHINE:
+    if name == MACHINE:
         from enforcer.engines.choice import ChosenEngine
 
-        return ChosenEngine(engine, vocabulary)
-    return engine
+        return ChosenEngine(_around("llguidance", vocabulary), vocabulary)
+    return _around(name, vocabulary)
 
 
 def _around(name: str, vocabulary: Vocabulary) -> ArgumentEngine:
-    if name not in ENGINES:
+    if name not in _MODULES:
         raise UnknownEngine(f"unknown engine {brief(name)}; choose one of {', '.join(ENGINES)}")
     try:
         build: Callable[[Vocabulary], ArgumentEngine] = import_module(_MODULES[name]).build

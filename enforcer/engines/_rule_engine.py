@@ -48,7 +48,7 @@ class RuleEngine(ArgumentEngine):
         """
         if layout is not None and not layout.plain:
             raise ConfigurationError(
-                f"engine {self.name!r} masks arguments in JSON only; choose 'llguidance' for this "
+                f"engine {self.name!r} masks arguments in JSON only; choose 'machine' for this "
                 "dialect"
             )
         return self.notate(rules_of(grammar, self.capacity))

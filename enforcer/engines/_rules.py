@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from enforcer.regex import Regex
 
-OTHER_ENGINE = "use the llguidance engine, which enforces it"
+OTHER_ENGINE = "use the engine `machine`, which enforces it"
 
 
 def no_text() -> UnsupportedSchema:

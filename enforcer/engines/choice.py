@@ -35,8 +35,8 @@ class ChosenEngine(ArgumentEngine):
 
     @property
     def name(self) -> str:
-        """The name of the engine for everything else."""
-        return self.engine.name
+        """The name by which `load` finds it."""
+        return self.machine.name
 
     @property
     def capacity(self) -> Capacity:

@@ -26,7 +26,7 @@ from tests.spec_cases import settled as settle
 from tests.vocabularies import call, section, small, write
 
 V = small()
-ENGINE = engines.load("llguidance", V)
+ENGINE = engines.load("machine", V)
 TOOL = {
     "type": "function",
     "function": {
@@ -39,7 +39,7 @@ TOOL = {
         },
     },
 }
-SETTLED = specs.Settled("kimi_k2", "llguidance", Options())
+SETTLED = specs.Settled("kimi_k2", "machine", Options())
 
 
 OPENING = "<|im_assistant|>assistant<|im_middle|>"
@@ -143,7 +143,7 @@ def test_what_has_no_known_shortest_end_is_told() -> None:
 
 
 def test_a_worker_finds_the_same() -> None:
-    pool = Pool("llguidance", V)
+    pool = Pool("machine", V)
     assert pool.check(asked(BEGUN + '{"n": 1')).error is None
     assert isinstance(pool.check(asked(BEGUN + '{"m')).error, IllegalPrefix)
     tight = asked(OPENING, choice="required", budget=4, finish=True)

@@ -42,14 +42,14 @@ BYTES = Vocabulary.of_bytes(["<|end|>"])
 
 @pytest.fixture(scope="module")
 def pool() -> Pool:
-    made = Pool("llguidance", BYTES)
+    made = Pool("machine", BYTES)
     made.warm()
     return made
 
 
 @pytest.fixture
 def worker() -> Iterator[Any]:
-    forker = Forker("llguidance", BYTES)
+    forker = Forker("machine", BYTES)
     yield forker.start()
     forker.end()
 
@@ -91,7 +91,7 @@ def test_a_check_without_end_is_refused_and_others_pass_it_by(pool: Pool) -> Non
 
 
 def test_as_many_are_looked_at_at_a_time_as_there_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
-    lone = Pool("llguidance", BYTES, workers=4, looks=2)
+    lone = Pool("machine", BYTES, workers=4, looks=2)
     both, look = threading.Barrier(2, timeout=60), Pool._look
     counts = []
 
@@ -115,7 +115,7 @@ def test_as_many_are_looked_at_at_a_time_as_there_may_be(monkeypatch: pytest.Mon
 
 
 def test_slow_checks_wait_for_each_other_and_leave_the_last_worker_to_others() -> None:
-    lone = Pool("llguidance", BYTES, workers=2)
+    lone = Pool("machine", BYTES, workers=2)
 
     async def scene() -> None:
         waiting = [asyncio.create_task(lone.check_async(slow(number))) for number in range(3)]
@@ -143,7 +143,7 @@ def test_more_slow_checks_than_can_be_waited_for_are_told_as_busy(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(lines, "_LATE", 1)
-    lone = Pool("llguidance", BYTES, workers=2)
+    lone = Pool("machine", BYTES, workers=2)
 
     async def scene() -> None:
         waiting = [asyncio.create_task(lone.check_async(slow(number))) for number in range(3)]
@@ -168,7 +168,7 @@ def test_a_quick_check_does_not_wait_for_the_looks_of_many_slow_ones() -> None:
     Where each is looked at to the end in turn, all have, and most were told to come again.
     """
     crowd = 24
-    lone = Pool("llguidance", BYTES)
+    lone = Pool("machine", BYTES)
     lone.warm()
 
     async def scene() -> None:
@@ -190,7 +190,7 @@ def test_a_quick_check_does_not_wait_for_the_looks_of_many_slow_ones() -> None:
 
 def test_who_waits_for_a_second_look_gets_one_though_others_come() -> None:
     """One look of eight is a second."""
-    lone = Pool("llguidance", BYTES)
+    lone = Pool("machine", BYTES)
 
     async def scene() -> None:
         waiting = asyncio.create_task(lone.check_async(slow(300)))
@@ -204,7 +204,7 @@ def test_who_waits_for_a_second_look_gets_one_though_others_come() -> None:
 
 
 def test_who_is_cancelled_while_waiting_is_taken_out_of_the_queue() -> None:
-    lone = Pool("llguidance", BYTES, workers=2, queue=3)
+    lone = Pool("machine", BYTES, workers=2, queue=3)
     lone._threads = lone._workers  # which take nothing: as if all were busy
 
     async def scene() -> None:
@@ -246,7 +246,7 @@ async def _until(condition: Callable[[], bool]) -> None:
 
 
 def test_a_full_queue_is_said_at_once() -> None:
-    lone = Pool("llguidance", BYTES, workers=2, queue=2)
+    lone = Pool("machine", BYTES, workers=2, queue=2)
     lone._threads = lone._workers
     for number in (1, 2):
         lone._join(quick(number))
@@ -258,7 +258,7 @@ def test_a_full_queue_is_said_at_once() -> None:
 def test_idle_workers_that_were_killed_are_replaced(whose: str) -> None:
     """And what forks them; nobody who asks next notices, however soon."""
     replaced: list[int] = []
-    lone = Pool("llguidance", BYTES, workers=2, replaced=replaced.append)
+    lone = Pool("machine", BYTES, workers=2, replaced=replaced.append)
     lone.warm()
     _until_idle(lone, 2)
     before = lone._forker
@@ -291,7 +291,7 @@ def test_what_forks_workers_is_started_again_where_somebody_ends_it_as_it_starts
         return process
 
     replaced: list[int] = []
-    lone = Pool("llguidance", BYTES, workers=2, replaced=replaced.append)
+    lone = Pool("machine", BYTES, workers=2, replaced=replaced.append)
     popen = subprocess.Popen
     with monkeypatch.context() as patch:
         patch.setattr(lone, "_call_a_thread", lambda: None)
@@ -309,7 +309,7 @@ def test_who_asks_while_what_forks_workers_is_being_ended_is_told_to_come_again(
     def ended(*_: object, **__: object) -> Forker:
         raise NoProcess("the checking process ended with status -9 before it was ready", -9)
 
-    lone = Pool("llguidance", BYTES, workers=2)
+    lone = Pool("machine", BYTES, workers=2)
     with monkeypatch.context() as patch:
         patch.setattr(pools, "Forker", ended)
         with pytest.raises(Busy, match=r"status -9.*send this again") as busy:
@@ -324,7 +324,7 @@ def test_workers_need_no_room_on_a_disk(monkeypatch: pytest.MonkeyPatch) -> None
 
     for name in ("TemporaryFile", "NamedTemporaryFile", "mkstemp", "mkdtemp"):
         monkeypatch.setattr(tempfile, name, full)
-    assert Pool("llguidance", BYTES, workers=2).check(quick()).error is None
+    assert Pool("machine", BYTES, workers=2).check(quick()).error is None
 
 
 def test_a_worker_that_cannot_be_forked_costs_the_others_nothing(
@@ -342,7 +342,7 @@ def test_a_worker_that_cannot_be_forked_costs_the_others_nothing(
     with pytest.raises(OSError, match="Bad file descriptor"):
         os.close(reader)
     os.close(writer)
-    forker = Forker("llguidance", BYTES)
+    forker = Forker("machine", BYTES)
     with monkeypatch.context() as patch:
         patch.setattr(forker, "_ask", lambda *_, **__: -errno.EAGAIN)
         with pytest.raises(OSError, match="Resource temporarily unavailable"):
@@ -378,7 +378,7 @@ class _Killer:
 
 def test_a_check_whose_worker_is_killed_is_done_again(monkeypatch: pytest.MonkeyPatch) -> None:
     replaced: list[int] = []
-    lone = Pool("llguidance", BYTES, workers=2, replaced=replaced.append)
+    lone = Pool("machine", BYTES, workers=2, replaced=replaced.append)
     killer = _Killer(monkeypatch, 1, signal.SIGKILL)
     assert lone.check(quick()).error is None
     assert killer.sent == 2
@@ -391,7 +391,7 @@ def test_what_ends_a_whole_server_is_left_to_the_server(
     number: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     replaced: list[int] = []
-    lone = Pool("llguidance", BYTES, workers=2, replaced=replaced.append)
+    lone = Pool("machine", BYTES, workers=2, replaced=replaced.append)
     killer = _Killer(monkeypatch, 1, number)
     assert lone.check(quick()).error is None
     assert killer.sent == 1
@@ -400,7 +400,7 @@ def test_what_ends_a_whole_server_is_left_to_the_server(
 
 def test_a_slow_check_whose_worker_is_killed_is_done_again_and_refused_for_its_time() -> None:
     replaced: list[int] = []
-    lone = Pool("llguidance", BYTES, replaced=replaced.append)
+    lone = Pool("machine", BYTES, replaced=replaced.append)
 
     async def scene() -> None:
         asked = asyncio.create_task(lone.check_async(slow(400)))
@@ -416,7 +416,7 @@ def test_a_slow_check_whose_worker_is_killed_is_done_again_and_refused_for_its_t
 
 def test_a_check_whose_workers_are_always_killed_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     replaced: list[int] = []
-    lone = Pool("llguidance", BYTES, workers=2, replaced=replaced.append)
+    lone = Pool("machine", BYTES, workers=2, replaced=replaced.append)
     killer = _Killer(monkeypatch, 1000, signal.SIGKILL)
     with pytest.raises(Busy, match="send this one again"):
         lone.check(quick())
@@ -433,7 +433,7 @@ def test_a_check_that_ends_its_worker_is_not_done_again(
 ) -> None:
     """The kernel's signal for its time, an allocation that failed in an engine's code, a stack."""
     replaced: list[int] = []
-    lone = Pool("llguidance", BYTES, workers=2, replaced=replaced.append)
+    lone = Pool("machine", BYTES, workers=2, replaced=replaced.append)
     killer = _Killer(monkeypatch, 1000, number)
     assert isinstance(lone.check(quick()).error, SchemaLimit)
     assert killer.sent == 1
@@ -474,7 +474,7 @@ def test_a_paused_worker_goes_on(worker: Any) -> None:
 def test_a_worker_ends_for_what_it_has_kept_not_for_what_it_was_forked_with(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    lone = Pool("llguidance", BYTES, workers=2)
+    lone = Pool("machine", BYTES, workers=2)
     begun: list[Process] = []
 
     def fork() -> Process:
@@ -499,7 +499,7 @@ sys.path.insert(0, sys.argv[1])
 from tests.checking_cases import quick, slow
 from enforcer.checking.pool import Pool
 from enforcer.vocabulary import Vocabulary
-pool = Pool("llguidance", Vocabulary.of_bytes(["<|end|>"]))
+pool = Pool("machine", Vocabulary.of_bytes(["<|end|>"]))
 pool.check(quick())
 threading.Thread(target=pool.check, args=(slow(),), daemon=True).start()
 while not pool._line.slow:
@@ -524,7 +524,7 @@ def test_workers_end_with_whoever_has_started_them_however_it_ends() -> None:
 
 def test_a_worker_is_ready_for_the_layout_of_the_dialect() -> None:
     """Half a second of a vocabulary like Kimi's, of the two seconds that a check may take."""
-    lone = Pool("llguidance", BYTES, "kimi_k3", workers=2)
+    lone = Pool("machine", BYTES, "kimi_k3", workers=2)
     asked = replace(quick(), dialect="kimi_k3")
     assert lone.check(asked).error is None
     strange = Pool("outlines-core", BYTES, "kimi_k3", workers=2)
@@ -534,7 +534,7 @@ def test_a_worker_is_ready_for_the_layout_of_the_dialect() -> None:
 @pytest.mark.parametrize("dialect", dialects.available())
 def test_workers_start_where_the_vocabulary_lacks_the_dialects_markers(dialect: str) -> None:
     """A process that has met no tokenizer yet checks for single bytes."""
-    lone = Pool("llguidance", BYTES, dialect, in_time=True, workers=2)
+    lone = Pool("machine", BYTES, dialect, in_time=True, workers=2)
     assert lone.check(quick()).error is None
     lone._forker.end()
 
@@ -550,7 +550,7 @@ def test_handles_that_run_out_for_a_while_end_no_thread(monkeypatch: pytest.Monk
     def none_left(*_: object) -> None:
         raise OSError(errno.EMFILE, "Too many open files")
 
-    lone = Pool("llguidance", BYTES, workers=2)
+    lone = Pool("machine", BYTES, workers=2)
     with monkeypatch.context() as patch:
         patch.setattr(socket, "socketpair", none_left)
         lone.warm()
@@ -576,7 +576,7 @@ def test_threads_that_run_out_for_a_while_are_told_as_busy(
     def none_left(_: threading.Thread) -> None:
         raise RuntimeError("can't start new thread")
 
-    lone = Pool("llguidance", BYTES, workers=2)
+    lone = Pool("machine", BYTES, workers=2)
     with monkeypatch.context() as patch:
         patch.setattr(threading.Thread, "start", none_left)
         for _ in range(3):

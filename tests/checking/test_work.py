@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from enforcer.schema.grammar import ArgumentGrammar
 
 
-ENGINE = engines.load("llguidance", Vocabulary.of_bytes(["<|end|>"]))
+ENGINE = engines.load("machine", Vocabulary.of_bytes(["<|end|>"]))
 
 
 def check(
@@ -192,7 +192,7 @@ def test_getting_ready_tries_json_and_the_layout_whatever_the_engine_cannot_do(
 
     dialect = dialects.load("glm45")
     layout = dialect.layout({name: at for at, name in enumerate(dialect.controls)})
-    engine = engines.load("llguidance", Vocabulary.of_bytes(dialect.controls))
+    engine = engines.load("machine", Vocabulary.of_bytes(dialect.controls))
     monkeypatch.setattr(engine, "check", refusing)
     warm(engine, layout)
     assert len(tried) == 2

@@ -43,7 +43,7 @@ def main() -> int:
     vocabulary = Vocabulary.from_tiktoken(
         shared("kimi", "tiktoken.model"), shared("kimi", "tokenizer_config.json")
     )
-    engine = load("llguidance", vocabulary)
+    engine = load("machine", vocabulary)
     before = expected()
     counts: dict[str, Counter[str]] = {}
     tests: dict[str, Counter[str]] = {}

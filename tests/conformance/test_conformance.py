@@ -32,7 +32,7 @@ ROOT = Path(__file__).resolve().parents[2]
 @pytest.mark.slow
 @pytest.mark.timeout(3600)  # a minute on a machine of one's own
 def test_no_case_is_worse_than_recorded(kimi_vocabulary: Vocabulary) -> None:
-    engine, before = load("llguidance", kimi_vocabulary), expected()
+    engine, before = load("machine", kimi_vocabulary), expected()
     back = []
     for case in all_cases():
         outcome = judge(case, engine, kimi_vocabulary)
@@ -71,7 +71,7 @@ def test_the_page_has_the_scores() -> None:
 
 @pytest.mark.slow
 def test_every_valid_schema_of_the_vendor_compiles(kimi_vocabulary: Vocabulary) -> None:
-    engine = load("llguidance", kimi_vocabulary)
+    engine = load("machine", kimi_vocabulary)
     for file in sorted(shared("cases", "walle").glob("*/valid.jsonl")):
         for line in file.read_text(encoding="utf-8").splitlines():
             engine.check(compile_schema(json.loads(line)))

@@ -101,10 +101,10 @@ def test_the_settings_say_whether_calls_end_in_time(given: dict[str, Any], said:
 @pytest.mark.parametrize(
     ("environment", "engine"),
     [
-        ({}, "llguidance"),
-        ({"ENFORCER_ENGINE": ""}, "llguidance"),
+        ({}, "machine"),
+        ({"ENFORCER_ENGINE": ""}, "machine"),
         ({"ENFORCER_ENGINE": "xgrammar"}, "xgrammar"),
-        ({"ENFORCER_ENGINE": "xgrammar", "ENFORCER_MAX_CALLS": "many"}, "llguidance"),
+        ({"ENFORCER_ENGINE": "xgrammar", "ENFORCER_MAX_CALLS": "many"}, "machine"),
     ],
 )
 def test_the_engine_that_is_chosen(environment: dict[str, str], engine: str) -> None:

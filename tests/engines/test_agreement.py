@@ -60,7 +60,7 @@ def vocabulary() -> Vocabulary:
 
 @pytest.fixture(scope="module")
 def engine(vocabulary: Vocabulary) -> ArgumentEngine:
-    return load("llguidance", vocabulary)
+    return load("machine", vocabulary)
 
 
 def filled(matcher: ArgumentMatcher, vocabulary: Vocabulary) -> NDArray[np.int32]:

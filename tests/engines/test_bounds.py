@@ -59,7 +59,7 @@ def vocabulary() -> Vocabulary:
 
 @pytest.fixture(scope="module")
 def engine(vocabulary: Vocabulary) -> ArgumentEngine:
-    return load("llguidance", vocabulary)
+    return load("machine", vocabulary)
 
 
 @pytest.mark.parametrize("name", LARGE)

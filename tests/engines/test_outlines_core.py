@@ -49,7 +49,7 @@ def test_refusals_name_path_and_keyword(
     engine: ArgumentEngine, schema: dict[str, Any], path: str, keyword: str
 ) -> None:
     for ask in (engine.check, engine.compile):
-        with pytest.raises(UnsupportedSchema, match="use the llguidance engine") as caught:
+        with pytest.raises(UnsupportedSchema, match="use the engine `machine`") as caught:
             ask(compile_schema(schema))
         assert (caught.value.path, caught.value.keyword) == (path, keyword)
 

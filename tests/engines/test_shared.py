@@ -84,7 +84,7 @@ def reads(grammar: CompiledGrammar, ids: list[int]) -> bool:
 
 
 def test_the_default_engine_takes_every_case() -> None:
-    assert [c.name for c in CASES if compiled("llguidance", c.name) is None] == []
+    assert [c.name for c in CASES if compiled("machine", c.name) is None] == []
 
 
 def test_xgrammar_refuses_no_more_than_what_it_cannot_count() -> None:
@@ -209,7 +209,7 @@ def test_check_raises_what_compile_would(engine: str) -> None:
         if compiled(engine, case.name) is not None:
             engine_of(engine).check(grammar)
             continue
-        with pytest.raises(UnsupportedSchema, match="llguidance") as caught:
+        with pytest.raises(UnsupportedSchema, match="machine") as caught:
             engine_of(engine).check(grammar)
         assert caught.value.path.startswith("$")
 

@@ -49,7 +49,7 @@ def reads(grammar: CompiledGrammar, text: str) -> bool:
 def test_refusals_name_path_and_keyword(
     engine: ArgumentEngine, schema: dict[str, Any], path: str, keyword: str
 ) -> None:
-    with pytest.raises(UnsupportedSchema, match="use the llguidance engine") as caught:
+    with pytest.raises(UnsupportedSchema, match="use the engine `machine`") as caught:
         engine.check(compile_schema(schema))
     assert (caught.value.path, caught.value.keyword) == (path, keyword)
 
@@ -83,7 +83,7 @@ def test_response_formats(engine: ArgumentEngine) -> None:
     choice = engine.compile_text(parse({"type": "choice", "choice": ["yes", 'n"o']}))
     assert reads(choice, 'n"o')
     assert not reads(choice, "no")
-    with pytest.raises(UnsupportedSchema, match="llguidance"):
+    with pytest.raises(UnsupportedSchema, match="machine"):
         engine.compile_text(parse({"type": "grammar", "grammar": "start: /a/"}))
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @cache
 def _grammar(number: int) -> CompiledGrammar:
     # Shared by all walks, as rows that are kept are.
-    return engines.load("llguidance", V).compile(compile_schema(SCHEMAS[number]))
+    return engines.load("machine", V).compile(compile_schema(SCHEMAS[number]))
 
 
 HELD = [at for at in range(len(SCHEMAS)) if isinstance(_grammar(at), MachineGrammar)]
@@ -41,7 +41,7 @@ def test_a_row_is_what_is_accepted(number: int, seed: int) -> None:
 @pytest.mark.parametrize("name", ['a"', '\\u0061"', '\\u0061":'])
 def test_a_name_that_has_come_does_not_come_again_in_an_escape(name: str) -> None:
     schema: dict[str, Any] = {"properties": {"a": {"type": "string"}}}
-    matcher = engines.load("llguidance", V).compile(compile_schema(schema)).matcher()
+    matcher = engines.load("machine", V).compile(compile_schema(schema)).matcher()
     for token in V.encode('{"a":"b","'):
         assert matcher.accept(token)
     agree_along_a_walk(matcher, V, Random(name), lambda _: True)
@@ -55,7 +55,7 @@ def test_tokens_that_are_no_utf_8_are_not_allowed(schema: dict[str, Any]) -> Non
     pieces = b'\x80\x90\x9f\xa0\xbf\xc0\xc2\xc3\xe0\xe6\xed\xf0\xf4\xffa"'
     tokens = {bytes(random.choices(pieces, k=random.randint(2, 5))) for _ in range(1_000)}
     vocabulary = Vocabulary([*(bytes([byte]) for byte in range(256)), *sorted(tokens)], {})
-    engine = engines.load("llguidance", vocabulary)
+    engine = engines.load("machine", vocabulary)
     matcher = engine.compile(compile_schema({"type": "string", **schema})).matcher()
     assert matcher.accept(ord('"'))
     for seed in range(4):

@@ -106,4 +106,4 @@ def test_a_format_counts_as_the_tools_do() -> None:
 
 
 def test_a_reply_is_read_by_its_ids_unless_a_server_says_otherwise() -> None:
-    assert not specs.Settled("kimi", "llguidance", Options()).as_text
+    assert not specs.Settled("kimi", "machine", Options()).as_text

@@ -68,7 +68,7 @@ def test_what_is_no_json_is_named_where_it_stands(fields: dict[str, Any], path: 
 
 SETTLED = {
     "dialect": "kimi_k2",
-    "engine": "llguidance",
+    "engine": "machine",
     "as_text": False,
     "options": msgspec.to_builtins(Options()),
 }
@@ -110,7 +110,7 @@ def test_a_forged_spec_is_refused(text: bytes | int | str | None) -> None:
 
 def test_what_a_server_settled_is_read() -> None:
     read = spec_text.read(json.dumps({**GOOD, "settled": SETTLED}))
-    assert read.settled == specs.Settled("kimi_k2", "llguidance", Options())
+    assert read.settled == specs.Settled("kimi_k2", "machine", Options())
 
 
 def test_a_letter_takes_its_own_bytes() -> None:

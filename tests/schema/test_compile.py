@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="module")
 def accepts(vocabulary: Vocabulary) -> Callable[..., bool]:
-    engine = load("llguidance", vocabulary)
+    engine = load("machine", vocabulary)
 
     def run(schema: Any, text: str, **options: Any) -> bool:
         matcher = engine.compile(compile_schema(schema, **options)).matcher()
@@ -104,7 +104,7 @@ def test_no_comma_promises_a_property_that_cannot_be(
     vocabulary: Vocabulary, names: dict[str, Any]
 ) -> None:
     schema = {"type": "object", "properties": {"b": {"type": "string"}}, **names}
-    matcher = load("llguidance", vocabulary).compile(compile_schema(schema)).matcher()
+    matcher = load("machine", vocabulary).compile(compile_schema(schema)).matcher()
     assert all(map(matcher.accept, b'{"b":"x"'))
     assert not matcher.accept(ord(","))
     assert matcher.accept(ord("}"))

@@ -135,7 +135,7 @@ def test_looking_compiles_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_settled_options_are_the_ones_that_hold() -> None:
-    settled = specs.Settled("kimi_k2", "llguidance", Options(max_calls=1))
+    settled = specs.Settled("kimi_k2", "machine", Options(max_calls=1))
     text = settle(spec_text.write([TOOL], "auto", True, 0), settled)
     call = BEGIN.removeprefix("<|tool_calls_section_begin|>") + "functions.get:{}" + ARGUMENTS
     two = BEGIN + "functions.get:0" + ARGUMENTS + "{}<|tool_call_end|>" + call.format(1)

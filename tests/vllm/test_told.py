@@ -72,6 +72,9 @@ def test_lines_of_the_log_are_as_the_code_writes_them(
             masks.see(took, str, "r")
         masks._next = time.monotonic()
         masks.see(took, lambda: given["tool"], given["request"])
+    elif what == "former engine":
+        metrics.log_former.cache_clear()
+        metrics.log_former(given["engine"], given["means"])
     elif what == "checking process replaced":
         metrics.log_replaced(int(given["status"]))
     elif what.startswith("this engine enforces nothing: "):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -22,6 +23,20 @@ pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("installed")]
 
 NUMBER = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
 TOOL = {"type": "function", "function": {"name": "get", "parameters": NUMBER}}
+SETTLED_BY_0_2_0 = {
+    "dialect": "kimi_k2",
+    "engine": "llguidance",
+    "options": {
+        "on_unsupported": "refuse",
+        "limits": {},
+        "conventions": {"formats": "enforce", "closed_objects": True, "integers": "value"},
+        "max_calls": 128,
+        "preamble_ids": 32,
+        "finish_within_budget": False,
+        "allow_empty_turns": False,
+    },
+    "as_text": True,
+}
 OPENED = "<|im_assistant|>assistant<|im_middle|>"
 SECTION = "<|tool_calls_section_begin|><|tool_call_begin|>"
 
@@ -105,18 +120,43 @@ def test_a_client_of_the_rust_front_end_settles_nothing(
     with pytest.raises(VLLMValidationError):
         begin(made, mine, **params)
     with pytest.raises(VLLMValidationError, match="settled by a server with other settings"):
-        begin(made, mine.replace("llguidance", "xgrammar"))
+        begin(made, mine.replace("machine", "xgrammar"))
     with pytest.raises(VLLMValidationError, match="not a spec of form 3"):
         begin(made, carrier.structural_tag(text.replace('"version"', '"vrsion"')))
     assert [why for why, _ in failed] == [Failure.REFUSED] * 3
     assert begin(made, mine)
 
 
+def test_a_spec_that_an_api_server_of_0_2_0_settled_is_enforced(
+    made: Any, failed: list[tuple[Failure, str]]
+) -> None:
+    """It stands whole in the tag, names llguidance, and leaves limits at their defaults out."""
+    text = carrier.from_structural_tag(tag(TOOL))
+    assert text is not None
+    theirs = json.dumps({**json.loads(text), "settled": SETTLED_BY_0_2_0})
+    _assert_enforced(begin(made, carrier.structural_tag(theirs)))
+    assert not failed
+
+
+def test_a_spec_of_another_release_is_refused_in_words(
+    made: Any, failed: list[tuple[Failure, str]]
+) -> None:
+    text = carrier.from_structural_tag(tag(TOOL))
+    assert text is not None
+    mine = carrier.structural_tag(admission.admit(text, tokenizer()).text)
+    with pytest.raises(VLLMValidationError, match="engine 'engine-of-2027', and 'machine' here"):
+        begin(made, mine.replace("machine", "engine-of-2027"))
+    assert [why for why, _ in failed] == [Failure.REFUSED]
+
+
 def test_a_spec_that_fits_is_enforced(made: Any, failed: list[tuple[Failure, str]]) -> None:
-    grammar = begin(made, tag(TOOL))
+    _assert_enforced(begin(made, tag(TOOL)))
+    assert not failed
+
+
+def _assert_enforced(grammar: Any) -> None:
     vocabulary = runtime.table_for(tokenizer()).vocabulary
     call = f"{SECTION}functions.get:0<|tool_call_argument_begin|>" + '{"n":1}<|tool_call_end|>'
     for text, legal in ((call, True), (call.replace("1}", '"1"}'), False)):
         ids = write(vocabulary, text)
         assert (grammar.validate_tokens(ids) == ids) is legal
-    assert not failed

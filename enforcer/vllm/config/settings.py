@@ -49,6 +49,13 @@ def _one_of(known: Mapping[str, _T]) -> Callable[[str], _T]:
     return read
 
 
+def _engine(text: str) -> str:
+    name = engines.present_name(text)
+    if name not in (*engines.ENGINES, engines.COMPARED):
+        raise ValueError(" or ".join(engines.ENGINES))
+    return name
+
+
 def _words_of(*known: str) -> Callable[[str], frozenset[str]]:
     def read(text: str) -> frozenset[str]:
         words = frozenset(_listed(text))
@@ -91,7 +98,6 @@ def _setting(default: str, read: Callable[[str], _T]) -> _T:
 
 
 _ON = _one_of({"off": False, "on": True})
-_ENGINES = {name: name for name in (*engines.ENGINES, engines.COMPARED)}
 
 
 @dataclass(frozen=True)
@@ -100,7 +106,7 @@ class Settings:
 
     Attributes:
         dialect: format of the served model, a file in `grammars/`, where no parser's name tells it
-        engine: argument engine: llguidance, xgrammar, outlines-core
+        engine: argument engine: machine, xgrammar, outlines-core
         on_unsupported: what to do with a schema that cannot be enforced exactly: refuse, relax or
             isolate
         allow_client: what a request may switch: some of off, relax, isolate, finish, closed, open,
@@ -129,7 +135,7 @@ class Settings:
     """
 
     dialect: str = _setting("kimi_k2", str)
-    engine: str = _setting("llguidance", _one_of(_ENGINES))
+    engine: str = _setting(engines.MACHINE, _engine)
     on_unsupported: OnUnsupported = _setting("refuse", _one_of({e.value: e for e in OnUnsupported}))
     allow_client: frozenset[str] = _setting(
         "", _words_of("off", "relax", "isolate", "finish", "closed", "open")

@@ -132,11 +132,12 @@ def _settle(wire: Wire, here: _Here, vocabulary: Vocabulary | None) -> Intake:
     spec = wire.spec()
     request_context.name_tools(spec.toolset.tools)
     mine = _settled(spec, here)
-    if spec.settled not in (None, mine):
+    theirs = None if spec.settled is None else runtime.present(spec.settled)
+    if theirs not in (None, mine):
         raise option_refusal(
             "settled",
             "the spec was settled by a server with other settings than this one "
-            f"({_other(spec.settled, mine)}): clients leave `settled` out; a server "
+            f"({_other(theirs, mine)}): clients leave `settled` out; a server "
             "that renders prompts for this one needs the same --tool-call-parser and "
             "ENFORCER_… variables",
         )

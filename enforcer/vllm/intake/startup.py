@@ -7,11 +7,12 @@ import shlex
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from enforcer import engines
 from enforcer.schema import OnUnsupported
 from enforcer.turn import dialects as dialects_
 from enforcer.vllm.config import names, settings
 from enforcer.vllm.native import stock
-from enforcer.vllm.observe import families, recording
+from enforcer.vllm.observe import families, metrics, recording
 from enforcer.vllm.server import reply_lengths, runtime, served_model
 
 if TYPE_CHECKING:
@@ -41,7 +42,10 @@ def say(parser: str | None, dialects: tuple[str, ...]) -> None:
         dialects: names of the tool-call formats that the model may speak.
 
     """
-    logger.info("enforcer: %s", said(parser, dialects, settings.current()))
+    chosen = settings.current()
+    logger.info("enforcer: %s", said(parser, dialects, chosen))
+    if chosen.changed.get("engine") in engines.FORMER:
+        metrics.log_former(chosen.changed["engine"], chosen.engine)
     enforced = families.EVERY if names.is_enforced(parser) else families.ASKED
     recording.recorder().set(families.SERVERS, 1, (enforced,))
     versions = tuple(value for _, (value,) in families.VERSION.labels)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import time
+from functools import cache
 from typing import TYPE_CHECKING
 
 from enforcer.errors import SchemaError
@@ -210,6 +211,12 @@ def log_nothing(error: EnforcerError, *, asked: bool) -> None:
     """
     level = logging.WARNING if asked else logging.INFO
     logger.log(level, "enforcer: this engine enforces nothing: %s", error)
+
+
+@cache
+def log_former(name: str, means: str) -> None:
+    """Log that a setting or spec names an engine as an earlier release did; once in a process."""
+    _log("former engine", engine=name, means=means)
 
 
 def log_replaced(status: int) -> None:

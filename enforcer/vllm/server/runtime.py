@@ -12,12 +12,14 @@ from functools import cache, partial
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from enforcer import engines
 from enforcer.api import Enforcer
 from enforcer.cache import Cache
 from enforcer.checking.pool import Pool
 from enforcer.checking.work import Check
-from enforcer.errors import ConfigurationError, InvalidVocabulary
+from enforcer.errors import ConfigurationError, InvalidVocabulary, brief
 from enforcer.layouts import Layout
 from enforcer.regex.charset import CharSet
 from enforcer.request.response_format import FormatKind
@@ -32,7 +34,7 @@ from enforcer.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from enforcer.request.options import Options
-    from enforcer.request.spec import Spec
+    from enforcer.request.spec import Settled, Spec
     from enforcer.turn.dialect import Dialect
 
 
@@ -120,13 +122,23 @@ def table_for(tokenizer: Any, dialect: str | None = None) -> Table:
 
 
 def enforcer_for(tokenizer: Any, spec: Spec | None = None) -> Enforcer:
-    """Return the process's enforcer for a tokenizer and what a spec was settled for."""
+    """Return the process's enforcer for a tokenizer and what a spec was settled for.
+
+    Raises:
+        ConfigurationError: it was settled for an engine that this release does not have.
+
+    """
     chosen = settings.current()
-    settled = None if spec is None else spec.settled
-    if settled is None:
+    if spec is None or spec.settled is None:
         key = (dialect_for(tokenizer).name, chosen.engine)
     else:
+        settled = present(spec.settled)
         key = (settled.dialect, settled.engine)
+        if settled.engine not in (*engines.ENGINES, engines.COMPARED):
+            raise ConfigurationError(
+                f"the API server enforces by the engine {brief(settled.engine)}, which this "
+                "release does not have: give both the same version of kimi-enforcer"
+            )
     with _building:
         model = _model(tokenizer)
         if key not in model.enforcers:
@@ -139,6 +151,15 @@ def enforcer_for(tokenizer: Any, spec: Spec | None = None) -> Enforcer:
                 write=partial(write, dialect=key[0], vocabulary=model.vocabulary),
             )
         return model.enforcers[key]
+
+
+def present(settled: Settled) -> Settled:
+    """Return what a server has settled, perhaps of an earlier release, in this one's names."""
+    name = engines.present_name(settled.engine)
+    if name == settled.engine:
+        return settled
+    metrics.log_former(settled.engine, name)
+    return msgspec.structs.replace(settled, engine=name)
 
 
 def enforcer_of_model(tokenizer: Any, ids: int, spec: Spec | None = None) -> Enforcer:

@@ -298,7 +298,7 @@ def test_a_grammar_without_such_arrays_is_the_engines_own() -> None:
 
 @pytest.mark.parametrize("items", [{"type": "string"}, {"type": "number"}, {}])
 def test_elements_are_kept_distinct_around_the_machine(items: Any) -> None:
-    chosen = load("llguidance", V)
+    chosen = load("machine", V)
     grammar = compile_schema(distinct(items))
     assert chosen.chosen(grammar) == "machine"
     matcher = chosen.compile(grammar).matcher()

@@ -121,7 +121,7 @@ def test_pairs_of_numbers_are_told_apart_with_ids_of_three_digits() -> None:
     vocabulary = Vocabulary([*(bytes([byte]) for byte in range(256)), *digits], {})
     pair = {"items": {"type": "integer", "minimum": 0, "maximum": 1000}, "minItems": 2}
     schema = distinct({"type": "array", "maxItems": 2, **pair})
-    matcher = engines.load("llguidance", vocabulary).compile(compile_schema(schema)).matcher()
+    matcher = engines.load("machine", vocabulary).compile(compile_schema(schema)).matcher()
     row = np.zeros(vocabulary.words, np.int32)
     write(matcher, vocabulary.encode(json.dumps([[i % 40, i // 40] for i in range(200)])), row)
     assert matcher.is_accepting()

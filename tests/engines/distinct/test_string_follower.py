@@ -30,7 +30,7 @@ _TEXTS = (
     '{"\\u0061":1,"é":["a","b"],"n0":1,"n1":1}',
 )
 V = cut(_TEXTS)
-ENGINE = engines.load("llguidance", V)
+ENGINE = engines.load("machine", V)
 
 MANY = [f"n{i}" for i in range(70)]
 SCHEMAS: list[dict[str, Any]] = [

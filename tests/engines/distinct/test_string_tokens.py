@@ -17,7 +17,7 @@ from tests.walks import examples
 
 # In pieces of any length, so that quotes and commas stand before letters alone.
 V = cut(('["us","id"]', '["a", "b","us"]', '["\\u0061","\\n","x"]'))
-ENGINE = engines.load("llguidance", V)
+ENGINE = engines.load("machine", V)
 STRINGS: list[dict[str, Any]] = [
     {"pattern": "^[a-z]{2}$"},
     {"maxLength": 1},

@@ -37,7 +37,7 @@ def _is_plain(schema: dict[str, Any]) -> bool:
 
 @pytest.fixture(scope="module")
 def engine() -> ArgumentEngine:
-    return engines.load("llguidance", vocabularies.small())
+    return engines.load("machine", vocabularies.small())
 
 
 def _compiles(engine: ArgumentEngine, schema: dict[str, Any]) -> None:

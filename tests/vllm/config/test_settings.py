@@ -152,12 +152,18 @@ def test_the_docs_list_every_setting_as_it_is() -> None:
     assert [line for line in DOC.read_text().splitlines() if "| `ENFORCER_" in line] == rows
 
 
+def test_an_engine_may_have_the_name_of_an_earlier_release() -> None:
+    found = settings.read({"ENFORCER_ENGINE": "llguidance"})
+    assert found.engine == settings.read({}).engine == "machine"
+    assert found.changed == {"engine": "llguidance"}
+
+
 @pytest.mark.parametrize(
     ("name", "value", "word"),
     [
         ("ENFORCER_DIALECT", "kimi_k9", "kimi_k2"),
         ("ENFORCER_MAX_CALLS", "x", "ENFORCER_MAX_CALLS"),
-        ("ENFORCER_ENGINE", "nope", "llguidance or xgrammar"),
+        ("ENFORCER_ENGINE", "nope", "machine or xgrammar"),
     ],
 )
 def test_a_server_does_not_start_with_wrong_settings(

@@ -276,7 +276,7 @@ def test_another_limit_is_another_question(workers: Callable[..., Any]) -> None:
         if most is not None:
             limits = replace(options.limits, properties=most)
             options = replace(options, limits=limits)
-        settled = specs.Settled("kimi_k2", "llguidance", options)
+        settled = specs.Settled("kimi_k2", "machine", options)
         checks.check(spec_text.read(settle(text, settled)))
     assert [asked.options.limits.properties for asked in fake.asked] == [7]  # plain by default only
 
@@ -342,7 +342,7 @@ def test_the_schemas_of_a_settled_spec_that_have_passed_are_looked_up_once(
 ) -> None:
     """Each prompt of a list brings the same spec."""
     workers(Fake())
-    settled = specs.Settled("kimi_k2", "llguidance", Options())
+    settled = specs.Settled("kimi_k2", "machine", Options())
     wanted = replace(spec(PLAIN, pattern(1)), settled=settled)
     looked: list[Any] = []
     known = checks._known

@@ -8,7 +8,7 @@ import pytest
 
 from enforcer.vllm.config import settings
 from enforcer.vllm.intake import startup
-from enforcer.vllm.observe import families, recording, stats
+from enforcer.vllm.observe import families, metrics, recording, stats
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,9 +31,23 @@ def test_one_line_says_what_is_enforced_and_what_is_not(
         "enforcer: every request by /v1/chat/completions (and /batch), /v1/responses, /v1/messages "
         "and /invocations is enforced; /v1/completions, routes that take token ids, gRPC: only "
         "requests with a spec of `enforcer.extra_body`; beam search is refused. "
-        f"version={metadata.version('kimi-enforcer')} dialect=kimi_k2 engine=llguidance "
+        f"version={metadata.version('kimi-enforcer')} dialect=kimi_k2 engine=machine "
         "allow_client=finish"
     )
+
+
+def test_a_setting_with_a_former_name_is_told(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chosen = settings.read({"ENFORCER_ENGINE": "llguidance"})
+    monkeypatch.setattr(settings, "current", lambda: chosen)
+    startup.say.cache_clear()
+    metrics.log_former.cache_clear()
+    with caplog.at_level(logging.INFO, logger="vllm.enforcer"):
+        startup.say("kimi_k2_enforced", ("kimi_k2",))
+    said, told = [record.getMessage() for record in caplog.records]
+    assert said.endswith("engine=machine")
+    assert told == 'enforcer: former engine engine="llguidance" means="machine"'
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ from enforcer.request.options import Options
 from enforcer.schema.bundling import Documents
 from enforcer.turn.table import Table
 from enforcer.vllm.config import settings
+from enforcer.vllm.observe import metrics
 from enforcer.vllm.server import runtime
 from enforcer.vocabulary import Vocabulary
 from tests import checking_cases, vocabularies
@@ -100,12 +101,12 @@ def test_a_turn_runs_with_what_was_settled_and_not_with_this_process_environment
     monkeypatch.setattr(
         settings, "current", lambda: settings.read({"ENFORCER_ENGINE": "outlines-core"})
     )
-    settled = specs.Settled("kimi_k2", "llguidance", Options(max_calls=1))
+    settled = specs.Settled("kimi_k2", "machine", Options(max_calls=1))
     text = settle(spec_text.write([TOOL], "auto", True, 0), settled)
     tokenizer = ["one"]
     spec = spec_text.read(text)
     enforcer = runtime.enforcer_for(tokenizer, spec)
-    assert enforcer.engine.name == "llguidance"
+    assert enforcer.engine.name == "machine"
     matcher = enforcer.start(spec, None)
     assert len(tokenizers) == 1
     vocabulary = enforcer.vocabulary
@@ -118,6 +119,30 @@ def test_a_turn_runs_with_what_was_settled_and_not_with_this_process_environment
     for token_id in call:
         matcher.accept(token_id)
     assert not matcher.accept(vocabulary.control("<|tool_call_begin|>"))  # the one call was it
+
+
+def _spec_settled_on(engine: str) -> specs.Spec:
+    settled = specs.Settled("kimi_k2", engine, Options())
+    return spec_text.read(settle(spec_text.write([TOOL], "auto", True, 0), settled))
+
+
+def test_an_engine_by_its_former_name_is_the_machine_and_the_log_says_so(
+    tokenizers: list[Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    metrics.log_former.cache_clear()
+    tokenizer = ["one"]
+    found = [runtime.enforcer_for(tokenizer, _spec_settled_on("llguidance")) for _ in range(2)]
+    assert found == [runtime.enforcer_for(tokenizer, _spec_settled_on("machine"))] * 2
+    assert found[0].engine.name == "machine"
+    (line,) = [record.getMessage() for record in caplog.records]
+    assert line == 'enforcer: former engine engine="llguidance" means="machine"'
+    assert len(tokenizers) == 1
+
+
+def test_an_engine_of_another_release_is_refused_in_words(tokenizers: list[Any]) -> None:
+    with pytest.raises(ConfigurationError, match=r"'engine-of-2027'.*the same version"):
+        runtime.enforcer_for(["one"], _spec_settled_on("engine-of-2027"))
+    assert len(tokenizers) == 0
 
 
 def test_a_forked_child_begins_anew() -> None:
@@ -198,7 +223,7 @@ def test_workers_are_ready_for_what_may_be_asked(
     forker = Mock()
     monkeypatch.setattr(pools, "Forker", forker)
     pool._fork()
-    forker.assert_called_once_with("llguidance", ANY, "kimi_k2", in_time=in_time)
+    forker.assert_called_once_with("machine", ANY, "kimi_k2", in_time=in_time)
     assert tokenizers
 
 
@@ -226,7 +251,7 @@ def test_what_has_been_warmed_builds_nothing_for_its_first_request(
     pattern = {"properties": {"v": {"type": "string", "pattern": "^a{3}$"}}, "required": ["v"]}
     assert pool.check(checking_cases.check(pattern)).error is None
     tool = {"type": "function", "function": {"name": "get", "parameters": pattern}}
-    settled = specs.Settled("kimi_k2", "llguidance", Options())
+    settled = specs.Settled("kimi_k2", "machine", Options())
     text = settle(spec_text.write([tool], "required", True, 0), settled)
     spec = spec_text.read(text)
     matcher = runtime.enforcer_for(tokenizer, spec).start(spec, None)
