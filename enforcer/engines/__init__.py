@@ -203,7 +203,7 @@ class ArgumentEngine(Protocol):
 
 def present_name(name: str) -> str:
     """Return this release's name of an engine, by that or by the one of an earlier release."""
-    return FORMER.get(name, name)
+    return FORMER[name] if name in [*FORMER] else name  # which may be anything
 
 
 def load(name: str, vocabulary: Vocabulary) -> ArgumentEngine:
@@ -226,7 +226,7 @@ def load(name: str, vocabulary: Vocabulary) -> ArgumentEngine:
 
 
 def _around(name: str, vocabulary: Vocabulary) -> ArgumentEngine:
-    if name not in _MODULES:
+    if name not in [*_MODULES]:
         raise UnknownEngine(f"unknown engine {brief(name)}; choose one of {', '.join(ENGINES)}")
     try:
         build: Callable[[Vocabulary], ArgumentEngine] = import_module(_MODULES[name]).build

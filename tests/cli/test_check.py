@@ -403,13 +403,8 @@ def test_what_may_not_be_meant_is_noted_of_what_is_refused_too(
 def test_verbose_says_which_engine_masks_the_texts(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    schemas = {"held": {"type": "object"}, "counted": {"type": "object", "maxProperties": 2}}
-    for name, schema in schemas.items():
-        (tmp_path / f"{name}.json").write_text(json.dumps(schema))
+    (tmp_path / "held.json").write_text('{"type": "object"}')
     assert cli.main(["check", "-v", str(tmp_path)]) == 0
-    counted, held = [x for x in capsys.readouterr().out.splitlines() if "engine: " in x]
-    assert held.strip() == "engine: machine"
-    assert counted.strip() == (
-        "engine: llguidance, for the machine cannot hold it: properties are counted "
-        "(at `$`, keyword `maxProperties`)"
-    )
+    assert [x.strip() for x in capsys.readouterr().out.splitlines() if "engine: " in x] == [
+        "engine: machine"
+    ]

@@ -35,7 +35,7 @@ SETTLED_BY_0_2_0 = {
         "finish_within_budget": False,
         "allow_empty_turns": False,
     },
-    "as_text": True,
+    "as_text": False,
 }
 OPENED = "<|im_assistant|>assistant<|im_middle|>"
 SECTION = "<|tool_calls_section_begin|><|tool_call_begin|>"
