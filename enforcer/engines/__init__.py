@@ -2,8 +2,7 @@
 
 Owns: the protocol that every argument engine implements, and the choice of one by name. Must not
 know: any engine's package (each is imported only when chosen), the envelope, and of requests no
-more than the format of their text. Around each stands what no grammar tells well: `begun_stops`,
-`lengths`, `distinct`.
+more than the format of their text.
 """
 
 from __future__ import annotations
@@ -27,17 +26,16 @@ if TYPE_CHECKING:
 
 MACHINE = "machine"
 _MODULES = {
-    "llguidance": "enforcer.engines.llguidance.engine",
     "xgrammar": "enforcer.engines.xgrammar",
     "outlines-core": "enforcer.engines.outlines_core",
 }
-# What stands around each, the innermost first.
+# What stands around llguidance, the innermost first.
 _AROUND = (
     ("enforcer.engines.begun_stops", "BegunStopEngine"),
     ("enforcer.engines.lengths.engine", "LengthEngine"),
     ("enforcer.engines.distinct.engine", "DistinctEngine"),
 )
-ENGINES = (MACHINE, "xgrammar", "outlines-core")
+ENGINES = (MACHINE, *_MODULES)
 # Names of earlier releases, accepted in settings and specs until the next one.
 FORMER = {"llguidance": MACHINE}
 COMPARED = "compared"  # for tests: the machine and llguidance, any difference being a failure
@@ -217,16 +215,12 @@ def load(name: str, vocabulary: Vocabulary) -> ArgumentEngine:
     if name == COMPARED:
         from enforcer.engines.compared import ComparedEngine
 
-        return ComparedEngine(_around("llguidance", vocabulary), vocabulary)
+        return ComparedEngine(_beside_the_machine(vocabulary), vocabulary)
     if name == MACHINE:
         from enforcer.engines.choice import ChosenEngine
 
-        return ChosenEngine(_around("llguidance", vocabulary), vocabulary)
-    return _around(name, vocabulary)
-
-
-def _around(name: str, vocabulary: Vocabulary) -> ArgumentEngine:
-    if name not in [*_MODULES]:
+        return ChosenEngine(_beside_the_machine(vocabulary), vocabulary)
+    if name not in ENGINES:
         raise UnknownEngine(f"unknown engine {brief(name)}; choose one of {', '.join(ENGINES)}")
     try:
         build: Callable[[Vocabulary], ArgumentEngine] = import_module(_MODULES[name]).build
@@ -236,7 +230,14 @@ def _around(name: str, vocabulary: Vocabulary) -> ArgumentEngine:
         raise UnknownEngine(
             f"engine {name!r} needs the package {error.name!r}: pip install {error.name}"
         ) from error
-    engine = build(vocabulary)
+    return build(vocabulary)
+
+
+def _beside_the_machine(vocabulary: Vocabulary) -> ArgumentEngine:
+    """Build llguidance, for what the machine cannot hold yet."""
+    from enforcer.engines.llguidance.engine import LLGuidanceEngine
+
+    engine: ArgumentEngine = LLGuidanceEngine(vocabulary)
     for module, kind in _AROUND:
         around: Callable[[ArgumentEngine, Vocabulary], ArgumentEngine]
         around = getattr(import_module(module), kind)

@@ -153,7 +153,7 @@ class _Writer:
     # Arrays.
 
     def _array(self, array: ArrayShape) -> Expression:
-        if array.choices:
+        if array.choices or array.unique:
             keyword = "contains" if array.contains else "uniqueItems"
             self._refuse(
                 f"{array.path}.{keyword}",
@@ -196,6 +196,13 @@ class _Writer:
             )
             return _EMPTY
         others = self._others(shape)
+        if others and shape.minimum > len(shape.required) + 1:
+            self._refuse(
+                f"{shape.path}.minProperties",
+                "minProperties",
+                "this engine cannot tell whether an undeclared name that counts has come before",
+            )
+            return _EMPTY
         names = tuple(name for name, value in shape.names if not self._is_never(value))
         walk = _Walk(shape, names, is_open=bool(others))
         most = self._capacity.orders

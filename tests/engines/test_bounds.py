@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from enforcer.engines import _around as load  # the engine beside the machine
+from enforcer.engines import _beside_the_machine as load
 from enforcer.engines.llguidance.grammar import _REPLAYED, LLGuidanceGrammar, LLGuidanceMatcher
 from enforcer.errors import EnforcerError, EngineFailure, InvalidSchema, SchemaLimit
 from enforcer.request.response_format import FormatKind, ResponseFormat
@@ -59,7 +59,7 @@ def vocabulary() -> Vocabulary:
 
 @pytest.fixture(scope="module")
 def engine(vocabulary: Vocabulary) -> ArgumentEngine:
-    return load("machine", vocabulary)
+    return load(vocabulary)
 
 
 @pytest.mark.parametrize("name", LARGE)

@@ -41,6 +41,9 @@ def reads(grammar: CompiledGrammar, text: str) -> bool:
     [
         ({"properties": {"a": {"items": {"enum": [1, 2]}, "type": "array", "uniqueItems": True}}},
          "$.properties.a.uniqueItems", "uniqueItems"),
+        ({"items": {"type": "string"}, "type": "array", "uniqueItems": True},
+         "$.uniqueItems", "uniqueItems"),
+        ({"properties": {"a": {}}, "minProperties": 3}, "$.minProperties", "minProperties"),
         ({"type": "array", "contains": {"const": 1}}, "$.contains", "contains"),
         ({"properties": {f"p{i}": {} for i in range(9)}}, "$.properties", "properties"),
         ({"maxProperties": 300}, "$", "maxProperties"),

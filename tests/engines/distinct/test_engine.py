@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from enforcer.budget import steps
-from enforcer.engines import _around, load
+from enforcer.engines import _beside_the_machine, load
 from enforcer.engines.distinct.engine import DistinctEngine
 from enforcer.engines.keeper import PLACES
 from enforcer.engines.kept_texts import KeptMatcher
@@ -289,7 +289,7 @@ def test_more_elements_than_there_are_values_fit_nothing() -> None:
 
 
 def test_a_grammar_without_such_arrays_is_the_engines_own() -> None:
-    outer = _around("llguidance", V)
+    outer = _beside_the_machine(V)
     assert isinstance(outer, DistinctEngine)
     grammar = compile_schema({"type": "array", "items": {"enum": [1, 2]}, "uniqueItems": True})
     assert outer.write(grammar) == outer.engine.write(grammar)

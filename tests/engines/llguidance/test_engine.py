@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from enforcer.engines import _around as load  # the engine beside the machine
+from enforcer.engines import _beside_the_machine as load
 from enforcer.engines.llguidance import grammar as grammars
 from enforcer.engines.llguidance.engine import LLGuidanceEngine
 from enforcer.engines.llguidance.grammar import LLGuidanceGrammar
@@ -38,14 +38,14 @@ TEXT = '{"days": 3, "city": "Zürich"}'
 
 @pytest.fixture(scope="module")
 def engine(vocabulary: Vocabulary) -> ArgumentEngine:
-    return load("llguidance", vocabulary)
+    return load(vocabulary)
 
 
 @pytest.fixture(scope="module")
 def engines(
     engine: ArgumentEngine, vocabulary: Vocabulary, kimi_vocabulary: Vocabulary
 ) -> list[tuple[ArgumentEngine, Vocabulary]]:
-    return [(engine, vocabulary), (load("llguidance", kimi_vocabulary), kimi_vocabulary)]
+    return [(engine, vocabulary), (load(kimi_vocabulary), kimi_vocabulary)]
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from enforcer.engines import _around as load  # the engine beside the machine
+from enforcer.engines import _beside_the_machine as load
 from enforcer.engines.llguidance import engine as llguidance_engine
 from enforcer.engines.llguidance import grammar as grammars
 from enforcer.engines.llguidance.engine import LLGuidanceEngine
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @cache
 def engine() -> ArgumentEngine:
     """Return the engine beside the machine, over the vocabulary of layouts."""
-    return load("llguidance", laid_out.vocabulary())
+    return load(laid_out.vocabulary())
 
 
 PAIRS = ("kimi_k3", "qwen3_coder", "minimax_m2", "glm45", "pythonic")
@@ -128,7 +128,7 @@ def test_what_must_not_match_takes_a_mask_long_where_it_is_checked_and_compiled(
     kimi_vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Behind `on` a mask took 7 ms in the first text that had it; where it begins, one is fast."""
-    kimi = load("llguidance", kimi_vocabulary)
+    kimi = load(kimi_vocabulary)
     pattern = r"(?i)<script|javascript:|on\w+="
     grammar = compile_schema({"type": "string", "not": {"pattern": pattern}, "maxLength": 2000})
     kimi.check(grammar)
