@@ -45,7 +45,5 @@ def _of_object(shape: ObjectShape) -> Iterator[tuple[str, str]]:
 
 
 def _of_array(array: ArrayShape) -> Iterator[tuple[str, str]]:
-    if array.contains:
-        yield "contains", "elements are counted"
-    if array.unique or array.choices:
+    if array.unique and not array.choices:
         yield "uniqueItems", "elements are kept distinct"

@@ -123,12 +123,13 @@ Node = cython.struct(
     limit0=cython.int,
     least=cython.int,
     room=cython.int,
+    tallies=cython.int,
 )
 NODE = dtype_of(
     "string_automaton string_trie bare_automaton values shape_words shapes shapes_of "
     "required_names name_trie names name0 class_automaton classes class0 class_node "
     "class_values arrays array0 arrays_of place0 places strings_of string_languages "
-    "bare_of bare_languages limits limit0 least room",
+    "bare_of bare_languages limits limit0 least room tallies",
     np.int32,
 )
 Name = cython.struct(
@@ -137,10 +138,28 @@ Name = cython.struct(
 NAME = dtype_of("node values fits declared required", np.int32)
 Limit = cython.struct(minimum=cython.int, maximum=cython.int, required=cython.int)
 LIMIT = dtype_of("minimum maximum required", np.int32)
-Place = cython.struct(node=cython.int, values=cython.int, fits=cython.int)
-PLACE = dtype_of("node values fits", np.int32)
-Array = cython.struct(value=cython.int, minimum=cython.int, maximum=cython.int)
-ARRAY = dtype_of("value minimum maximum", np.int32)
+Place = cython.struct(node=cython.int, values=cython.int, fits=cython.int, hits=cython.int)
+PLACE = dtype_of("node values fits hits", np.int32)
+Array = cython.struct(
+    value=cython.int,
+    minimum=cython.int,
+    maximum=cython.int,
+    tally=cython.int,
+    counts=cython.int,
+    count0=cython.int,
+    places=cython.int,
+    sums=cython.int,
+    need0=cython.int,
+    farthest=cython.int,
+)
+ARRAY = dtype_of(
+    "value minimum maximum tally counts count0 places sums need0 farthest",
+    np.int32,
+)
+Count = cython.struct(step=cython.int, most=cython.int, is_bounded=cython.int)
+COUNT = dtype_of("step most is_bounded", np.int32)
+Need = cython.struct(least=cython.int, most=cython.int)
+NEED = dtype_of("least most", np.int32)
 Automaton = cython.struct(
     transitions=cython.int,
     classes=cython.int,
@@ -197,7 +216,8 @@ CARRIAGE_RETURN = cython.declare(cython.int, 2)
 LINE_BREAK = cython.declare(cython.int, 3)
 INDENTATION = cython.declare(cython.int, 64)
 
-# Words of a frame. Behind them words of bits: of an array its live shapes (one word); of an object
+# Words of a frame. Behind them words of bits: of an array its live shapes (one word), then for each
+# that counts its elements or keeps them distinct a word (see `tally_behind`); of an object
 # its live shapes, the names that it has, and those that may come; where properties are counted,
 # then their count, and the live shapes that have room for nothing but what they require.
 PARENT = cython.declare(cython.int, 0)
@@ -660,6 +680,8 @@ class Tables:
     places: Place[::1]
     arrays: Array[::1]
     limits: Limit[::1]
+    counts: Count[::1]
+    needs: Need[::1]
     bits: cython.const_longlong[::1]
     trie_edges: cython.const_int[::1]
     edge_character: cython.const_int[::1]
@@ -694,6 +716,8 @@ class Tables:
         places: Place[::1],
         arrays: Array[::1],
         limits: Limit[::1],
+        counts: Count[::1],
+        needs: Need[::1],
         bits: cython.const_longlong[::1],
         trie_edges: cython.const_int[::1],
         edge_character: cython.const_int[::1],
@@ -724,6 +748,8 @@ class Tables:
         self.places = places
         self.arrays = arrays
         self.limits = limits
+        self.counts = counts
+        self.needs = needs
         self.bits = bits
         self.trie_edges = trie_edges
         self.edge_character = edge_character
@@ -950,12 +976,36 @@ class Tables:
             and (node.arrays == 0 or self.has_bits(node.arrays_of, node.values, 1))
             and within(node.place0, node.places, self.places.shape[0])
             and (node.places > 0 or node.arrays == 0)
+            and 0 <= node.tallies <= node.arrays
         ):
             return False
         for i in range(node.array0, node.array0 + node.arrays):
             if not 0 <= self.arrays[i].value < 63:
                 return False
+            if not (-1 <= self.arrays[i].tally < node.tallies and self.counts_fit(i)):
+                return False
+        if node.tallies != 0:
+            for i in range(node.place0, node.place0 + node.places):
+                if not self.has_bits(self.places[i].hits, self.places[i].values, node.arrays):
+                    return False
         return True
+
+    @cython.cfunc
+    def counts_fit(self, number: index) -> cython.bint:
+        """Return whether every tally of an array has an entry in the table of needs."""
+        array = self.arrays[number]
+        sums = cython.cast(cython.longlong, 1)
+        if array.tally < 0 or array.counts == 0:
+            return True
+        if not within(array.count0, array.counts, self.counts.shape[0]) or array.places < 1:
+            return False
+        for k in range(array.count0, array.count0 + array.counts):
+            if self.counts[k].step != sums or self.counts[k].most < 0:
+                return False
+            sums *= self.counts[k].most + cython.cast(cython.longlong, 1)
+            if sums > self.needs.shape[0]:
+                return False
+        return sums == array.sums and within(array.need0, array.places * sums, self.needs.shape[0])
 
     @cython.cfunc
     def name_tries_fit(self) -> cython.bint:
@@ -1227,12 +1277,14 @@ class Text:
     def relevant_length(self, frame: i64) -> i64:
         """Return how many elements an array has, at most so many that more change nothing."""
         node = self.node_of(frame)
-        far = cython.cast(cython.longlong, node.places)
+        length = self.arena[frame + CURRENT]
         for i in range(node.arrays):
             array = node.array0 + i
-            far = max(far, self.tables.arrays[array].minimum)
-            far = max(far, self.tables.arrays[array].maximum + 1)
-        return min(self.arena[frame + CURRENT], far)
+            left = cython.cast(cython.longlong, self.tables.arrays[array].maximum) - length
+            near = self.tree.longest + self.tables.arrays[array].farthest
+            if length < self.tables.arrays[array].minimum or 0 <= left <= near:
+                return length
+        return min(length, node.places)
 
     @cython.cfunc
     @cython.exceptval(-2, check=False)
@@ -1753,7 +1805,7 @@ class Text:
     def frame_size(self, frame: i64) -> i64:
         """Return how many words a frame has."""
         if self.arena[frame + IS_ARRAY]:
-            return LIVE + 1
+            return LIVE + 1 + self.node_of(frame).tallies
         node = self.node_of(frame)
         size = self.counted_at(frame) - frame
         return size if node.limits == 0 else size + 1 + node.shape_words
@@ -2098,7 +2150,8 @@ class Text:
             for i in range(node.arrays):
                 if self.arena[frame + LIVE] >> i & 1:
                     array = node.array0 + i
-                    if self.arena[frame + CURRENT] >= self.tables.arrays[array].minimum:
+                    length = self.arena[frame + CURRENT]
+                    if length >= self.tables.arrays[array].minimum and self.has_all(frame, array):
                         fitted |= bit(self.tables.arrays[array].value)
             return fitted
         self.work += node.values * node.shape_words
@@ -2164,6 +2217,85 @@ class Text:
 
     @cython.cfunc
     @cython.exceptval(-2, check=False)
+    def tally_behind(self, frame: i64, array: index, hits: i64) -> i64:
+        """Return the tally of an array behind one more element.
+
+        A tally is the elements that it has, as bits, where they have to be distinct; else the
+        numbers of each kind that is counted, as digits of one number.
+
+        Args:
+            frame: before that element.
+            array: its number.
+            hits: which element it is, or the kinds that it is of, as bits.
+
+        Returns:
+            -1 if no array that goes on so is complete.
+
+        """
+        number = self.tables.arrays[array].tally
+        if number < 0:
+            return 0
+        tally = self.arena[frame + LIVE + 1 + number]
+        if self.tables.arrays[array].counts == 0:
+            return -1 if tally & hits else tally | hits
+        count0 = cython.cast(cython.Py_ssize_t, self.tables.arrays[array].count0)
+        self.work += self.tables.arrays[array].counts
+        for k in range(self.tables.arrays[array].counts):
+            if hits >> k & 1:
+                step = self.tables.counts[count0 + k].step
+                most = self.tables.counts[count0 + k].most
+                if tally // step % (most + 1) < most:
+                    tally += step
+                elif self.tables.counts[count0 + k].is_bounded:
+                    return -1
+        length = self.arena[frame + CURRENT] + 1
+        need = self.need_of(array, length, tally)
+        maximum = self.tables.arrays[array].maximum
+        if self.tables.needs[need].least == FAR:
+            return -1
+        if maximum >= 0 and length + self.tables.needs[need].least > maximum:
+            return -1
+        if length + self.tables.needs[need].most < self.tables.arrays[array].minimum:
+            return -1 if self.tables.needs[need].most < FAR else tally
+        return tally
+
+    @cython.cfunc
+    @cython.inline
+    @cython.exceptval(-2, check=False)
+    def need_of(self, array: index, length: i64, tally: i64) -> index:
+        """Return the number of what an array still needs behind so many elements."""
+        place = min(length, self.tables.arrays[array].places - 1)
+        return self.tables.arrays[array].need0 + place * self.tables.arrays[array].sums + tally
+
+    @cython.cfunc
+    @cython.inline
+    @cython.exceptval(-2, check=False)
+    def has_all(self, frame: i64, array: index) -> cython.bint:
+        """Return whether an array has enough elements of each kind that is counted."""
+        number = self.tables.arrays[array].tally
+        if number < 0 or self.tables.arrays[array].counts == 0:
+            return True
+        tally = self.arena[frame + LIVE + 1 + number]
+        need = self.need_of(array, self.arena[frame + CURRENT], tally)
+        return self.tables.needs[need].least == 0
+
+    @cython.cfunc
+    @cython.exceptval(-2)
+    def countable(
+        self, frame: i64, node: cython.pointer[Node], place: index, v: i64, arrays: i64
+    ) -> i64:
+        """Leave those of some arrays that can be completed behind an element with a value."""
+        if node.tallies == 0:
+            return arrays
+        hits = self.tables.places[place].hits + v * node.arrays
+        for i in range(node.arrays):
+            if arrays >> i & 1:
+                if self.tally_behind(frame, node.array0 + i, self.tables.bits[hits + i]) < 0:
+                    arrays &= ~bit(i)
+        return arrays
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
     def open_array(self, s: cython.pointer[State]) -> cython.bint:
         """Advance by the bracket that opens an array."""
         node = self.node(s.node)
@@ -2192,7 +2324,8 @@ class Text:
             if self.may_go_on(s.frame, node, i):
                 arrays |= bit(i)
         for v in range(self.tables.places[place].values):
-            if self.tables.bits[self.tables.places[place].fits + v] & arrays != 0:
+            some = self.tables.bits[self.tables.places[place].fits + v] & arrays
+            if self.countable(s.frame, node, place, v, some) != 0:
                 values |= bit(v)
         s.node = self.tables.places[place].node
         s.values = values
@@ -2202,19 +2335,45 @@ class Text:
     @cython.exceptval(-2, check=False)
     def filter_arrays(self, s: cython.pointer[State], fitted: i64) -> cython.bint:
         """Leave those arrays live that the last element fits, and count it."""
-        node = self.node_of(s.frame)
-        place = self.place_of(s.frame, node)
+        before = s.frame
+        node = self.node_of(before)
+        place = self.place_of(before, node)
+        going = cython.cast(cython.longlong, 0)
         left = cython.cast(cython.longlong, 0)
         for i in range(node.arrays):
-            if self.may_go_on(s.frame, node, i):
-                for v in range(self.tables.places[place].values):
-                    fits = self.tables.bits[self.tables.places[place].fits + v]
-                    if fitted >> v & 1 and fits >> i & 1:
-                        left |= bit(i)
+            if self.may_go_on(before, node, i):
+                going |= bit(i)
         frame = self.copy_frame(s)
+        for v in range(self.tables.places[place].values):
+            if fitted >> v & 1:
+                some = self.tables.bits[self.tables.places[place].fits + v] & going
+                left |= self.countable(before, node, place, v, some)
+        if node.tallies != 0:
+            left = self.count_element(before, frame, place, fitted, left)
         self.arena[frame + LIVE] = left
         self.arena[frame + CURRENT] += 1
         return left != 0
+
+    @cython.cfunc
+    @cython.exceptval(-2)
+    def count_element(self, before: i64, frame: i64, place: index, fitted: i64, left: i64) -> i64:
+        """Write the tallies behind an element; return the arrays that are left."""
+        node = self.node_of(before)
+        for i in range(node.arrays):
+            array = node.array0 + i
+            if left >> i & 1 == 0 or self.tables.arrays[array].tally < 0:
+                continue
+            hits = cython.cast(cython.longlong, 0)
+            for v in range(self.tables.places[place].values):
+                fits = self.tables.bits[self.tables.places[place].fits + v] >> i & 1
+                if fitted >> v & fits:
+                    hits |= self.tables.bits[self.tables.places[place].hits + v * node.arrays + i]
+            tally = self.tally_behind(before, array, hits)
+            if tally < 0:
+                left &= ~bit(i)
+            else:
+                self.arena[frame + LIVE + 1 + self.tables.arrays[array].tally] = tally
+        return left
 
     # Values
 

@@ -12,6 +12,8 @@ NAME: Final[np.dtype[Any]]
 PLACE: Final[np.dtype[Any]]
 ARRAY: Final[np.dtype[Any]]
 LIMIT: Final[np.dtype[Any]]
+COUNT: Final[np.dtype[Any]]
+NEED: Final[np.dtype[Any]]
 AUTOMATON: Final[np.dtype[Any]]
 TRIE_NODE: Final[np.dtype[Any]]
 

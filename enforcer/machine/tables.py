@@ -28,6 +28,7 @@ from enforcer.machine.parts import (
     check_bits,
     check_words,
 )
+from enforcer.machine.tallies import tallies_of
 from enforcer.numbers.languages import spelled_sets
 from enforcer.regex import ANY, NOTHING, either, literal
 from enforcer.regex.syntax import Literal, Union
@@ -35,7 +36,7 @@ from enforcer.schema import compile_schema
 from enforcer.schema.grammar import NEVER, ArgumentGrammar, Value, ValueId
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     import numpy.typing as npt
 
@@ -55,6 +56,8 @@ _USUAL: dict[str, Any] = {
     **{name: {"type": "string", "format": name} for name in _FORMATS},
 }
 MOST_PLACES = 50_000  # of arrays: elements of prefixes
+_UNCOUNTED = (0,) * 6  # the last fields of the record of an array without counts
+_NO_ARRAY = (0, -1, -1, *_UNCOUNTED)  # and those behind the first of one that is never complete
 _FIELDS: tuple[str, ...] = kernel.NODE.names or ()
 _NONE = ("string_automaton", "string_trie", "bare_automaton", "name_trie", "class_automaton")
 
@@ -137,6 +140,8 @@ class _Writer:
         self._objects = Objects(self._parts)
         self._places: list[tuple[int, ...]] = []
         self._arrays: list[tuple[int, ...]] = []
+        self._counts: list[tuple[int, ...]] = []
+        self._needs: list[tuple[int, ...]] = []
 
     def write_raw(
         self, root: ValueId, languages: tuple[Regex, ...], kind: int
@@ -168,6 +173,8 @@ class _Writer:
             "limits": self._objects.limits,
             "places": self._places,
             "arrays": self._arrays,
+            "counts": self._counts,
+            "needs": self._needs,
         }
         arrays = {name: _int32(chain.from_iterable(rows)) for name, rows in records.items()}
         arrays |= {"classes": _int32(self._objects.classes), "markers": _int32(())}
@@ -239,25 +246,65 @@ class _Writer:
         record["arrays"], record["array0"] = len(arrays), len(self._arrays)
         of_values = [0] * values
         for i, (at, array) in enumerate(arrays):
-            of_values[at] |= 1 << i
-            most = -1 if array.maximum is None else array.maximum
-            self._arrays.append((at, min(array.minimum, FAR_COUNT), min(most, FAR_COUNT)))
+            own = self._array(record, at, array)
+            if own is not None:
+                of_values[at] |= 1 << i
+            self._arrays.append(own or (at, *_NO_ARRAY))
         record["arrays_of"] = self._parts.put(of_values)
-        count = max(len(array.prefix) for _, array in arrays) + 1
+        count = max(max(len(array.prefix) + 1, len(array.choices)) for _, array in arrays)
         record["place0"], record["places"] = len(self._places), count
         if len(self._places) + count > MOST_PLACES:
             raise TooLargeError("too many elements with values of their own")
         origin = Origin(arrays[0][1].path)
         for place in range(count):
             fits: dict[ValueId, int] = {}
+            hits: dict[ValueId, list[int]] = {}
             for i, (_, array) in enumerate(arrays):
-                child = array.prefix[place] if place < len(array.prefix) else array.rest
-                if child != NEVER:
+                for child, hit in _elements(array, place):
                     fits[child] = fits.get(child, 0) | 1 << i
+                    hits.setdefault(child, [0] * len(arrays))[i] |= hit
             children = tuple(sorted(fits))
             node = self._parts.node(children, origin) if children else 0
             masks = self._parts.put([fits[child] for child in children])
-            self._places.append((node, len(children), masks))
+            counted = 0
+            if record["tallies"]:
+                counted = self._parts.put(chain.from_iterable(hits[child] for child in children))
+            self._places.append((node, len(children), masks, counted))
+
+    def _array(
+        self, record: dict[str, int], value: int, array: ArrayShape
+    ) -> tuple[int, ...] | None:
+        """Return the record of an array; None if no array is complete."""
+        most = -1 if array.maximum is None else min(array.maximum, FAR_COUNT)
+        bounds = value, min(array.minimum, FAR_COUNT), most
+        if not array.choices:
+            return *bounds, -1, *_UNCOUNTED
+        tally = record["tallies"]
+        record["tallies"] += 1
+        if array.unique:
+            return *bounds, tally, *_UNCOUNTED
+        found = tallies_of(array)
+        counts, needs = len(self._counts), len(self._needs)
+        self._counts += found.kinds
+        self._needs += found.needs
+        if found.is_dead:
+            return None
+        return (
+            *(*bounds, tally, len(found.kinds), counts),
+            *(found.places, found.sums, needs, found.farthest),
+        )
+
+
+def _elements(array: ArrayShape, place: int) -> Iterator[tuple[ValueId, int]]:
+    """Yield the values that an element may have, each with what it counts for, as bits."""
+    if array.choices:
+        for choice in array.choices[min(place, len(array.choices) - 1)]:
+            of = choice.counted if choice.distinct is None else (choice.distinct,)
+            yield choice.value, sum(1 << number for number in of)
+        return
+    child = array.prefix[place] if place < len(array.prefix) else array.rest
+    if child != NEVER:
+        yield child, 0
 
 
 def _int32(values: Iterable[int]) -> npt.NDArray[np.int32]:

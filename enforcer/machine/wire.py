@@ -28,7 +28,7 @@ _WIDE = (
     *("accepts", "leads", "safe", "opens"),
 )
 _NARROW = (
-    *("nodes", "names", "classes", "places", "arrays", "limits", "automata"),
+    *("nodes", "names", "classes", "places", "arrays", "limits", "counts", "needs", "automata"),
     *("trie_edges", "edge_character", "edge_to"),
     *("transitions", "ascii", "range_low", "range_class", "distance", "safe_steps", "wide"),
     "markers",

@@ -42,7 +42,13 @@ _NODE: dict[str, Any] = {
         "s": {"enum": ["a", "ab", "日"]},
         "p": {"type": "string", "pattern": "^[a-f]{2,30}x$", "maxLength": 40},
         "n": {"type": ["integer", "null"]},
-        "kids": {"type": "array", "prefixItems": [{"type": "boolean"}], "items": {"$ref": "#"}},
+        "kids": {
+            "type": "array",
+            "prefixItems": [{"type": "boolean"}],
+            "items": {"$ref": "#"},
+            "contains": {"required": ["n"]},
+            "maxContains": 2,
+        },
     },
     "required": ["s"],
     "maxProperties": 5,
@@ -55,6 +61,12 @@ _COUNTED: dict[str, Any] = {
     "properties": {f"p{n}": {"enum": [n, "x"]} for n in range(4)},
     "anyOf": [{"required": ["p1"], "maxProperties": 3}, {"required": ["p2"]}],
     "minProperties": 1,
+    "additionalProperties": {
+        "anyOf": [
+            {"type": "array", "items": {"enum": ["a", 1, None]}, "uniqueItems": True},
+            {"type": "array", "contains": {"const": 1}, "minContains": 2, "maxItems": 4},
+        ]
+    },
 }
 CASES: tuple[dict[str, Any], ...] = (
     _NODE,

@@ -1,10 +1,10 @@
-"""Counts of properties against every object of a few names, and that no text gets stuck."""
+"""Counts against every small object and array, and that no text gets stuck."""
 
 from __future__ import annotations
 
 import json
 from functools import cache
-from itertools import chain, permutations
+from itertools import chain, permutations, product
 from random import Random
 from typing import TYPE_CHECKING, Any
 
@@ -60,14 +60,48 @@ OBJECTS: list[dict[str, Any]] = [
 ]
 
 
+_ONE = {"const": 1}
+_EITHER = {"enum": [1, "a", None, 2]}
+ARRAYS: list[dict[str, Any]] = [
+    {"contains": _ONE},
+    {"contains": _ONE, "items": _EITHER, "minContains": 2, "maxItems": 3},
+    {"contains": _ONE, "minContains": 0, "maxContains": 1, "minItems": 3},
+    {"contains": {"enum": [1, 2]}, "maxContains": 2, "minContains": 2, "maxItems": 4},
+    {"contains": _ONE, "prefixItems": [{}, {"type": "string"}, _ONE], "maxItems": 3},
+    {"contains": _ONE, "prefixItems": [{"type": "null"}], "items": {"enum": ["a", 1]}},
+    {"contains": _ONE, "prefixItems": [{"enum": [1, 2]}], "items": {"type": "string"}},
+    {"contains": _ONE, "items": _ONE, "maxContains": 3, "minItems": 2},
+    {"contains": _ONE, "maxContains": 1, "items": {"enum": [1]}, "minItems": 1},
+    {
+        "allOf": [
+            {"contains": {"enum": [1, 2]}, "minContains": 2},
+            {"contains": {"type": "string"}},
+            {"contains": {"enum": [1, "a"]}, "maxContains": 2},
+        ],
+        "maxItems": 4,
+    },
+    {
+        "anyOf": [
+            {"contains": _ONE, "maxContains": 1, "maxItems": 3},
+            {"contains": {"type": "string"}, "minContains": 2},
+            {"items": _EITHER, "uniqueItems": True, "minItems": 3},
+        ]
+    },
+    {"items": _EITHER, "uniqueItems": True},
+    {"items": {"enum": ["a", 1, 2]}, "uniqueItems": True, "minItems": 2},
+    {"items": {"type": ["null", "boolean"]}, "uniqueItems": True, "maxItems": 2},
+    {"contains": {"contains": _ONE, "maxContains": 1}, "minItems": 2},
+]
+
+
 @cache
 def _tree() -> kernel.Tree:
     return bound_vocabulary(small())
 
 
-def _held(schema: Any) -> MachineGrammar:
+def _held(schema: Any, kind: str = "object") -> MachineGrammar:
     conventions = Conventions(closed_objects=False)
-    grammar = compile_schema({"type": "object", **schema}, root=Root.ANY, conventions=conventions)
+    grammar = compile_schema({"type": kind, **schema}, root=Root.ANY, conventions=conventions)
     return MachineGrammar(tables_of(grammar, None), _tree())
 
 
@@ -87,9 +121,18 @@ def test_an_object_is_taken_if_it_is_valid(schema: dict[str, Any]) -> None:
         assert accepts(found, text, random) == is_valid(schema, value), text
 
 
-@pytest.mark.parametrize("schema", OBJECTS)
+@pytest.mark.parametrize("schema", ARRAYS)
+def test_an_array_is_taken_if_it_is_valid(schema: dict[str, Any]) -> None:
+    found, random = _held(schema, "array"), Random(1)
+    for count in range(6):
+        for value in product((1, "a", None, 2, [1]), repeat=count):
+            text = json.dumps(value)
+            assert accepts(found, text, random) == is_valid(schema, [*value]), text
+
+
+@pytest.mark.parametrize("schema", [*OBJECTS, *ARRAYS])
 def test_no_text_gets_stuck(schema: dict[str, Any]) -> None:
-    found = _held(schema)
+    found = _held(schema, "object" if schema in OBJECTS else "array")
     for seed in range(8):
         text = walk(found, Random(seed), most=40)
         assert text is None or is_valid(schema, json.loads(text)) or _repeats(text)

@@ -317,6 +317,18 @@ def test_a_row_that_is_too_short_is_refused() -> None:
             },
             {"x": 1, "b": 2, "c": 3},
         ),
+        (
+            {
+                "type": "array",
+                "prefixItems": [{}],
+                "contains": {"enum": [1, 2]},
+                "minContains": 2,
+                "maxContains": 2,
+                "maxItems": 4,
+            },
+            ["a", 1, "b", 2],
+        ),
+        ({"type": "array", "items": {"enum": ["a", 1, None]}, "uniqueItems": True}, [1, "a"]),
     ],
 )
 def test_interpreted_it_does_the_same(

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 NUMBERS = {
     *(("nodes", "shapes"), ("arrays", "minimum"), ("arrays", "maximum")),
     *(("nodes", "least"), ("nodes", "room"), ("limits", "minimum"), ("limits", "maximum")),
+    *(("arrays", "farthest"), ("counts", "is_bounded"), ("needs", "least"), ("needs", "most")),
     *(("automata", "minimum"), ("automata", "maximum"), ("automata", "farthest")),
 }
 INDICES = [
