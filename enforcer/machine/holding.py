@@ -38,8 +38,6 @@ def why_not_held(grammar: ArgumentGrammar, layout: BoundLayout | None) -> NotHel
 
 
 def _of_object(shape: ObjectShape) -> Iterator[tuple[str, str]]:
-    if shape.witnesses or shape.marks:
-        yield "", "properties that are not declared are counted"
     if shape.distinct_names:
         yield "", "names are kept distinct"
 

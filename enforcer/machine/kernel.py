@@ -124,12 +124,17 @@ Node = cython.struct(
     least=cython.int,
     room=cython.int,
     tallies=cython.int,
+    marks=cython.int,
+    mark0=cython.int,
+    witnesses=cython.int,
+    witnessed=cython.int,
 )
 NODE = dtype_of(
     "string_automaton string_trie bare_automaton values shape_words shapes shapes_of "
     "required_names name_trie names name0 class_automaton classes class0 class_node "
     "class_values arrays array0 arrays_of place0 places strings_of string_languages "
-    "bare_of bare_languages limits limit0 least room tallies",
+    "bare_of bare_languages limits limit0 least room tallies "
+    "marks mark0 witnesses witnessed",
     np.int32,
 )
 Name = cython.struct(
@@ -138,6 +143,8 @@ Name = cython.struct(
 NAME = dtype_of("node values fits declared required", np.int32)
 Limit = cython.struct(minimum=cython.int, maximum=cython.int, required=cython.int)
 LIMIT = dtype_of("minimum maximum required", np.int32)
+Mark = cython.struct(name=cython.int, class_=cython.int, value=cython.int, hits=cython.int)
+MARK = dtype_of("name class_ value hits", np.int32)
 Place = cython.struct(node=cython.int, values=cython.int, fits=cython.int, hits=cython.int)
 PLACE = dtype_of("node values fits hits", np.int32)
 Array = cython.struct(
@@ -219,7 +226,8 @@ INDENTATION = cython.declare(cython.int, 64)
 # Words of a frame. Behind them words of bits: of an array its live shapes (one word), then for each
 # that counts its elements or keeps them distinct a word (see `tally_behind`); of an object
 # its live shapes, the names that it has, and those that may come; where properties are counted,
-# then their count, and the live shapes that have room for nothing but what they require.
+# then their count, and the live shapes that have room for nothing but what they require; and for
+# each undeclared property that some shape wants (a witness), the shapes that have it.
 PARENT = cython.declare(cython.int, 0)
 IS_ARRAY = cython.declare(cython.int, 1)
 NODE_OF = cython.declare(cython.int, 2)
@@ -680,6 +688,7 @@ class Tables:
     places: Place[::1]
     arrays: Array[::1]
     limits: Limit[::1]
+    marks: Mark[::1]
     counts: Count[::1]
     needs: Need[::1]
     bits: cython.const_longlong[::1]
@@ -716,6 +725,7 @@ class Tables:
         places: Place[::1],
         arrays: Array[::1],
         limits: Limit[::1],
+        marks: Mark[::1],
         counts: Count[::1],
         needs: Need[::1],
         bits: cython.const_longlong[::1],
@@ -748,6 +758,7 @@ class Tables:
         self.places = places
         self.arrays = arrays
         self.limits = limits
+        self.marks = marks
         self.counts = counts
         self.needs = needs
         self.bits = bits
@@ -801,6 +812,8 @@ class Tables:
                 return "nodes"
             if not self.limits_fit(k):
                 return "limits"
+            if not self.marks_fit(k):
+                return "marks"
         return None if self.name_tries_fit() else "names"
 
     @cython.cfunc
@@ -963,6 +976,27 @@ class Tables:
             return False
         for i in range(node.limit0, node.limit0 + node.limits):
             if not self.has_bits(self.limits[i].required, (node.names + 63) >> 6, 1):
+                return False
+        return True
+
+    @cython.cfunc
+    def marks_fit(self, number: index) -> cython.bint:
+        """Return whether the undeclared properties that count in a node are in bounds."""
+        node = self.nodes[number]
+        words = cython.cast(cython.longlong, node.shape_words)
+        if not (
+            within(node.mark0, node.marks, self.marks.shape[0])
+            and self.has_bits(node.witnessed, node.witnesses, words)
+        ):
+            return False
+        for i in range(node.mark0, node.mark0 + node.marks):
+            mark = self.marks[i]
+            if not (
+                -1 <= mark.name < node.names
+                and (mark.name >= 0 or 0 <= mark.class_ < node.classes)
+                and 0 <= mark.value < 63
+                and self.has_bits(mark.hits, node.witnesses, words)
+            ):
                 return False
         return True
 
@@ -1807,8 +1841,7 @@ class Text:
         if self.arena[frame + IS_ARRAY]:
             return LIVE + 1 + self.node_of(frame).tallies
         node = self.node_of(frame)
-        size = self.counted_at(frame) - frame
-        return size if node.limits == 0 else size + 1 + node.shape_words
+        return self.hits_at(frame) - frame + node.witnesses * node.shape_words
 
     @cython.cfunc
     @cython.inline
@@ -1816,6 +1849,15 @@ class Text:
     def counted_at(self, frame: i64) -> i64:
         """Return where an object's frame has the number of its properties, if it has that."""
         return self.names_at(frame) + 2 * self.name_words(frame)
+
+    @cython.cfunc
+    @cython.inline
+    @cython.exceptval(-2, check=False)
+    def hits_at(self, frame: i64) -> i64:
+        """Return where an object's frame has the shapes whose witnesses it has had."""
+        node = self.node_of(frame)
+        counted = self.counted_at(frame)
+        return counted if node.limits == 0 else counted + 1 + node.shape_words
 
     @cython.cfunc
     @cython.exceptval(-2, check=False)
@@ -2138,7 +2180,30 @@ class Text:
             self.arena[frame + LIVE + w] = left
             if left != 0:
                 some = True
+        if node.marks != 0:
+            self.note_hits(frame, fitted)
         return some
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
+    def note_hits(self, frame: i64, fitted: i64) -> cython.bint:
+        """Write which witnesses the last property is, whose value fits some values.
+
+        A name that one shape declares is undeclared in another.
+        """
+        node = self.node_of(frame)
+        hits = self.hits_at(frame)
+        for i in range(node.mark0, node.mark0 + node.marks):
+            if self.tables.marks[i].name != self.arena[frame + CURRENT]:
+                continue
+            is_hit = fitted >> self.tables.marks[i].value & 1
+            if self.tables.marks[i].name < 0:
+                is_hit &= self.arena[frame + CLASSES] >> self.tables.marks[i].class_
+            if is_hit:
+                for w in range(node.witnesses * node.shape_words):
+                    self.arena[hits + w] |= self.tables.bits[self.tables.marks[i].hits + w]
+        self.work += node.marks * node.witnesses * node.shape_words
+        return True
 
     @cython.cfunc
     @cython.exceptval(-2)
@@ -2159,6 +2224,10 @@ class Text:
             shapes = self.arena[frame + LIVE + w]
             if shapes != 0 and node.limits != 0:
                 shapes = self.without_few(frame, node, shapes, w)
+            for i in range(w, node.witnesses * node.shape_words, node.shape_words):
+                shapes &= (
+                    ~self.tables.bits[node.witnessed + i] | self.arena[self.hits_at(frame) + i]
+                )
             if shapes != 0:
                 shapes = self.without_missing(frame, node, shapes, w)
             if shapes != 0:
@@ -2493,7 +2562,9 @@ class Text:
         s.phase = AFTER
         if self.arena[s.frame + IS_ARRAY]:
             return self.filter_arrays(s, fitted)
-        return fitted == s.values or self.filter_shapes(s, fitted)
+        if fitted == s.values and self.node_of(s.frame).marks == 0:
+            return True
+        return self.filter_shapes(s, fitted)
 
     @cython.cfunc
     @cython.exceptval(-2, check=False)

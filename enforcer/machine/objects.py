@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from enforcer.machine.parts import Parts
     from enforcer.regex import Regex
-    from enforcer.schema.grammar import ObjectShape, ValueId
+    from enforcer.schema.grammar import Mark, ObjectShape, ValueId
 
 MOST_WAYS = 256  # to have one of each set of names
 
@@ -54,6 +54,7 @@ class Objects:
         names: records of names, five numbers each; see `kernel.Name`.
         classes: where the bits of each class of undeclared names begin.
         limits: records of the counts of properties, one for each shape; see `kernel.Limit`.
+        marks: records of the undeclared properties that count; see `kernel.Mark`.
 
     """
 
@@ -61,7 +62,9 @@ class Objects:
         self.names: list[tuple[int, ...]] = []
         self.classes: list[int] = []
         self.limits: list[tuple[int, ...]] = []
+        self.marks: list[tuple[int, ...]] = []
         self._parts = parts
+        self._hits: dict[tuple[int, int, int], dict[int, int]] = {}  # of one node; see `_mark`
 
     def write(
         self, record: dict[str, int], values: int, found: Sequence[tuple[int, ObjectShape]]
@@ -84,6 +87,7 @@ class Objects:
             shapes.append(_Shapes(value, shape, ((1 << len(ways)) - 1) << count, ways))
             count += len(ways)
         words = (count + 63) >> 6
+        self._hits = {}
         record["shapes"], record["shape_words"] = count, words
         of_values = [0] * values
         for each in shapes:
@@ -95,10 +99,14 @@ class Objects:
                 if child != NEVER:
                     fits = classes.setdefault(language, {})
                     fits[child] = fits.get(child, 0) | each.mask
+            for mark in each.shape.marks:  # such a property fits a class as well
+                fits = classes.setdefault(mark.names, {})
+                fits[mark.value] = fits.get(mark.value, 0) | each.mask
         names = self._declared(record, shapes, words, is_open=bool(classes))
         if classes:
             self._undeclared(record, shapes, classes, names, words)
         self._counted(record, shapes, names)
+        self._marked(record, shapes)
 
     def _declared(
         self, record: dict[str, int], shapes: Sequence[_Shapes], words: int, *, is_open: bool
@@ -116,7 +124,12 @@ class Objects:
         for name, declared, fits in _children(shapes):
             if fits or is_open:
                 names.append(name)
+                marks = [*_marks(shapes, name, declared)]
+                for each, mark in marks:
+                    fits[mark.value] = fits.get(mark.value, 0) | each.mask
                 children = tuple(sorted(fits))
+                for each, mark in marks:
+                    self._mark(each, mark, (len(names) - 1, 0, children.index(mark.value)))
                 node = 0
                 if fits:
                     node = self._parts.node(children, _origin(shapes, name))
@@ -160,6 +173,33 @@ class Objects:
             left = tuple(_without(language, names) for language in classes)
             number, _ = self._parts.automaton(left)
         record["class_automaton"] = number
+        keys = [*classes]
+        for each in shapes:
+            for mark in each.shape.marks:
+                self._mark(each, mark, (-1, keys.index(mark.names), children.index(mark.value)))
+
+    def _mark(self, shapes: _Shapes, mark: Mark, key: tuple[int, int, int]) -> None:
+        """Note that a name, or a class of names, with some value is a witness of some shapes."""
+        hits = self._hits.setdefault(key, {})
+        for number in mark.hits:
+            hits[number] = hits.get(number, 0) | shapes.mask
+
+    def _marked(self, record: dict[str, int], shapes: Sequence[_Shapes]) -> None:
+        """Set the fields of undeclared properties that some shape wants."""
+        witnesses = max(len(each.shape.witnesses) for each in shapes)
+        if not witnesses:
+            return
+        check_bits(witnesses, "undeclared properties")
+        words = record["shape_words"]
+        wanted = [0] * witnesses
+        for each in shapes:
+            for number in range(len(each.shape.witnesses)):
+                wanted[number] |= each.mask
+        record["witnesses"], record["witnessed"] = witnesses, self._parts.put(wanted, words)
+        record["marks"], record["mark0"] = len(self._hits), len(self.marks)
+        for key, masks in self._hits.items():
+            found = [masks.get(number, 0) for number in range(witnesses)]
+            self.marks.append((*key, self._parts.put(found, words)))
 
     def _counted(
         self, record: dict[str, int], shapes: Sequence[_Shapes], names: Sequence[str]
@@ -229,6 +269,15 @@ def _children(shapes: Sequence[_Shapes]) -> Iterator[tuple[str, int, _Fits]]:
                 fits[child] = fits.get(child, 0) | each.mask
         fits.pop(NEVER, None)
         yield name, declared, fits
+
+
+def _marks(shapes: Sequence[_Shapes], name: str, declared: int) -> Iterator[tuple[_Shapes, Mark]]:
+    """Yield the shapes that do not declare a name, and what it counts as in them."""
+    for each in shapes:
+        if not each.mask & declared:
+            for mark in each.shape.marks:
+                if fullmatch(mark.names, name):
+                    yield each, mark
 
 
 def _origin(shapes: Sequence[_Shapes], name: str) -> Origin:

@@ -171,6 +171,7 @@ class _Writer:
             "nodes": nodes,
             "names": self._objects.names,
             "limits": self._objects.limits,
+            "marks": self._objects.marks,
             "places": self._places,
             "arrays": self._arrays,
             "counts": self._counts,

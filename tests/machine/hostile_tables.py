@@ -51,9 +51,12 @@ _NODE: dict[str, Any] = {
         },
     },
     "required": ["s"],
-    "maxProperties": 5,
     "patternProperties": {"^x[yz]$": {"type": "string", "maxLength": 9}},
-    "anyOf": [{"required": ["p"]}, {"properties": {"n": {"type": "integer"}}}],
+    "anyOf": [
+        {"required": ["p"], "maxProperties": 5},
+        {"properties": {"n": {"type": "integer"}}},
+        {"not": {"propertyNames": {"pattern": "^[a-z]"}}},
+    ],
 }
 _MANY: dict[str, Any] = {"type": "object", "properties": {f"p{n}": {"const": n} for n in range(70)}}
 _COUNTED: dict[str, Any] = {
