@@ -213,6 +213,12 @@ def test_what_is_too_large_is_refused_where_it_is(
     assert path in refused.value.path
 
 
+@pytest.mark.parametrize("keyword", ["anyOf", "oneOf"])
+def test_a_host_by_its_name_or_address_is_held(keyword: str) -> None:
+    kinds = [{"format": "hostname"}, {"format": "ipv4"}, {"format": "ipv6"}]
+    tables_of(_grammar({"type": "string", keyword: kinds}), None)
+
+
 def test_a_language_that_is_too_large_is_refused_by_its_property() -> None:
     schema = {"anyOf": [{"type": "string", "maxLength": 9_000}, {"const": "a"}, {"type": "null"}]}
     huge = {"type": "string", "pattern": "^(a|b)*a(a|b){14}$"}
