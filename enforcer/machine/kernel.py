@@ -128,13 +128,14 @@ Node = cython.struct(
     mark0=cython.int,
     witnesses=cython.int,
     witnessed=cython.int,
+    raw=cython.int,
 )
 NODE = dtype_of(
     "string_automaton string_trie bare_automaton values shape_words shapes shapes_of "
     "required_names name_trie names name0 class_automaton classes class0 class_node "
     "class_values arrays array0 arrays_of place0 places strings_of string_languages "
     "bare_of bare_languages limits limit0 least room tallies "
-    "marks mark0 witnesses witnessed",
+    "marks mark0 witnesses witnessed raw",
     np.int32,
 )
 Name = cython.struct(
@@ -921,6 +922,7 @@ class Tables:
             and -1 <= node.string_automaton < automata
             and -1 <= node.string_trie < self.trie_value.shape[0]
             and -1 <= node.bare_automaton < automata
+            and OF_JSON <= node.raw <= RAW_ENDING
             and node.string_languages < 63
             and self.has_bits(node.strings_of, node.string_languages, 1)
             and node.bare_languages < 63
@@ -1129,10 +1131,10 @@ class Text:
         s.frame = -1
         s.phase = BEGIN
         s.values = 1
-        if self.is_raw(s):
-            s.phase = IN_RAW
-            s.languages = bit(self.node(0).string_languages) - 1
-            s.trie_node = -1
+        node = self.node(0)
+        if node.raw != OF_JSON:
+            s.values = bit(node.values) - 1
+            self.open_text(s, IN_RAW)
 
     # As a matcher
 
@@ -1215,11 +1217,11 @@ class Text:
     def is_accepting(self) -> bool:
         """Return whether the text so far is complete."""
         s = self.past_state(self.at)
-        if s.frame >= 0 or (s.phase != IN_BARE and s.phase != IN_RAW):
+        if s.phase == IN_RAW:
+            return s.pending == 0 and self.ended_texts(s) != 0
+        if s.frame >= 0 or s.phase != IN_BARE:
             return s.phase == DONE
         a = self.automaton(self.automaton_of(s))
-        if s.phase == IN_RAW and (s.pending != 0 or s.count < a.minimum):
-            return False
         return (self.tables.accepts[a.states + s.automaton_state] & s.languages) != 0
 
     def keep(self, count: i64):
@@ -1771,20 +1773,9 @@ class Text:
 
     @cython.cfunc
     @cython.exceptval(-2, check=False)
-    def is_raw(self, s: cython.pointer[State]) -> cython.bint:
-        """Return whether a state's node is raw text."""
-        automaton = self.node(s.node).string_automaton
-        return automaton >= 0 and self.automaton(automaton).kind != OF_JSON
-
-    @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def end_raw(self, s: cython.pointer[State]) -> cython.bint:
         """Leave raw text if it ends behind the character that was taken."""
-        a = self.automaton(self.automaton_of(s))
-        if a.kind != RAW_ENDING or s.count < a.minimum:
-            return True
-        ended = self.tables.accepts[a.states + s.automaton_state] & s.languages
-        if ended != 0:
+        if self.node(s.node).raw == RAW_ENDING and self.ended_texts(s) != 0:
             s.phase = DONE
         return True
 
@@ -2463,6 +2454,12 @@ class Text:
     @cython.exceptval(-2, check=False)
     def open_string(self, s: cython.pointer[State]) -> cython.bint:
         """Advance by the quote that opens a string."""
+        return self.open_text(s, IN_STRING)
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
+    def open_text(self, s: cython.pointer[State], phase: i64) -> cython.bint:
+        """Set up the text of a string, or raw text; return whether some may come."""
         node = self.node(s.node)
         languages = cython.cast(cython.longlong, 0)
         for k in range(node.string_languages):
@@ -2470,7 +2467,7 @@ class Text:
                 languages |= bit(k)
         if languages == 0:
             return False
-        s.phase = IN_STRING
+        s.phase = phase
         s.languages = languages
         s.count = 0
         s.automaton_state = -1
@@ -2484,9 +2481,9 @@ class Text:
         return s.automaton_state >= 0 or s.trie_node >= 0
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
-    def close_string(self, s: cython.pointer[State]) -> cython.bint:
-        """Advance by the quote that closes a string."""
+    @cython.exceptval(-2)
+    def ended_texts(self, s: cython.pointer[State]) -> i64:
+        """Return the languages, as bits, that a string or raw text is in."""
         node = self.node(s.node)
         ended = cython.cast(cython.longlong, 0)
         if s.automaton_state >= 0:
@@ -2495,7 +2492,14 @@ class Text:
                 ended = self.tables.accepts[a.states + s.automaton_state]
         if s.trie_node >= 0:
             ended |= self.tables.trie_value[s.trie_node]
-        ended &= s.languages
+        return ended & s.languages
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
+    def close_string(self, s: cython.pointer[State]) -> cython.bint:
+        """Advance by the quote that closes a string."""
+        node = self.node(s.node)
+        ended = self.ended_texts(s)
         fitted = cython.cast(cython.longlong, 0)
         for k in range(node.string_languages):
             if ended >> k & 1:
@@ -2651,18 +2655,18 @@ class Text:
     @cython.exceptval(-2)
     def legal_groups(self, s: cython.pointer[State]) -> i64:
         """Return the groups of bytes of which some may be legal."""
-        if s.phase == IN_STRING or s.phase == IN_NAME:
+        if s.phase == IN_STRING or s.phase == IN_NAME or s.phase == IN_RAW:
             if s.pending != 0:
                 return -1
             groups = QUOTE_GROUP | BACKSLASH_GROUP
+            if s.phase == IN_RAW:
+                groups = CONTROL_GROUP
             if s.automaton_state >= 0:
                 a = self.automaton(self.automaton_of(s))
                 groups |= self.tables.opens[a.states + s.automaton_state]
             if s.trie_node >= 0:
                 groups |= self.tables.trie_opens[s.trie_node]
             return groups
-        if s.phase == IN_RAW:  # within a character
-            return -1
         if s.phase == AFTER:
             return SPACES | COMMA_GROUP | CLOSE_OBJECT_GROUP | CLOSE_ARRAY_GROUP
         if s.phase == NAMED:

@@ -80,8 +80,7 @@ class Tables:
     @property
     def is_raw(self) -> bool:
         """Whether some text is raw, so that any token may come."""
-        kinds = kernel.records(self.arrays["automata"], kernel.AUTOMATON)["kind"]
-        return bool((kinds != OF_JSON).any())
+        return bool((kernel.records(self.arrays["nodes"], kernel.NODE)["raw"] != OF_JSON).any())
 
 
 def tables_of(grammar: ArgumentGrammar, layout: BoundLayout | None) -> Tables:
@@ -110,13 +109,12 @@ def raw_tables(
         markers: the token id of each marker.
 
     Raises:
-        TooLargeError: the automaton is too large.
+        NotHeld: the automaton is too large.
 
     """
-    root = ValueId(NEVER)
-    writer = _Writer({root: Value()})
-    kind = RAW_ENDING if ends else RAW_OPEN
-    arrays, wide_rows = writer.write_raw(root, tuple(languages), kind)
+    values = {ValueId(at): Value(strings=each) for at, each in enumerate(languages, NEVER + 1)}
+    writer = _Writer(values, RAW_ENDING if ends else RAW_OPEN)
+    arrays, wide_rows = writer.write(*values)
     return Tables({**arrays, "markers": _int32(markers)}, wide_rows, has_line_breaks=True)
 
 
@@ -134,8 +132,9 @@ def make_usual() -> None:
 
 
 class _Writer:
-    def __init__(self, definitions: Mapping[ValueId, Value]) -> None:
+    def __init__(self, definitions: Mapping[ValueId, Value], raw: int = OF_JSON) -> None:
         self._definitions = definitions
+        self._raw = raw
         self._parts = Parts()
         self._objects = Objects(self._parts)
         self._places: list[tuple[int, ...]] = []
@@ -143,25 +142,12 @@ class _Writer:
         self._counts: list[tuple[int, ...]] = []
         self._needs: list[tuple[int, ...]] = []
 
-    def write_raw(
-        self, root: ValueId, languages: tuple[Regex, ...], kind: int
-    ) -> tuple[dict[str, npt.NDArray[np.generic]], int]:
-        """Write a node whose values are raw text alone."""
-        number, automaton = self._parts.automaton(languages, kind)
-        check_words(automaton, range(len(languages)))
-        strings_of = self._parts.put([1] * len(languages))
-        arrays, wide_rows = self.write(root)
-        nodes = kernel.records(arrays["nodes"], kernel.NODE)
-        nodes[0].string_automaton, nodes[0].strings_of = number, strings_of
-        nodes[0].string_languages = len(languages)
-        return arrays, wide_rows
-
-    def write(self, root: ValueId) -> tuple[dict[str, npt.NDArray[np.generic]], int]:
+    def write(self, *root: ValueId) -> tuple[dict[str, npt.NDArray[np.generic]], int]:
         parts = self._parts
         nodes: list[Iterable[int]] = []
         origin = Origin()
         try:
-            parts.node((root,), origin)
+            parts.node(root, origin)
             for values, origin in parts.nodes:  # noqa: B007 - read where it failed
                 nodes.append(self._node([self._definitions[value] for value in values]))
             found, wide_rows = parts.arrays()
@@ -198,6 +184,7 @@ class _Writer:
 
     def _strings(self, record: dict[str, int], values: Sequence[Value]) -> None:
         """Set the fields of strings: listed texts go into a trie, other languages together."""
+        record["raw"] = self._raw
         languages: dict[Regex, int] = {}
         for at, value in enumerate(values):
             if value.strings is not None:
@@ -215,7 +202,7 @@ class _Writer:
                     others.append(part)
             rest.append(either(*others))
         if any(each != NOTHING for each in rest):
-            record["string_automaton"], automaton = self._parts.automaton(tuple(rest))
+            record["string_automaton"], automaton = self._parts.automaton(tuple(rest), self._raw)
             check_words(automaton, [k for k, each in enumerate(rest) if each != NOTHING])
         if texts:
             check_bits(len(languages), "kinds of strings")
