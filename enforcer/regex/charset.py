@@ -154,8 +154,7 @@ def _cased() -> tuple[str, ...]:
 
 
 def _fold(char: str) -> str:
-    folded = char.casefold()
-    return folded if len(folded) == 1 else char.lower()
+    return next((each for each in (char.casefold(), char.lower()) if len(each) == 1), char)
 
 
 @lru_cache(maxsize=1)

@@ -104,6 +104,7 @@ class Reader:
         self._stack = [_Group(0, None, self._flags, [], [])]
 
     def read(self) -> Node:
+        """Read the pattern."""
         while self._at < len(self._text):
             char = self._text[self._at]
             if self._ignores(char):

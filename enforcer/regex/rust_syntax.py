@@ -1,7 +1,8 @@
 r"""The regular expressions of a text's format, in the syntax of Rust's `regex` crate.
 
-A whole text has to match. Unlike patterns of schemas (`pattern`), `\d`, `\w` and `\s` are Unicode's,
-`.` is all but a line feed, classes nest and have set operations, and flags may stand anywhere.
+A whole text has to match. Unlike in patterns of schemas (`pattern`), `\d`, `\w` and `\s` are
+Unicode's, `.` is all but a line feed, classes nest and have set operations, and flags may stand
+anywhere.
 Lookarounds, word boundaries, `(?m)`, `(?R)` and `(?-u)` are refused.
 Source: https://docs.rs/regex/latest/regex/#syntax. Owns: that syntax. Must not know: formats.
 """
@@ -12,7 +13,7 @@ import re
 from typing import TYPE_CHECKING, NoReturn
 
 from enforcer.regex.assertions import language
-from enforcer.regex.charset import ALL, CharSet, Readings, unicode_class
+from enforcer.regex.charset import ALL, LAST, CharSet, Readings, unicode_class
 from enforcer.regex.constructors import concat
 from enforcer.regex.edges import Reading, plain_language
 from enforcer.regex.pattern import MAX_COUNT, Reader, character
@@ -196,7 +197,7 @@ class _Reader(Reader):
                 leading = False
             elif char == "]":
                 leading = False
-            low = self._class_item(start)
+            low = self._class_item()
             if not isinstance(low, str):
                 sets.append(low)
                 continue
@@ -204,7 +205,7 @@ class _Reader(Reader):
             if self._is_range():
                 self._at += 1
                 self._member(start)
-                end = self._class_item(start)
+                end = self._class_item()
                 if not isinstance(end, str) or end < low:
                     raise self._error("this range has no ends in order")
                 high = end
@@ -227,7 +228,7 @@ class _Reader(Reader):
             ("-]", "--"), self._at
         )
 
-    def _class_item(self, start: int) -> str | CharSet:
+    def _class_item(self) -> str | CharSet:
         if named := _BRACKET.match(self._text, self._at):
             members = _POSIX.get(named[2])
             if members is not None:
@@ -271,7 +272,7 @@ class _Reader(Reader):
             code = self._number(text, start)
         else:
             code = self._hex(digits, start)
-        if code > 0x10FFFF or 0xD800 <= code <= 0xDFFF:
+        if code > LAST or chr(code) not in ALL:
             raise self._error("this escape is no Unicode character", start)
         return chr(code)
 
