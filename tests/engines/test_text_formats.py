@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from enforcer.engines import COMPARED, ArgumentEngine, _around, load
+from enforcer.engines import COMPARED, ArgumentEngine, _beside_the_machine, load
 from enforcer.errors import InvalidSchema, SchemaError, SchemaLimit
 from enforcer.machine.grammar import MachineGrammar
 from enforcer.regex import fullmatch, rust_syntax
@@ -134,7 +134,7 @@ def test_what_llguidance_cannot_read_is_refused_in_words(
         machine.check_text(of(pattern))
     assert caught.value.path == "$.response_format.regex"
     with pytest.raises(SchemaError):
-        _around("llguidance", _V).compile_text(of(pattern))
+        _beside_the_machine(_V).compile_text(of(pattern))
 
 
 @pytest.mark.parametrize(
