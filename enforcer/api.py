@@ -110,7 +110,7 @@ class Enforcer:
         documents: Documents | None = None,
         cache: Cache | None = None,
         on_compile: Callable[[int], None] | None = None,
-        write: Callable[[str, Options, Root], str] | None = None,
+        write: Callable[[formats.ResponseFormat, Options, Root], str] | None = None,
     ) -> None:
         _require(
             "vocabulary",

@@ -16,7 +16,7 @@ from enforcer.budget.pieces import Pieces
 from enforcer.budget.shortest import Shortest, Untimed, shortest, unknown_text, untimed
 from enforcer.errors import SchemaError
 from enforcer.layouts import LayoutKind
-from enforcer.request.response_format import FormatKind
+from enforcer.request.response_format import FormatKind, ResponseFormat
 from enforcer.schema import Limits, OnUnsupported, Root, compile_schema
 from enforcer.schema.reading.plain import is_plain_object
 
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from enforcer.engines import ArgumentEngine, CompiledGrammar
     from enforcer.layouts import BoundLayout
     from enforcer.request.options import Options
-    from enforcer.request.response_format import ResponseFormat
     from enforcer.schema import ArgumentGrammar
     from enforcer.schema.bundling import Documents
     from enforcer.vocabulary import Vocabulary
@@ -60,7 +59,8 @@ class Grammars:
         cache: where all is kept; several may share one.
         on_compile: told how many nanoseconds each compilation took, and each search for the
             shortest texts.
-        write: writes a schema as `ArgumentEngine.write` does, in another process, say; small
+        write: writes a schema as `ArgumentEngine.write` does, or another format of text as
+            `write_text`, in another process, say; small
             and plain ones are written here all the same.
 
     """
@@ -73,7 +73,7 @@ class Grammars:
         *,
         cache: Cache,
         on_compile: Callable[[int], None] | None = None,
-        write: Callable[[str, Options, Root], str] | None = None,
+        write: Callable[[ResponseFormat, Options, Root], str] | None = None,
     ) -> None:
         self._vocabulary = vocabulary
         self._engine = engine
@@ -236,6 +236,8 @@ class Grammars:
             return self._compile("{}", options, Root.OBJECT)
 
     def _compile_text(self, wanted: ResponseFormat, options: Options) -> CompiledGrammar:
+        if wanted.kind in self._engine.written_formats:
+            return self._engine.read(self._write(wanted, options, Root.ANY))
         if wanted.kind is not FormatKind.JSON_SCHEMA:
             return self._engine.compile_text(wanted)
         try:
@@ -247,11 +249,14 @@ class Grammars:
         if root is Root.OBJECT and self.is_quick(schema, options):
             grammar = self._grammar(schema, options, root)
             return self._engine.compile(grammar, self._layout, quick=True)
-        return self._engine.read(self._write(schema, options, root))
+        wanted = ResponseFormat(FormatKind.JSON_SCHEMA, schema)
+        return self._engine.read(self._write(wanted, options, root))
 
-    def _write_here(self, schema: str, options: Options, root: Root) -> str:
+    def _write_here(self, wanted: ResponseFormat, options: Options, root: Root) -> str:
+        if wanted.kind is not FormatKind.JSON_SCHEMA:
+            return self._engine.write_text(wanted)
         layout = self._layout if root is Root.OBJECT else None
-        return self._engine.write(self._grammar(schema, options, root), layout)
+        return self._engine.write(self._grammar(wanted.source, options, root), layout)
 
     def _timed(self, make: Callable[[], _T]) -> _T:
         begun = perf_counter_ns()

@@ -14,7 +14,7 @@ from enforcer.cache import Cache
 from enforcer.compiling import Grammars
 from enforcer.errors import UnsupportedSchema
 from enforcer.request.options import Options
-from enforcer.request.response_format import parse
+from enforcer.request.response_format import ResponseFormat, parse
 from enforcer.schema import Limits, OnUnsupported, Root
 from enforcer.turn import dialects
 from enforcer.turn.table import Table
@@ -39,7 +39,7 @@ def made(
     dialect: str = "kimi_k2",
     known: Vocabulary | None = None,
     on_compile: Callable[[int], None] | None = None,
-    write: Callable[[str, Options, Root], str] | None = None,
+    write: Callable[[ResponseFormat, Options, Root], str] | None = None,
 ) -> Grammars:
     known = known or small()
     return Grammars(
@@ -85,9 +85,9 @@ def test_small_and_plain_schemas_are_written_here() -> None:
     elsewhere: list[tuple[str, Root]] = []
     here = made()
 
-    def write(schema: str, options: Options, root: Root) -> str:
-        elsewhere.append((schema, root))
-        return here._write_here(schema, options, root)
+    def write(wanted: ResponseFormat, options: Options, root: Root) -> str:
+        elsewhere.append((wanted.source, root))
+        return here._write_here(wanted, options, root)
 
     grammars = made(write=write)
     grammars.arguments(PLAIN, OPTIONS)

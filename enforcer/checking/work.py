@@ -171,6 +171,8 @@ def perform(
     def do() -> Verdict:
         layout = _layout(check, controls, writable)
         try:
+            if check.writes and check.kind is not FormatKind.JSON_SCHEMA:
+                return Verdict(written=engine.write_text(ResponseFormat(check.kind, check.source)))
             if check.writes:
                 return Verdict(written=engine.write(_grammar(check), layout))
             return _check(check, engine, layout)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from enforcer.errors import UnknownEngine, brief
+from enforcer.errors import ConfigurationError, UnknownEngine, brief
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from enforcer.engines.capacity import Capacity
     from enforcer.layouts import BoundLayout
-    from enforcer.request.response_format import ResponseFormat
+    from enforcer.request.response_format import FormatKind, ResponseFormat
     from enforcer.schema import ArgumentGrammar
     from enforcer.vocabulary import Vocabulary
 
@@ -187,6 +187,20 @@ class ArgumentEngine(Protocol):
 
         """
         ...
+
+    @property
+    def written_formats(self) -> frozenset[FormatKind]:
+        """Formats of text that `write_text` writes; `compile_text` is quick for the others."""
+        return frozenset()
+
+    def write_text(self, wanted: ResponseFormat) -> str:
+        """Write a format of text, one of `written_formats`, as `read` compiles it in any process.
+
+        Raises:
+            InvalidSchema, UnsupportedSchema: as `compile_text`.
+
+        """
+        raise ConfigurationError(f"engine {self.name!r} writes no {wanted.kind.value}")
 
     def compile_text(self, wanted: ResponseFormat) -> CompiledGrammar:
         """Compile a format of text that is no JSON Schema: regex, choice or grammar.

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from enforcer.engines.keeper import Keeper
     from enforcer.engines.pairs_follower import Raw
     from enforcer.layouts import BoundLayout
-    from enforcer.request.response_format import ResponseFormat
+    from enforcer.request.response_format import FormatKind, ResponseFormat
     from enforcer.schema import ArgumentGrammar
     from enforcer.vocabulary import Vocabulary
 
@@ -131,6 +131,15 @@ class BesideEngine(ArgumentEngine):
     def check_text(self, wanted: ResponseFormat) -> None:
         """Refuse a format of text that is no JSON Schema if it cannot be held."""
         self.engine.check_text(wanted)
+
+    @property
+    def written_formats(self) -> frozenset[FormatKind]:
+        """Formats of text that `write_text` writes."""
+        return self.engine.written_formats
+
+    def write_text(self, wanted: ResponseFormat) -> str:
+        """Write a format of text that is no JSON Schema."""
+        return self.engine.write_text(wanted)
 
     def compile_text(self, wanted: ResponseFormat) -> CompiledGrammar:
         """Compile a format of text that is no JSON Schema."""

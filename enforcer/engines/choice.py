@@ -13,6 +13,7 @@ from enforcer.engines import ArgumentEngine
 from enforcer.engines.distinct.engine import DistinctEngine
 from enforcer.engines.machine import MachineEngine
 from enforcer.machine.holding import NotHeld
+from enforcer.request.response_format import FormatKind
 
 if TYPE_CHECKING:
     from enforcer.engines import CompiledGrammar
@@ -89,8 +90,20 @@ class ChosenEngine(ArgumentEngine):
 
     def check_text(self, wanted: ResponseFormat) -> None:
         """Refuse a format of text that is no JSON Schema if it cannot be held."""
-        self.engine.check_text(wanted)
+        self._of_text(wanted).check_text(wanted)
+
+    @property
+    def written_formats(self) -> frozenset[FormatKind]:
+        """Formats that the machine writes."""
+        return self.machine.written_formats
+
+    def write_text(self, wanted: ResponseFormat) -> str:
+        """Write a format of text for the machine."""
+        return _MARK + self.machine.write_text(wanted)
 
     def compile_text(self, wanted: ResponseFormat) -> CompiledGrammar:
         """Compile a format of text that is no JSON Schema."""
-        return self.engine.compile_text(wanted)
+        return self._of_text(wanted).compile_text(wanted)
+
+    def _of_text(self, wanted: ResponseFormat) -> ArgumentEngine:
+        return self.engine if wanted.kind is FormatKind.GRAMMAR else self.machine

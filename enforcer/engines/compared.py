@@ -13,12 +13,14 @@ import numpy as np
 
 from enforcer.engines.choice import ChosenEngine
 from enforcer.errors import EngineFailure
+from enforcer.request.response_format import FormatKind
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     from enforcer.engines import ArgumentMatcher, CompiledGrammar
     from enforcer.layouts import BoundLayout
+    from enforcer.request.response_format import ResponseFormat
     from enforcer.schema import ArgumentGrammar
     from enforcer.vocabulary import Vocabulary
 
@@ -59,6 +61,18 @@ class ComparedEngine(ChosenEngine):
     ) -> CompiledGrammar:
         """Compile for both."""
         return self.read(self.write(grammar, layout, quick=quick))
+
+    @property
+    def written_formats(self) -> frozenset[FormatKind]:
+        """None, for both compile formats of text in place."""
+        return frozenset()
+
+    def compile_text(self, wanted: ResponseFormat) -> CompiledGrammar:
+        """Compile a format of text for both."""
+        chosen = super().compile_text(wanted)
+        if wanted.kind is FormatKind.GRAMMAR:
+            return chosen
+        return _Compared(chosen, self.engine.compile_text(wanted), self.vocabulary)
 
 
 class _Compared:

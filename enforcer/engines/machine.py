@@ -10,19 +10,19 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from enforcer.engines import ArgumentEngine
-from enforcer.engines.capacity import Capacity
-from enforcer.layouts import LayoutKind
+from enforcer.engines.capacity import REGULAR_FORMATS, Capacity
 from enforcer.machine import wire
 from enforcer.machine.grammar import MachineGrammar, bound_vocabulary
-from enforcer.machine.holding import NotHeld
 from enforcer.machine.tables import make_usual, tables_of
+from enforcer.machine.text_formats import text_tables
+from enforcer.regex.charset import CharSet
 
 if TYPE_CHECKING:
     from enforcer.engines import CompiledGrammar
     from enforcer.layouts import BoundLayout
     from enforcer.machine import kernel
     from enforcer.machine.tables import Tables
-    from enforcer.request.response_format import ResponseFormat
+    from enforcer.request.response_format import FormatKind, ResponseFormat
     from enforcer.schema import ArgumentGrammar
     from enforcer.vocabulary import Vocabulary
 
@@ -32,7 +32,13 @@ class MachineEngine(ArgumentEngine):
 
     name = "machine"
     capacity = Capacity(
-        bits=62, orders=None, rules=None, states=None, length=None, nests=True, formats=frozenset()
+        bits=62,
+        orders=None,
+        rules=None,
+        states=None,
+        length=None,
+        nests=True,
+        formats=REGULAR_FORMATS,
     )
 
     def __init__(self, vocabulary: Vocabulary) -> None:
@@ -46,13 +52,13 @@ class MachineEngine(ArgumentEngine):
     def _raw_tree(self) -> kernel.Tree:
         return bound_vocabulary(self.vocabulary, is_raw=True)
 
-    def warm(self, layout: BoundLayout | None = None) -> None:
-        """Build the vocabulary's trees and usual automata."""
+    def _bound(self, tables: Tables) -> MachineGrammar:
+        return MachineGrammar(tables, self._raw_tree if tables.is_raw else self._tree)
+
+    def warm(self, layout: BoundLayout | None = None) -> None:  # noqa: ARG002 - the same for all
+        """Build the vocabulary's tree and usual automata."""
         _ = self._tree
         make_usual()
-        if layout is not None and layout.layout.kind is LayoutKind.PAIRS:
-            _ = self._raw_tree
-            make_usual(layout)
 
     def check(self, grammar: ArgumentGrammar, layout: BoundLayout | None = None) -> None:
         """Raise `NotHeld` if a grammar cannot be held."""
@@ -82,13 +88,22 @@ class MachineEngine(ArgumentEngine):
         """Bind the tables of a grammar, which are not written."""
         return self._bound(tables_of(grammar, layout))
 
-    def _bound(self, tables: Tables) -> MachineGrammar:
-        return MachineGrammar(tables, self._raw_tree if tables.is_raw else self._tree)
-
     def check_text(self, wanted: ResponseFormat) -> None:
-        """Raise `NotHeld`: only formats that are JSON Schemas have tables."""
-        self.compile_text(wanted)
+        """Refuse a format of text that is no JSON Schema if it cannot be held."""
+        self._text_tables(wanted)
+
+    @property
+    def written_formats(self) -> frozenset[FormatKind]:
+        """Formats of which tables are written: none that depend on the vocabulary."""
+        return REGULAR_FORMATS if self.vocabulary.is_complete else frozenset()
+
+    def write_text(self, wanted: ResponseFormat) -> str:
+        """Write the tables of a format of text."""
+        return b64encode(wire.write(self._text_tables(wanted))).decode()
 
     def compile_text(self, wanted: ResponseFormat) -> CompiledGrammar:
-        """Raise `NotHeld`: only formats that are JSON Schemas have tables."""
-        raise NotHeld.of("$", "", f"the machine has no tables of a format of text ({wanted.kind})")
+        """Bind the tables of a regular expression or of choices."""
+        return self._bound(self._text_tables(wanted))
+
+    def _text_tables(self, wanted: ResponseFormat) -> Tables:
+        return text_tables(wanted, CharSet.of(self.vocabulary.writable))

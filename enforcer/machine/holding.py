@@ -25,8 +25,8 @@ class NotHeld(UnsupportedSchema):
 
 def why_not_held(grammar: ArgumentGrammar, layout: BoundLayout | None) -> NotHeld | None:
     """Return why the machine cannot hold texts of a grammar; None if its tables may tell more."""
-    if layout is not None and layout.layout.kind is LayoutKind.PYTHON:
-        return NotHeld.of("$", "", "the format writes arguments as Python does")
+    if layout is not None and layout.layout.kind is not LayoutKind.JSON:
+        return NotHeld.of("$", "", "the format does not write arguments as JSON")
     for value in grammar.definitions.values():
         for shape in value.objects:
             for keyword, reason in _of_object(shape):
@@ -38,8 +38,6 @@ def why_not_held(grammar: ArgumentGrammar, layout: BoundLayout | None) -> NotHel
 
 
 def _of_object(shape: ObjectShape) -> Iterator[tuple[str, str]]:
-    if shape.witnesses or shape.marks:
-        yield "", "properties that are not declared are counted"
     if shape.distinct_names:
         yield "", "names are kept distinct"
 

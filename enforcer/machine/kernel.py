@@ -11,7 +11,7 @@ Strings, numbers and names run through deterministic automata over characters, o
 where they are listed. A character that is partly written (UTF-8, an escape, half of a surrogate
 pair) is a range of code points; the text is a viable prefix if some character of the range is one.
 
-*State.* A `State` is eleven numbers. Frames lie in an arena and are never changed once a token is
+*State.* A `State` is ten numbers. Frames lie in an arena and are never changed once a token is
 accepted; a new one is put on top. So rollback only goes back in a list of states.
 
 *Rows.* The tokens are a trie of bytes (`tree`). A bitmask row is one
@@ -51,8 +51,7 @@ def dtype_of(names: str, kind: type[np.generic]) -> np.dtype:
 
 # `pending` is the unfinished character of a string, and the white space before a token elsewhere.
 # `values` has a bit for each value of the node that may still be meant, `languages` one for each
-# language of the automaton or trie, `count` the characters of the string, `top` the arena's end,
-# `stop` how far a delimiter of raw values has been written in a JSON string.
+# language of the automaton or trie, `count` the characters of the string, `top` the arena's end.
 State = cython.struct(
     frame=cython.longlong,
     phase=cython.longlong,
@@ -64,10 +63,9 @@ State = cython.struct(
     count=cython.longlong,
     languages=cython.longlong,
     top=cython.longlong,
-    stop=cython.longlong,
 )
 STATE = dtype_of(
-    "frame phase node values automaton_state trie_node pending count languages top stop",
+    "frame phase node values automaton_state trie_node pending count languages top",
     np.int64,
 )
 
@@ -126,14 +124,18 @@ Node = cython.struct(
     least=cython.int,
     room=cython.int,
     tallies=cython.int,
-    scalars=cython.int,
-    json_node=cython.int,
+    marks=cython.int,
+    mark0=cython.int,
+    witnesses=cython.int,
+    witnessed=cython.int,
+    raw=cython.int,
 )
 NODE = dtype_of(
     "string_automaton string_trie bare_automaton values shape_words shapes shapes_of "
     "required_names name_trie names name0 class_automaton classes class0 class_node "
     "class_values arrays array0 arrays_of place0 places strings_of string_languages "
-    "bare_of bare_languages limits limit0 least room tallies scalars json_node",
+    "bare_of bare_languages limits limit0 least room tallies "
+    "marks mark0 witnesses witnessed raw",
     np.int32,
 )
 Name = cython.struct(
@@ -142,6 +144,8 @@ Name = cython.struct(
 NAME = dtype_of("node values fits declared required", np.int32)
 Limit = cython.struct(minimum=cython.int, maximum=cython.int, required=cython.int)
 LIMIT = dtype_of("minimum maximum required", np.int32)
+Mark = cython.struct(name=cython.int, class_=cython.int, value=cython.int, hits=cython.int)
+MARK = dtype_of("name class_ value hits", np.int32)
 Place = cython.struct(node=cython.int, values=cython.int, fits=cython.int, hits=cython.int)
 PLACE = dtype_of("node values fits hits", np.int32)
 Array = cython.struct(
@@ -195,19 +199,7 @@ ARRAY_OPEN = cython.declare(cython.int, 9)
 ARRAY_OPEN_SPACED = cython.declare(cython.int, 10)
 DONE = cython.declare(cython.int, 11)
 IN_ANY = cython.declare(cython.int, 12)  # a string of the automaton number `node`, in no context
-# Of text as it is, without quotes or escapes; the first one has to stay first.
-IN_RAW = cython.declare(cython.int, 13)
-IN_KEY = cython.declare(cython.int, 14)  # a name in a layout of pairs
-BETWEEN = cython.declare(cython.int, 15)  # pairs: up to a key, or to the end of the text
-BEHIND_KEY = cython.declare(cython.int, 16)
-IN_VALUE = cython.declare(cython.int, 17)
-BEHIND_NESTED = cython.declare(cython.int, 18)  # JSON, up to the end of the delimiter
-
-# Automata of `Tables.pairs`.
-AROUND_PAIRS = cython.declare(cython.int, 0)
-AROUND_VALUES = cython.declare(cython.int, 1)
-AROUND_NESTED = cython.declare(cython.int, 2)
-STOPS = cython.declare(cython.int, 3)
+IN_RAW = cython.declare(cython.int, 13)  # text as it is, without quotes or escapes
 
 # Kinds of automata: of JSON; of raw text that may go on where it is complete; of raw text that ends
 # as soon as it is.
@@ -235,7 +227,8 @@ INDENTATION = cython.declare(cython.int, 64)
 # Words of a frame. Behind them words of bits: of an array its live shapes (one word), then for each
 # that counts its elements or keeps them distinct a word (see `tally_behind`); of an object
 # its live shapes, the names that it has, and those that may come; where properties are counted,
-# then their count, and the live shapes that have room for nothing but what they require.
+# then their count, and the live shapes that have room for nothing but what they require; and for
+# each undeclared property that some shape wants (a witness), the shapes that have it.
 PARENT = cython.declare(cython.int, 0)
 IS_ARRAY = cython.declare(cython.int, 1)
 NODE_OF = cython.declare(cython.int, 2)
@@ -280,7 +273,7 @@ _LOST = "an index of the kernel is out of bounds"
 _FIRST_WORDS = 384  # of an arena
 _FIRST_STATES = 40
 _FIRST_IDS = 128
-_STATE_WORDS = 10  # of a configuration; those of its frames follow
+_STATE_WORDS = 9  # of a configuration; those of its frames follow
 _KEY_WORDS = 128
 _WORK_OF_EXIT = 100  # of a wide row that is made, for the trie of what follows it
 _WORTH_KEEPING = 16  # units of work; a row of less is made as quickly as it is found
@@ -686,13 +679,7 @@ class Tables:
     Attributes:
         wide: for each automaton state the number of its wide row; -1 where it has none.
         rows: wide rows by their number, the first two being the tree's own; None until needed.
-        pairs: numbers of the automata of a layout of pairs: of the text up to a key (language 0) or
-            to the end (language 1), of what is between a key and its value (-1: nothing), of what
-            ends a value that is JSON, and of the bytes of a JSON string that hold no delimiter (-1:
-            there is no JSON); empty for JSON.
         markers: the token ids that are characters of raw text, from `FIRST_SURROGATE` on.
-        ending: for each state of the last automaton of `pairs` the row of the tokens in which a
-            delimiter ends; None until it is needed.
 
     """
 
@@ -702,6 +689,7 @@ class Tables:
     places: Place[::1]
     arrays: Array[::1]
     limits: Limit[::1]
+    marks: Mark[::1]
     counts: Count[::1]
     needs: Need[::1]
     bits: cython.const_longlong[::1]
@@ -724,10 +712,8 @@ class Tables:
     safe_steps: cython.const_int[::1]
     opens: cython.const_longlong[::1]
     trie_opens: cython.const_longlong[::1]
-    pairs: cython.const_int[::1]
     markers: cython.const_int[::1]
     has_line_breaks: cython.bint
-    ending: list
     rows = cython.declare(list, visibility="readonly")
     kept: list  # rows of configurations, in one of two slots by the hash of these
     kept_bytes = cython.declare(cython.longlong, visibility="readonly")
@@ -740,6 +726,7 @@ class Tables:
         places: Place[::1],
         arrays: Array[::1],
         limits: Limit[::1],
+        marks: Mark[::1],
         counts: Count[::1],
         needs: Need[::1],
         bits: cython.const_longlong[::1],
@@ -762,7 +749,6 @@ class Tables:
         safe_steps: cython.const_int[::1],
         opens: cython.const_longlong[::1],
         trie_opens: cython.const_longlong[::1],
-        pairs: cython.const_int[::1],
         markers: cython.const_int[::1],
         has_line_breaks: cython.bint,
         rows: list,
@@ -773,6 +759,7 @@ class Tables:
         self.places = places
         self.arrays = arrays
         self.limits = limits
+        self.marks = marks
         self.counts = counts
         self.needs = needs
         self.bits = bits
@@ -795,7 +782,6 @@ class Tables:
         self.safe_steps = safe_steps
         self.opens = opens
         self.trie_opens = trie_opens
-        self.pairs = pairs
         self.markers = markers
         self.has_line_breaks = has_line_breaks
         self.rows = rows
@@ -804,8 +790,6 @@ class Tables:
         damaged = self.damaged()
         if damaged:
             raise ValueError(f"the table of {damaged} has an index that is out of bounds")
-        has_stops = pairs.shape[0] != 0 and pairs[STOPS] >= 0
-        self.ending = [None] * self.states_of(pairs[STOPS]) if has_stops else []
 
     # Every index that a text may follow is checked here, once: the tables come from another
     # process. What is in bounds but wrong gives wrong masks, and nothing worse.
@@ -822,8 +806,6 @@ class Tables:
         for i in range(self.markers.shape[0]):
             if self.markers[i] < 0:
                 return "markers"
-        if not self.pairs_fit():
-            return "pairs"
         if self.nodes.shape[0] == 0:
             return "nodes"
         for k in range(self.nodes.shape[0]):
@@ -831,6 +813,8 @@ class Tables:
                 return "nodes"
             if not self.limits_fit(k):
                 return "limits"
+            if not self.marks_fit(k):
+                return "marks"
         return None if self.name_tries_fit() else "names"
 
     @cython.cfunc
@@ -929,18 +913,6 @@ class Tables:
         return True
 
     @cython.cfunc
-    def pairs_fit(self) -> cython.bint:
-        """Return whether a layout of pairs has its automata."""
-        if self.pairs.shape[0] == 0:
-            return True
-        if self.pairs.shape[0] != STOPS + 1:
-            return False
-        for i in range(STOPS + 1):
-            if not -1 <= self.pairs[i] < self.automata.shape[0]:
-                return False
-        return self.pairs[AROUND_PAIRS] >= 0 and self.pairs[AROUND_NESTED] >= 0
-
-    @cython.cfunc
     def scalars_fit(self, number: index) -> cython.bint:
         """Return whether the strings and numbers of a node are in bounds."""
         node = self.nodes[number]
@@ -950,12 +922,11 @@ class Tables:
             and -1 <= node.string_automaton < automata
             and -1 <= node.string_trie < self.trie_value.shape[0]
             and -1 <= node.bare_automaton < automata
+            and OF_JSON <= node.raw <= RAW_ENDING
             and node.string_languages < 63
             and self.has_bits(node.strings_of, node.string_languages, 1)
             and node.bare_languages < 63
             and self.has_bits(node.bare_of, node.bare_languages, 1)
-            and 0 <= node.scalars <= node.string_languages
-            and -1 <= node.json_node < self.nodes.shape[0]
         )
 
     @cython.cfunc
@@ -1007,6 +978,27 @@ class Tables:
             return False
         for i in range(node.limit0, node.limit0 + node.limits):
             if not self.has_bits(self.limits[i].required, (node.names + 63) >> 6, 1):
+                return False
+        return True
+
+    @cython.cfunc
+    def marks_fit(self, number: index) -> cython.bint:
+        """Return whether the undeclared properties that count in a node are in bounds."""
+        node = self.nodes[number]
+        words = cython.cast(cython.longlong, node.shape_words)
+        if not (
+            within(node.mark0, node.marks, self.marks.shape[0])
+            and self.has_bits(node.witnessed, node.witnesses, words)
+        ):
+            return False
+        for i in range(node.mark0, node.mark0 + node.marks):
+            mark = self.marks[i]
+            if not (
+                -1 <= mark.name < node.names
+                and (mark.name >= 0 or 0 <= mark.class_ < node.classes)
+                and 0 <= mark.value < 63
+                and self.has_bits(mark.hits, node.witnesses, words)
+            ):
                 return False
         return True
 
@@ -1118,8 +1110,6 @@ class Text:
     is_counted: cython.bint
     last_range: index  # of characters; see `is_in_range`
     is_lost: cython.bint  # whether an index was out of bounds
-    is_laid_out: cython.bint  # in pairs, rather than as JSON
-    has_stops: cython.bint  # whether strings of JSON may hold no delimiter
     added: object
 
     def __init__(self, tree: Tree, tables: Tables):
@@ -1141,15 +1131,10 @@ class Text:
         s.frame = -1
         s.phase = BEGIN
         s.values = 1
-        self.is_laid_out = tables.pairs.shape[0] != 0
-        self.has_stops = len(tables.ending) != 0
-        if self.is_laid_out:
-            if not self.open_pairs(s):
-                s.phase = DONE
-        elif self.is_raw(s):
-            s.phase = IN_RAW
-            s.languages = bit(self.node(0).string_languages) - 1
-            s.trie_node = -1
+        node = self.node(0)
+        if node.raw != OF_JSON:
+            s.values = bit(node.values) - 1
+            self.open_text(s, IN_RAW)
 
     # As a matcher
 
@@ -1174,8 +1159,6 @@ class Text:
             words = self.configuration(scratch.key)
             if words == 0 or not self.recall(scratch.key, words):
                 self.mask()
-                if self.has_stops:
-                    self.clear_ending()
                 if words != 0 and self.work >= _WORTH_KEEPING and not self.is_lost:
                     self.remember(scratch, words)
         finally:
@@ -1198,7 +1181,7 @@ class Text:
         self.past[self.at + 1] = self.past[self.at]
         s = self.past_state(self.at + 1)
         if marker >= 0:
-            if not self.take_marker(s, marker):
+            if not self.marker(s, marker):
                 return False
         else:
             for i in range(first, end):
@@ -1234,14 +1217,11 @@ class Text:
     def is_accepting(self) -> bool:
         """Return whether the text so far is complete."""
         s = self.past_state(self.at)
-        if s.phase == BETWEEN and s.pending == 0:
-            a = self.automaton(self.automaton_of(s))
-            return (self.tables.accepts[a.states + s.automaton_state] & s.languages & 2) != 0
-        if s.frame >= 0 or (s.phase != IN_BARE and s.phase != IN_RAW):
+        if s.phase == IN_RAW:
+            return s.pending == 0 and self.ended_texts(s) != 0
+        if s.frame >= 0 or s.phase != IN_BARE:
             return s.phase == DONE
         a = self.automaton(self.automaton_of(s))
-        if s.phase == IN_RAW and (s.pending != 0 or s.count < a.minimum):
-            return False
         return (self.tables.accepts[a.states + s.automaton_state] & s.languages) != 0
 
     def keep(self, count: i64):
@@ -1275,12 +1255,9 @@ class Text:
         """
         s = self.state(0)
         count = cython.cast(cython.longlong, 0)
-        key[9] = 0
-        if s.phase == IN_STRING or s.phase == IN_NAME or s.phase >= IN_RAW:
+        if s.phase == IN_STRING or s.phase == IN_NAME or s.phase == IN_RAW:
             if s.automaton_state >= 0:
                 count = self.relevant_count(s)
-            if self.has_stops:
-                key[9] = s.stop
             key[6] = s.automaton_state
             key[7] = s.trie_node
             key[8] = s.languages
@@ -1293,8 +1270,7 @@ class Text:
             key[7] = 0
             key[8] = 0
         is_open = s.phase == BEGIN or s.phase == IN_STRING or s.phase == IN_BARE
-        is_open = is_open or s.phase == NAMED or s.phase == ARRAY_OPEN
-        is_open = is_open or s.phase == IN_RAW or s.phase >= BEHIND_KEY
+        is_open = is_open or s.phase == NAMED or s.phase == ARRAY_OPEN or s.phase == IN_RAW
         key[1] = s.phase
         key[2] = s.node if is_open else 0
         key[3] = s.values if is_open else 0
@@ -1532,18 +1508,12 @@ class Text:
     @cython.exceptval(-2, check=False)
     def automaton_of(self, s: cython.pointer[State]) -> index:
         """Return the number of the automaton of the string, name or word that a state is in."""
-        if s.phase == IN_STRING or s.phase == IN_RAW or s.phase == IN_VALUE:
+        if s.phase == IN_STRING or s.phase == IN_RAW:
             return self.node(s.node).string_automaton
-        if s.phase == IN_NAME or s.phase == IN_KEY:
+        if s.phase == IN_NAME:
             return self.node_of(s.frame).class_automaton
         if s.phase == IN_ANY:
             return s.node
-        if s.phase == BETWEEN:
-            return self.tables.pairs[AROUND_PAIRS]
-        if s.phase == BEHIND_KEY:
-            return self.tables.pairs[AROUND_VALUES]
-        if s.phase == BEHIND_NESTED:
-            return self.tables.pairs[AROUND_NESTED]
         return self.node(s.node).bare_automaton
 
     # Automata and tries
@@ -1566,7 +1536,7 @@ class Text:
         if trie_node < 0:
             return False
         low = self.tables.trie_low[trie_node]
-        if s.phase != IN_NAME and s.phase != IN_KEY:
+        if s.phase != IN_NAME:
             return low & s.languages != 0
         high = self.tables.trie_high[trie_node]
         possible = self.names_at(s.frame) + self.name_words(s.frame)
@@ -1803,120 +1773,11 @@ class Text:
 
     @cython.cfunc
     @cython.exceptval(-2, check=False)
-    def is_raw(self, s: cython.pointer[State]) -> cython.bint:
-        """Return whether a state's node is raw text."""
-        automaton = self.node(s.node).string_automaton
-        return automaton >= 0 and self.automaton(automaton).kind != OF_JSON
-
-    @cython.cfunc
-    @cython.exceptval(-2, check=False)
-    def take_raw(self, s: cython.pointer[State], character: i64) -> cython.bint:
-        """Advance raw text by a whole character."""
-        return self.take(s, character) and self.end_raw(s, character)
-
-    @cython.cfunc
-    @cython.exceptval(-2, check=False)
-    def end_raw(self, s: cython.pointer[State], character: i64) -> cython.bint:
-        """Leave raw text that ends behind the character that was taken; return whether it may."""
-        ended = cython.cast(cython.longlong, 0)
-        if s.automaton_state >= 0:
-            a = self.automaton(self.automaton_of(s))
-            if a.kind == RAW_ENDING and s.count >= a.minimum:
-                ended = self.tables.accepts[a.states + s.automaton_state] & s.languages
-        if s.phase == IN_VALUE:
-            if s.trie_node >= 0:
-                ended |= self.tables.trie_value[s.trie_node] & s.languages
-            return ended == 0 or self.end_raw_value(s, ended, character)
-        if s.phase == IN_KEY:
-            return self.end_key(s, ended)
-        if ended & 1 == 0 and (s.phase != IN_RAW or ended == 0):
-            return True
-        if s.phase == BETWEEN:
-            return self.open_name(s, IN_KEY)
-        if s.phase == BEHIND_KEY:
-            return self.open_string(s, IN_VALUE)
-        if s.phase == BEHIND_NESTED:
-            return self.close_value(s, s.values)
-        s.phase = DONE
+    def end_raw(self, s: cython.pointer[State]) -> cython.bint:
+        """Leave raw text if it ends behind the character that was taken."""
+        if self.node(s.node).raw == RAW_ENDING and self.ended_texts(s) != 0:
+            s.phase = DONE
         return True
-
-    @cython.cfunc
-    @cython.exceptval(-2, check=False)
-    def begin_part(self, s: cython.pointer[State], phase: i64, languages: i64) -> cython.bint:
-        """Begin a part of a pair that has an automaton of its own; return whether it may."""
-        s.phase = phase
-        s.languages = languages
-        s.automaton_state = 0
-        s.trie_node = -1
-        s.pending = 0
-        s.count = 0
-        return languages != 0
-
-    @cython.cfunc
-    @cython.exceptval(-2, check=False)
-    def begin_pair(self, s: cython.pointer[State], may_follow: cython.bint) -> cython.bint:
-        """Go on behind a pair, or to the first one: another one may follow, or the end."""
-        languages = cython.cast(cython.longlong, 1 if may_follow else 0)
-        if self.complete_values(s.frame) != 0:
-            languages |= 2
-        return self.begin_part(s, BETWEEN, languages)
-
-    @cython.cfunc
-    @cython.exceptval(-2, check=False)
-    def open_pairs(self, s: cython.pointer[State]) -> cython.bint:
-        """Set up the first pair of a text."""
-        if not self.open_object(s):
-            return False
-        may_follow = self.open_names(s.frame) or self.open_classes(s.frame) != 0
-        return self.begin_pair(s, may_follow)
-
-    @cython.cfunc
-    @cython.exceptval(-2, check=False)
-    def end_key(self, s: cython.pointer[State], ended: i64) -> cython.bint:
-        """Go on to the value if a key has ended, by the languages that it is in."""
-        n = self.tables.trie_value[s.trie_node] if s.trie_node >= 0 else -1
-        if n >= 0:
-            if not self.declared_name(s, n):
-                return False
-        elif ended == 0:
-            return True
-        elif not self.undeclared_name(s):
-            return False
-        if self.tables.pairs[AROUND_VALUES] >= 0:
-            return self.begin_part(s, BEHIND_KEY, 1)
-        return self.open_string(s, IN_VALUE)
-
-    @cython.cfunc
-    @cython.exceptval(-2, check=False)
-    def end_raw_value(self, s: cython.pointer[State], ended: i64, character: i64) -> cython.bint:
-        """End a raw value, or open JSON in it, by the languages that its text is in."""
-        node = self.node(s.node)
-        fitted = cython.cast(cython.longlong, 0)
-        opened = cython.cast(cython.longlong, 0)
-        for k in range(node.string_languages):
-            if ended >> k & 1:
-                if k < node.scalars:
-                    fitted |= self.tables.bits[node.strings_of + k]
-                else:
-                    opened |= self.tables.bits[node.strings_of + k]
-        if opened == 0:
-            return self.close_value(s, fitted & s.values)
-        if node.json_node < 0:
-            return False
-        s.values &= opened
-        s.node = node.json_node
-        return self.open_array(s) if character == 91 else self.open_object(s)
-
-    @cython.cfunc
-    @cython.exceptval(-2, check=False)
-    def avoids_stops(self, s: cython.pointer[State], byte: i64) -> cython.bint:
-        """Advance a JSON string by a byte; return whether no delimiter ends with it."""
-        a = self.automaton(self.tables.pairs[STOPS])
-        kind = self.tables.range_class[self.range_of(a, byte)]
-        if kind < 0:
-            return False
-        s.stop = self.tables.transitions[a.transitions + s.stop * a.classes + kind]
-        return s.stop >= 0
 
     @cython.cfunc
     @cython.inline
@@ -1930,9 +1791,11 @@ class Text:
 
     @cython.cfunc
     @cython.exceptval(-2, check=False)
-    def take_marker(self, s: cython.pointer[State], number: i64) -> cython.bint:
+    def marker(self, s: cython.pointer[State], number: i64) -> cython.bint:
         """Advance a state by a marker, in place; return whether it is legal."""
-        return s.phase >= IN_RAW and s.pending == 0 and self.take_raw(s, FIRST_SURROGATE + number)
+        if s.phase != IN_RAW or s.pending != 0:
+            return False
+        return self.take(s, FIRST_SURROGATE + number) and self.end_raw(s)
 
     @cython.cfunc
     @cython.exceptval(-2, check=False)
@@ -1940,7 +1803,7 @@ class Text:
         """Set the bits of the markers that may follow the first state."""
         for k in range(self.tables.markers.shape[0]):
             self.states[1] = self.states[0]
-            if self.take_marker(self.state(1), k):
+            if self.marker(self.state(1), k):
                 token_id = self.tables.markers[k]
                 self.row[token_id >> 5] |= bit32(token_id & 31)
         return True
@@ -1969,8 +1832,7 @@ class Text:
         if self.arena[frame + IS_ARRAY]:
             return LIVE + 1 + self.node_of(frame).tallies
         node = self.node_of(frame)
-        size = self.counted_at(frame) - frame
-        return size if node.limits == 0 else size + 1 + node.shape_words
+        return self.hits_at(frame) - frame + node.witnesses * node.shape_words
 
     @cython.cfunc
     @cython.inline
@@ -1978,6 +1840,15 @@ class Text:
     def counted_at(self, frame: i64) -> i64:
         """Return where an object's frame has the number of its properties, if it has that."""
         return self.names_at(frame) + 2 * self.name_words(frame)
+
+    @cython.cfunc
+    @cython.inline
+    @cython.exceptval(-2, check=False)
+    def hits_at(self, frame: i64) -> i64:
+        """Return where an object's frame has the shapes whose witnesses it has had."""
+        node = self.node_of(frame)
+        counted = self.counted_at(frame)
+        return counted if node.limits == 0 else counted + 1 + node.shape_words
 
     @cython.cfunc
     @cython.exceptval(-2, check=False)
@@ -2178,11 +2049,10 @@ class Text:
 
     @cython.cfunc
     @cython.exceptval(-2, check=False)
-    def open_name(self, s: cython.pointer[State], phase: i64) -> cython.bint:
-        """Set up a name: behind the quote of one in JSON, or a key."""
+    def open_name(self, s: cython.pointer[State]) -> cython.bint:
+        """Advance by the quote that opens a name."""
         trie_node = self.node_of(s.frame).name_trie
-        s.phase = phase
-        s.stop = 0
+        s.phase = IN_NAME
         s.languages = self.open_classes(s.frame)
         s.count = 0
         s.pending = 0
@@ -2301,7 +2171,30 @@ class Text:
             self.arena[frame + LIVE + w] = left
             if left != 0:
                 some = True
+        if node.marks != 0:
+            self.note_hits(frame, fitted)
         return some
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
+    def note_hits(self, frame: i64, fitted: i64) -> cython.bint:
+        """Write which witnesses the last property is, whose value fits some values.
+
+        A name that one shape declares is undeclared in another.
+        """
+        node = self.node_of(frame)
+        hits = self.hits_at(frame)
+        for i in range(node.mark0, node.mark0 + node.marks):
+            if self.tables.marks[i].name != self.arena[frame + CURRENT]:
+                continue
+            is_hit = fitted >> self.tables.marks[i].value & 1
+            if self.tables.marks[i].name < 0:
+                is_hit &= self.arena[frame + CLASSES] >> self.tables.marks[i].class_
+            if is_hit:
+                for w in range(node.witnesses * node.shape_words):
+                    self.arena[hits + w] |= self.tables.bits[self.tables.marks[i].hits + w]
+        self.work += node.marks * node.witnesses * node.shape_words
+        return True
 
     @cython.cfunc
     @cython.exceptval(-2)
@@ -2322,6 +2215,10 @@ class Text:
             shapes = self.arena[frame + LIVE + w]
             if shapes != 0 and node.limits != 0:
                 shapes = self.without_few(frame, node, shapes, w)
+            for i in range(w, node.witnesses * node.shape_words, node.shape_words):
+                shapes &= (
+                    ~self.tables.bits[node.witnessed + i] | self.arena[self.hits_at(frame) + i]
+                )
             if shapes != 0:
                 shapes = self.without_missing(frame, node, shapes, w)
             if shapes != 0:
@@ -2546,7 +2443,7 @@ class Text:
         """Advance by the first byte of a value."""
         s.pending = 0
         if byte == 34:
-            return self.open_string(s, IN_STRING)
+            return self.open_string(s)
         if byte == 123:
             return self.open_object(s)
         if byte == 91:
@@ -2555,8 +2452,14 @@ class Text:
 
     @cython.cfunc
     @cython.exceptval(-2, check=False)
-    def open_string(self, s: cython.pointer[State], phase: i64) -> cython.bint:
-        """Set up a string: behind the quote of one in JSON, or a raw value."""
+    def open_string(self, s: cython.pointer[State]) -> cython.bint:
+        """Advance by the quote that opens a string."""
+        return self.open_text(s, IN_STRING)
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
+    def open_text(self, s: cython.pointer[State], phase: i64) -> cython.bint:
+        """Set up the text of a string, or raw text; return whether some may come."""
         node = self.node(s.node)
         languages = cython.cast(cython.longlong, 0)
         for k in range(node.string_languages):
@@ -2566,9 +2469,7 @@ class Text:
             return False
         s.phase = phase
         s.languages = languages
-        s.pending = 0
         s.count = 0
-        s.stop = 0
         s.automaton_state = -1
         s.trie_node = -1
         if node.string_automaton >= 0 and self.leads_on(
@@ -2580,9 +2481,9 @@ class Text:
         return s.automaton_state >= 0 or s.trie_node >= 0
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
-    def close_string(self, s: cython.pointer[State]) -> cython.bint:
-        """Advance by the quote that closes a string."""
+    @cython.exceptval(-2)
+    def ended_texts(self, s: cython.pointer[State]) -> i64:
+        """Return the languages, as bits, that a string or raw text is in."""
         node = self.node(s.node)
         ended = cython.cast(cython.longlong, 0)
         if s.automaton_state >= 0:
@@ -2591,7 +2492,14 @@ class Text:
                 ended = self.tables.accepts[a.states + s.automaton_state]
         if s.trie_node >= 0:
             ended |= self.tables.trie_value[s.trie_node]
-        ended &= s.languages
+        return ended & s.languages
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
+    def close_string(self, s: cython.pointer[State]) -> cython.bint:
+        """Advance by the quote that closes a string."""
+        node = self.node(s.node)
+        ended = self.ended_texts(s)
         fitted = cython.cast(cython.longlong, 0)
         for k in range(node.string_languages):
             if ended >> k & 1:
@@ -2655,23 +2563,12 @@ class Text:
         if s.frame < 0:
             s.phase = DONE
             return True
-        if self.is_laid_out and self.arena[s.frame + PARENT] < 0:
-            return self.close_raw(s, fitted)
         s.phase = AFTER
         if self.arena[s.frame + IS_ARRAY]:
             return self.filter_arrays(s, fitted)
-        return fitted == s.values or self.filter_shapes(s, fitted)
-
-    @cython.cfunc
-    @cython.exceptval(-2, check=False)
-    def close_raw(self, s: cython.pointer[State], fitted: i64) -> cython.bint:
-        """Go on behind a property's value: to its delimiter if it is JSON, else to the next key."""
-        if s.phase < IN_RAW:
-            s.values = fitted
-            return self.begin_part(s, BEHIND_NESTED, 1)
-        if (fitted != s.values or s.phase == BEHIND_NESTED) and not self.filter_shapes(s, fitted):
-            return False
-        return self.begin_pair(s, self.next_name(s))
+        if fitted == s.values and self.node_of(s.frame).marks == 0:
+            return True
+        return self.filter_shapes(s, fitted)
 
     @cython.cfunc
     @cython.exceptval(-2, check=False)
@@ -2690,17 +2587,14 @@ class Text:
     @cython.exceptval(-2, check=False)
     def step(self, s: cython.pointer[State], byte: i64) -> cython.bint:
         """Advance a state by a byte, in place; return whether it is legal."""
-        if self.has_stops and (s.phase == IN_STRING or s.phase == IN_NAME):
-            if not self.avoids_stops(s, byte):
-                return False
         if s.phase == IN_STRING:
             kind = self.character_byte(s, byte)
             return self.close_string(s) if kind == QUOTE else kind
         if s.phase == IN_NAME:
             kind = self.character_byte(s, byte)
             return self.close_name(s) if kind == QUOTE else kind
-        if s.phase >= IN_RAW:
-            return self.plain_byte(s, byte) and (s.pending != 0 or self.end_raw(s, byte))
+        if s.phase == IN_RAW:
+            return self.plain_byte(s, byte) and (s.pending != 0 or self.end_raw(s))
         if s.phase == IN_BARE:
             if self.bare_byte(s, byte):
                 return True
@@ -2721,7 +2615,7 @@ class Text:
         if byte == 125 or byte == 93:
             return self.close_bracket(s, byte == 93)
         if s.phase == OBJECT_OPEN or s.phase == OBJECT_COMMA:
-            return byte == 34 and self.open_name(s, IN_NAME)
+            return byte == 34 and self.open_name(s)
         if s.phase == ARRAY_OPEN:
             return s.values != 0 and self.open_value(s, byte)
         if s.phase == AFTER and byte == 44:
@@ -2761,20 +2655,12 @@ class Text:
     @cython.exceptval(-2)
     def legal_groups(self, s: cython.pointer[State]) -> i64:
         """Return the groups of bytes of which some may be legal."""
-        if s.phase == IN_STRING or s.phase == IN_NAME:
+        if s.phase == IN_STRING or s.phase == IN_NAME or s.phase == IN_RAW:
             if s.pending != 0:
                 return -1
             groups = QUOTE_GROUP | BACKSLASH_GROUP
-            if s.automaton_state >= 0:
-                a = self.automaton(self.automaton_of(s))
-                groups |= self.tables.opens[a.states + s.automaton_state]
-            if s.trie_node >= 0:
-                groups |= self.tables.trie_opens[s.trie_node]
-            return groups
-        if s.phase >= IN_RAW:
-            if s.pending != 0:
-                return -1
-            groups = CONTROL_GROUP
+            if s.phase == IN_RAW:
+                groups = CONTROL_GROUP
             if s.automaton_state >= 0:
                 a = self.automaton(self.automaton_of(s))
                 groups |= self.tables.opens[a.states + s.automaton_state]
@@ -2845,7 +2731,7 @@ class Text:
         """
         s = self.state(depth)
         is_string = s.phase == IN_STRING or s.phase == IN_NAME or s.phase == IN_ANY
-        is_string = is_string or (s.phase >= IN_RAW and s.pending == 0)
+        is_string = is_string or (s.phase == IN_RAW and s.pending == 0)
         if is_string and s.trie_node < 0 and s.automaton_state >= 0:
             if s.pending != 0:
                 return self.walk_pending(first, end, depth, False)
@@ -3151,70 +3037,6 @@ class Text:
         return True
 
     @cython.cfunc
-    def clear_ending(self):
-        """Clear the tokens in which a delimiter ends within a JSON string."""
-        s = self.state(0)
-        stop = s.stop if s.phase == IN_STRING or s.phase == IN_NAME else 0
-        ending = self.ending_row(stop)
-        if ending is None:
-            return
-        tokens = cython.cast(Row, ending).row
-        for w in range(self.tree.words):
-            both = self.row[w] & tokens[w]
-            if both == 0:
-                continue
-            for b in range(32):
-                if both >> b & 1 and not self.is_legal(w << 5 | b):
-                    self.row[w] &= ~bit32(b)
-
-    @cython.cfunc
-    @cython.exceptval(-2, check=False)
-    def is_legal(self, token_id: index) -> cython.bint:
-        """Return whether a token may follow the first state."""
-        self.states[1] = self.states[0]
-        s = self.state(1)
-        for i in range(self.tree.text0[token_id], self.tree.text0[token_id + 1]):
-            self.work += 1
-            if not self.step(s, self.tree.text[i]):
-                return False
-        return True
-
-    @cython.cfunc
-    def ending_row(self, stop: index):
-        """Return the row of the tokens in which a delimiter ends; None if there are none."""
-        found = self.tables.ending[stop]
-        if found is None:
-            row = np.zeros(self.tree.words, np.int32)
-            whole = self.row
-            self.row = row
-            self.walk_stops(0, self.tree.trie.roots, stop)
-            self.row = whole
-            found = Row(row) if row.any() else False
-            self.tables.ending[stop] = found
-        return None if found is False else found
-
-    @cython.cfunc
-    @cython.exceptval(-2, check=False)
-    def walk_stops(self, first: index, end: index, stop: i64) -> cython.bint:
-        """Set the bits of the tokens at and below some siblings in which a delimiter ends."""
-        at = self.automaton(self.tables.pairs[STOPS]).states + stop
-        safe = self.tables.safe[at]
-        room = cython.cast(cython.longlong, self.tables.safe_steps[at])
-        for number in range(first, end):
-            node = self.trie_node(number)
-            if node.below & ~safe == 0 and node.height <= room:
-                continue
-            self.work += 1
-            s = self.state(1)
-            s.stop = stop
-            if not self.avoids_stops(s, node.byte):
-                self.set_ids(node.rank, node.rank_end)
-            elif node.children != 0:
-                child = cython.cast(cython.Py_ssize_t, node.child)
-                self.walk_stops(child, child + node.children, s.stop)
-        return True
-
-    @cython.cfunc
     @cython.exceptval(-2, check=False)
     def walk_pending(
         self, first: index, end: index, depth: index, is_looping: cython.bint
@@ -3264,12 +3086,11 @@ class Text:
         """Return whether the bytes before an exit may end a text of the state's trie."""
         trie_node = s.trie_node
         first = self.tree.text0[self.ids[self.trie_node(exit_).rank]]
-        is_raw = s.phase >= IN_RAW  # then the byte of the exit is one of the text
-        for i in range(depth + 1 if is_raw else depth):
+        for i in range(depth):
             byte = self.tree.text[first + i]
             if byte >= 128:  # compared with characters only where there are such edges
                 return self.tables.trie_opens[trie_node] & BEYOND_ASCII_GROUPS != 0
-            if byte == 92 and not is_raw:  # an escape may spell any character
+            if byte == 92:  # an escape may spell any character
                 return True
             edge = self.edge_from(trie_node, byte)
             if edge >= self.tables.trie_edges[trie_node + 1]:
@@ -3278,7 +3099,7 @@ class Text:
                 return False
             trie_node = self.tables.edge_to[edge]
         value = self.tables.trie_value[trie_node]
-        return value >= 0 if s.phase == IN_NAME or s.phase == IN_KEY else value != 0
+        return value >= 0 if s.phase == IN_NAME else value != 0
 
     @cython.cfunc
     @cython.exceptval(-2, check=False)
@@ -3325,7 +3146,7 @@ class Text:
         number = -1
         minimum = 0
         left = cython.cast(cython.longlong, FAR)
-        is_raw = s.phase >= IN_RAW
+        is_raw = s.phase == IN_RAW
         is_string = is_raw or s.phase == IN_STRING or s.phase == IN_NAME
         shorter_rows = self.tree.raw_shorter_rows if is_raw else self.tree.shorter_rows
         if is_string and s.pending == 0 and s.automaton_state >= 0:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from itertools import product
 from math import prod
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from enforcer.machine.exploring import TooLargeError
 from enforcer.machine.parts import FAR_COUNT, Origin, check_bits, check_words
@@ -21,10 +21,9 @@ from enforcer.schema.grammar import NEVER
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from enforcer.machine.automata import Automaton
     from enforcer.machine.parts import Parts
     from enforcer.regex import Regex
-    from enforcer.schema.grammar import ObjectShape, ValueId
+    from enforcer.schema.grammar import Mark, ObjectShape, ValueId
 
 MOST_WAYS = 256  # to have one of each set of names
 
@@ -48,49 +47,6 @@ class _Shapes(NamedTuple):
     required: list[frozenset[str]]
 
 
-class Keys(Protocol):
-    """How the names of an object are written."""
-
-    def text(self, name: str) -> str:
-        """Return the characters of a name, with all that is needed to end it."""
-        ...
-
-    def node(self, name: str | None, values: tuple[ValueId, ...], origin: Origin) -> int:
-        """Return the number of the node of a property's value; no name: it is not declared."""
-        ...
-
-    def automaton(self, names: tuple[Regex, ...]) -> tuple[int, Automaton]:
-        """Return the automaton of the undeclared names of some classes, and its number."""
-        ...
-
-    def never_run_out(self, names: tuple[Regex, ...]) -> bool:
-        """Return whether whatever a name begins with, infinitely many of its class do."""
-        ...
-
-
-class JsonKeys:
-    """Names as JSON has them: strings."""
-
-    def __init__(self, parts: Parts) -> None:
-        self._parts = parts
-
-    def text(self, name: str) -> str:
-        """Return the name."""
-        return name
-
-    def node(self, name: str | None, values: tuple[ValueId, ...], origin: Origin) -> int:  # noqa: ARG002 - all are alike
-        """Return the number of the node of a property's value."""
-        return self._parts.node(values, origin)
-
-    def automaton(self, names: tuple[Regex, ...]) -> tuple[int, Automaton]:
-        """Return the automaton of the undeclared names of some classes, and its number."""
-        return self._parts.automaton(names)
-
-    def never_run_out(self, names: tuple[Regex, ...]) -> bool:
-        """Return whether whatever a name begins with, infinitely many of its class do."""
-        return self.automaton(names)[1].never_runs_out
-
-
 class Objects:
     """Writes the objects of nodes.
 
@@ -98,6 +54,7 @@ class Objects:
         names: records of names, five numbers each; see `kernel.Name`.
         classes: where the bits of each class of undeclared names begin.
         limits: records of the counts of properties, one for each shape; see `kernel.Limit`.
+        marks: records of the undeclared properties that count; see `kernel.Mark`.
 
     """
 
@@ -105,16 +62,12 @@ class Objects:
         self.names: list[tuple[int, ...]] = []
         self.classes: list[int] = []
         self.limits: list[tuple[int, ...]] = []
+        self.marks: list[tuple[int, ...]] = []
         self._parts = parts
-        self._keys: Keys = JsonKeys(parts)
-        self._json_keys = self._keys
+        self._hits: dict[tuple[int, int, int], dict[int, int]] = {}  # of one node; see `_mark`
 
     def write(
-        self,
-        record: dict[str, int],
-        values: int,
-        found: Sequence[tuple[int, ObjectShape]],
-        keys: Keys | None = None,
+        self, record: dict[str, int], values: int, found: Sequence[tuple[int, ObjectShape]]
     ) -> None:
         """Set the fields of a node's record.
 
@@ -122,7 +75,6 @@ class Objects:
             record: the node's fields.
             values: how many values the node has.
             found: shapes, each with the index of its value.
-            keys: how its names are written; None for JSON.
 
         Raises:
             TooLargeError: there are too many shapes, or undeclared names are too many kinds.
@@ -135,6 +87,7 @@ class Objects:
             shapes.append(_Shapes(value, shape, ((1 << len(ways)) - 1) << count, ways))
             count += len(ways)
         words = (count + 63) >> 6
+        self._hits = {}
         record["shapes"], record["shape_words"] = count, words
         of_values = [0] * values
         for each in shapes:
@@ -146,11 +99,14 @@ class Objects:
                 if child != NEVER:
                     fits = classes.setdefault(language, {})
                     fits[child] = fits.get(child, 0) | each.mask
-        self._keys = keys or self._json_keys
+            for mark in each.shape.marks:  # such a property fits a class as well
+                fits = classes.setdefault(mark.names, {})
+                fits[mark.value] = fits.get(mark.value, 0) | each.mask
         names = self._declared(record, shapes, words, is_open=bool(classes))
         if classes:
             self._undeclared(record, shapes, classes, names, words)
         self._counted(record, shapes, names)
+        self._marked(record, shapes)
 
     def _declared(
         self, record: dict[str, int], shapes: Sequence[_Shapes], words: int, *, is_open: bool
@@ -165,14 +121,18 @@ class Objects:
         put = self._parts.put
         names = []
         record["name0"] = len(self.names)
-        keys = self._keys
-        for name, declared, fits in sorted(_children(shapes), key=lambda each: keys.text(each[0])):
+        for name, declared, fits in _children(shapes):
             if fits or is_open:
                 names.append(name)
+                marks = [*_marks(shapes, name, declared)]
+                for each, mark in marks:
+                    fits[mark.value] = fits.get(mark.value, 0) | each.mask
                 children = tuple(sorted(fits))
+                for each, mark in marks:
+                    self._mark(each, mark, (len(names) - 1, 0, children.index(mark.value)))
                 node = 0
                 if fits:
-                    node = keys.node(name, children, _origin(shapes, name))
+                    node = self._parts.node(children, _origin(shapes, name))
                 self.names.append(
                     (
                         *(node, len(children), put([fits[child] for child in children], words)),
@@ -183,7 +143,7 @@ class Objects:
         record["names"] = len(names)
         needed = sum(1 << at for at, name in enumerate(names) if name in needs)
         record["required_names"] = put((needed,), (len(names) + 63) >> 6)
-        record["name_trie"] = self._parts.tries.of_names([*map(keys.text, names)]) if names else -1
+        record["name_trie"] = self._parts.tries.of_names(names) if names else -1
         return names
 
     def _undeclared(
@@ -198,7 +158,7 @@ class Objects:
         children = tuple(sorted({child for fits in classes.values() for child in fits}))
         origin = Origin(shapes[0].shape.path)
         record["class_node"], record["class_values"] = (
-            self._keys.node(None, children, origin),
+            self._parts.node(children, origin),
             len(children),
         )
         record["classes"], record["class0"] = len(classes), len(self.classes)
@@ -206,13 +166,40 @@ class Objects:
             self._parts.put([fits.get(child, 0) for child in children], words)
             for fits in classes.values()
         ]
-        number, automaton = self._keys.automaton(tuple(classes))
+        number, automaton = self._parts.automaton(tuple(classes))
         check_words(automaton, range(len(classes)))
-        if names and not self._keys.never_run_out(tuple(classes)):
+        if names and not automaton.never_runs_out:
             # Where few undeclared names are left, all of them may be declared ones.
             left = tuple(_without(language, names) for language in classes)
-            number, _ = self._keys.automaton(left)
+            number, _ = self._parts.automaton(left)
         record["class_automaton"] = number
+        keys = [*classes]
+        for each in shapes:
+            for mark in each.shape.marks:
+                self._mark(each, mark, (-1, keys.index(mark.names), children.index(mark.value)))
+
+    def _mark(self, shapes: _Shapes, mark: Mark, key: tuple[int, int, int]) -> None:
+        """Note that a name, or a class of names, with some value is a witness of some shapes."""
+        hits = self._hits.setdefault(key, {})
+        for number in mark.hits:
+            hits[number] = hits.get(number, 0) | shapes.mask
+
+    def _marked(self, record: dict[str, int], shapes: Sequence[_Shapes]) -> None:
+        """Set the fields of undeclared properties that some shape wants."""
+        witnesses = max(len(each.shape.witnesses) for each in shapes)
+        if not witnesses:
+            return
+        check_bits(witnesses, "undeclared properties")
+        words = record["shape_words"]
+        wanted = [0] * witnesses
+        for each in shapes:
+            for number in range(len(each.shape.witnesses)):
+                wanted[number] |= each.mask
+        record["witnesses"], record["witnessed"] = witnesses, self._parts.put(wanted, words)
+        record["marks"], record["mark0"] = len(self._hits), len(self.marks)
+        for key, masks in self._hits.items():
+            found = [masks.get(number, 0) for number in range(witnesses)]
+            self.marks.append((*key, self._parts.put(found, words)))
 
     def _counted(
         self, record: dict[str, int], shapes: Sequence[_Shapes], names: Sequence[str]
@@ -282,6 +269,15 @@ def _children(shapes: Sequence[_Shapes]) -> Iterator[tuple[str, int, _Fits]]:
                 fits[child] = fits.get(child, 0) | each.mask
         fits.pop(NEVER, None)
         yield name, declared, fits
+
+
+def _marks(shapes: Sequence[_Shapes], name: str, declared: int) -> Iterator[tuple[_Shapes, Mark]]:
+    """Yield the shapes that do not declare a name, and what it counts as in them."""
+    for each in shapes:
+        if not each.mask & declared:
+            for mark in each.shape.marks:
+                if fullmatch(mark.names, name):
+                    yield each, mark
 
 
 def _origin(shapes: Sequence[_Shapes], name: str) -> Origin:

@@ -9,16 +9,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from enforcer.layouts import LayoutKind, WhiteSpace
+from enforcer.layouts import WhiteSpace
 from enforcer.machine import kernel
 from enforcer.machine.exploring import TooLargeError
 from enforcer.machine.holding import NotHeld, why_not_held
 from enforcer.machine.objects import Objects
-from enforcer.machine.pairs import Pairs
 from enforcer.machine.parts import (
     FAR_COUNT,
     OF_JSON,
@@ -34,6 +33,7 @@ from enforcer.numbers.languages import spelled_sets
 from enforcer.regex import ANY, NOTHING, either, literal
 from enforcer.regex.syntax import Literal, Union
 from enforcer.schema import compile_schema
+from enforcer.schema.algebra.shapes import Formula
 from enforcer.schema.grammar import NEVER, ArgumentGrammar, Value, ValueId
 
 if TYPE_CHECKING:
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from enforcer.layouts import BoundLayout
-    from enforcer.machine.parts import RawTypes
     from enforcer.regex import Regex
     from enforcer.schema.grammar import ArrayShape
 
@@ -61,15 +60,7 @@ MOST_PLACES = 50_000  # of arrays: elements of prefixes
 _UNCOUNTED = (0,) * 6  # the last fields of the record of an array without counts
 _NO_ARRAY = (0, -1, -1, *_UNCOUNTED)  # and those behind the first of one that is never complete
 _FIELDS: tuple[str, ...] = kernel.NODE.names or ()
-_NONE = (
-    "string_automaton",
-    "string_trie",
-    "bare_automaton",
-    "name_trie",
-    "class_automaton",
-    "json_node",
-)
-_NO_VALUE = Value()
+_NONE = ("string_automaton", "string_trie", "bare_automaton", "name_trie", "class_automaton")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,8 +81,7 @@ class Tables:
     @property
     def is_raw(self) -> bool:
         """Whether some text is raw, so that any token may come."""
-        kinds = kernel.records(self.arrays["automata"], kernel.AUTOMATON)["kind"]
-        return bool((kinds != OF_JSON).any())
+        return bool((kernel.records(self.arrays["nodes"], kernel.NODE)["raw"] != OF_JSON).any())
 
 
 def tables_of(grammar: ArgumentGrammar, layout: BoundLayout | None) -> Tables:
@@ -105,12 +95,7 @@ def tables_of(grammar: ArgumentGrammar, layout: BoundLayout | None) -> Tables:
     if refusal is not None:
         raise refusal
     white_space = WhiteSpace.USUAL if layout is None else layout.layout.white_space
-    if layout is not None and layout.layout.kind is LayoutKind.PAIRS:
-        parts = Parts()
-        pairs = Pairs(grammar, layout, parts)
-        arrays, wide_rows = _Writer(pairs.definitions, parts, pairs).write(pairs.root)
-    else:
-        arrays, wide_rows = _Writer(grammar.definitions).write(grammar.root)
+    arrays, wide_rows = _Writer(grammar.definitions).write(grammar.root)
     return Tables(arrays, wide_rows, white_space is WhiteSpace.USUAL)
 
 
@@ -125,13 +110,14 @@ def raw_tables(
         markers: the token id of each marker.
 
     Raises:
-        TooLargeError: the automaton is too large.
+        NotHeld: the automaton is too large.
 
     """
-    root = ValueId(NEVER)
-    writer = _Writer({root: Value()})
-    kind = RAW_ENDING if ends else RAW_OPEN
-    arrays, wide_rows = writer.write_raw(root, tuple(languages), kind)
+    values = {
+        ValueId(Formula(at)): Value(strings=each) for at, each in enumerate(languages, NEVER + 1)
+    }
+    writer = _Writer(values, RAW_ENDING if ends else RAW_OPEN)
+    arrays, wide_rows = writer.write(*values)
     return Tables({**arrays, "markers": _int32(markers)}, wide_rows, has_line_breaks=True)
 
 
@@ -143,49 +129,30 @@ def free_tables(*, is_raw: bool = False) -> Tables:
     return tables_of(ArgumentGrammar({root: Value(strings=ANY)}, root, ()), None)
 
 
-def make_usual(layout: BoundLayout | None = None) -> None:
+def make_usual() -> None:
     """Make the automata that most grammars share, which takes 0.1 s of the first of them."""
-    tables_of(compile_schema({"type": "object", "properties": _USUAL}), layout)
+    tables_of(compile_schema({"type": "object", "properties": _USUAL}), None)
 
 
 class _Writer:
-    def __init__(
-        self,
-        definitions: Mapping[ValueId, Value],
-        parts: Parts | None = None,
-        pairs: Pairs | None = None,
-    ) -> None:
+    def __init__(self, definitions: Mapping[ValueId, Value], raw: int = OF_JSON) -> None:
         self._definitions = definitions
-        self._parts = parts or Parts()
-        self._pairs = pairs
+        self._raw = raw
+        self._parts = Parts()
         self._objects = Objects(self._parts)
         self._places: list[tuple[int, ...]] = []
         self._arrays: list[tuple[int, ...]] = []
         self._counts: list[tuple[int, ...]] = []
         self._needs: list[tuple[int, ...]] = []
 
-    def write_raw(
-        self, root: ValueId, languages: tuple[Regex, ...], kind: int
-    ) -> tuple[dict[str, npt.NDArray[np.generic]], int]:
-        """Write a node whose values are raw text alone."""
-        number, automaton = self._parts.automaton(languages, kind)
-        check_words(automaton, range(len(languages)))
-        strings_of = self._parts.put([1] * len(languages))
-        arrays, wide_rows = self.write(root)
-        nodes = kernel.records(arrays["nodes"], kernel.NODE)
-        nodes[0].string_automaton, nodes[0].strings_of = number, strings_of
-        nodes[0].string_languages = len(languages)
-        return arrays, wide_rows
-
-    def write(self, root: ValueId) -> tuple[dict[str, npt.NDArray[np.generic]], int]:
+    def write(self, *root: ValueId) -> tuple[dict[str, npt.NDArray[np.generic]], int]:
         parts = self._parts
         nodes: list[Iterable[int]] = []
         origin = Origin()
         try:
-            parts.node((root,), origin)
-            for values, origin, raw in parts.nodes:  # noqa: B007 - read where it failed
-                nodes.append(self._node(values) if raw is None else self._raw(values, raw))
-            around = () if self._pairs is None else self._pairs.automata()
+            parts.node(root, origin)
+            for values, origin in parts.nodes:  # noqa: B007 - read where it failed
+                nodes.append(self._node([self._definitions[value] for value in values]))
             found, wide_rows = parts.arrays()
         except TooLargeError as error:
             raise NotHeld.of(str(origin), "", f"it needs {error}") from error
@@ -193,36 +160,26 @@ class _Writer:
             "nodes": nodes,
             "names": self._objects.names,
             "limits": self._objects.limits,
+            "marks": self._objects.marks,
             "places": self._places,
             "arrays": self._arrays,
             "counts": self._counts,
             "needs": self._needs,
         }
         arrays = {name: _int32(chain.from_iterable(rows)) for name, rows in records.items()}
-        markers = () if self._pairs is None else self._pairs.markers
-        arrays["classes"] = _int32(self._objects.classes)
-        arrays |= {"pairs": _int32(around), "markers": _int32(markers)}
+        arrays |= {"classes": _int32(self._objects.classes), "markers": _int32(())}
         return {**arrays, **found}, wide_rows
 
-    def _raw(self, numbers: Sequence[ValueId], raw: RawTypes) -> Iterable[int]:
-        """Return the record of a raw value: languages of texts, and what is JSON in them."""
-        record = _record(len(numbers))
-        found = cast("Pairs", self._pairs).languages(raw, numbers)
-        self._texts(record, {**found.scalars, **found.openings}, RAW_ENDING)
-        record["scalars"] = len(found.scalars)
-        if found.openings:
-            record["json_node"] = self._parts.node(tuple(found.nested), Origin())
-        return record.values()
-
-    def _node(self, numbers: Sequence[ValueId]) -> Iterable[int]:
-        values = [self._definitions.get(number, _NO_VALUE) for number in numbers]
-        record = _record(len(values))
+    def _node(self, values: Sequence[Value]) -> Iterable[int]:
+        record = dict.fromkeys(_FIELDS, 0)
+        for field in _NONE:
+            record[field] = -1
+        record["values"] = len(values)
         self._strings(record, values)
         self._bare(record, values)
         shapes = [(at, shape) for at, value in enumerate(values) for shape in value.objects]
         if shapes:
-            is_whole = self._pairs is not None and numbers == (self._pairs.root,)
-            self._objects.write(record, len(values), shapes, self._pairs if is_whole else None)
+            self._objects.write(record, len(values), shapes)
         arrays = [(at, array) for at, value in enumerate(values) for array in value.arrays]
         if arrays:
             self._of_arrays(record, len(values), arrays)
@@ -230,16 +187,11 @@ class _Writer:
 
     def _strings(self, record: dict[str, int], values: Sequence[Value]) -> None:
         """Set the fields of strings: listed texts go into a trie, other languages together."""
+        record["raw"] = self._raw
         languages: dict[Regex, int] = {}
         for at, value in enumerate(values):
             if value.strings is not None:
                 languages[value.strings] = languages.get(value.strings, 0) | 1 << at
-        self._texts(record, languages)
-
-    def _texts(
-        self, record: dict[str, int], languages: Mapping[Regex, int], kind: int = OF_JSON
-    ) -> None:
-        """Set the fields of texts of some languages, each with the values that it spells."""
         record["strings_of"] = self._parts.put(languages.values())
         record["string_languages"] = len(languages)
         texts: dict[str, int] = {}
@@ -253,7 +205,7 @@ class _Writer:
                     others.append(part)
             rest.append(either(*others))
         if any(each != NOTHING for each in rest):
-            record["string_automaton"], automaton = self._parts.automaton(tuple(rest), kind)
+            record["string_automaton"], automaton = self._parts.automaton(tuple(rest), self._raw)
             check_words(automaton, [k for k, each in enumerate(rest) if each != NOTHING])
         if texts:
             check_bits(len(languages), "kinds of strings")
@@ -344,14 +296,6 @@ def _elements(array: ArrayShape, place: int) -> Iterator[tuple[ValueId, int]]:
     child = array.prefix[place] if place < len(array.prefix) else array.rest
     if child != NEVER:
         yield child, 0
-
-
-def _record(values: int) -> dict[str, int]:
-    record = dict.fromkeys(_FIELDS, 0)
-    for field in _NONE:
-        record[field] = -1
-    record["values"] = values
-    return record
 
 
 def _int32(values: Iterable[int]) -> npt.NDArray[np.int32]:

@@ -28,10 +28,21 @@ _WIDE = (
     *("accepts", "leads", "safe", "opens"),
 )
 _NARROW = (
-    *("nodes", "names", "classes", "places", "arrays", "limits", "counts", "needs", "automata"),
+    *(
+        "nodes",
+        "names",
+        "classes",
+        "places",
+        "arrays",
+        "limits",
+        "marks",
+        "counts",
+        "needs",
+        "automata",
+    ),
     *("trie_edges", "edge_character", "edge_to"),
     *("transitions", "ascii", "range_low", "range_class", "distance", "safe_steps", "wide"),
-    *("pairs", "markers"),
+    "markers",
 )
 _KINDS: dict[str, np.dtype[np.generic]] = {
     **dict.fromkeys(_WIDE, np.dtype("<i8")),

@@ -104,6 +104,13 @@ class CharSet:
         """Whether its members are surrogates, which only `constructors.marker` makes."""
         return bool(self.ranges) and _SURROGATES[0] <= self.ranges[0][0] <= _SURROGATES[1]
 
+    def folded(self) -> CharSet:
+        """Add all characters whose simple case folding is that of a member."""
+        partners = self if len(self) <= _CASED_AT_MOST else [c for c in _cased() if c in self]
+        alike = _alike()
+        same = (other for c in partners for other in alike.get(_fold(c), ()))
+        return self | CharSet.of((ord(c), ord(c)) for c in same)
+
     def ignoring_case(self) -> CharSet:
         """Add the simple upper- and lower-case partners of every member."""
         partners = self if len(self) <= _CASED_AT_MOST else [c for c in _cased() if c in self]
@@ -144,6 +151,19 @@ _CASED_AT_MOST = 512  # larger sets are met with the cased letters, not walked
 @lru_cache(maxsize=1)
 def _cased() -> tuple[str, ...]:
     return tuple(c for c in map(chr, range(_CASED_END)) if c.lower() != c or c.upper() != c)
+
+
+def _fold(char: str) -> str:
+    return next((each for each in (char.casefold(), char.lower()) if len(each) == 1), char)
+
+
+@lru_cache(maxsize=1)
+def _alike() -> dict[str, str]:
+    """Return the characters of each simple case folding."""
+    found: dict[str, str] = defaultdict(str)
+    for char in _cased():
+        found[_fold(char)] += char
+    return {folded: chars + folded for folded, chars in found.items()}
 
 
 EMPTY = CharSet(())
@@ -239,7 +259,6 @@ def space() -> Readings:
     return Readings(_ECMA_SPACE, _matching(re.compile(r"\s+"), _LETTERS_END))
 
 
-@lru_cache(maxsize=128)
 def unicode_property(name: str) -> CharSet:
     r"""Build the set of `\p{name}`, where name is as between ECMA-262's braces.
 
@@ -247,12 +266,23 @@ def unicode_property(name: str) -> CharSet:
         KeyError: no such property.
 
     """
+    return unicode_class(rf"\p{{{name}}}")
+
+
+@lru_cache(maxsize=128)
+def unicode_class(members: str) -> CharSet:
+    r"""Build the set of what stands between the brackets of a class, as `\p{L}\p{M}`.
+
+    Raises:
+        KeyError: no such class.
+
+    """
     import regex  # type: ignore[import-untyped]  # the tables of scripts and categories; tiktoken depends on it as well
 
     try:
-        found = regex.compile(rf"\p{{{name}}}+", regex.V1)
+        found = regex.compile(f"[{members}]+", regex.V1)
     except regex.error as error:
-        raise KeyError(name) from error
+        raise KeyError(members) from error
     return _matching(found)
 
 

@@ -91,10 +91,10 @@ def read(pattern: str) -> Node:
         RegexError: it is malformed, or holds what no regular language can express.
 
     """
-    return _Reader(pattern).read()
+    return Reader(pattern).read()
 
 
-class _Reader:
+class Reader:
     """One pass over a pattern, with an explicit stack in place of recursion."""
 
     def __init__(self, pattern: str) -> None:
@@ -104,9 +104,12 @@ class _Reader:
         self._stack = [_Group(0, None, self._flags, [], [])]
 
     def read(self) -> Node:
+        """Read the pattern."""
         while self._at < len(self._text):
             char = self._text[self._at]
-            if char == "(":
+            if self._ignores(char):
+                self._at += 1
+            elif char == "(":
                 self._open()
             elif char == ")":
                 self._close()
@@ -120,6 +123,9 @@ class _Reader:
         if len(self._stack) > 1:
             raise self._error("this group is never closed", self._stack[-1].position)
         return self._stack[0].close()
+
+    def _ignores(self, char: str) -> bool:  # noqa: ARG002 - another syntax has comments
+        return False
 
     def _error(self, reason: str, position: int | None = None) -> RegexError:
         return RegexError(self._text, self._at if position is None else position, reason)
@@ -387,11 +393,12 @@ class _Reader:
 
 
 def _readings(atom: int | Readings) -> Readings:
-    return _character(atom) if isinstance(atom, int) else atom
+    return character(atom) if isinstance(atom, int) else atom
 
 
 @lru_cache(maxsize=512)
-def _character(code: int) -> Readings:
+def character(code: int) -> Readings:
+    """Return the set of one character."""
     return Readings.same(CharSet.of([(code, code)]))
 
 

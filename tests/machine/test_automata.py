@@ -13,7 +13,18 @@ from enforcer.machine.tables import make_usual
 from enforcer.machine.tree import ASCII_GROUPS, groups_beyond_ascii
 from enforcer.numbers.languages import number_texts
 from enforcer.numbers.sets import INTEGERS, REALS, NumberSet
-from enforcer.regex import ANY, NOTHING, Regex, both, fullmatch, is_empty, length, literal, parse
+from enforcer.regex import (
+    ANY,
+    NOTHING,
+    Regex,
+    both,
+    either,
+    fullmatch,
+    is_empty,
+    length,
+    literal,
+    parse,
+)
 from enforcer.regex.derivative import derivative
 from tests.languages import SHARP, languages, texts
 
@@ -134,6 +145,30 @@ def test_lengths_are_registers_and_no_states(
 ) -> None:
     found = automaton_of((language,))
     assert (found.states, found.minimum, found.maximum) == (states, minimum, maximum)
+
+
+_SOME = both(parse("^(ab|c)*$"), length(0, 60))
+
+
+@pytest.mark.parametrize(
+    ("others", "maximum"),
+    [
+        (parse("^d{2,60}$"), 60),
+        (both(parse("^(?:dd)*$"), length(0, 60)), 60),
+        (both(parse("^(?:dd)*$"), length(0, 40)), 60),
+        (parse("^d{2,61}$"), -1),
+        (parse("^d*$"), -1),
+    ],
+)
+def test_the_greatest_length_of_alternatives_is_a_register_where_none_exceeds_it(
+    others: Regex, maximum: int
+) -> None:
+    language = either(_SOME, others)
+    found = automaton_of((language,))
+    assert found.maximum == maximum
+    for text in ("ab" * 30, "ab" * 30 + "c", *("d" * n for n in (2, 40, 42, 60, 61, 62))):
+        fits = bool(_accepted(found, text)) and (maximum < 0 or len(text) <= maximum)
+        assert fits == fullmatch(language, text), text
 
 
 def test_nothing_has_one_state_that_leads_nowhere() -> None:

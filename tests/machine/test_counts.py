@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from functools import cache
 from itertools import chain, permutations, product
 from random import Random
@@ -57,6 +58,25 @@ OBJECTS: list[dict[str, Any]] = [
     {"properties": _MANY, "required": ["p64", "a"], "maxProperties": 3},
     {"patternProperties": {"^[ab]$": {"type": "integer"}}, "minProperties": 1, **_CLOSED},
     {"patternProperties": {"^[ab]$": {"type": "integer"}}, "maxProperties": 1},
+    {"not": {"propertyNames": {"pattern": "^[ab]"}}},
+    {"not": {"additionalProperties": {"type": "null"}}},
+    {
+        "properties": _ANY_TWO,
+        "not": {"properties": {"a": {}}, "additionalProperties": {"const": 1}},
+    },
+    {
+        "properties": {"a": {}},
+        "allOf": [
+            {"not": {"properties": {"a": {}}, "additionalProperties": {"type": "null"}}},
+            {"not": {"properties": {"a": {}}, "additionalProperties": {"const": 1}}},
+        ],
+    },
+    {
+        "anyOf": [
+            {"not": {"additionalProperties": {"type": "null"}}, "required": ["c"]},
+            {"properties": {"a": {"const": 2}}, "minProperties": 2},
+        ]
+    },
 ]
 
 
@@ -102,7 +122,14 @@ def _tree() -> kernel.Tree:
 def _held(schema: Any, kind: str = "object") -> MachineGrammar:
     conventions = Conventions(closed_objects=False)
     grammar = compile_schema({"type": kind, **schema}, root=Root.ANY, conventions=conventions)
-    return MachineGrammar(tables_of(grammar, None), _tree())
+    # Objects without a name twice, and with one, are another matter.
+    definitions = {
+        number: value._replace(
+            objects=tuple(replace(shape, distinct_names=False) for shape in value.objects)
+        )
+        for number, value in grammar.definitions.items()
+    }
+    return MachineGrammar(tables_of(replace(grammar, definitions=definitions), None), _tree())
 
 
 def _objects(names: tuple[str, ...], most: int) -> Iterator[dict[str, Any]]:

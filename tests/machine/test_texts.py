@@ -329,6 +329,10 @@ def test_a_row_that_is_too_short_is_refused() -> None:
             ["a", 1, "b", 2],
         ),
         ({"type": "array", "items": {"enum": ["a", 1, None]}, "uniqueItems": True}, [1, "a"]),
+        (
+            {"type": "object", "not": {"propertyNames": {"pattern": "^[ab]"}}},
+            {"a": 1, "c": 2},
+        ),
     ],
 )
 def test_interpreted_it_does_the_same(

@@ -22,7 +22,6 @@ from enforcer.checking.work import Check
 from enforcer.errors import ConfigurationError, InvalidVocabulary, brief
 from enforcer.layouts import Layout
 from enforcer.regex.charset import CharSet
-from enforcer.request.response_format import FormatKind
 from enforcer.schema import Root
 from enforcer.schema.bundling import Documents, read_documents
 from enforcer.turn import dialects
@@ -34,6 +33,7 @@ from enforcer.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from enforcer.request.options import Options
+    from enforcer.request.response_format import ResponseFormat
     from enforcer.request.spec import Settled, Spec
     from enforcer.turn.dialect import Dialect
 
@@ -233,11 +233,13 @@ def laid_out(name: str) -> str:
     return "" if dialects.load(name).arguments == Layout() else name
 
 
-def write(schema: str, options: Options, root: Root, dialect: str, vocabulary: Vocabulary) -> str:
+def write(
+    wanted: ResponseFormat, options: Options, root: Root, dialect: str, vocabulary: Vocabulary
+) -> str:
     """Write a schema for the engine, in a process that is apart from this one.
 
     Args:
-        schema: what fits it is to be written.
+        wanted: what fits the schema is to be written; or another format of text.
         options: what holds for the request.
         root: what a value must be, besides fitting the schema.
         dialect: whose layout arguments have.
@@ -254,8 +256,8 @@ def write(schema: str, options: Options, root: Root, dialect: str, vocabulary: V
         controls, known = vocabulary.controls, dialects.load(layout).tokens.names
         of_layout["controls"] = tuple((name, controls[name]) for name in known if name in controls)
         of_layout["writable"] = CharSet.of(vocabulary.writable).ranges
-    kind = FormatKind.JSON_SCHEMA
-    asked = Check(kind, schema, root, options, writes=True, dialect=layout, **of_layout)
+    kind, source = wanted.kind, wanted.source
+    asked = Check(kind, source, root, options, writes=True, dialect=layout, **of_layout)
     verdict = pool().check(asked)
     if verdict.error is not None:
         raise verdict.error

@@ -1,0 +1,221 @@
+r"""Regular expressions and choices as formats of text: the machine's rows, and llguidance's."""
+
+from __future__ import annotations
+
+import json
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from enforcer.engines import COMPARED, ArgumentEngine, _beside_the_machine, load
+from enforcer.errors import InvalidSchema, SchemaError, SchemaLimit
+from enforcer.machine.grammar import MachineGrammar
+from enforcer.regex import fullmatch, rust_syntax
+from enforcer.request.response_format import FormatKind, ResponseFormat
+from enforcer.vocabulary import Vocabulary
+from tests.vocabularies import bits, small
+
+# Both have tables of Unicode's, of different versions, which agree on these.
+_WORD = r"[\w&&[!-\x{2af}]]"
+PATTERNS = [
+    r"^\d{3}-\d{4}$", rf"{_WORD}+@{_WORD}+\.(com|org)", r"(?i)yes|no",
+    r"(?s).{2,9}", r".*é.*", r"[^\n]+",
+    rf"[[:alpha:]_]{_WORD}*", r"[a-z&&[^aeiou]]+", r"[\w&&[!-\x{2af}]--a]{1,3}",
+    r"[a-c~~b-d]", r"[]a-]+", r"[a-z-9]+",
+    r"(?P<n>a+)(?<m>b)?", r"(?x) a b * # a and b", r"(?i:ab)c|(?U)a+?", r"a**|b{2}{2}|c{ 1, 2}",
+    r"\p{Greek}+|\pL\p{Nd}|\P{L}", r"(?i)\p{Lu}k|[^k]", r"\x41\x{e9}\u00e9\u{1F600}\U00000041",
+    r"\t\a\-\/\"\@ ",
+    r"(^a|b)c?", r"\Aa\z", r"a||b", r"", r"\s+\S\D", r"[[:^digit:]][\x00-\x{10ffff}]",
+    r'[{]("[a-z]+":\s?\d+(, )?)*}', r"(a|ab)(c|bcd)?", r"[\s\S]{0,30}x", r"(?i)ß|\u017f",
+    r"(?i)[\u03c3]",
+    r"(?:a{0,3}b){2,4}", r"[a-z]{3,500}", r"w0|w1|w2[a-z]+", r"(?i)[[:^alpha:]]", r"[+--]|[a\]]",
+]  # fmt: skip
+REFUSED = [
+    r"a{", r"{", r"a{,2}", r"(?=a)a", r"(?<!a)b", r"\ba", r"a\b", r"\Ba", r"(?m)^a$", r"\1", r"\0",
+    r"\cA", r"\e", r"\h", r"\Z", r"(a", r"a)", r"[a", r"[z-a]", r"[a-\d]", r"*a", r"a{2,1}",
+    r"(?)a",
+    r"(?#c)a", r"\p{L", r"\p{Nonsense}", r"\é", r"[[]", r"\x4", r"\x{110000}", r"\u{d800}",
+    r"(?-u:.)", r"\<a",
+]  # fmt: skip
+_V = small()
+
+
+@pytest.fixture(scope="module")
+def compared() -> ArgumentEngine:
+    return load(COMPARED, _V)
+
+
+@pytest.fixture(scope="module")
+def machine() -> ArgumentEngine:
+    return load("machine", _V)
+
+
+def of(source: str, kind: FormatKind = FormatKind.REGEX) -> ResponseFormat:
+    return ResponseFormat(kind, source)
+
+
+def walk(engine: ArgumentEngine, wanted: ResponseFormat, seed: object) -> None:
+    """Follow random legal ids; the engine raises where rows or answers differ."""
+    random = Random(f"{wanted.source} {seed}")
+    text = engine.compile_text(wanted).matcher()
+    row = np.zeros(_V.words, np.int32)
+    for _ in range(12):
+        text.fill(row)
+        text.is_accepting()
+        legal = sorted(bits(row))
+        if not legal:
+            break
+        text.accept(random.randrange(_V.size))
+        text = engine.compile_text(wanted).matcher() if random.random() < 0.05 else text
+        text.fill(row)
+        if legal := sorted(bits(row)):
+            text.accept(random.choice(legal))
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_rows_are_those_of_llguidance(compared: ArgumentEngine, pattern: str) -> None:
+    for seed in range(5):
+        walk(compared, of(pattern), seed)
+
+
+@pytest.mark.parametrize("choices", [["yes", "no"], ["", "a", "ab"], ["é", 'n"o', "\n", "日本"]])
+def test_choices_have_the_same_rows(compared: ArgumentEngine, choices: list[str]) -> None:
+    for seed in range(5):
+        walk(compared, of(json.dumps(choices), FormatKind.CHOICE), seed)
+
+
+_ATOMS = st.sampled_from(
+    [
+        "a",
+        "b",
+        "[ab]",
+        "[^a]",
+        ".",
+        r"[\d&&[!-\x{6ff}]]",
+        _WORD,
+        "é",
+        r"\n",
+        "(?i:k)",
+        '"',
+        "(?s:.)",
+        r"\s",
+        "1",
+    ]
+)
+
+_COUNTS = ["*", "+", "?", "{1,3}", "{2}", "{0}"]
+
+
+def _grown(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    return (
+        st.builds("(?:{}|{})".format, inner, inner)
+        | st.builds("{}{}".format, inner, inner)
+        | st.builds("(?:{}){}".format, inner, st.sampled_from(_COUNTS))
+    )
+
+
+@given(pattern=st.recursive(_ATOMS, _grown, max_leaves=8), seed=st.integers(0, 99))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_expression_has_the_same_rows(
+    compared: ArgumentEngine, pattern: str, seed: int
+) -> None:
+    walk(compared, of(pattern), seed)
+
+
+@pytest.mark.parametrize("pattern", REFUSED)
+def test_what_llguidance_cannot_read_is_refused_in_words(
+    machine: ArgumentEngine, pattern: str
+) -> None:
+    with pytest.raises(InvalidSchema) as caught:
+        machine.check_text(of(pattern))
+    assert caught.value.path == "$.response_format.regex"
+    with pytest.raises(SchemaError):
+        _beside_the_machine(_V).compile_text(of(pattern))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "reason"),
+    [("(?R).", "of flags"), (r"(?-u)\w", "of flags"), (r"a{1,2000000}", "at most 1,000,000")],
+)
+def test_what_only_llguidance_reads_is_refused_in_words(
+    machine: ArgumentEngine, pattern: str, reason: str
+) -> None:
+    with pytest.raises(InvalidSchema, match=reason):
+        machine.check_text(of(pattern))
+
+
+@pytest.mark.parametrize("source", [r"[^\s\S]", r"a[^\s\S]", "a$b", "[&&]"])
+def test_an_expression_that_no_text_fits_is_refused(machine: ArgumentEngine, source: str) -> None:
+    with pytest.raises(InvalidSchema, match=r"no text fits it.*response_format\.regex"):
+        machine.compile_text(of(source))
+
+
+HOSTILE = [
+    "(a{1000}){1000}", ".*a.{15}", "(.*a.{15}){3}", "((a{0,50}){0,50}){0,50}", "(ab){1,5000}",
+    "(a|b)*c" * 500, "|".join(f"[{chr(0x4E00 + i)}{chr(0x5E00 + i)}]+" for i in range(600)),
+    "a" * 50_001,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("source", HOSTILE, ids=range(len(HOSTILE)))
+def test_hostile_expressions_are_refused_by_counts(machine: ArgumentEngine, source: str) -> None:
+    with pytest.raises(SchemaLimit) as caught:
+        machine.check_text(of(source))
+    assert caught.value.path == "$.response_format.regex"
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["(" * 65 + "a" + ")" * 65, "[" * 65 + "a" + "]" * 65, r"\p{L}" * 17, r"(\^|$a)*" * 50],
+)
+def test_hostile_syntax_is_refused(machine: ArgumentEngine, source: str) -> None:
+    with pytest.raises(InvalidSchema):
+        machine.check_text(of(source))
+
+
+def test_many_choices_are_a_trie(machine: ArgumentEngine) -> None:
+    choices = ["", *(f"w{n}" for n in range(20_000))]
+    found = machine.compile_text(of(json.dumps(choices), FormatKind.CHOICE))
+    assert isinstance(found, MachineGrammar)
+    text = found.matcher()
+    assert text.is_accepting()
+    assert all(map(text.accept, b"w1999"))
+    assert text.is_accepting()
+    assert text.accept(ord("9"))
+    assert not any(map(text.accept, b"9x"))
+
+
+def test_tables_are_written_and_read(machine: ArgumentEngine) -> None:
+    assert FormatKind.REGEX in machine.written_formats
+    text = machine.read(machine.write_text(of("a+é"))).matcher()
+    assert all(map(text.accept, "aé".encode()))
+    assert text.is_accepting()
+    assert not text.accept(ord("a"))
+
+
+def test_characters_that_no_token_writes_are_left_out() -> None:
+    words = Vocabulary([bytes([byte]) for byte in range(128)], {})
+    engine = load("machine", words)
+    assert not engine.written_formats
+    text = engine.compile_text(of("[aé]b|é")).matcher()
+    assert not text.accept(0xC3)
+    assert text.accept(ord("a"))
+    with pytest.raises(InvalidSchema, match="no text that the model's tokenizer can write"):
+        engine.compile_text(of("é"))
+    with pytest.raises(InvalidSchema, match="no text that the model's tokenizer can write"):
+        engine.compile_text(of('["é"]', FormatKind.CHOICE))
+
+
+@given(st.text(max_size=3))
+def test_classes_are_those_of_unicode(text: str) -> None:
+    tests: dict[str, Any] = {
+        r"\d": lambda c: c.isdecimal(),
+        r"\s": lambda c: c.isspace() and c not in "\x1c\x1d\x1e\x1f",
+    }
+    for char in text:
+        for pattern, holds in tests.items():
+            assert fullmatch(rust_syntax.parse(pattern), char) == holds(char)
