@@ -221,18 +221,24 @@ def between(places: int) -> Regex:
     return either(*options)
 
 
-def behind(before: int) -> Regex:
+def behind(before: int, most: int | None = PLACES) -> Regex:
     """Match the digits behind so many whole ones that keep a number from an integer.
 
     The first of them, up to the 16th in all, are neither all 0 nor all 9: next to a number of
     n whole digits, doubles are less than 2 * 10**(n - 16) apart.
+
+    Args:
+        before: whole digits.
+        most: digits behind the one that decides; None for any number of them.
+
     """
-    options = [concat(one_of(1, 8), digits(0, PLACES))]
+    rest = repeat(DIGIT, 0, most)
+    options = [concat(one_of(1, 8), rest)]
     more = EXACT - before - 1
     if more > 0:
         nines = repeat(literal("9"), 1, more)
         options += [
-            concat(repeat(ZERO, 1, more), one_of(1, 9), digits(0, PLACES)),
-            concat(nines, optional(concat(one_of(0, 8), digits(0, PLACES)))),
+            concat(repeat(ZERO, 1, more), one_of(1, 9), rest),
+            concat(nines, optional(concat(one_of(0, 8), rest))),
         ]
     return either(*options)

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from enforcer.numbers.decimals import (
-    PLACES,
+    DIGIT,
     POINT,
     ZERO,
     at_least,
@@ -24,7 +24,7 @@ from enforcer.numbers.decimals import (
 )
 from enforcer.numbers.multiples import EXACT, behind
 from enforcer.regex import NOTHING, either, literal
-from enforcer.regex.charset import CharSet
+from enforcer.regex.charset import ALL, CharSet
 from enforcer.regex.constructors import both, chars, concat, repeat
 
 if TYPE_CHECKING:
@@ -103,18 +103,21 @@ def scientific_integers() -> Regex:
 @lru_cache(maxsize=1)
 def scientific_fractions() -> Regex:
     """Match what is not read as an integer."""
-    one_less = concat(one_of(0, 8), digits(0, PLACES))
+    one_less = concat(one_of(0, 8), repeat(DIGIT, 0, None))
     after_nine = either(one_less, concat(repeat(literal("9"), 1, EXACT - 2), optional(one_less)))
     tenth = concat(E, literal("-"), repeat(ZERO, 0, 2))
     tenths = either(
         concat(one_of(1, 8), optional(behind_point())),
         concat(literal("9"), optional(concat(POINT, after_nine))),
     )
-    return either(
+    every = either(
         concat(tenths, tenth, literal("1")),
         concat(_MANTISSA, tenth, whole_range(2, _EXPONENT)),
         *(
-            concat(one_of(1, 9), POINT, digits(e, e), behind(e + 1), exponents(e, e))
+            concat(one_of(1, 9), POINT, digits(e, e), behind(e + 1, None), exponents(e, e))
             for e in range(EXACT - 1)
         ),
     )
+    # Digits are counted once for all: a count of those behind the digit that decides, for each
+    # exponent, would take an automaton more than 60,000 states.
+    return both(concat(_MANTISSA, E, repeat(chars(ALL), 1, None)), every)

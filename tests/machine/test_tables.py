@@ -213,6 +213,11 @@ def test_what_is_too_large_is_refused_where_it_is(
     assert path in refused.value.path
 
 
+def test_numbers_that_are_no_integers_are_held() -> None:
+    """Each of sixteen exponents once had a count of its own of the digits behind."""
+    tables_of(_grammar({"oneOf": [{"type": "integer"}, {"type": "number"}]}), None)
+
+
 @pytest.mark.parametrize("keyword", ["anyOf", "oneOf"])
 def test_a_host_by_its_name_or_address_is_held(keyword: str) -> None:
     kinds = [{"format": "hostname"}, {"format": "ipv4"}, {"format": "ipv6"}]
