@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from enforcer.layouts import BoundLayout
     from enforcer.schema import ArgumentGrammar
-    from enforcer.schema.grammar import ArrayShape, ObjectShape
+    from enforcer.schema.grammar import ArrayShape
 
 
 class NotHeld(UnsupportedSchema):
@@ -28,18 +28,10 @@ def why_not_held(grammar: ArgumentGrammar, layout: BoundLayout | None) -> NotHel
     if layout is not None and layout.layout.kind is not LayoutKind.JSON:
         return NotHeld.of("$", "", "the format does not write arguments as JSON")
     for value in grammar.definitions.values():
-        for shape in value.objects:
-            for keyword, reason in _of_object(shape):
-                return NotHeld.of(shape.path, keyword, reason)
         for array in value.arrays:
             for keyword, reason in _of_array(array):
                 return NotHeld.of(array.path, keyword, reason)
     return None
-
-
-def _of_object(shape: ObjectShape) -> Iterator[tuple[str, str]]:
-    if shape.distinct_names:
-        yield "", "names are kept distinct"
 
 
 def _of_array(array: ArrayShape) -> Iterator[tuple[str, str]]:

@@ -129,19 +129,20 @@ Node = cython.struct(
     witnesses=cython.int,
     witnessed=cython.int,
     raw=cython.int,
+    names_end=cython.int,
 )
 NODE = dtype_of(
     "string_automaton string_trie bare_automaton values shape_words shapes shapes_of "
     "required_names name_trie names name0 class_automaton classes class0 class_node "
     "class_values arrays array0 arrays_of place0 places strings_of string_languages "
     "bare_of bare_languages limits limit0 least room tallies "
-    "marks mark0 witnesses witnessed raw",
+    "marks mark0 witnesses witnessed raw names_end",
     np.int32,
 )
 Name = cython.struct(
-    node=cython.int, values=cython.int, fits=cython.int, declared=cython.int, required=cython.int
+    node=cython.int, values=cython.int, fits=cython.int, required=cython.int
 )
-NAME = dtype_of("node values fits declared required", np.int32)
+NAME = dtype_of("node values fits required", np.int32)
 Limit = cython.struct(minimum=cython.int, maximum=cython.int, required=cython.int)
 LIMIT = dtype_of("minimum maximum required", np.int32)
 Mark = cython.struct(name=cython.int, class_=cython.int, value=cython.int, hits=cython.int)
@@ -200,6 +201,7 @@ ARRAY_OPEN_SPACED = cython.declare(cython.int, 10)
 DONE = cython.declare(cython.int, 11)
 IN_ANY = cython.declare(cython.int, 12)  # a string of the automaton number `node`, in no context
 IN_RAW = cython.declare(cython.int, 13)  # text as it is, without quotes or escapes
+IN_WRITTEN = cython.declare(cython.int, 14)  # a name whose next character is `values`
 
 # Kinds of automata: of JSON; of raw text that may go on where it is complete; of raw text that ends
 # as soon as it is.
@@ -234,7 +236,18 @@ IS_ARRAY = cython.declare(cython.int, 1)
 NODE_OF = cython.declare(cython.int, 2)
 CURRENT = cython.declare(cython.int, 3)  # the name being written (-1: undeclared); the elements
 CLASSES = cython.declare(cython.int, 4)  # the classes of an undeclared name
-LIVE = cython.declare(cython.int, 5)
+WRITTEN = cython.declare(cython.int, 5)  # the last undeclared name that it has, and one; 0: none
+LIVE = cython.declare(cython.int, 6)
+
+# A written name: a word with the one before it, the number of its characters and whether some token
+# has one of both between quotes; where names may run out, for each class how many of its first
+# characters begin no other name of the class, one more than it has if they do; its characters.
+LENGTH_AT = cython.declare(cython.int, 32)
+LENGTHS = cython.declare(cython.longlong, (1 << 29) - 1)
+IS_INNER = cython.declare(cython.longlong, 1 << 62)
+CHARACTERS = cython.declare(cython.longlong, 3)  # in a word
+CHARACTER_BITS = cython.declare(cython.longlong, 21)
+CHARACTER = cython.declare(cython.longlong, (1 << 21) - 1)
 
 # What a byte does to a string.
 ILLEGAL = cython.declare(cython.int, 0)
@@ -369,6 +382,18 @@ def hexadecimal(byte: i64) -> i64:
 
 
 @cython.cfunc
+@cython.inline
+@cython.exceptval(check=False)
+def first_byte(character: i64) -> i64:
+    """Return the first byte of a character in UTF-8."""
+    if character < 0x80:
+        return character
+    if character < 0x800:
+        return 0xC0 | character >> 6
+    return 0xE0 | character >> 12 if character < 0x10000 else 0xF0 | character >> 18
+
+
+@cython.cfunc
 @cython.boundscheck(False)
 @cython.exceptval(check=False)
 def write_row(target: cython.int[::1], row: cython.const_int[::1], words: index) -> cython.void:
@@ -458,7 +483,7 @@ class Scratch:
     """Room for one walk.
 
     Attributes:
-        states: one behind each byte of a token.
+        states: one behind each byte of a token; then as many along a name that was written.
         key: words of a configuration.
         places: words in which two rows differ.
 
@@ -469,7 +494,7 @@ class Scratch:
     places: cython.int[::1]
 
     def __init__(self, longest: index):
-        self.states = new_states(longest + 1)
+        self.states = new_states(2 * longest + 2)
         self.key = new_words(_KEY_WORDS)
         self.places = np.zeros(_MOST_DIFFERING, np.int32)
 
@@ -578,6 +603,8 @@ class Tree:
         text: uint8.
         words: of a bitmask row.
         make_trie: makes a `Trie` of texts and token ids.
+        inner: the texts (str) that some token has between quotes.
+        spanning: int32; the token ids in which a name may end and another one begin.
 
     Attributes:
         free: the wide row of a string that may be anything.
@@ -602,6 +629,8 @@ class Tree:
     longest: i64  # bytes of a token
     spare: list  # of states for walks
     make_trie: object
+    inner: object
+    spanning: cython.const_int[::1]
     tries = cython.declare(dict, visibility="readonly")  # what follows some exits, by their nodes
 
     def __init__(
@@ -611,12 +640,16 @@ class Tree:
         text: cython.const_uchar[::1],
         words: i64,
         make_trie,
+        inner,
+        spanning: cython.const_int[::1],
     ):
         self.trie = trie
         self.text0 = text0
         self.text = text
         self.words = words
         self.make_trie = make_trie
+        self.inner = inner
+        self.spanning = spanning
         self.tokens = text0.shape[0] - 1
         self.longest = 0
         for root in range(trie.roots):
@@ -714,6 +747,7 @@ class Tables:
     trie_opens: cython.const_longlong[::1]
     markers: cython.const_int[::1]
     has_line_breaks: cython.bint
+    is_open: cython.bint  # whether some object may have undeclared names
     rows = cython.declare(list, visibility="readonly")
     kept: list  # rows of configurations, in one of two slots by the hash of these
     kept_bytes = cython.declare(cython.longlong, visibility="readonly")
@@ -787,6 +821,10 @@ class Tables:
         self.rows = rows
         self.kept = [None] * SLOTS
         self.kept_bytes = 0
+        self.is_open = False
+        for k in range(nodes.shape[0]):
+            if nodes[k].classes != 0:
+                self.is_open = True
         damaged = self.damaged()
         if damaged:
             raise ValueError(f"the table of {damaged} has an index that is out of bounds")
@@ -955,7 +993,6 @@ class Tables:
                 0 <= name.node < self.nodes.shape[0]
                 and name.values < 63
                 and self.has_bits(name.fits, name.values, words)
-                and self.has_bits(name.declared, 1, words)
                 and self.has_bits(name.required, 1, words)
             ):
                 return False
@@ -1110,6 +1147,7 @@ class Text:
     is_counted: cython.bint
     last_range: index  # of characters; see `is_in_range`
     is_lost: cython.bint  # whether an index was out of bounds
+    is_exact: cython.bint  # whether names that were written matter; see `leave_out` for rows
     added: object
 
     def __init__(self, tree: Tree, tables: Tables):
@@ -1127,6 +1165,7 @@ class Text:
         self.last_range = -1
         self.is_counted = False
         self.is_lost = False
+        self.is_exact = False
         s = self.past_state(0)
         s.frame = -1
         s.phase = BEGIN
@@ -1152,6 +1191,7 @@ class Text:
                 raise ValueError("the bitmask row is shorter than the vocabulary")
             self.target = row
         self.work = 0
+        self.is_exact = False
         scratch = self.tree.borrow()
         self.states = scratch.states
         self.states[0] = self.past[self.at]
@@ -1161,6 +1201,8 @@ class Text:
                 self.mask()
                 if words != 0 and self.work >= _WORTH_KEEPING and not self.is_lost:
                     self.remember(scratch, words)
+            if self.tables.is_open:
+                self.correct()
         finally:
             self.tree.spare.append(scratch)
         if self.is_lost:
@@ -1169,6 +1211,7 @@ class Text:
     def accept(self, token_id: i64) -> bool:
         """Advance by one token id; False if it is illegal, the state being unchanged then."""
         self.work = 0
+        self.is_exact = True
         if token_id < 0 or token_id >= self.tree.tokens:
             return False
         first = self.tree.text0[token_id]
@@ -1183,10 +1226,8 @@ class Text:
         if marker >= 0:
             if not self.marker(s, marker):
                 return False
-        else:
-            for i in range(first, end):
-                if not self.step(s, self.tree.text[i]):
-                    return False
+        elif not self.takes(s, token_id):
+            return False
         if self.is_lost:
             raise IndexError(_LOST)
         if self.length == self.accepted.shape[0]:
@@ -1282,8 +1323,11 @@ class Text:
             size = self.frame_size(frame)
             if words + size > key.shape[0]:
                 return 0
+            if self.bears_on_tokens(frame):
+                return 0
             for i in range(IS_ARRAY, size):
                 key[words + i - 1] = self.arena[frame + i]
+            key[words + WRITTEN - 1] = 0
             if self.arena[frame + IS_ARRAY]:
                 key[words + CURRENT - 1] = self.relevant_length(frame)
             elif self.node_of(frame).limits != 0:
@@ -1412,33 +1456,70 @@ class Text:
 
     @cython.cfunc
     def collect(self):
-        """Move the frames that some state has to the front of the arena."""
-        used = set()
+        """Move the frames and names that some state has to the front of the arena."""
+        sizes = {}
+        frames = set()
         for i in range(self.at + 1):
-            frame = self.past_state(i).frame
-            while frame >= 0 and frame not in used:
-                used.add(frame)
+            s = self.past_state(i)
+            frame = s.frame
+            while frame >= 0 and frame not in frames:
+                frames.add(frame)
+                sizes[frame] = self.frame_size(frame)
+                self.add_names(frame, sizes)
                 frame = self.arena[frame + PARENT]
+            if s.phase == IN_NAME and s.automaton_state >= 0 and s.count != 0:
+                first = s.top - s.count
+                sizes[first] = max(sizes.get(first, 0), s.count)
         moved = {-1: -1}
         top = 0
-        for old in sorted(used):
-            frame = cython.cast(cython.longlong, old)
-            size = self.frame_size(frame)
-            for i in range(size):  # parents lie before their children, so nothing is overwritten
-                self.arena[top + i] = self.arena[frame + i]
-            self.arena[top + PARENT] = moved[self.arena[top + PARENT]]
+        for old in sorted(sizes):  # all that one refers to lies before it
+            at = cython.cast(cython.longlong, old)
+            size = cython.cast(cython.longlong, sizes[old])
+            for i in range(size):
+                self.arena[top + i] = self.arena[at + i]
+            if old in frames:
+                self.arena[top + PARENT] = moved[self.arena[top + PARENT]]
+                self.arena[top + WRITTEN] = 1 + moved[self.arena[top + WRITTEN] - 1]
             moved[old] = top
             top += size
+        self.relink(frames, moved)
         for i in range(self.at + 1):
             s = self.past_state(i)
             s.frame = moved[s.frame]
-            s.top = top
+            if s.phase == IN_NAME and s.automaton_state >= 0 and s.count != 0:
+                s.top = moved[s.top - s.count] + s.count
+            else:
+                s.top = top
         self.collected = top
         room = 2 * max(top, _FIRST_WORDS)
         if self.arena.shape[0] > 2 * room:
             narrower = new_words(room)
             narrower[:] = self.arena[:room]
             self.arena = narrower
+
+    @cython.cfunc
+    def add_names(self, frame: i64, sizes: dict):
+        """Add the names that a frame has, and how many words each takes."""
+        classes = self.ending_classes(frame)
+        written = self.arena[frame + WRITTEN]
+        while written != 0 and written - 1 not in sizes:
+            name = written - 1
+            length = self.length_of(name)
+            sizes[name] = 1 + classes + (length + CHARACTERS - 1) // CHARACTERS
+            written = self.arena[name] & LOW_HALF
+
+    @cython.cfunc
+    def relink(self, frames: set, moved: dict):
+        """Set, in the names that were moved, where the one before each is."""
+        done = set()
+        for old in frames:
+            written = self.arena[cython.cast(cython.longlong, moved[old]) + WRITTEN]
+            while written != 0 and written not in done:
+                done.add(written)
+                before = self.arena[written - 1] & LOW_HALF
+                now = 1 + moved[before - 1]
+                self.arena[written - 1] += now - before
+                written = now
 
     @cython.cfunc
     @cython.inline
@@ -1587,6 +1668,8 @@ class Text:
         """Return whether some character of a range may come next in a string or name."""
         if low > high:
             return False
+        if s.phase == IN_WRITTEN:
+            return low <= s.values <= high
         if s.automaton_state >= 0:
             a = self.automaton(self.automaton_of(s))
             first = a.transitions + s.automaton_state * a.classes
@@ -1594,8 +1677,12 @@ class Text:
             while i < a.range0 + a.ranges and self.tables.range_low[i] <= high:
                 self.work += 1
                 kind = self.tables.range_class[i]
-                if kind >= 0 and self.leads_on(
-                    a, self.tables.transitions[first + kind], s.languages, s.count + 1
+                if (
+                    kind >= 0
+                    and self.leads_on(
+                        a, self.tables.transitions[first + kind], s.languages, s.count + 1
+                    )
+                    and self.leads_to_name(s, a, i, low, high)
                 ):
                     return True
                 i += 1
@@ -1615,8 +1702,16 @@ class Text:
         """Advance a string or name by a whole character."""
         state = s.automaton_state
         trie_node = s.trie_node
+        if s.phase == IN_WRITTEN:
+            s.pending = 0
+            s.count += 1
+            return character == s.values
         if state >= 0:
             a = self.automaton(self.automaton_of(s))
+            if s.phase == IN_NAME:
+                self.reserve(s.top + 1)
+                self.arena[s.top] = character
+                s.top += 1
             if character < 128:
                 kind = self.tables.ascii[a.ascii + character]
             else:
@@ -1627,6 +1722,11 @@ class Text:
                 state = self.tables.transitions[a.transitions + state * a.classes + kind]
                 if not self.leads_on(a, state, s.languages, s.count + 1):
                     state = -1
+                elif self.is_exact and s.phase == IN_NAME:
+                    first = s.top - s.count - 1
+                    leads = self.tables.leads[a.states + state] & s.languages
+                    if self.classes_left(s.frame, first, s.count + 1, leads) == 0:
+                        state = -1
         if trie_node >= 0:
             edge = self.edge_from(trie_node, character)
             end = self.tables.trie_edges[trie_node + 1]
@@ -1897,7 +1997,7 @@ class Text:
             word = cython.cast(cython.longlong, 0)
             for n in range(w << 6, min(node.names, (w + 1) << 6)):
                 is_seen = self.arena[seen + w] >> (n & 63) & 1
-                if self.may_come(frame, node, n, is_seen, full):
+                if not is_seen and self.may_come(frame, node, n, full):
                     word |= bit(n & 63)
             self.arena[seen + words + w] = word
             if word != 0:
@@ -1907,16 +2007,14 @@ class Text:
     @cython.cfunc
     @cython.inline
     @cython.exceptval(-2, check=False)
-    def may_come(
-        self, frame: i64, node: cython.pointer[Node], n: i64, is_seen: cython.bint, full: i64
-    ) -> cython.bint:
+    def may_come(self, frame: i64, node: cython.pointer[Node], n: i64, full: i64) -> cython.bint:
         """Return whether some live shape has a value for a name, and room for it.
 
         See `note_full` for `full`.
         """
         name = node.name0 + n
         for w in range(node.shape_words):
-            shapes = self.shapes_with_room(frame, name, w, is_seen, full)
+            shapes = self.shapes_with_room(frame, name, w, full)
             for v in range(self.tables.names[name].values):
                 if (
                     shapes
@@ -1929,22 +2027,11 @@ class Text:
     @cython.cfunc
     @cython.inline
     @cython.exceptval(-2)
-    def shapes_with_room(
-        self, frame: i64, name: index, w: index, is_seen: cython.bint, full: i64
-    ) -> i64:
-        """Return a word of the live shapes in which a declared name may come.
-
-        A name stands once in a shape that declares it; in another it may be repeated, as any
-        undeclared one.
-        """
+    def shapes_with_room(self, frame: i64, name: index, w: index, full: i64) -> i64:
+        """Return a word of the live shapes in which a declared name may come."""
         shapes = self.arena[frame + LIVE + w]
-        if is_seen:
-            shapes &= ~self.tables.bits[self.tables.names[name].declared + w]
         if full >= 0:
-            without_room = self.arena[full + w]
-            if not is_seen:
-                without_room &= ~self.tables.bits[self.tables.names[name].required + w]
-            shapes &= ~without_room
+            shapes &= ~self.arena[full + w] | self.tables.bits[self.tables.names[name].required + w]
         return shapes
 
     @cython.cfunc
@@ -2001,7 +2088,7 @@ class Text:
                 for v in range(node.class_values):
                     if shapes & self.tables.bits[fits + v * node.shape_words + w] != 0:
                         found |= bit(k)
-        return found
+        return self.classes_left(frame, 0, 0, found)
 
     @cython.cfunc
     @cython.exceptval(-2, check=False)
@@ -2033,9 +2120,7 @@ class Text:
         s.phase = OBJECT_COMMA
         some = False
         node = self.node_of(frame)
-        if (
-            node.shapes == 1 and node.limits == 0
-        ):  # every name that it has is declared, and so had once
+        if node.shapes == 1 and node.limits == 0:
             seen = self.names_at(frame)
             words = self.name_words(frame)
             for w in range(words):
@@ -2083,17 +2168,15 @@ class Text:
         frame = self.copy_frame(s)
         node = self.node_of(frame)
         name = node.name0 + n
-        seen = self.names_at(frame) + (n >> 6)
-        is_seen = self.arena[seen] >> (n & 63) & 1
         full = self.full_at(frame)
         if full >= 0:
             self.arena[full - 1] += 1
-        self.arena[seen] |= bit(n & 63)
+        self.arena[self.names_at(frame) + (n >> 6)] |= bit(n & 63)
         self.arena[frame + CURRENT] = n
         values = cython.cast(cython.longlong, 0)
         self.work += self.tables.names[name].values * node.shape_words
         for w in range(node.shape_words):
-            shapes = self.shapes_with_room(frame, name, w, is_seen, full)
+            shapes = self.shapes_with_room(frame, name, w, full)
             left = cython.cast(cython.longlong, 0)
             for v in range(self.tables.names[name].values):
                 fits = self.tables.names[name].fits + v * node.shape_words
@@ -2114,8 +2197,14 @@ class Text:
         classes = self.tables.accepts[a.states + s.automaton_state] & s.languages
         if classes == 0 or s.count < a.minimum:
             return False
+        written = self.arena[s.frame + WRITTEN]
+        if self.is_exact:
+            if self.is_written(s.frame, s.top - s.count, s.count):
+                return False
+            written = 1 + self.write_name(s)
         frame = self.copy_frame(s)
         node = self.node_of(frame)
+        self.arena[frame + WRITTEN] = written
         self.arena[frame + CURRENT] = -1
         self.arena[frame + CLASSES] = classes
         full = self.full_at(frame)
@@ -2140,6 +2229,306 @@ class Text:
         s.node = node.class_node
         s.values = values
         return values != 0
+
+    # Undeclared names that an object has
+
+    @cython.cfunc
+    @cython.inline
+    @cython.exceptval(-2, check=False)
+    def ending_classes(self, frame: i64) -> i64:
+        """Return how many classes a frame's names note of which they may be the last ones."""
+        node = self.node_of(frame)
+        return node.classes if node.names_end != 0 else 0
+
+    @cython.cfunc
+    @cython.inline
+    @cython.exceptval(-2, check=False)
+    def length_of(self, name: i64) -> i64:
+        """Return how many characters a written name has."""
+        return self.arena[name] >> LENGTH_AT & LENGTHS
+
+    @cython.cfunc
+    @cython.inline
+    @cython.exceptval(-2, check=False)
+    def character_of(self, name: i64, classes: i64, i: i64) -> i64:
+        """Return a character of a written name."""
+        word = self.arena[name + 1 + classes + i // CHARACTERS]
+        return word >> (i % CHARACTERS * CHARACTER_BITS) & CHARACTER
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
+    def in_common(self, name: i64, classes: i64, first: i64, count: i64) -> i64:
+        """Return with how many of some characters of the arena a written name begins."""
+        count = min(count, self.length_of(name))
+        self.work += 1
+        for i in range(count):
+            if self.arena[first + i] != self.character_of(name, classes, i):
+                return i
+        return count
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
+    def is_written(self, frame: i64, first: i64, count: i64) -> cython.bint:
+        """Return whether an object has the name whose characters are on the arena."""
+        classes = self.ending_classes(frame)
+        written = self.arena[frame + WRITTEN]
+        while written != 0:
+            name = written - 1
+            if (
+                self.length_of(name) == count
+                and self.in_common(name, classes, first, count) == count
+            ):
+                return True
+            written = self.arena[name] & LOW_HALF
+        return False
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
+    def write_name(self, s: cython.pointer[State]) -> i64:
+        """Put the name that a text has just written on the arena, for its object."""
+        name = s.top
+        first = s.top - s.count
+        before = self.arena[s.frame + WRITTEN]
+        classes = self.ending_classes(s.frame)
+        words = (s.count + CHARACTERS - 1) // CHARACTERS
+        self.reserve(name + 1 + classes + words)
+        self.arena[name] = before | s.count << LENGTH_AT
+        if (before != 0 and self.arena[before - 1] & IS_INNER) or self.is_inner(first, s.count):
+            self.arena[name] |= IS_INNER
+        for w in range(words):
+            word = cython.cast(cython.longlong, 0)
+            for i in range(w * CHARACTERS, min(s.count, (w + 1) * CHARACTERS)):
+                word |= self.arena[first + i] << (i % CHARACTERS * CHARACTER_BITS)
+            self.arena[name + 1 + classes + w] = word
+        for k in range(classes):
+            self.arena[name + 1 + k] = self.used_up(s, k)
+        s.top = name + 1 + classes + words
+        return name
+
+    @cython.cfunc
+    def is_inner(self, first: i64, count: i64) -> cython.bint:
+        """Return whether some token has these characters between quotes."""
+        if count > self.tree.longest:
+            return False
+        return "".join([chr(self.arena[first + i]) for i in range(count)]) in self.tree.inner
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
+    def used_up(self, s: cython.pointer[State], k: i64) -> i64:
+        """Return how many first characters of a name begin no name of a class that is not written.
+
+        One more than it has where they do. Characters begin no further name if neither they nor
+        what each further character leads to is left; of these all but one were noted before.
+        """
+        a = self.automaton(self.node_of(s.frame).class_automaton)
+        first = s.top - s.count
+        found = s.count + 1
+        if self.tables.accepts[a.states + s.automaton_state] >> k & 1 == 0:
+            return found
+        for n in range(s.count, -1, -1):
+            state = self.state_after(a, first, n)
+            is_word = self.tables.accepts[a.states + state] >> k & 1 and n >= a.minimum
+            if n < s.count and is_word and not self.is_written(s.frame, first, n):
+                return found
+            ended = self.noted(s.frame, k, first, n) + (1 if n < s.count else 0)
+            for i in range(a.range0, a.range0 + a.ranges):
+                to = self.next_state(a, state, i)
+                if self.leads_on(a, to, bit(k), n + 1):
+                    ended -= self.range_end(a, i) - self.tables.range_low[i] + 1
+            self.work += a.ranges
+            if ended < 0:
+                return found
+            found = n
+        return found
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
+    def noted(self, frame: i64, k: i64, first: i64, n: i64) -> i64:
+        """Return how many characters behind some others are noted to begin no name of a class."""
+        classes = self.ending_classes(frame)
+        found = cython.cast(cython.longlong, 0)
+        written = self.arena[frame + WRITTEN]
+        while written != 0:
+            name = written - 1
+            if (
+                self.arena[name + 1 + k] == n + 1
+                and self.in_common(name, classes, first, n) == n
+            ):
+                found += 1
+            written = self.arena[name] & LOW_HALF
+        return found
+
+    @cython.cfunc
+    @cython.inline
+    @cython.exceptval(-2, check=False)
+    def range_end(self, a: cython.pointer[Automaton], i: index) -> i64:
+        """Return the last character of a range."""
+        if i + 1 == a.range0 + a.ranges:
+            return LAST_CHARACTER
+        return self.tables.range_low[i + 1] - 1
+
+    @cython.cfunc
+    @cython.inline
+    @cython.exceptval(-2, check=False)
+    def next_state(self, a: cython.pointer[Automaton], state: i64, i: index) -> i64:
+        """Return the state that the characters of a range lead to, -1 for none."""
+        kind = self.tables.range_class[i]
+        return -1 if kind < 0 else self.tables.transitions[a.transitions + state * a.classes + kind]
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
+    def state_after(self, a: cython.pointer[Automaton], first: i64, count: i64) -> i64:
+        """Return the state behind characters of the arena, all of which lead on."""
+        state = cython.cast(cython.longlong, 0)
+        for i in range(count):
+            state = max(
+                self.next_state(a, state, self.range_of(a, self.arena[first + i])),
+                cython.cast(cython.longlong, 0),
+            )
+        self.work += count
+        return state
+
+    @cython.cfunc
+    @cython.exceptval(-2)
+    def classes_left(self, frame: i64, first: i64, count: i64, classes: i64) -> i64:
+        """Leave out the classes of which no name is left that begins with some characters."""
+        written = self.arena[frame + WRITTEN]
+        noted = self.ending_classes(frame)
+        if noted == 0:
+            return classes
+        while written != 0 and classes != 0:
+            name = written - 1
+            same = self.in_common(name, noted, first, count)
+            for k in range(noted):
+                if same >= self.arena[name + 1 + k]:
+                    classes &= ~bit(k)
+            written = self.arena[name] & LOW_HALF
+        return classes
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
+    def leads_to_name(
+        self, s: cython.pointer[State], a: cython.pointer[Automaton], i: index, low: i64, high: i64
+    ) -> cython.bint:
+        """Return whether some character of a range is in another one and begins a name left."""
+        if not self.is_exact or s.phase != IN_NAME or self.arena[s.frame + WRITTEN] == 0:
+            return True
+        if self.ending_classes(s.frame) == 0:
+            return True
+        low = max(low, cython.cast(cython.longlong, self.tables.range_low[i]))
+        high = min(high, self.range_end(a, i))
+        to = self.next_state(a, s.automaton_state, i)
+        leads = self.tables.leads[a.states + to] & s.languages
+        self.reserve(s.top + 1)
+        while low <= high:  # each written name is in the way of one character at most
+            self.arena[s.top] = low
+            if self.classes_left(s.frame, s.top - s.count, s.count + 1, leads) != 0:
+                return True
+            low += 1
+        return False
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
+    def bears_on_tokens(self, frame: i64) -> cython.bint:
+        """Return whether a row depends on a frame's names, beside the one that is being written."""
+        written = self.arena[frame + WRITTEN]
+        if written == 0:
+            return False
+        return self.arena[written - 1] & IS_INNER != 0 or self.ending_classes(frame) != 0
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
+    def correct(self) -> cython.bint:
+        """Decide over the tokens in which a name of the first state ends, or one ends and begins.
+
+        All else of a row may be kept for other names.
+        """
+        self.nodes = self.tree.trie.nodes
+        self.ids = self.tree.trie.ids
+        if self.state(0).phase == IN_NAME:
+            self.leave_out(0, self.tree.trie.roots, 0)
+        self.is_exact = True
+        for i in range(self.tree.spanning.shape[0]):
+            token_id = self.tree.spanning[i]
+            self.states[1] = self.states[0]
+            word = self.row[token_id >> 5] & ~bit32(token_id & 31)
+            if self.takes(self.state(1), token_id):
+                word |= bit32(token_id & 31)
+            self.row[token_id >> 5] = word
+        self.is_exact = False
+        return True
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
+    def takes(self, s: cython.pointer[State], token_id: index) -> cython.bint:
+        """Advance a state by the bytes of a token; return whether they are legal."""
+        for i in range(self.tree.text0[token_id], self.tree.text0[token_id + 1]):
+            if not self.step(s, self.tree.text[i]):
+                return False
+        return True
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
+    def leave_out(self, first: index, end: index, depth: index) -> cython.bint:
+        """Clear the tokens at and below some siblings that write a name again, or begin none."""
+        s = self.state(depth)
+        if s.automaton_state < 0:
+            return True
+        classes = self.ending_classes(s.frame)
+        written = self.arena[s.frame + WRITTEN]
+        while written != 0:
+            name = written - 1
+            if self.in_common(name, classes, s.top - s.count, s.count) == s.count:
+                along = self.tree.longest + 1 + depth
+                self.states[along] = self.states[depth]
+                self.state(along).phase = IN_WRITTEN
+                self.follow(first, end, depth, name, classes)
+            written = self.arena[name] & LOW_HALF
+        return True
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
+    def follow(
+        self, first: index, end: index, depth: index, name: i64, classes: i64
+    ) -> cython.bint:
+        """Walk along the ways to spell the rest of a written name; see `leave_out`."""
+        along = self.tree.longest + 1 + depth
+        s = self.state(along)
+        is_whole = s.count == self.length_of(name)
+        character = -1 if is_whole else self.character_of(name, classes, s.count)
+        lead = first_byte(character)
+        for number in range(first, end):
+            node = self.trie_node(number)
+            byte = cython.cast(cython.longlong, node.byte)
+            if s.pending == 0 and byte == 34:
+                if is_whole:
+                    self.clear_ids(node.rank, node.rank_end)
+                continue
+            if is_whole or (s.pending == 0 and byte != lead and byte != 92):
+                continue
+            self.work += 1
+            self.states[along + 1] = self.states[along]
+            following = self.state(along + 1)
+            following.values = character
+            if self.character_byte(following, byte) != INSIDE:
+                continue
+            if classes != 0 and not self.begins_name(depth, byte):
+                self.clear_ids(node.rank, node.rank_end)
+            elif node.children != 0:
+                self.follow(node.child, node.child + node.children, depth + 1, name, classes)
+        return True
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
+    def begins_name(self, depth: index, byte: i64) -> cython.bint:
+        """Advance a state, on the next one's place, by a byte of a name, as `accept` does."""
+        self.states[depth + 1] = self.states[depth]
+        self.is_exact = True
+        found = self.character_byte(self.state(depth + 1), byte)
+        self.is_exact = False
+        return found == INSIDE
+
+    # Values of properties
 
     @cython.cfunc
     @cython.exceptval(-2, check=False)
@@ -2695,6 +3084,16 @@ class Text:
         return True
 
     @cython.cfunc
+    @cython.exceptval(-2, check=False)
+    def clear_ids(self, first: index, end: index) -> cython.bint:
+        """Clear the bits of some token ids of the trie."""
+        self.work += (end - first) >> 3
+        for r in range(first, end):
+            token_id = self.ids[r]
+            self.row[token_id >> 5] &= ~bit32(token_id & 31)
+        return True
+
+    @cython.cfunc
     @cython.inline
     @cython.exceptval(-2, check=False)
     def set_own(self, node: cython.pointer[TrieNode]) -> cython.bint:
@@ -2758,6 +3157,8 @@ class Text:
                 self.set_own(node)
                 if node.children != 0:
                     self.walk(node.child, node.child + node.children, depth + 1)
+                    if node.byte == 34 and self.state(depth + 1).phase == IN_NAME:
+                        self.leave_out(node.child, node.child + node.children, depth + 1)
         return True
 
     @cython.cfunc
@@ -3132,9 +3533,7 @@ class Text:
             exit_ = wide.exits[e]
             if self.is_listed(s, exit_, wide.depths[e]):
                 node = self.trie_node(exit_)
-                for r in range(node.rank, node.rank_end):
-                    token_id = self.ids[r]
-                    self.row[token_id >> 5] &= ~bit32(token_id & 31)
+                self.clear_ids(node.rank, node.rank_end)
                 self.leave(exit_, wide.depths[e])
         return True
 

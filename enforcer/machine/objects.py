@@ -51,7 +51,7 @@ class Objects:
     """Writes the objects of nodes.
 
     Attributes:
-        names: records of names, five numbers each; see `kernel.Name`.
+        names: records of names, four numbers each; see `kernel.Name`.
         classes: where the bits of each class of undeclared names begin.
         limits: records of the counts of properties, one for each shape; see `kernel.Limit`.
         marks: records of the undeclared properties that count; see `kernel.Mark`.
@@ -121,7 +121,7 @@ class Objects:
         put = self._parts.put
         names = []
         record["name0"] = len(self.names)
-        for name, declared, fits in _children(shapes):
+        for name, fits in _children(shapes):
             if fits or is_open:
                 names.append(name)
                 marks = [*_marks(shapes, name, declared)]
@@ -136,7 +136,6 @@ class Objects:
                 self.names.append(
                     (
                         *(node, len(children), put([fits[child] for child in children], words)),
-                        put((declared,), words),
                         put((needs.get(name, 0),), words),
                     )
                 )
@@ -168,7 +167,8 @@ class Objects:
         ]
         number, automaton = self._parts.automaton(tuple(classes))
         check_words(automaton, range(len(classes)))
-        if names and not automaton.never_runs_out:
+        record["names_end"] = not automaton.never_runs_out
+        if names and record["names_end"]:
             # Where few undeclared names are left, all of them may be declared ones.
             left = tuple(_without(language, names) for language in classes)
             number, _ = self._parts.automaton(left)
@@ -236,12 +236,12 @@ def _ways(shape: ObjectShape) -> Iterator[frozenset[str]]:
             yield way
 
 
-def _children(shapes: Sequence[_Shapes]) -> Iterator[tuple[str, int, _Fits]]:
-    """Yield each declared name, the shapes that declare it, and those that allow each value."""
+def _children(shapes: Sequence[_Shapes]) -> Iterator[tuple[str, _Fits]]:
+    """Yield each declared name, and the shapes that allow each value."""
     if len(shapes) == 1:
         ((_, shape, mask, _),) = shapes
         for name, child in sorted(shape.names):
-            yield name, mask, {child: mask} if child != NEVER else {}
+            yield name, {child: mask} if child != NEVER else {}
         return
     usual: _Fits = {}  # the value of a name that a shape does not declare
     uneven: list[_Shapes] = []
@@ -268,7 +268,7 @@ def _children(shapes: Sequence[_Shapes]) -> Iterator[tuple[str, int, _Fits]]:
                 child = each.shape.child(name)
                 fits[child] = fits.get(child, 0) | each.mask
         fits.pop(NEVER, None)
-        yield name, declared, fits
+        yield name, fits
 
 
 def _marks(shapes: Sequence[_Shapes], name: str, declared: int) -> Iterator[tuple[_Shapes, Mark]]:
