@@ -139,9 +139,7 @@ NODE = dtype_of(
     "marks mark0 witnesses witnessed raw names_end",
     np.int32,
 )
-Name = cython.struct(
-    node=cython.int, values=cython.int, fits=cython.int, required=cython.int
-)
+Name = cython.struct(node=cython.int, values=cython.int, fits=cython.int, required=cython.int)
 NAME = dtype_of("node values fits required", np.int32)
 Limit = cython.struct(minimum=cython.int, maximum=cython.int, required=cython.int)
 LIMIT = dtype_of("minimum maximum required", np.int32)
@@ -981,6 +979,7 @@ class Tables:
             and within(node.class0, node.classes, self.classes.shape[0])
             and node.classes < 63
             and node.class_values < 63
+            and 0 <= node.names_end <= 1
         ):
             return False
         if node.names & 63 and self.bits[node.required_names + (node.names >> 6)] >> (
@@ -1195,14 +1194,17 @@ class Text:
         scratch = self.tree.borrow()
         self.states = scratch.states
         self.states[0] = self.past[self.at]
+        is_naming = self.states[0].phase == IN_NAME
         try:
             words = self.configuration(scratch.key)
             if words == 0 or not self.recall(scratch.key, words):
                 self.mask()
+                if not is_naming:
+                    self.decide_spanning()
                 if words != 0 and self.work >= _WORTH_KEEPING and not self.is_lost:
                     self.remember(scratch, words)
-            if self.tables.is_open:
-                self.correct()
+            if is_naming and self.tables.is_open:
+                self.decide_naming()
         finally:
             self.tree.spare.append(scratch)
         if self.is_lost:
@@ -2350,10 +2352,7 @@ class Text:
         written = self.arena[frame + WRITTEN]
         while written != 0:
             name = written - 1
-            if (
-                self.arena[name + 1 + k] == n + 1
-                and self.in_common(name, classes, first, n) == n
-            ):
+            if self.arena[name + 1 + k] == n + 1 and self.in_common(name, classes, first, n) == n:
                 found += 1
             written = self.arena[name] & LOW_HALF
         return found
@@ -2438,15 +2437,25 @@ class Text:
 
     @cython.cfunc
     @cython.exceptval(-2, check=False)
-    def correct(self) -> cython.bint:
-        """Decide over the tokens in which a name of the first state ends, or one ends and begins.
+    def decide_naming(self) -> cython.bint:
+        """Decide over the tokens in which the name of the first state ends, or can no longer.
 
         All else of a row may be kept for other names.
         """
         self.nodes = self.tree.trie.nodes
         self.ids = self.tree.trie.ids
-        if self.state(0).phase == IN_NAME:
-            self.leave_out(0, self.tree.trie.roots, 0)
+        self.leave_out(0, self.tree.trie.roots, 0)
+        return self.decide_spanning()
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
+    def decide_spanning(self) -> cython.bint:
+        """Decide over the tokens in which an undeclared name may end and another one begin.
+
+        A walk does not note the names that end within a token.
+        """
+        if not self.tables.is_open:
+            return True
         self.is_exact = True
         for i in range(self.tree.spanning.shape[0]):
             token_id = self.tree.spanning[i]

@@ -234,19 +234,15 @@ def test_a_language_that_is_too_large_is_refused_by_its_property() -> None:
     assert refused.value.reason == "it needs an automaton of more than 4096 states"
 
 
-@pytest.mark.parametrize(
-    ("schema", "keyword", "reason"),
-    [
-        ({"type": "object", "minProperties": 2}, "", "names are kept distinct"),
-        ({"type": "array", "uniqueItems": True}, "uniqueItems", "elements are kept distinct"),
-    ],
-)
-def test_what_is_counted_or_distinct_is_not_held(schema: Any, keyword: str, reason: str) -> None:
-    grammar = _grammar({"type": "object", "properties": {"p": schema}})
+def test_unique_elements_are_not_held() -> None:
+    grammar = _grammar(
+        {"type": "object", "properties": {"p": {"type": "array", "uniqueItems": True}}}
+    )
     with pytest.raises(NotHeld) as refused:
         tables_of(grammar, None)
     found = refused.value.problems[0]
-    assert (found.path, found.keyword, found.reason) == ("$.properties.p", keyword, reason)
+    assert (found.path, found.keyword) == ("$.properties.p", "uniqueItems")
+    assert found.reason == "elements are kept distinct"
 
 
 # More than the schema's compiler looks at: it takes `b` to be in some of these strings.

@@ -23,10 +23,12 @@ from enforcer.schema.finishing.distinct import is_remembered, offence, remembere
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from enforcer.engines import ArgumentEngine
     from enforcer.engines.keeper import Keeper
     from enforcer.layouts import BoundLayout
     from enforcer.schema import ArgumentGrammar
     from enforcer.schema.grammar import ArrayShape, ObjectShape
+    from enforcer.vocabulary import Vocabulary
 
 _EACH = 4_000  # bytes of a track, its language included
 _EACH_STATE = 1_500  # bytes of a state of what is written without quotes
@@ -34,9 +36,22 @@ _LISTS = 800_000  # bytes of the numbers that are remembered of one grammar, at 
 
 
 class DistinctEngine(KeeperEngine):
-    """Keeps elements distinct around another engine."""
+    """Keeps elements distinct around another engine.
+
+    Args:
+        engine: the engine within.
+        vocabulary: what its ids stand for.
+        keeps_names: whether the engine within lets no name of an object come twice.
+
+    """
 
     mark: ClassVar[str] = "\0distinct "
+
+    def __init__(
+        self, engine: ArgumentEngine, vocabulary: Vocabulary, *, keeps_names: bool = False
+    ) -> None:
+        super().__init__(engine, vocabulary)
+        self._keeps_names = keeps_names
 
     @cached_property
     def _string_tokens(self) -> StringTokens:
@@ -61,6 +76,8 @@ class DistinctEngine(KeeperEngine):
                 are needed.
 
         """
+        if self._keeps_names:
+            grammar = _without_distinct_names(grammar)
         found = uniqueness.written(grammar)
         if not found:
             return grammar, found
@@ -102,6 +119,20 @@ def _without_distinct_elements(grammar: ArgumentGrammar) -> ArgumentGrammar:
             arrays=tuple(
                 replace(array, unique=False) if is_remembered(array) else array
                 for array in value.arrays
+            )
+        )
+        for number, value in grammar.definitions.items()
+    }
+    return replace(grammar, definitions=definitions)
+
+
+def _without_distinct_names(grammar: ArgumentGrammar) -> ArgumentGrammar:
+    """Return a grammar of whose objects none asks a keeper to let no name come twice."""
+    definitions = {
+        number: value._replace(
+            objects=tuple(
+                replace(shape, distinct_names=False) if shape.distinct_names else shape
+                for shape in value.objects
             )
         )
         for number, value in grammar.definitions.items()
