@@ -1,5 +1,10 @@
 """The machine and the engine beside it over the same texts, for tests: any difference is a failure.
 
+But one: the engine beside it lets names come twice. An id is left out of its rows, and refused in
+its place, by which a name of an object is written a second time, as a reader of the text itself
+finds; where only so many names may come (`few`), also one behind which a name that the object has
+is begun, or a further one has to come.
+
 Owns: comparing their rows and answers. Must not know: how either works. `ENFORCER_ENGINE=compared`
 runs a server with it; a mask takes as long as both.
 """
@@ -7,6 +12,7 @@ runs a server with it; a mask takes as long as both.
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +20,8 @@ import numpy as np
 from enforcer.engines.choice import ChosenEngine
 from enforcer.errors import EngineFailure
 from enforcer.request.response_format import FormatKind
+from enforcer.schema.finishing.infinite import stays_infinite
+from enforcer.schema.grammar import NEVER
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -26,6 +34,8 @@ if TYPE_CHECKING:
 
 _MARK = "\0both "
 _SHOWN = 8
+_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"?|[{}\[\],:]', re.DOTALL)
+_CUT = re.compile(r"\\(u[0-9a-fA-F]{0,3}|u[dD][89abAB][0-9a-fA-F]{2}(\\(u[0-9a-fA-F]{0,3})?)?)?$")
 
 
 class ComparedEngine(ChosenEngine):
@@ -47,14 +57,15 @@ class ComparedEngine(ChosenEngine):
         """Write a grammar for both."""
         chosen = super().write(grammar, layout, quick=quick)
         other = self.engine.write(grammar, layout, quick=quick)
-        return other if chosen == other else _MARK + json.dumps([chosen, other])
+        return other if chosen == other else _MARK + json.dumps([chosen, other, _has_few(grammar)])
 
     def read(self, written: str) -> CompiledGrammar:
         """Compile for both."""
         if not written.startswith(_MARK):
             return super().read(written)
-        chosen, other = json.loads(written.removeprefix(_MARK))
-        return _Compared(super().read(chosen), self.engine.read(other), self.vocabulary)
+        chosen, other, few = json.loads(written.removeprefix(_MARK))
+        both = super().read(chosen), self.engine.read(other)
+        return _Compared(*both, self.vocabulary, few=few)
 
     def compile(
         self, grammar: ArgumentGrammar, layout: BoundLayout | None = None, *, quick: bool = False
@@ -78,9 +89,12 @@ class ComparedEngine(ChosenEngine):
 class _Compared:
     """A grammar compiled by both."""
 
-    def __init__(self, one: CompiledGrammar, other: CompiledGrammar, words: Vocabulary) -> None:
+    def __init__(
+        self, one: CompiledGrammar, other: CompiledGrammar, words: Vocabulary, *, few: bool
+    ) -> None:
         self._both = one, other
         self._vocabulary = words
+        self._few = few
 
     @property
     def weight(self) -> int:
@@ -100,14 +114,17 @@ class _Compared:
     def matcher(self) -> _ComparedText:
         """Start a text of both."""
         one, other = self._both
-        return _ComparedText(one.matcher(), other.matcher(), self._vocabulary)
+        return _ComparedText(one.matcher(), other.matcher(), self._vocabulary, few=self._few)
 
 
 class _ComparedText:
     """A text that both follow; each method raises `EngineFailure` where they differ."""
 
-    def __init__(self, one: ArgumentMatcher, other: ArgumentMatcher, words: Vocabulary) -> None:
+    def __init__(
+        self, one: ArgumentMatcher, other: ArgumentMatcher, words: Vocabulary, *, few: bool
+    ) -> None:
         self._one, self._other = one, other
+        self._few = few
         self._row = np.zeros(words.words, np.int32)
         self._vocabulary = words
         self._ids: list[int] = []
@@ -116,6 +133,12 @@ class _ComparedText:
         """Fill by both, and compare."""
         self._one.fill(row)
         self._other.fill(self._row)
+        if np.array_equal(row, self._row):
+            return
+        left_out = np.unpackbits((self._row & ~row).view(np.uint8), bitorder="little")
+        for i in np.flatnonzero(left_out).tolist():
+            if self._repeats(i):
+                self._row[i // 32] ^= np.uint32(1 << i % 32).view(np.int32)
         if not np.array_equal(row, self._row):
             differ = np.unpackbits((row ^ self._row).view(np.uint8), bitorder="little")
             ids = np.flatnonzero(differ)[:_SHOWN].tolist()
@@ -125,7 +148,10 @@ class _ComparedText:
     def accept(self, token_id: int) -> bool:
         """Advance both."""
         taken = self._one.accept(token_id)
-        if self._other.accept(token_id) is not taken:
+        also = self._other.accept(token_id)
+        if also and not taken and self._repeats(token_id):
+            self._other.rollback(1)
+        elif also is not taken:
             self._fail(f"the machine answers {taken} for {self._texts([token_id])}")
         if taken:
             self._ids.append(token_id)
@@ -144,9 +170,58 @@ class _ComparedText:
             self._fail(f"the machine says {found} for whether the text is complete")
         return found
 
+    def _repeats(self, token_id: int) -> bool:
+        """Return whether a name comes twice by a token id."""
+        return _is_repeated(b"".join(self._texts([*self._ids, token_id])), few=self._few)
+
     def _texts(self, ids: list[int]) -> list[bytes]:
         return [self._vocabulary.token_bytes(i) for i in ids]
 
     def _fail(self, how: str) -> None:
         text = b"".join(self._texts(self._ids))
         raise EngineFailure(f"engines differ behind {text!r}: {how}")
+
+
+def _has_few(grammar: ArgumentGrammar) -> bool:
+    """Return whether the undeclared names of some object may come to an end."""
+    return not all(
+        child == NEVER or stays_infinite(names)
+        for value in grammar.definitions.values()
+        for shape in value.objects
+        for names, child in shape.classes
+    )
+
+
+def _is_repeated(text: bytes, *, few: bool) -> bool:
+    """Return whether an object of a text that is begun has a name twice, or begins one again.
+
+    Args:
+        text: its bytes.
+        few: whether a beginning counts, and a comma behind which another name has to come.
+
+    """
+    objects: list[set[str] | None] = []  # the names of each open object; None of an array
+    is_name = False
+    for match in _TOKEN.finditer(text):
+        token = match[0]
+        if token in (b"{", b"["):
+            objects.append(set() if token == b"{" else None)
+        elif token in (b"}", b"]"):
+            objects.pop()
+        elif token[:1] == b'"' and is_name:
+            names = objects[-1] or set()
+            if len(token) == 1 or not token.endswith(b'"') or _is_open(token):
+                begun = json.loads(f'"{_CUT.sub("", token[1:].decode(errors="ignore"))}"')
+                return few and any(name.startswith(begun) for name in names)
+            name = json.loads(token)
+            if name in names:
+                return True
+            names.add(name)
+            objects[-1] = names
+        is_name = token in (b"{", b",") and bool(objects) and objects[-1] is not None
+    return few and is_name and bool(objects[-1])
+
+
+def _is_open(token: bytes) -> bool:
+    """Return whether the last quote of a string is escaped."""
+    return re.fullmatch(rb'"(?:[^"\\]|\\.)*"', token, re.DOTALL) is None

@@ -121,7 +121,7 @@ class Objects:
         put = self._parts.put
         names = []
         record["name0"] = len(self.names)
-        for name, fits in _children(shapes):
+        for name, declared, fits in _children(shapes):
             if fits or is_open:
                 names.append(name)
                 marks = [*_marks(shapes, name, declared)]
@@ -236,12 +236,12 @@ def _ways(shape: ObjectShape) -> Iterator[frozenset[str]]:
             yield way
 
 
-def _children(shapes: Sequence[_Shapes]) -> Iterator[tuple[str, _Fits]]:
-    """Yield each declared name, and the shapes that allow each value."""
+def _children(shapes: Sequence[_Shapes]) -> Iterator[tuple[str, int, _Fits]]:
+    """Yield each declared name, the shapes that declare it, and those that allow each value."""
     if len(shapes) == 1:
         ((_, shape, mask, _),) = shapes
         for name, child in sorted(shape.names):
-            yield name, {child: mask} if child != NEVER else {}
+            yield name, mask, {child: mask} if child != NEVER else {}
         return
     usual: _Fits = {}  # the value of a name that a shape does not declare
     uneven: list[_Shapes] = []
@@ -268,7 +268,7 @@ def _children(shapes: Sequence[_Shapes]) -> Iterator[tuple[str, _Fits]]:
                 child = each.shape.child(name)
                 fits[child] = fits.get(child, 0) | each.mask
         fits.pop(NEVER, None)
-        yield name, fits
+        yield name, declared, fits
 
 
 def _marks(shapes: Sequence[_Shapes], name: str, declared: int) -> Iterator[tuple[_Shapes, Mark]]:
