@@ -83,7 +83,7 @@ class ComparedEngine(ChosenEngine):
         chosen = super().compile_text(wanted)
         if wanted.kind is FormatKind.GRAMMAR:
             return chosen
-        return _Compared(chosen, self.engine.compile_text(wanted), self.vocabulary)
+        return _Compared(chosen, self.engine.compile_text(wanted), self.vocabulary, few=False)
 
 
 class _Compared:
