@@ -56,8 +56,8 @@ class MachineEngine(ArgumentEngine):
         return MachineGrammar(tables, self._raw_tree if tables.is_raw else self._tree)
 
     def warm(self, layout: BoundLayout | None = None) -> None:  # noqa: ARG002 - the same for all
-        """Build the vocabulary's tree and usual automata."""
-        _ = self._tree
+        """Build the vocabulary's trees and usual automata."""
+        _ = self._tree, self._raw_tree
         make_usual()
 
     def check(self, grammar: ArgumentGrammar, layout: BoundLayout | None = None) -> None:
