@@ -7,9 +7,12 @@ works.
 
 from __future__ import annotations
 
+from functools import cached_property
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from enforcer.engines import ArgumentEngine
+from enforcer.engines.client_grammar import ClientGrammars
 from enforcer.engines.distinct.engine import DistinctEngine
 from enforcer.engines.machine import MachineEngine
 from enforcer.machine.holding import NotHeld
@@ -48,6 +51,8 @@ class ChosenEngine(ArgumentEngine):
         """Build what both need."""
         self.machine.warm(layout)
         self.engine.warm(layout)
+        if find_spec("llguidance") is not None:
+            _ = self._grammars  # a server stands still for the half second that it takes
 
     def check(self, grammar: ArgumentGrammar, layout: BoundLayout | None = None) -> None:
         """Raise `UnsupportedSchema` if neither can hold a grammar."""
@@ -90,7 +95,10 @@ class ChosenEngine(ArgumentEngine):
 
     def check_text(self, wanted: ResponseFormat) -> None:
         """Refuse a format of text that is no JSON Schema if it cannot be held."""
-        self._of_text(wanted).check_text(wanted)
+        if wanted.kind is FormatKind.GRAMMAR:
+            self._grammars.check(wanted.source)
+        else:
+            self.machine.check_text(wanted)
 
     @property
     def written_formats(self) -> frozenset[FormatKind]:
@@ -103,7 +111,10 @@ class ChosenEngine(ArgumentEngine):
 
     def compile_text(self, wanted: ResponseFormat) -> CompiledGrammar:
         """Compile a format of text that is no JSON Schema."""
-        return self._of_text(wanted).compile_text(wanted)
+        if wanted.kind is FormatKind.GRAMMAR:
+            return self._grammars.compile(wanted.source)
+        return self.machine.compile_text(wanted)
 
-    def _of_text(self, wanted: ResponseFormat) -> ArgumentEngine:
-        return self.engine if wanted.kind is FormatKind.GRAMMAR else self.machine
+    @cached_property
+    def _grammars(self) -> ClientGrammars:
+        return ClientGrammars(self.vocabulary)
