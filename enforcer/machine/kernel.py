@@ -243,6 +243,7 @@ LIVE = cython.declare(cython.int, 6)
 LENGTH_AT = cython.declare(cython.int, 32)
 LENGTHS = cython.declare(cython.longlong, (1 << 29) - 1)
 IS_INNER = cython.declare(cython.longlong, 1 << 62)
+IS_ENDED = cython.declare(cython.longlong, 1 << 61)  # of some beginning no name is left
 CHARACTERS = cython.declare(cython.longlong, 3)  # in a word
 CHARACTER_BITS = cython.declare(cython.longlong, 21)
 CHARACTER = cython.declare(cython.longlong, (1 << 21) - 1)
@@ -2304,6 +2305,10 @@ class Text:
             self.arena[name + 1 + classes + w] = word
         for k in range(classes):
             self.arena[name + 1 + k] = self.used_up(s, k)
+            if self.arena[name + 1 + k] <= s.count:
+                self.arena[name] |= IS_ENDED
+        if before != 0:
+            self.arena[name] |= self.arena[before - 1] & IS_ENDED
         s.top = name + 1 + classes + words
         return name
 
@@ -2393,7 +2398,7 @@ class Text:
         """Leave out the classes of which no name is left that begins with some characters."""
         written = self.arena[frame + WRITTEN]
         noted = self.ending_classes(frame)
-        if noted == 0:
+        if noted == 0 or written == 0 or self.arena[written - 1] & IS_ENDED == 0:
             return classes
         while written != 0 and classes != 0:
             name = written - 1
