@@ -182,6 +182,13 @@ def test_equal_parts_are_stored_once() -> None:
     assert len(found.arrays["nodes"]) == len(one.arrays["nodes"])
 
 
+@pytest.mark.parametrize("bounds", [{}, {"minimum": -3}, {"exclusiveMaximum": 10**9}])
+def test_numbers_that_are_no_integers_are_held(bounds: dict[str, Any]) -> None:
+    schema = {"type": "number", "not": {"type": "integer"}, **bounds}
+    texts = ("1.5", "-2.25e0", "2.5e3", "1.5e-1", "3.0", "7")
+    assert _takes(schema, *texts) == [True, True, False, True, False, False]
+
+
 @pytest.mark.parametrize(
     ("limit", "value", "schema", "path"),
     [
