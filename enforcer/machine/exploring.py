@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     Cells = tuple[tuple[int, Regex], ...]
 
 MOST_STATES = 4_096
-MOST_WORK = 125_000  # operands of derivatives; half a second at most
+MOST_WORK = 250_000  # operands of derivatives; a second at most
 MOST_ATOMS = 512
 _DEEPEST = 100
 _DECIMALS = "0123456789."  # equations are of remainders of decimals
