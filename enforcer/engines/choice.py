@@ -33,7 +33,7 @@ class ChosenEngine(ArgumentEngine):
     """The machine for what it can hold, and an engine for everything else."""
 
     def __init__(self, engine: ArgumentEngine, vocabulary: Vocabulary) -> None:
-        self.machine = DistinctEngine(MachineEngine(vocabulary), vocabulary, keeps_names=True)
+        self.machine = DistinctEngine(MachineEngine(vocabulary), vocabulary, keeps_strings=True)
         self.engine = engine
         self.vocabulary = vocabulary
 

@@ -12,7 +12,13 @@ import numpy as np
 
 from enforcer.errors import EngineFailure
 from enforcer.machine import kernel
-from enforcer.machine.json_text import inner_texts, may_occur, spans_names
+from enforcer.machine.json_text import (
+    QuotedTexts,
+    ends_element,
+    may_occur,
+    spans_elements,
+    spans_names,
+)
 from enforcer.machine.parts import OWN_ROWS
 from enforcer.machine.tables import free_tables
 from enforcer.machine.tree import build_tree
@@ -84,8 +90,11 @@ def bound_vocabulary(vocabulary: Vocabulary, *, is_raw: bool = False) -> kernel.
         np.frombuffer(b"".join(vocabulary.texts), np.uint8).data,
         vocabulary.words,
         _trie,
-        inner_texts(keys),
-        np.array([i for text, i in zip(keys, ids, strict=True) if spans_names(text)], np.int32),
+        QuotedTexts(keys).bears,
+        *(
+            np.array([i for text, i in zip(keys, ids, strict=True) if spans(text)], np.int32)
+            for spans in (spans_names, spans_elements, ends_element)
+        ),
     )
     free, shorter = _free_rows(tree, free_tables())
     digits = np.zeros(vocabulary.words * 32, np.bool_)

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 
 from enforcer.errors import UnsupportedSchema
 from enforcer.layouts import LayoutKind
+from enforcer.schema.finishing.distinct import is_remembered, is_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from enforcer.layouts import BoundLayout
     from enforcer.schema import ArgumentGrammar
-    from enforcer.schema.grammar import ArrayShape
+    from enforcer.schema.grammar import ArrayShape, Value, ValueId
 
 
 class NotHeld(UnsupportedSchema):
@@ -29,11 +30,16 @@ def why_not_held(grammar: ArgumentGrammar, layout: BoundLayout | None) -> NotHel
         return NotHeld.of("$", "", "the format does not write arguments as JSON")
     for value in grammar.definitions.values():
         for array in value.arrays:
-            for keyword, reason in _of_array(array):
+            for keyword, reason in _of_array(array, grammar.definitions):
                 return NotHeld.of(array.path, keyword, reason)
     return None
 
 
-def _of_array(array: ArrayShape) -> Iterator[tuple[str, str]]:
-    if array.unique and not array.choices:
-        yield "uniqueItems", "elements are kept distinct"
+def keeps_distinct(array: ArrayShape) -> bool:
+    """Return whether elements of an array are compared with those before them."""
+    return is_remembered(array) and (array.maximum is None or array.maximum > 1)
+
+
+def _of_array(array: ArrayShape, definitions: Mapping[ValueId, Value]) -> Iterator[tuple[str, str]]:
+    if keeps_distinct(array) and not is_text(definitions[array.rest]):
+        yield "uniqueItems", "elements that are not strings are kept distinct"

@@ -29,9 +29,11 @@ _OUTSIDE = (
     rb"(?:" + _BEGUN + rb'|"' + _TEXT + _CUT + rb")?"
 )
 _WITHIN = _REST + b"?" + _TEXT + rb"(?:" + _CUT + rb'|"' + _OUTSIDE + rb")"
-# What may be overlapping: a quote that ends one may begin another.
-_BETWEEN_QUOTES = re.compile(rb'"(?=((?:[^"\\]|\\.)*)")', re.DOTALL)
+# A quote that ends one text may begin another.
+_BEHIND_QUOTE = re.compile(rb'"(?=(' + _TEXT + rb')("?))')
 _SPANS_NAMES = re.compile(rb'"\s*:.*,', re.DOTALL)
+_ENDS_ELEMENT = re.compile(rb'"\s*,')
+_SPANS_ELEMENTS = re.compile(rb'"\s*,\s*".*"', re.DOTALL)
 _PIECE = re.compile(rb"(?:" + _WITHIN + rb"|" + _ENDED + _OUTSIDE + rb")")
 
 
@@ -40,19 +42,58 @@ def may_occur(piece: bytes) -> bool:
     return _PIECE.fullmatch(piece) is not None
 
 
-def inner_texts(pieces: Iterable[bytes]) -> frozenset[str]:
-    """Return the texts that some pieces have between quotes, as a string or name."""
-    found = set()
-    for piece in pieces:
-        if piece.count(b'"') > 1:
-            for match in _BETWEEN_QUOTES.finditer(piece):
-                try:
-                    found.add(json.loads(b'"' + match[1] + b'"'))
-                except ValueError:  # no text has these bytes
-                    continue
-    return frozenset(found)
+class QuotedTexts:
+    """The texts behind the quotes in a vocabulary's tokens.
+
+    Args:
+        pieces: the tokens.
+
+    """
+
+    def __init__(self, pieces: Iterable[bytes]) -> None:
+        self._whole: set[str] = set()
+        self._begun = {""}
+        self._cut: set[str] = set()  # those behind which a character is broken off
+        for piece in pieces:
+            for match in _BEHIND_QUOTE.finditer(piece):
+                self._add(match[1], is_whole=match[2] == b'"', is_cut=match.end(2) < len(piece))
+
+    def _add(self, body: bytes, *, is_whole: bool, is_cut: bool) -> None:
+        plain = body.decode(errors="ignore")
+        text = json.loads(f'"{plain}"')
+        is_cut = not is_whole and (
+            is_cut or plain.encode() != body or "\ud800" <= text[-1:] <= "\udbff"
+        )
+        if is_whole:
+            self._whole.add(text)
+        self._begun.update(text[:n] for n in range(1, len(text) + 1))
+        if is_cut:
+            self._cut.update((text, text[:-1]))
+
+    def bears(self, text: str, used_up: int) -> bool:
+        """Return whether a token that begins before a name or string depends on its being written.
+
+        Args:
+            text: the name or string.
+            used_up: how many of its first characters begin no other one; -1 if all do.
+
+        """
+        if text in self._whole:
+            return True
+        start = text[:used_up]
+        return used_up >= 0 and (start in self._begun or start[:-1] in self._cut)
 
 
 def spans_names(piece: bytes) -> bool:
     """Return whether a name may end in a piece, and the object go on to another one."""
     return _SPANS_NAMES.search(piece) is not None
+
+
+def ends_element(piece: bytes) -> bool:
+    """Return whether a string may end in a piece, and the array go on to another element."""
+    return _ENDS_ELEMENT.search(piece) is not None
+
+
+def spans_elements(piece: bytes) -> bool:
+    """Return whether a string may end in a piece, and the array's next one as well."""
+    return _SPANS_ELEMENTS.search(piece) is not None

@@ -130,13 +130,14 @@ Node = cython.struct(
     witnessed=cython.int,
     raw=cython.int,
     names_end=cython.int,
+    distinct=cython.int,
 )
 NODE = dtype_of(
     "string_automaton string_trie bare_automaton values shape_words shapes shapes_of "
     "required_names name_trie names name0 class_automaton classes class0 class_node "
     "class_values arrays array0 arrays_of place0 places strings_of string_languages "
     "bare_of bare_languages limits limit0 least room tallies "
-    "marks mark0 witnesses witnessed raw names_end",
+    "marks mark0 witnesses witnessed raw names_end distinct",
     np.int32,
 )
 Name = cython.struct(node=cython.int, values=cython.int, fits=cython.int, required=cython.int)
@@ -234,15 +235,23 @@ IS_ARRAY = cython.declare(cython.int, 1)
 NODE_OF = cython.declare(cython.int, 2)
 CURRENT = cython.declare(cython.int, 3)  # the name being written (-1: undeclared); the elements
 CLASSES = cython.declare(cython.int, 4)  # the classes of an undeclared name
-WRITTEN = cython.declare(cython.int, 5)  # the last undeclared name that it has, and one; 0: none
+WRITTEN = cython.declare(cython.int, 5)  # the last undeclared name or distinct string, and one
 LIVE = cython.declare(cython.int, 6)
 
-# A written name: a word with the one before it, the number of its characters and whether some token
-# has one of both between quotes; where names may run out, for each class how many of its first
-# characters begin no other name of the class, one more than it has if they do; its characters.
+KEEPS = cython.declare(cython.int, 2)  # what `IS_ARRAY` has where elements are distinct strings
+
+# How a node's arrays keep strings distinct: not, of a language that never ends, or that may.
+NOT_KEPT = cython.declare(cython.int, 0)
+KEPT = cython.declare(cython.int, 1)
+KEPT_WHILE_LEFT = cython.declare(cython.int, 2)
+
+# A written name or string: a word with the one before it, the number of its characters and whether
+# rows depend on one of both (see `Tree.bears`); where they may run out, for each class or language
+# how many of its first characters begin no other one of these, one more than it has if they do; its
+# characters.
 LENGTH_AT = cython.declare(cython.int, 32)
 LENGTHS = cython.declare(cython.longlong, (1 << 29) - 1)
-IS_INNER = cython.declare(cython.longlong, 1 << 62)
+BEARS = cython.declare(cython.longlong, 1 << 62)
 IS_ENDED = cython.declare(cython.longlong, 1 << 61)  # of some beginning no name is left
 CHARACTERS = cython.declare(cython.longlong, 3)  # in a word
 CHARACTER_BITS = cython.declare(cython.longlong, 21)
@@ -602,8 +611,11 @@ class Tree:
         text: uint8.
         words: of a bitmask row.
         make_trie: makes a `Trie` of texts and token ids.
-        inner: the texts (str) that some token has between quotes.
+        bears: tells of a name or string (str), and how many of its first characters begin no other
+            one (-1: all do), whether it bears on tokens that begin before it; see `json_text`.
         spanning: int32; the token ids in which a name may end and another one begin.
+        listing: int32; those in which a string may end, and another one of an array begin and end.
+        commas: int32; those in which a string of an array may end before another element.
 
     Attributes:
         free: the wide row of a string that may be anything.
@@ -628,8 +640,10 @@ class Tree:
     longest: i64  # bytes of a token
     spare: list  # of states for walks
     make_trie: object
-    inner: object
+    bears: object
     spanning: cython.const_int[::1]
+    listing: cython.const_int[::1]
+    commas: cython.const_int[::1]
     tries = cython.declare(dict, visibility="readonly")  # what follows some exits, by their nodes
 
     def __init__(
@@ -639,16 +653,20 @@ class Tree:
         text: cython.const_uchar[::1],
         words: i64,
         make_trie,
-        inner,
+        bears,
         spanning: cython.const_int[::1],
+        listing: cython.const_int[::1],
+        commas: cython.const_int[::1],
     ):
         self.trie = trie
         self.text0 = text0
         self.text = text
         self.words = words
         self.make_trie = make_trie
-        self.inner = inner
+        self.bears = bears
         self.spanning = spanning
+        self.listing = listing
+        self.commas = commas
         self.tokens = text0.shape[0] - 1
         self.longest = 0
         for root in range(trie.roots):
@@ -747,6 +765,7 @@ class Tables:
     markers: cython.const_int[::1]
     has_line_breaks: cython.bint
     is_open: cython.bint  # whether some object may have undeclared names
+    distinct: cython.int  # the greatest of all nodes
     rows = cython.declare(list, visibility="readonly")
     kept: list  # rows of configurations, in one of two slots by the hash of these
     kept_bytes = cython.declare(cython.longlong, visibility="readonly")
@@ -821,7 +840,9 @@ class Tables:
         self.kept = [None] * SLOTS
         self.kept_bytes = 0
         self.is_open = False
+        self.distinct = NOT_KEPT
         for k in range(nodes.shape[0]):
+            self.distinct = max(self.distinct, nodes[k].distinct)
             if nodes[k].classes != 0:
                 self.is_open = True
         damaged = self.damaged()
@@ -1050,8 +1071,15 @@ class Tables:
             and within(node.place0, node.places, self.places.shape[0])
             and (node.places > 0 or node.arrays == 0)
             and 0 <= node.tallies <= node.arrays
+            and NOT_KEPT <= node.distinct <= KEPT_WHILE_LEFT
         ):
             return False
+        if node.distinct != NOT_KEPT:
+            if node.places != 1:
+                return False
+            element = self.nodes[self.places[node.place0].node]
+            if element.string_automaton < 0 or element.string_trie >= 0:
+                return False
         for i in range(node.array0, node.array0 + node.arrays):
             if not 0 <= self.arrays[i].value < 63:
                 return False
@@ -1195,7 +1223,7 @@ class Text:
         scratch = self.tree.borrow()
         self.states = scratch.states
         self.states[0] = self.past[self.at]
-        is_naming = self.states[0].phase == IN_NAME
+        is_naming = self.is_kept(self.state(0))
         try:
             words = self.configuration(scratch.key)
             if words == 0 or not self.recall(scratch.key, words):
@@ -1204,7 +1232,7 @@ class Text:
                     self.decide_spanning()
                 if words != 0 and self.work >= _WORTH_KEEPING and not self.is_lost:
                     self.remember(scratch, words)
-            if is_naming and self.tables.is_open:
+            if is_naming and (self.tables.is_open or self.tables.distinct != NOT_KEPT):
                 self.decide_naming()
         finally:
             self.tree.spare.append(scratch)
@@ -1470,7 +1498,7 @@ class Text:
                 sizes[frame] = self.frame_size(frame)
                 self.add_names(frame, sizes)
                 frame = self.arena[frame + PARENT]
-            if s.phase == IN_NAME and s.automaton_state >= 0 and s.count != 0:
+            if self.is_kept(s) and s.automaton_state >= 0 and s.count != 0:
                 first = s.top - s.count
                 sizes[first] = max(sizes.get(first, 0), s.count)
         moved = {-1: -1}
@@ -1489,7 +1517,7 @@ class Text:
         for i in range(self.at + 1):
             s = self.past_state(i)
             s.frame = moved[s.frame]
-            if s.phase == IN_NAME and s.automaton_state >= 0 and s.count != 0:
+            if self.is_kept(s) and s.automaton_state >= 0 and s.count != 0:
                 s.top = moved[s.top - s.count] + s.count
             else:
                 s.top = top
@@ -1711,7 +1739,8 @@ class Text:
             return character == s.values
         if state >= 0:
             a = self.automaton(self.automaton_of(s))
-            if s.phase == IN_NAME:
+            is_kept = self.is_kept(s)
+            if is_kept:
                 self.reserve(s.top + 1)
                 self.arena[s.top] = character
                 s.top += 1
@@ -1725,7 +1754,7 @@ class Text:
                 state = self.tables.transitions[a.transitions + state * a.classes + kind]
                 if not self.leads_on(a, state, s.languages, s.count + 1):
                     state = -1
-                elif self.is_exact and s.phase == IN_NAME:
+                elif is_kept and self.is_exact:
                     first = s.top - s.count - 1
                     leads = self.tables.leads[a.states + state] & s.languages
                     if self.classes_left(s.frame, first, s.count + 1, leads) == 0:
@@ -2241,7 +2270,30 @@ class Text:
     def ending_classes(self, frame: i64) -> i64:
         """Return how many classes a frame's names note of which they may be the last ones."""
         node = self.node_of(frame)
-        return node.classes if node.names_end != 0 else 0
+        if self.arena[frame + IS_ARRAY] == 0:
+            return node.classes if node.names_end != 0 else 0
+        if node.distinct != KEPT_WHILE_LEFT:
+            return 0
+        return self.node(self.tables.places[node.place0].node).string_languages
+
+    @cython.cfunc
+    @cython.inline
+    @cython.exceptval(-2, check=False)
+    def is_kept(self, s: cython.pointer[State]) -> cython.bint:
+        """Return whether a state is in a name or string that may not be written again."""
+        if s.phase != IN_STRING or s.frame < 0:
+            return s.phase == IN_NAME
+        return self.arena[s.frame + IS_ARRAY] == KEEPS
+
+    @cython.cfunc
+    @cython.inline
+    @cython.exceptval(-2, check=False)
+    def automaton_in(self, frame: i64) -> index:
+        """Return the number of the automaton of a frame's undeclared names or distinct strings."""
+        node = self.node_of(frame)
+        if self.arena[frame + IS_ARRAY] == 0:
+            return node.class_automaton
+        return self.node(self.tables.places[node.place0].node).string_automaton
 
     @cython.cfunc
     @cython.inline
@@ -2296,28 +2348,28 @@ class Text:
         words = (s.count + CHARACTERS - 1) // CHARACTERS
         self.reserve(name + 1 + classes + words)
         self.arena[name] = before | s.count << LENGTH_AT
-        if (before != 0 and self.arena[before - 1] & IS_INNER) or self.is_inner(first, s.count):
-            self.arena[name] |= IS_INNER
         for w in range(words):
             word = cython.cast(cython.longlong, 0)
             for i in range(w * CHARACTERS, min(s.count, (w + 1) * CHARACTERS)):
                 word |= self.arena[first + i] << (i % CHARACTERS * CHARACTER_BITS)
             self.arena[name + 1 + classes + w] = word
+        least = s.count + 1
         for k in range(classes):
             self.arena[name + 1 + k] = self.used_up(s, k)
-            if self.arena[name + 1 + k] <= s.count:
-                self.arena[name] |= IS_ENDED
-        if before != 0:
-            self.arena[name] |= self.arena[before - 1] & IS_ENDED
+            least = min(least, self.arena[name + 1 + k])
+        if least <= s.count or (before != 0 and self.arena[before - 1] & IS_ENDED):
+            self.arena[name] |= IS_ENDED
+        if (before != 0 and self.arena[before - 1] & BEARS) or self.bears(first, s.count, least):
+            self.arena[name] |= BEARS
         s.top = name + 1 + classes + words
         return name
 
     @cython.cfunc
-    def is_inner(self, first: i64, count: i64) -> cython.bint:
-        """Return whether some token has these characters between quotes."""
-        if count > self.tree.longest:
-            return False
-        return "".join([chr(self.arena[first + i]) for i in range(count)]) in self.tree.inner
+    def bears(self, first: i64, count: i64, used_up: i64) -> cython.bint:
+        """Return whether tokens that begin before a name depend on it; `used_up` is its mark."""
+        known = min(count, self.tree.longest + 1)
+        text = "".join([chr(self.arena[first + i]) for i in range(known)])
+        return self.tree.bears(text, -1 if used_up > count else used_up)
 
     @cython.cfunc
     @cython.exceptval(-2, check=False)
@@ -2327,7 +2379,7 @@ class Text:
         One more than it has where they do. Characters begin no further name if neither they nor
         what each further character leads to is left; of these all but one were noted before.
         """
-        a = self.automaton(self.node_of(s.frame).class_automaton)
+        a = self.automaton(self.automaton_in(s.frame))
         first = s.top - s.count
         found = s.count + 1
         if self.tables.accepts[a.states + s.automaton_state] >> k & 1 == 0:
@@ -2357,7 +2409,8 @@ class Text:
         written = self.arena[frame + WRITTEN]
         while written != 0:
             name = written - 1
-            if self.arena[name + 1 + k] == n + 1 and self.in_common(name, classes, first, n) == n:
+            is_used_up = self.arena[name + 1 + k] == n + 1 <= self.length_of(name)
+            if is_used_up and self.in_common(name, classes, first, n) == n:
                 found += 1
             written = self.arena[name] & LOW_HALF
         return found
@@ -2415,9 +2468,9 @@ class Text:
         self, s: cython.pointer[State], a: cython.pointer[Automaton], i: index, low: i64, high: i64
     ) -> cython.bint:
         """Return whether some character of a range is in another one and begins a name left."""
-        if not self.is_exact or s.phase != IN_NAME or self.arena[s.frame + WRITTEN] == 0:
+        if not (self.is_exact and self.is_kept(s)):
             return True
-        if self.ending_classes(s.frame) == 0:
+        if self.arena[s.frame + WRITTEN] == 0 or self.ending_classes(s.frame) == 0:
             return True
         low = max(low, cython.cast(cython.longlong, self.tables.range_low[i]))
         high = min(high, self.range_end(a, i))
@@ -2438,7 +2491,7 @@ class Text:
         written = self.arena[frame + WRITTEN]
         if written == 0:
             return False
-        return self.arena[written - 1] & IS_INNER != 0 or self.ending_classes(frame) != 0
+        return self.arena[written - 1] & BEARS != 0
 
     @cython.cfunc
     @cython.exceptval(-2, check=False)
@@ -2459,11 +2512,21 @@ class Text:
 
         A walk does not note the names that end within a token.
         """
-        if not self.tables.is_open:
-            return True
+        if self.tables.is_open:
+            self.decide(self.tree.spanning)
+        if self.tables.distinct == KEPT:
+            self.decide(self.tree.listing)
+        elif self.tables.distinct == KEPT_WHILE_LEFT:
+            self.decide(self.tree.commas)
+        return True
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
+    def decide(self, token_ids: cython.const_int[::1]) -> cython.bint:
+        """Set the bits of those of some token ids that `accept` takes."""
         self.is_exact = True
-        for i in range(self.tree.spanning.shape[0]):
-            token_id = self.tree.spanning[i]
+        for i in range(token_ids.shape[0]):
+            token_id = token_ids[i]
             self.states[1] = self.states[0]
             word = self.row[token_id >> 5] & ~bit32(token_id & 31)
             if self.takes(self.state(1), token_id):
@@ -2769,7 +2832,7 @@ class Text:
                     arrays |= self.tables.bits[node.arrays_of + v]
         if arrays == 0:
             return False
-        frame = self.new_frame(s, s.node, 1)
+        frame = self.new_frame(s, s.node, KEEPS if node.distinct != NOT_KEPT else 1)
         self.arena[frame + LIVE] = arrays
         s.phase = ARRAY_OPEN
         self.next_element(s)
@@ -2791,8 +2854,22 @@ class Text:
             if self.countable(s.frame, node, place, v, some) != 0:
                 values |= bit(v)
         s.node = self.tables.places[place].node
+        if self.arena[s.frame + WRITTEN] != 0:
+            values &= self.values_left(s.frame, s.node)
         s.values = values
         return values != 0
+
+    @cython.cfunc
+    @cython.exceptval(-2)
+    def values_left(self, frame: i64, number: index) -> i64:
+        """Return the values of distinct strings of which an array has not had every one yet."""
+        node = self.node(number)
+        languages = self.classes_left(frame, 0, 0, bit(node.string_languages) - 1)
+        found = cython.cast(cython.longlong, 0)
+        for k in range(node.string_languages):
+            if languages >> k & 1:
+                found |= self.tables.bits[node.strings_of + k]
+        return found
 
     @cython.cfunc
     @cython.exceptval(-2, check=False)
@@ -2871,6 +2948,8 @@ class Text:
         if languages == 0:
             return False
         s.phase = phase
+        if self.is_kept(s):
+            languages = self.classes_left(s.frame, 0, 0, languages)
         s.languages = languages
         s.count = 0
         s.automaton_state = -1
@@ -2907,7 +2986,16 @@ class Text:
         for k in range(node.string_languages):
             if ended >> k & 1:
                 fitted |= self.tables.bits[node.strings_of + k]
-        return self.close_value(s, fitted & s.values)
+        fitted &= s.values
+        if fitted == 0 or not (self.is_exact and self.is_kept(s)):
+            return self.close_value(s, fitted)
+        if self.is_written(s.frame, s.top - s.count, s.count):
+            return False
+        written = 1 + self.write_name(s)
+        if not self.close_value(s, fitted):
+            return False
+        self.arena[s.frame + WRITTEN] = written
+        return True
 
     @cython.cfunc
     @cython.exceptval(-2, check=False)
@@ -2977,7 +3065,7 @@ class Text:
     @cython.exceptval(-2, check=False)
     def close_bracket(self, s: cython.pointer[State], is_array: i64) -> cython.bint:
         """Advance by the bracket that closes an object or array."""
-        if s.phase == OBJECT_COMMA or self.arena[s.frame + IS_ARRAY] != is_array:
+        if s.phase == OBJECT_COMMA or (self.arena[s.frame + IS_ARRAY] != 0) != is_array:
             return False
         fitted = self.complete_values(s.frame)
         s.frame = self.arena[s.frame + PARENT]
@@ -3171,7 +3259,7 @@ class Text:
                 self.set_own(node)
                 if node.children != 0:
                     self.walk(node.child, node.child + node.children, depth + 1)
-                    if node.byte == 34 and self.state(depth + 1).phase == IN_NAME:
+                    if node.byte == 34 and self.is_kept(self.state(depth + 1)):
                         self.leave_out(node.child, node.child + node.children, depth + 1)
         return True
 

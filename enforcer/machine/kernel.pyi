@@ -43,8 +43,10 @@ class Tree:
         text: _Array,
         words: int,
         make_trie: Callable[[list[bytes], list[int]], Trie],
-        inner: frozenset[str],
+        bears: Callable[[str, int], bool],
         spanning: _Array,
+        listing: _Array,
+        commas: _Array,
     ) -> None: ...
     def set_rows(self, free: WideRow, shorter: _Array, digits: _Array) -> None: ...
     def set_raw_rows(self, free: WideRow, shorter: _Array) -> None: ...

@@ -16,7 +16,7 @@ import numpy as np
 from enforcer.layouts import WhiteSpace
 from enforcer.machine import kernel
 from enforcer.machine.exploring import TooLargeError
-from enforcer.machine.holding import NotHeld, why_not_held
+from enforcer.machine.holding import NotHeld, keeps_distinct, why_not_held
 from enforcer.machine.objects import Objects
 from enforcer.machine.parts import (
     FAR_COUNT,
@@ -59,6 +59,8 @@ _USUAL: dict[str, Any] = {
 MOST_PLACES = 50_000  # of arrays: elements of prefixes
 _UNCOUNTED = (0,) * 6  # the last fields of the record of an array without counts
 _NO_ARRAY = (0, -1, -1, *_UNCOUNTED)  # and those behind the first of one that is never complete
+# How the arrays of a node keep strings distinct: not, of a language that never ends, or that may.
+_NOT_KEPT, _KEPT, _KEPT_WHILE_LEFT = range(3)
 _FIELDS: tuple[str, ...] = kernel.NODE.names or ()
 _NONE = ("string_automaton", "string_trie", "bare_automaton", "name_trie", "class_automaton")
 
@@ -138,6 +140,12 @@ class _Writer:
     def __init__(self, definitions: Mapping[ValueId, Value], raw: int = OF_JSON) -> None:
         self._definitions = definitions
         self._raw = raw
+        self._distinct = {
+            array.rest
+            for value in definitions.values()
+            for array in value.arrays
+            if keeps_distinct(array)
+        }
         self._parts = Parts()
         self._objects = Objects(self._parts)
         self._places: list[tuple[int, ...]] = []
@@ -152,7 +160,7 @@ class _Writer:
         try:
             parts.node(root, origin)
             for values, origin in parts.nodes:  # noqa: B007 - read where it failed
-                nodes.append(self._node([self._definitions[value] for value in values]))
+                nodes.append(self._node(values))
             found, wide_rows = parts.arrays()
         except TooLargeError as error:
             raise NotHeld.of(str(origin), "", f"it needs {error}") from error
@@ -170,12 +178,13 @@ class _Writer:
         arrays |= {"classes": _int32(self._objects.classes), "markers": _int32(())}
         return {**arrays, **found}, wide_rows
 
-    def _node(self, values: Sequence[Value]) -> Iterable[int]:
+    def _node(self, numbers: Sequence[ValueId]) -> Iterable[int]:
+        values = [self._definitions[number] for number in numbers]
         record = dict.fromkeys(_FIELDS, 0)
         for field in _NONE:
             record[field] = -1
         record["values"] = len(values)
-        self._strings(record, values)
+        self._strings(record, values, may_list=self._distinct.isdisjoint(numbers))
         self._bare(record, values)
         shapes = [(at, shape) for at, value in enumerate(values) for shape in value.objects]
         if shapes:
@@ -185,7 +194,7 @@ class _Writer:
             self._of_arrays(record, len(values), arrays)
         return record.values()
 
-    def _strings(self, record: dict[str, int], values: Sequence[Value]) -> None:
+    def _strings(self, record: dict[str, int], values: Sequence[Value], *, may_list: bool) -> None:
         """Set the fields of strings: listed texts go into a trie, other languages together."""
         record["raw"] = self._raw
         languages: dict[Regex, int] = {}
@@ -199,7 +208,7 @@ class _Writer:
         for k, language in enumerate(languages):
             others = []
             for part in language.parts if isinstance(language, Union) else (language,):
-                if isinstance(part, Literal):
+                if isinstance(part, Literal) and may_list:
                     texts[part.text] = texts.get(part.text, 0) | 1 << k
                 else:
                     others.append(part)
@@ -242,6 +251,7 @@ class _Writer:
                 of_values[at] |= 1 << i
             self._arrays.append(own or (at, *_NO_ARRAY))
         record["arrays_of"] = self._parts.put(of_values)
+        record["distinct"] = self._keeping([array for _, array in arrays])
         count = max(max(len(array.prefix) + 1, len(array.choices)) for _, array in arrays)
         record["place0"], record["places"] = len(self._places), count
         if len(self._places) + count > MOST_PLACES:
@@ -261,6 +271,20 @@ class _Writer:
             if record["tallies"]:
                 counted = self._parts.put(chain.from_iterable(hits[child] for child in children))
             self._places.append((node, len(children), masks, counted))
+
+    def _keeping(self, arrays: Sequence[ArrayShape]) -> int:
+        """Return how the kernel keeps strings distinct in a node's arrays."""
+        elements = {array.rest for array in arrays if keeps_distinct(array)}
+        if not elements:
+            return _NOT_KEPT
+        others = [array for array in arrays if not keeps_distinct(array)]
+        is_mixed = any(array.maximum is None or array.maximum > 1 for array in others)
+        if is_mixed or len(elements) > 1 or any(x.prefix or x.choices[1:] for x in arrays):
+            raise TooLargeError("to keep strings distinct in some of its alternatives alone")
+        values = sorted({child for array in arrays for child, _ in _elements(array, 0)})
+        strings = dict.fromkeys(self._definitions[child].strings for child in values)
+        _, automaton = self._parts.automaton(tuple(x for x in strings if x is not None))
+        return _KEPT if automaton.never_runs_out else _KEPT_WHILE_LEFT
 
     def _array(
         self, record: dict[str, int], value: int, array: ArrayShape

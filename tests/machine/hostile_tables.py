@@ -71,11 +71,24 @@ _COUNTED: dict[str, Any] = {
         ]
     },
 }
+_DISTINCT: dict[str, Any] = {
+    "type": "object",
+    "properties": {"k": {"type": "array", "items": {"type": "string"}, "uniqueItems": True}},
+    "patternProperties": {
+        "^[ab]{1,2}$": {
+            "type": "array",
+            "items": {"type": "string", "pattern": "^([ab]{1,5}|é)$"},
+            "uniqueItems": True,
+        },
+    },
+    "additionalProperties": False,
+}
 CASES: tuple[dict[str, Any], ...] = (
     _NODE,
     {},
     _MANY,
     _COUNTED,
+    _DISTINCT,
     SCHEMAS["plain"],
     SCHEMAS["alternatives"],
     SCHEMAS["patterns"],

@@ -126,6 +126,20 @@ def test_a_row_is_what_is_accepted(number: int, seed: int) -> None:
     agree_along_a_walk(matcher, _VOCABULARY, Random(seed), pool.issuperset)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_every_name_comes_once_and_then_the_object_ends(seed: int) -> None:
+    schema = {"type": "object", "patternProperties": {"^(b|a[0-9]{0,2})$": _ONE}, **_CLOSED}
+    found = MachineGrammar(tables_of(compile_schema(schema), None), _small_tree())
+    names = ["b", "a", *(f"a{n}" for n in range(10)), *(f"a{n:02}" for n in range(100))]
+    matcher = found.matcher()
+    assert matcher.accept(ord("{"))
+    order = sorted(names) if seed == 0 else Random(seed).sample(names, len(names))
+    for at, name in enumerate(order):
+        assert all(map(matcher.accept, f'{"," if at else ""}"{name}":1'.encode())), name
+    assert not matcher.accept(ord(","))
+    assert matcher.accept(ord("}"))
+
+
 @pytest.mark.parametrize("number", range(len(OBJECTS)))
 def test_no_text_gets_stuck(number: int) -> None:
     for seed in range(20):

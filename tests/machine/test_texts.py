@@ -333,6 +333,12 @@ def test_a_row_that_is_too_short_is_refused() -> None:
             {"type": "object", "not": {"propertyNames": {"pattern": "^[ab]"}}},
             {"a": 1, "c": 2},
         ),
+        ({"type": "array", "items": {"type": "string"}, "uniqueItems": True}, ["a", "", "aé"]),
+        (
+            {"type": "array", "items": {"pattern": "^[ab]{1,4}$", "type": "string"}}
+            | {"uniqueItems": True},
+            ["a", "b", "ab", "ba"],
+        ),
     ],
 )
 def test_interpreted_it_does_the_same(

@@ -18,10 +18,10 @@ from enforcer.engines.distinct.string_tokens import StringTokens
 from enforcer.engines.pairs import can_follow
 from enforcer.errors import Problem, UnsupportedSchema
 from enforcer.layouts import LayoutKind
-from enforcer.schema.finishing.distinct import is_remembered, offence, remembered
+from enforcer.schema.finishing.distinct import is_remembered, is_text, offence, remembered
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from enforcer.engines import ArgumentEngine
     from enforcer.engines.keeper import Keeper
@@ -41,17 +41,18 @@ class DistinctEngine(KeeperEngine):
     Args:
         engine: the engine within.
         vocabulary: what its ids stand for.
-        keeps_names: whether the engine within lets no name of an object come twice.
+        keeps_strings: whether the engine within lets no name of an object come twice, and no
+            element of an array of distinct strings.
 
     """
 
     mark: ClassVar[str] = "\0distinct "
 
     def __init__(
-        self, engine: ArgumentEngine, vocabulary: Vocabulary, *, keeps_names: bool = False
+        self, engine: ArgumentEngine, vocabulary: Vocabulary, *, keeps_strings: bool = False
     ) -> None:
         super().__init__(engine, vocabulary)
-        self._keeps_names = keeps_names
+        self._keeps_strings = keeps_strings
 
     @cached_property
     def _string_tokens(self) -> StringTokens:
@@ -76,8 +77,10 @@ class DistinctEngine(KeeperEngine):
                 are needed.
 
         """
-        if self._keeps_names:
+        if self._keeps_strings:
             grammar = _without_distinct_names(grammar)
+            if not any(_others(grammar)):
+                return grammar, []
         found = uniqueness.written(grammar)
         if not found:
             return grammar, found
@@ -124,6 +127,14 @@ def _without_distinct_elements(grammar: ArgumentGrammar) -> ArgumentGrammar:
         for number, value in grammar.definitions.items()
     }
     return replace(grammar, definitions=definitions)
+
+
+def _others(grammar: ArgumentGrammar) -> Iterator[ArrayShape]:
+    """Yield the arrays of distinct elements that are not strings."""
+    for value in grammar.definitions.values():
+        for array in value.arrays:
+            if is_remembered(array) and not is_text(grammar.definitions[array.rest]):
+                yield array
 
 
 def _without_distinct_names(grammar: ArgumentGrammar) -> ArgumentGrammar:

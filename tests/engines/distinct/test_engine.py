@@ -239,7 +239,8 @@ def test_however_far_it_goes_back_it_is_where_a_new_text_would_be(
     monkeypatch: pytest.MonkeyPatch, kept: int
 ) -> None:
     monkeypatch.setattr("enforcer.engines.kept_texts.PLACES", kept)
-    grammar, ids, random = compiled(NESTED), V.encode(TEXT), Random(kept)
+    ids, random = V.encode(TEXT), Random(kept)
+    grammar = _beside_the_machine(V).compile(compile_schema(NESTED))
     matcher = grammar.matcher()
     rows = np.zeros((2, V.words), np.int32)
     at = 0
@@ -296,7 +297,13 @@ def test_a_grammar_without_such_arrays_is_the_engines_own() -> None:
     assert type(outer.compile(grammar)) is type(outer.engine.compile(grammar))
 
 
-@pytest.mark.parametrize("items", [{"type": "string"}, {"type": "number"}, {}])
+def test_strings_are_kept_distinct_by_the_machine_itself() -> None:
+    items = strings("[ab]{1,9}")
+    grammar = compile_schema({"type": "array", "items": distinct(items)})
+    assert isinstance(load("machine", V).compile(grammar).matcher(), kernel.Text)
+
+
+@pytest.mark.parametrize("items", [{"type": "number"}, {}])
 def test_elements_are_kept_distinct_around_the_machine(items: Any) -> None:
     chosen = load("machine", V)
     grammar = compile_schema(distinct(items))

@@ -1,0 +1,42 @@
+"""What tokens may have of names and strings."""
+
+from __future__ import annotations
+
+import pytest
+
+from enforcer.machine.json_text import QuotedTexts, ends_element, spans_elements
+
+_PIECES = (b'{"ab":"\\u00e9', b'x","', b'"c\\u00', b'"d\xc3', b'"\\ud83d', b"none", b'"\\"q"')
+
+
+@pytest.mark.parametrize(
+    ("text", "used_up", "bears"),
+    [
+        ("ab", -1, True),
+        ("a", -1, False),
+        ("abc", 1, True),
+        ("abc", 2, True),
+        ("abc", 3, False),
+        ("\u00e9x", 1, True),
+        ("c\u00e9", 2, True),
+        ("cx", 2, True),
+        ("ce", 0, True),
+        ("d\u00e9", 2, True),
+        ("dd\u00e9", 3, False),
+        ("\U0001f600", 1, True),
+        ('"q', -1, True),
+        ("x", -1, False),
+        ("none", 4, False),
+    ],
+)
+def test_tokens_that_have_a_text_behind_a_quote_depend_on_it(
+    text: str, used_up: int, *, bears: bool
+) -> None:
+    assert QuotedTexts(_PIECES).bears(text, used_up) == bears
+
+
+def test_elements_that_end_within_a_token() -> None:
+    assert ends_element(b'a" ,')
+    assert not ends_element(b'a",'[:2])
+    assert spans_elements(b'","b"')
+    assert not spans_elements(b'","b')
