@@ -23,11 +23,11 @@ from enforcer.engines import pairs_follower
 from enforcer.engines.beside import AroundGrammar, BesideEngine
 from enforcer.engines.keeper import PLACES
 from enforcer.engines.mask_rows import clear, has, put
-from enforcer.engines.spellable import NO_STRING, Spellable
 from enforcer.engines.stops import NOTHING, Begun, Stops
 from enforcer.errors import EngineFailure
 from enforcer.layouts import LayoutKind
 from enforcer.layouts.declared import types_of_properties
+from enforcer.machine.spellable import NO_STRING, Spellable
 from enforcer.schema.finishing.ways import others_of, values_of
 from enforcer.schema.grammar import NEVER
 

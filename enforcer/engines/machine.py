@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from enforcer.engines import ArgumentEngine
 from enforcer.engines.capacity import REGULAR_FORMATS, Capacity
+from enforcer.layouts import LayoutKind
 from enforcer.machine import wire
 from enforcer.machine.grammar import MachineGrammar, bound_vocabulary
 from enforcer.machine.tables import make_usual, tables_of
@@ -55,10 +56,12 @@ class MachineEngine(ArgumentEngine):
     def _bound(self, tables: Tables) -> MachineGrammar:
         return MachineGrammar(tables, self._raw_tree if tables.is_raw else self._tree)
 
-    def warm(self, layout: BoundLayout | None = None) -> None:  # noqa: ARG002 - the same for all
+    def warm(self, layout: BoundLayout | None = None) -> None:
         """Build the vocabulary's trees and usual automata."""
         _ = self._tree, self._raw_tree
         make_usual()
+        if layout is not None and layout.layout.kind is LayoutKind.PAIRS:
+            make_usual(layout)
 
     def check(self, grammar: ArgumentGrammar, layout: BoundLayout | None = None) -> None:
         """Raise `NotHeld` if a grammar cannot be held."""

@@ -231,7 +231,10 @@ def _arrays(
     printable = ascii_[32:127]
     printable = printable[printable >= 0]
     is_wide = np.count_nonzero(transitions[:, printable] >= 0, axis=1) >= WIDE
-    safe, safe_steps = _safe(transitions, all_leads, groups, loops, is_wide & ~is_free)
+    # Raw text that may end is looked at where it does: what follows may be illegal.
+    keeps = (transitions >= 0) & (all_leads[transitions] & all_leads[:, None] == all_leads[:, None])
+    keeps &= ~((accepts != 0)[transitions] & (codes is _RAW_GROUPS))
+    safe, safe_steps = _safe(transitions, keeps, groups, loops, is_wide & ~is_free)
     arrays = {
         "transitions": transitions.reshape(-1),
         "ascii": ascii_,
@@ -355,7 +358,7 @@ class _Groups:
 
 def _safe(
     transitions: npt.NDArray[np.int32],
-    leads: npt.NDArray[np.int64],
+    keeps: npt.NDArray[np.bool_],
     groups: _Groups,
     loops: npt.NDArray[np.int64],
     is_wide: npt.NDArray[np.bool_],
@@ -364,7 +367,7 @@ def _safe(
 
     Args:
         transitions: of shape `(states, classes)`.
-        leads: the languages that each state leads to.
+        keeps: the transitions that lose no language, and end nothing.
         groups: of bytes.
         loops: the groups that leave each state as it is.
         is_wide: the states of which all groups matter; of others only digits do, of numbers.
@@ -374,15 +377,14 @@ def _safe(
     if transitions.size > _LARGE:
         return loops, steps
     safe = loops.copy()
-    leads_on = (transitions >= 0) & (leads[transitions] & leads[:, None] == leads[:, None])
     wanted = loops == 0
-    open_ = groups.within(leads_on, _EVERY if (wanted & is_wide).any() else _DIGITS)
+    open_ = groups.within(keeps, _EVERY if (wanted & is_wide).any() else _DIGITS)
     open_ = np.where(is_wide, open_, open_ & _DIGITS)
     wanted &= open_ != 0
     sets, counts = np.unique(open_[wanted], return_counts=True)
     for chosen in sets[np.argsort(-counts)][:_SETS].tolist():
         classes = [*{c for group, within in groups.classes if group & chosen for c in within}]
-        is_open = leads_on[:, classes].all(axis=1)
+        is_open = keeps[:, classes].all(axis=1)
         after = transitions[:, classes]
         reached = np.where(loops & chosen == chosen, _STEPS, 0)
         for _ in range(_STEPS):

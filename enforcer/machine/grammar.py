@@ -46,7 +46,7 @@ _ORDER = (
     "nodes", "names", "classes", "places", "arrays", "limits", "marks", "counts", "needs",
     "bits", "trie_edges", "edge_character", "edge_to", "trie_value", "trie_low", "trie_high",
     "automata", "transitions", "ascii", "range_low", "range_class", "accepts", "leads", "distance",
-    "wide", "safe", "safe_steps", "opens", "trie_opens", "markers",
+    "wide", "safe", "safe_steps", "opens", "trie_opens", "pairs", "markers",
 )  # fmt: skip
 _OWN = 12_000  # bytes of views and objects
 

@@ -26,8 +26,12 @@ class NotHeld(UnsupportedSchema):
 
 def why_not_held(grammar: ArgumentGrammar, layout: BoundLayout | None) -> NotHeld | None:
     """Return why the machine cannot hold texts of a grammar; None if its tables may tell more."""
-    if layout is not None and layout.layout.kind is not LayoutKind.JSON:
-        return NotHeld.of("$", "", "the format does not write arguments as JSON")
+    if layout is not None and layout.layout.kind is LayoutKind.PYTHON:
+        return NotHeld.of("$", "", "the format writes arguments as Python does")
+    if layout is not None and layout.layout.kind is LayoutKind.PAIRS:
+        for shape in grammar.definitions[grammar.root].objects:
+            if shape.distinct_names:
+                return NotHeld.of(shape.path, "", "keys are kept distinct")
     for value in grammar.definitions.values():
         for array in value.arrays:
             for keyword, reason in _of_array(array, grammar.definitions):

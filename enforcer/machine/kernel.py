@@ -11,7 +11,7 @@ Strings, numbers and names run through deterministic automata over characters, o
 where they are listed. A character that is partly written (UTF-8, an escape, half of a surrogate
 pair) is a range of code points; the text is a viable prefix if some character of the range is one.
 
-*State.* A `State` is ten numbers. Frames lie in an arena and are never changed once a token is
+*State.* A `State` is eleven numbers. Frames lie in an arena and are never changed once a token is
 accepted; a new one is put on top. So rollback only goes back in a list of states.
 
 *Rows.* The tokens are a trie of bytes (`tree`). A bitmask row is one
@@ -51,7 +51,8 @@ def dtype_of(names: str, kind: type[np.generic]) -> np.dtype:
 
 # `pending` is the unfinished character of a string, and the white space before a token elsewhere.
 # `values` has a bit for each value of the node that may still be meant, `languages` one for each
-# language of the automaton or trie, `count` the characters of the string, `top` the arena's end.
+# language of the automaton or trie, `count` the characters of the string, `top` the arena's end,
+# `stop` how far a delimiter of raw values has been written in a JSON string.
 State = cython.struct(
     frame=cython.longlong,
     phase=cython.longlong,
@@ -63,9 +64,10 @@ State = cython.struct(
     count=cython.longlong,
     languages=cython.longlong,
     top=cython.longlong,
+    stop=cython.longlong,
 )
 STATE = dtype_of(
-    "frame phase node values automaton_state trie_node pending count languages top",
+    "frame phase node values automaton_state trie_node pending count languages top stop",
     np.int64,
 )
 
@@ -131,13 +133,15 @@ Node = cython.struct(
     raw=cython.int,
     names_end=cython.int,
     distinct=cython.int,
+    scalars=cython.int,
+    json_node=cython.int,
 )
 NODE = dtype_of(
     "string_automaton string_trie bare_automaton values shape_words shapes shapes_of "
     "required_names name_trie names name0 class_automaton classes class0 class_node "
     "class_values arrays array0 arrays_of place0 places strings_of string_languages "
     "bare_of bare_languages limits limit0 least room tallies "
-    "marks mark0 witnesses witnessed raw names_end distinct",
+    "marks mark0 witnesses witnessed raw names_end distinct scalars json_node",
     np.int32,
 )
 Name = cython.struct(node=cython.int, values=cython.int, fits=cython.int, required=cython.int)
@@ -199,8 +203,20 @@ ARRAY_OPEN = cython.declare(cython.int, 9)
 ARRAY_OPEN_SPACED = cython.declare(cython.int, 10)
 DONE = cython.declare(cython.int, 11)
 IN_ANY = cython.declare(cython.int, 12)  # a string of the automaton number `node`, in no context
-IN_RAW = cython.declare(cython.int, 13)  # text as it is, without quotes or escapes
-IN_WRITTEN = cython.declare(cython.int, 14)  # a name whose next character is `values`
+IN_WRITTEN = cython.declare(cython.int, 13)  # a name whose next character is `values`
+# Of text as it is, without quotes or escapes; the first one has to stay first.
+IN_RAW = cython.declare(cython.int, 14)
+IN_KEY = cython.declare(cython.int, 15)  # a name in a layout of pairs
+BETWEEN = cython.declare(cython.int, 16)  # pairs: up to a key, or to the end of the text
+BEHIND_KEY = cython.declare(cython.int, 17)
+IN_VALUE = cython.declare(cython.int, 18)
+BEHIND_NESTED = cython.declare(cython.int, 19)  # JSON, up to the end of the delimiter
+
+# Automata of `Tables.pairs`.
+AROUND_PAIRS = cython.declare(cython.int, 0)
+AROUND_VALUES = cython.declare(cython.int, 1)
+AROUND_NESTED = cython.declare(cython.int, 2)
+STOPS = cython.declare(cython.int, 3)
 
 # Kinds of automata: of JSON; of raw text that may go on where it is complete; of raw text that ends
 # as soon as it is.
@@ -294,7 +310,7 @@ _LOST = "an index of the kernel is out of bounds"
 _FIRST_WORDS = 384  # of an arena
 _FIRST_STATES = 40
 _FIRST_IDS = 128
-_STATE_WORDS = 9  # of a configuration; those of its frames follow
+_STATE_WORDS = 10  # of a configuration; those of its frames follow
 _KEY_WORDS = 128
 _WORK_OF_EXIT = 100  # of a wide row that is made, for the trie of what follows it
 _WORTH_KEEPING = 16  # units of work; a row of less is made as quickly as it is found
@@ -729,7 +745,13 @@ class Tables:
     Attributes:
         wide: for each automaton state the number of its wide row; -1 where it has none.
         rows: wide rows by their number, the first two being the tree's own; None until needed.
+        pairs: numbers of the automata of a layout of pairs: of the text up to a key (language 0) or
+            to the end (language 1), of what is between a key and its value (-1: nothing), of what
+            ends a value that is JSON, and of the bytes of a JSON string that hold no delimiter (-1:
+            there is no JSON); empty for JSON.
         markers: the token ids that are characters of raw text, from `FIRST_SURROGATE` on.
+        ending: for each state of the last automaton of `pairs` the row of the tokens in which a
+            delimiter ends; None until it is needed.
 
     """
 
@@ -762,10 +784,12 @@ class Tables:
     safe_steps: cython.const_int[::1]
     opens: cython.const_longlong[::1]
     trie_opens: cython.const_longlong[::1]
+    pairs: cython.const_int[::1]
     markers: cython.const_int[::1]
     has_line_breaks: cython.bint
     is_open: cython.bint  # whether some object may have undeclared names
     distinct: cython.int  # the greatest of all nodes
+    ending: list
     rows = cython.declare(list, visibility="readonly")
     kept: list  # rows of configurations, in one of two slots by the hash of these
     kept_bytes = cython.declare(cython.longlong, visibility="readonly")
@@ -801,6 +825,7 @@ class Tables:
         safe_steps: cython.const_int[::1],
         opens: cython.const_longlong[::1],
         trie_opens: cython.const_longlong[::1],
+        pairs: cython.const_int[::1],
         markers: cython.const_int[::1],
         has_line_breaks: cython.bint,
         rows: list,
@@ -834,6 +859,7 @@ class Tables:
         self.safe_steps = safe_steps
         self.opens = opens
         self.trie_opens = trie_opens
+        self.pairs = pairs
         self.markers = markers
         self.has_line_breaks = has_line_breaks
         self.rows = rows
@@ -848,6 +874,8 @@ class Tables:
         damaged = self.damaged()
         if damaged:
             raise ValueError(f"the table of {damaged} has an index that is out of bounds")
+        has_stops = pairs.shape[0] != 0 and pairs[STOPS] >= 0
+        self.ending = [None] * self.states_of(pairs[STOPS]) if has_stops else []
 
     # Every index that a text may follow is checked here, once: the tables come from another
     # process. What is in bounds but wrong gives wrong masks, and nothing worse.
@@ -864,6 +892,8 @@ class Tables:
         for i in range(self.markers.shape[0]):
             if self.markers[i] < 0:
                 return "markers"
+        if not self.pairs_fit():
+            return "pairs"
         if self.nodes.shape[0] == 0:
             return "nodes"
         for k in range(self.nodes.shape[0]):
@@ -971,6 +1001,18 @@ class Tables:
         return True
 
     @cython.cfunc
+    def pairs_fit(self) -> cython.bint:
+        """Return whether a layout of pairs has its automata."""
+        if self.pairs.shape[0] == 0:
+            return True
+        if self.pairs.shape[0] != STOPS + 1:
+            return False
+        for i in range(STOPS + 1):
+            if not -1 <= self.pairs[i] < self.automata.shape[0]:
+                return False
+        return self.pairs[AROUND_PAIRS] >= 0 and self.pairs[AROUND_NESTED] >= 0
+
+    @cython.cfunc
     def scalars_fit(self, number: index) -> cython.bint:
         """Return whether the strings and numbers of a node are in bounds."""
         node = self.nodes[number]
@@ -985,6 +1027,8 @@ class Tables:
             and self.has_bits(node.strings_of, node.string_languages, 1)
             and node.bare_languages < 63
             and self.has_bits(node.bare_of, node.bare_languages, 1)
+            and 0 <= node.scalars <= node.string_languages
+            and -1 <= node.json_node < self.nodes.shape[0]
         )
 
     @cython.cfunc
@@ -1176,6 +1220,8 @@ class Text:
     last_range: index  # of characters; see `is_in_range`
     is_lost: cython.bint  # whether an index was out of bounds
     is_exact: cython.bint  # whether names that were written matter; see `leave_out` for rows
+    is_laid_out: cython.bint  # in pairs, rather than as JSON
+    has_stops: cython.bint  # whether strings of JSON may hold no delimiter
     added: object
 
     def __init__(self, tree: Tree, tables: Tables):
@@ -1198,8 +1244,13 @@ class Text:
         s.frame = -1
         s.phase = BEGIN
         s.values = 1
+        self.is_laid_out = tables.pairs.shape[0] != 0
+        self.has_stops = len(tables.ending) != 0
         node = self.node(0)
-        if node.raw != OF_JSON:
+        if self.is_laid_out:
+            if not self.open_pairs(s):
+                s.phase = DONE
+        elif node.raw != OF_JSON:
             s.values = bit(node.values) - 1
             self.open_text(s, IN_RAW)
 
@@ -1230,6 +1281,8 @@ class Text:
                 self.mask()
                 if not is_naming:
                     self.decide_spanning()
+                if self.has_stops:
+                    self.clear_ending()
                 if words != 0 and self.work >= _WORTH_KEEPING and not self.is_lost:
                     self.remember(scratch, words)
             if is_naming and (self.tables.is_open or self.tables.distinct != NOT_KEPT):
@@ -1255,7 +1308,7 @@ class Text:
         self.past[self.at + 1] = self.past[self.at]
         s = self.past_state(self.at + 1)
         if marker >= 0:
-            if not self.marker(s, marker):
+            if not self.take_marker(s, marker):
                 return False
         elif not self.takes(s, token_id):
             return False
@@ -1291,6 +1344,9 @@ class Text:
         s = self.past_state(self.at)
         if s.phase == IN_RAW:
             return s.pending == 0 and self.ended_texts(s) != 0
+        if s.phase == BETWEEN and s.pending == 0:
+            a = self.automaton(self.automaton_of(s))
+            return (self.tables.accepts[a.states + s.automaton_state] & s.languages & 2) != 0
         if s.frame >= 0 or s.phase != IN_BARE:
             return s.phase == DONE
         a = self.automaton(self.automaton_of(s))
@@ -1327,9 +1383,12 @@ class Text:
         """
         s = self.state(0)
         count = cython.cast(cython.longlong, 0)
-        if s.phase == IN_STRING or s.phase == IN_NAME or s.phase == IN_RAW:
+        key[9] = 0
+        if s.phase == IN_STRING or s.phase == IN_NAME or s.phase >= IN_RAW:
             if s.automaton_state >= 0:
                 count = self.relevant_count(s)
+            if self.has_stops:
+                key[9] = s.stop
             key[6] = s.automaton_state
             key[7] = s.trie_node
             key[8] = s.languages
@@ -1342,7 +1401,8 @@ class Text:
             key[7] = 0
             key[8] = 0
         is_open = s.phase == BEGIN or s.phase == IN_STRING or s.phase == IN_BARE
-        is_open = is_open or s.phase == NAMED or s.phase == ARRAY_OPEN or s.phase == IN_RAW
+        is_open = is_open or s.phase == NAMED or s.phase == ARRAY_OPEN
+        is_open = is_open or s.phase == IN_RAW or s.phase >= BEHIND_KEY
         key[1] = s.phase
         key[2] = s.node if is_open else 0
         key[3] = s.values if is_open else 0
@@ -1620,12 +1680,18 @@ class Text:
     @cython.exceptval(-2, check=False)
     def automaton_of(self, s: cython.pointer[State]) -> index:
         """Return the number of the automaton of the string, name or word that a state is in."""
-        if s.phase == IN_STRING or s.phase == IN_RAW:
+        if s.phase == IN_STRING or s.phase == IN_RAW or s.phase == IN_VALUE:
             return self.node(s.node).string_automaton
-        if s.phase == IN_NAME:
+        if s.phase == IN_NAME or s.phase == IN_KEY:
             return self.node_of(s.frame).class_automaton
         if s.phase == IN_ANY:
             return s.node
+        if s.phase == BETWEEN:
+            return self.tables.pairs[AROUND_PAIRS]
+        if s.phase == BEHIND_KEY:
+            return self.tables.pairs[AROUND_VALUES]
+        if s.phase == BEHIND_NESTED:
+            return self.tables.pairs[AROUND_NESTED]
         return self.node(s.node).bare_automaton
 
     # Automata and tries
@@ -1648,7 +1714,7 @@ class Text:
         if trie_node < 0:
             return False
         low = self.tables.trie_low[trie_node]
-        if s.phase != IN_NAME:
+        if s.phase != IN_NAME and s.phase != IN_KEY:
             return low & s.languages != 0
         high = self.tables.trie_high[trie_node]
         possible = self.names_at(s.frame) + self.name_words(s.frame)
@@ -1905,11 +1971,112 @@ class Text:
 
     @cython.cfunc
     @cython.exceptval(-2, check=False)
-    def end_raw(self, s: cython.pointer[State]) -> cython.bint:
-        """Leave raw text if it ends behind the character that was taken."""
-        if self.node(s.node).raw == RAW_ENDING and self.ended_texts(s) != 0:
-            s.phase = DONE
-        return True
+    def take_raw(self, s: cython.pointer[State], character: i64) -> cython.bint:
+        """Advance raw text by a whole character."""
+        return self.take(s, character) and self.end_raw(s, character)
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
+    def end_raw(self, s: cython.pointer[State], character: i64) -> cython.bint:
+        """Leave raw text that ends behind the character that was taken; return whether it may."""
+        if s.phase == IN_RAW:
+            if self.node(s.node).raw == RAW_ENDING and self.ended_texts(s) != 0:
+                s.phase = DONE
+            return True
+        if s.phase == IN_VALUE:
+            ended = self.ended_texts(s)
+            return ended == 0 or self.end_raw_value(s, ended, character)
+        ended = cython.cast(cython.longlong, 0)
+        if s.automaton_state >= 0:
+            a = self.automaton(self.automaton_of(s))
+            ended = self.tables.accepts[a.states + s.automaton_state] & s.languages
+        if s.phase == IN_KEY:
+            return self.end_key(s, ended)
+        if ended & 1 == 0:
+            return True
+        if s.phase == BETWEEN:
+            return self.open_name(s, IN_KEY)
+        if s.phase == BEHIND_KEY:
+            return self.open_text(s, IN_VALUE)
+        return self.close_value(s, s.values)
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
+    def begin_part(self, s: cython.pointer[State], phase: i64, languages: i64) -> cython.bint:
+        """Begin a part of a pair that has an automaton of its own; return whether it may."""
+        s.phase = phase
+        s.languages = languages
+        s.automaton_state = 0
+        s.trie_node = -1
+        s.pending = 0
+        s.count = 0
+        return languages != 0
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
+    def begin_pair(self, s: cython.pointer[State], may_follow: cython.bint) -> cython.bint:
+        """Go on behind a pair, or to the first one: another one may follow, or the end."""
+        languages = cython.cast(cython.longlong, 1 if may_follow else 0)
+        if self.complete_values(s.frame) != 0:
+            languages |= 2
+        return self.begin_part(s, BETWEEN, languages)
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
+    def open_pairs(self, s: cython.pointer[State]) -> cython.bint:
+        """Set up the first pair of a text."""
+        if not self.open_object(s):
+            return False
+        may_follow = self.open_names(s.frame) or self.open_classes(s.frame) != 0
+        return self.begin_pair(s, may_follow)
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
+    def end_key(self, s: cython.pointer[State], ended: i64) -> cython.bint:
+        """Go on to the value if a key has ended, by the languages that it is in."""
+        n = self.tables.trie_value[s.trie_node] if s.trie_node >= 0 else -1
+        if n >= 0:
+            if not self.declared_name(s, n):
+                return False
+        elif ended == 0:
+            return True
+        elif not self.undeclared_name(s):
+            return False
+        if self.tables.pairs[AROUND_VALUES] >= 0:
+            return self.begin_part(s, BEHIND_KEY, 1)
+        return self.open_text(s, IN_VALUE)
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
+    def end_raw_value(self, s: cython.pointer[State], ended: i64, character: i64) -> cython.bint:
+        """End a raw value, or open JSON in it, by the languages that its text is in."""
+        node = self.node(s.node)
+        fitted = cython.cast(cython.longlong, 0)
+        opened = cython.cast(cython.longlong, 0)
+        for k in range(node.string_languages):
+            if ended >> k & 1:
+                if k < node.scalars:
+                    fitted |= self.tables.bits[node.strings_of + k]
+                else:
+                    opened |= self.tables.bits[node.strings_of + k]
+        if opened == 0:
+            return self.close_value(s, fitted & s.values)
+        if node.json_node < 0:
+            return False
+        s.values &= opened
+        s.node = node.json_node
+        return self.open_array(s) if character == 91 else self.open_object(s)
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
+    def avoids_stops(self, s: cython.pointer[State], byte: i64) -> cython.bint:
+        """Advance a JSON string by a byte; return whether no delimiter ends with it."""
+        a = self.automaton(self.tables.pairs[STOPS])
+        kind = self.tables.range_class[self.range_of(a, byte)]
+        if kind < 0:
+            return False
+        s.stop = self.tables.transitions[a.transitions + s.stop * a.classes + kind]
+        return s.stop >= 0
 
     @cython.cfunc
     @cython.inline
@@ -1923,11 +2090,9 @@ class Text:
 
     @cython.cfunc
     @cython.exceptval(-2, check=False)
-    def marker(self, s: cython.pointer[State], number: i64) -> cython.bint:
+    def take_marker(self, s: cython.pointer[State], number: i64) -> cython.bint:
         """Advance a state by a marker, in place; return whether it is legal."""
-        if s.phase != IN_RAW or s.pending != 0:
-            return False
-        return self.take(s, FIRST_SURROGATE + number) and self.end_raw(s)
+        return s.phase >= IN_RAW and s.pending == 0 and self.take_raw(s, FIRST_SURROGATE + number)
 
     @cython.cfunc
     @cython.exceptval(-2, check=False)
@@ -1935,7 +2100,7 @@ class Text:
         """Set the bits of the markers that may follow the first state."""
         for k in range(self.tables.markers.shape[0]):
             self.states[1] = self.states[0]
-            if self.marker(self.state(1), k):
+            if self.take_marker(self.state(1), k):
                 token_id = self.tables.markers[k]
                 self.row[token_id >> 5] |= bit32(token_id & 31)
         return True
@@ -2166,10 +2331,11 @@ class Text:
 
     @cython.cfunc
     @cython.exceptval(-2, check=False)
-    def open_name(self, s: cython.pointer[State]) -> cython.bint:
-        """Advance by the quote that opens a name."""
+    def open_name(self, s: cython.pointer[State], phase: i64) -> cython.bint:
+        """Set up a name: behind the quote of one in JSON, or a key."""
         trie_node = self.node_of(s.frame).name_trie
-        s.phase = IN_NAME
+        s.phase = phase
+        s.stop = 0
         s.languages = self.open_classes(s.frame)
         s.count = 0
         s.pending = 0
@@ -2230,7 +2396,7 @@ class Text:
         if classes == 0 or s.count < a.minimum:
             return False
         written = self.arena[s.frame + WRITTEN]
-        if self.is_exact:
+        if self.is_exact and s.phase != IN_KEY:
             if self.is_written(s.frame, s.top - s.count, s.count):
                 return False
             written = 1 + self.write_name(s)
@@ -2951,7 +3117,9 @@ class Text:
         if self.is_kept(s):
             languages = self.classes_left(s.frame, 0, 0, languages)
         s.languages = languages
+        s.pending = 0
         s.count = 0
+        s.stop = 0
         s.automaton_state = -1
         s.trie_node = -1
         if node.string_automaton >= 0 and self.leads_on(
@@ -3054,12 +3222,26 @@ class Text:
         if s.frame < 0:
             s.phase = DONE
             return True
+        if self.is_laid_out and self.arena[s.frame + PARENT] < 0:
+            return self.close_raw(s, fitted)
         s.phase = AFTER
         if self.arena[s.frame + IS_ARRAY]:
             return self.filter_arrays(s, fitted)
         if fitted == s.values and self.node_of(s.frame).marks == 0:
             return True
         return self.filter_shapes(s, fitted)
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
+    def close_raw(self, s: cython.pointer[State], fitted: i64) -> cython.bint:
+        """Go on behind a property's value: to its delimiter if it is JSON, else to the next key."""
+        if s.phase < IN_RAW:
+            s.values = fitted
+            return self.begin_part(s, BEHIND_NESTED, 1)
+        is_known = fitted == s.values and s.phase == IN_VALUE and self.node_of(s.frame).marks == 0
+        if not is_known and not self.filter_shapes(s, fitted):
+            return False
+        return self.begin_pair(s, self.next_name(s))
 
     @cython.cfunc
     @cython.exceptval(-2, check=False)
@@ -3078,14 +3260,17 @@ class Text:
     @cython.exceptval(-2, check=False)
     def step(self, s: cython.pointer[State], byte: i64) -> cython.bint:
         """Advance a state by a byte, in place; return whether it is legal."""
+        if self.has_stops and (s.phase == IN_STRING or s.phase == IN_NAME):
+            if not self.avoids_stops(s, byte):
+                return False
         if s.phase == IN_STRING:
             kind = self.character_byte(s, byte)
             return self.close_string(s) if kind == QUOTE else kind
         if s.phase == IN_NAME:
             kind = self.character_byte(s, byte)
             return self.close_name(s) if kind == QUOTE else kind
-        if s.phase == IN_RAW:
-            return self.plain_byte(s, byte) and (s.pending != 0 or self.end_raw(s))
+        if s.phase >= IN_RAW:
+            return self.plain_byte(s, byte) and (s.pending != 0 or self.end_raw(s, byte))
         if s.phase == IN_BARE:
             if self.bare_byte(s, byte):
                 return True
@@ -3106,7 +3291,7 @@ class Text:
         if byte == 125 or byte == 93:
             return self.close_bracket(s, byte == 93)
         if s.phase == OBJECT_OPEN or s.phase == OBJECT_COMMA:
-            return byte == 34 and self.open_name(s)
+            return byte == 34 and self.open_name(s, IN_NAME)
         if s.phase == ARRAY_OPEN:
             return s.values != 0 and self.open_value(s, byte)
         if s.phase == AFTER and byte == 44:
@@ -3146,12 +3331,20 @@ class Text:
     @cython.exceptval(-2)
     def legal_groups(self, s: cython.pointer[State]) -> i64:
         """Return the groups of bytes of which some may be legal."""
-        if s.phase == IN_STRING or s.phase == IN_NAME or s.phase == IN_RAW:
+        if s.phase == IN_STRING or s.phase == IN_NAME:
             if s.pending != 0:
                 return -1
             groups = QUOTE_GROUP | BACKSLASH_GROUP
-            if s.phase == IN_RAW:
-                groups = CONTROL_GROUP
+            if s.automaton_state >= 0:
+                a = self.automaton(self.automaton_of(s))
+                groups |= self.tables.opens[a.states + s.automaton_state]
+            if s.trie_node >= 0:
+                groups |= self.tables.trie_opens[s.trie_node]
+            return groups
+        if s.phase >= IN_RAW:
+            if s.pending != 0:
+                return -1
+            groups = CONTROL_GROUP
             if s.automaton_state >= 0:
                 a = self.automaton(self.automaton_of(s))
                 groups |= self.tables.opens[a.states + s.automaton_state]
@@ -3232,7 +3425,7 @@ class Text:
         """
         s = self.state(depth)
         is_string = s.phase == IN_STRING or s.phase == IN_NAME or s.phase == IN_ANY
-        is_string = is_string or (s.phase == IN_RAW and s.pending == 0)
+        is_string = is_string or (s.phase >= IN_RAW and s.pending == 0)
         if is_string and s.trie_node < 0 and s.automaton_state >= 0:
             if s.pending != 0:
                 return self.walk_pending(first, end, depth, False)
@@ -3540,6 +3733,70 @@ class Text:
         return True
 
     @cython.cfunc
+    def clear_ending(self):
+        """Clear the tokens in which a delimiter ends within a JSON string."""
+        s = self.state(0)
+        stop = s.stop if s.phase == IN_STRING or s.phase == IN_NAME else 0
+        ending = self.ending_row(stop)
+        if ending is None:
+            return
+        tokens = cython.cast(Row, ending).row
+        for w in range(self.tree.words):
+            both = self.row[w] & tokens[w]
+            if both == 0:
+                continue
+            for b in range(32):
+                if both >> b & 1 and not self.is_legal(w << 5 | b):
+                    self.row[w] &= ~bit32(b)
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
+    def is_legal(self, token_id: index) -> cython.bint:
+        """Return whether a token may follow the first state."""
+        self.states[1] = self.states[0]
+        s = self.state(1)
+        for i in range(self.tree.text0[token_id], self.tree.text0[token_id + 1]):
+            self.work += 1
+            if not self.step(s, self.tree.text[i]):
+                return False
+        return True
+
+    @cython.cfunc
+    def ending_row(self, stop: index):
+        """Return the row of the tokens in which a delimiter ends; None if there are none."""
+        found = self.tables.ending[stop]
+        if found is None:
+            row = np.zeros(self.tree.words, np.int32)
+            whole = self.row
+            self.row = row
+            self.walk_stops(0, self.tree.trie.roots, stop)
+            self.row = whole
+            found = Row(row) if row.any() else False
+            self.tables.ending[stop] = found
+        return None if found is False else found
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
+    def walk_stops(self, first: index, end: index, stop: i64) -> cython.bint:
+        """Set the bits of the tokens at and below some siblings in which a delimiter ends."""
+        at = self.automaton(self.tables.pairs[STOPS]).states + stop
+        safe = self.tables.safe[at]
+        room = cython.cast(cython.longlong, self.tables.safe_steps[at])
+        for number in range(first, end):
+            node = self.trie_node(number)
+            if node.below & ~safe == 0 and node.height <= room:
+                continue
+            self.work += 1
+            s = self.state(1)
+            s.stop = stop
+            if not self.avoids_stops(s, node.byte):
+                self.set_ids(node.rank, node.rank_end)
+            elif node.children != 0:
+                child = cython.cast(cython.Py_ssize_t, node.child)
+                self.walk_stops(child, child + node.children, s.stop)
+        return True
+
+    @cython.cfunc
     @cython.exceptval(-2, check=False)
     def walk_pending(
         self, first: index, end: index, depth: index, is_looping: cython.bint
@@ -3589,11 +3846,12 @@ class Text:
         """Return whether the bytes before an exit may end a text of the state's trie."""
         trie_node = s.trie_node
         first = self.tree.text0[self.ids[self.trie_node(exit_).rank]]
-        for i in range(depth):
+        is_raw = s.phase >= IN_RAW  # then the byte of the exit is one of the text
+        for i in range(depth + 1 if is_raw else depth):
             byte = self.tree.text[first + i]
             if byte >= 128:  # compared with characters only where there are such edges
                 return self.tables.trie_opens[trie_node] & BEYOND_ASCII_GROUPS != 0
-            if byte == 92:  # an escape may spell any character
+            if byte == 92 and not is_raw:  # an escape may spell any character
                 return True
             edge = self.edge_from(trie_node, byte)
             if edge >= self.tables.trie_edges[trie_node + 1]:
@@ -3602,7 +3860,7 @@ class Text:
                 return False
             trie_node = self.tables.edge_to[edge]
         value = self.tables.trie_value[trie_node]
-        return value >= 0 if s.phase == IN_NAME else value != 0
+        return value >= 0 if s.phase == IN_NAME or s.phase == IN_KEY else value != 0
 
     @cython.cfunc
     @cython.exceptval(-2, check=False)
@@ -3647,7 +3905,7 @@ class Text:
         number = -1
         minimum = 0
         left = cython.cast(cython.longlong, FAR)
-        is_raw = s.phase == IN_RAW
+        is_raw = s.phase >= IN_RAW
         is_string = is_raw or s.phase == IN_STRING or s.phase == IN_NAME
         shorter_rows = self.tree.raw_shorter_rows if is_raw else self.tree.shorter_rows
         if is_string and s.pending == 0 and s.automaton_state >= 0:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from itertools import product
 from math import prod
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from enforcer.machine.exploring import TooLargeError
 from enforcer.machine.parts import FAR_COUNT, Origin, check_bits, check_words
@@ -21,6 +21,7 @@ from enforcer.schema.grammar import NEVER
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from enforcer.machine.automata import Automaton
     from enforcer.machine.parts import Parts
     from enforcer.regex import Regex
     from enforcer.schema.grammar import Mark, ObjectShape, ValueId
@@ -47,6 +48,49 @@ class _Shapes(NamedTuple):
     required: list[frozenset[str]]
 
 
+class Keys(Protocol):
+    """How the names of an object are written."""
+
+    def text(self, name: str) -> str:
+        """Return the characters of a name, with all that is needed to end it."""
+        ...
+
+    def node(self, name: str | None, values: tuple[ValueId, ...], origin: Origin) -> int:
+        """Return the number of the node of a property's value; no name: it is not declared."""
+        ...
+
+    def automaton(self, names: tuple[Regex, ...]) -> tuple[int, Automaton]:
+        """Return the automaton of the undeclared names of some classes, and its number."""
+        ...
+
+    def never_run_out(self, names: tuple[Regex, ...]) -> bool:
+        """Return whether whatever a name begins with, infinitely many of its class do."""
+        ...
+
+
+class JsonKeys:
+    """Names as JSON has them: strings."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+
+    def text(self, name: str) -> str:
+        """Return the name."""
+        return name
+
+    def node(self, name: str | None, values: tuple[ValueId, ...], origin: Origin) -> int:  # noqa: ARG002 - all are alike
+        """Return the number of the node of a property's value."""
+        return self._parts.node(values, origin)
+
+    def automaton(self, names: tuple[Regex, ...]) -> tuple[int, Automaton]:
+        """Return the automaton of the undeclared names of some classes, and its number."""
+        return self._parts.automaton(names)
+
+    def never_run_out(self, names: tuple[Regex, ...]) -> bool:
+        """Return whether whatever a name begins with, infinitely many of its class do."""
+        return self.automaton(names)[1].never_runs_out
+
+
 class Objects:
     """Writes the objects of nodes.
 
@@ -65,9 +109,15 @@ class Objects:
         self.marks: list[tuple[int, ...]] = []
         self._parts = parts
         self._hits: dict[tuple[int, int, int], dict[int, int]] = {}  # of one node; see `_mark`
+        self._keys: Keys = JsonKeys(parts)
+        self._json_keys = self._keys
 
     def write(
-        self, record: dict[str, int], values: int, found: Sequence[tuple[int, ObjectShape]]
+        self,
+        record: dict[str, int],
+        values: int,
+        found: Sequence[tuple[int, ObjectShape]],
+        keys: Keys | None = None,
     ) -> None:
         """Set the fields of a node's record.
 
@@ -75,6 +125,7 @@ class Objects:
             record: the node's fields.
             values: how many values the node has.
             found: shapes, each with the index of its value.
+            keys: how its names are written; None for JSON.
 
         Raises:
             TooLargeError: there are too many shapes, or undeclared names are too many kinds.
@@ -102,6 +153,7 @@ class Objects:
             for mark in each.shape.marks:  # such a property fits a class as well
                 fits = classes.setdefault(mark.names, {})
                 fits[mark.value] = fits.get(mark.value, 0) | each.mask
+        self._keys = keys or self._json_keys
         names = self._declared(record, shapes, words, is_open=bool(classes))
         if classes:
             self._undeclared(record, shapes, classes, names, words)
@@ -121,7 +173,8 @@ class Objects:
         put = self._parts.put
         names = []
         record["name0"] = len(self.names)
-        for name, declared, fits in _children(shapes):
+        keys = self._keys
+        for name, declared, fits in sorted(_children(shapes), key=lambda each: keys.text(each[0])):
             if fits or is_open:
                 names.append(name)
                 marks = [*_marks(shapes, name, declared)]
@@ -132,7 +185,7 @@ class Objects:
                     self._mark(each, mark, (len(names) - 1, 0, children.index(mark.value)))
                 node = 0
                 if fits:
-                    node = self._parts.node(children, _origin(shapes, name))
+                    node = keys.node(name, children, _origin(shapes, name))
                 self.names.append(
                     (
                         *(node, len(children), put([fits[child] for child in children], words)),
@@ -142,7 +195,7 @@ class Objects:
         record["names"] = len(names)
         needed = sum(1 << at for at, name in enumerate(names) if name in needs)
         record["required_names"] = put((needed,), (len(names) + 63) >> 6)
-        record["name_trie"] = self._parts.tries.of_names(names) if names else -1
+        record["name_trie"] = self._parts.tries.of_names([*map(keys.text, names)]) if names else -1
         return names
 
     def _undeclared(
@@ -157,7 +210,7 @@ class Objects:
         children = tuple(sorted({child for fits in classes.values() for child in fits}))
         origin = Origin(shapes[0].shape.path)
         record["class_node"], record["class_values"] = (
-            self._parts.node(children, origin),
+            self._keys.node(None, children, origin),
             len(children),
         )
         record["classes"], record["class0"] = len(classes), len(self.classes)
@@ -165,13 +218,13 @@ class Objects:
             self._parts.put([fits.get(child, 0) for child in children], words)
             for fits in classes.values()
         ]
-        number, automaton = self._parts.automaton(tuple(classes))
+        number, automaton = self._keys.automaton(tuple(classes))
         check_words(automaton, range(len(classes)))
-        record["names_end"] = not automaton.never_runs_out
+        record["names_end"] = not self._keys.never_run_out(tuple(classes))
         if names and record["names_end"]:
             # Where few undeclared names are left, all of them may be declared ones.
             left = tuple(_without(language, names) for language in classes)
-            number, _ = self._parts.automaton(left)
+            number, _ = self._keys.automaton(left)
         record["class_automaton"] = number
         keys = [*classes]
         for each in shapes:

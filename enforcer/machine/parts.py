@@ -69,36 +69,48 @@ class Origin(NamedTuple):
         return self.path if self.name is None else step(f"{self.path}.properties", self.name)
 
 
+class RawTypes(NamedTuple):
+    """How a raw value is read.
+
+    Attributes:
+        types: the types that are declared for it; None where they are written.
+
+    """
+
+    types: frozenset[str] | None
+
+
 class Parts:
     """The parts of one grammar's tables, and the nodes that are still to be written."""
 
     def __init__(self) -> None:
         self.tries = Tries()
-        self.nodes: list[tuple[tuple[ValueId, ...], Origin]] = []
-        self._numbers: dict[tuple[ValueId, ...], int] = {}
+        self.nodes: list[tuple[tuple[ValueId, ...], Origin, RawTypes | None]] = []
+        self._numbers: dict[tuple[tuple[ValueId, ...], RawTypes | None], int] = {}
         self._bits = bytearray()
         self._offsets: dict[bytes, int] = {}
         self._automata: dict[tuple[tuple[Regex, ...], int], tuple[int, Automaton]] = {}
         self._work = 0
 
-    def node(self, values: tuple[ValueId, ...], origin: Origin) -> int:
+    def node(self, values: tuple[ValueId, ...], origin: Origin, raw: RawTypes | None = None) -> int:
         """Return the number of a node, which is written later if it is new.
 
         Args:
             values: ascending, one of which has to be written.
             origin: where in the schema they are.
+            raw: how their text is read; None for JSON.
 
         Raises:
             TooLargeError: too many values or nodes.
 
         """
-        found = self._numbers.get(values)
+        found = self._numbers.get((values, raw))
         if found is None:
             check_bits(len(values), "values")
-            found = self._numbers[values] = len(self.nodes)
+            found = self._numbers[values, raw] = len(self.nodes)
             if found >= MOST_NODES:
                 raise TooLargeError(f"more than {MOST_NODES:,} different values")
-            self.nodes.append((values, origin))
+            self.nodes.append((values, origin, raw))
         return found
 
     def put(self, masks: Iterable[int], words: int = 1) -> int:

@@ -9,15 +9,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from enforcer.layouts import WhiteSpace
+from enforcer.layouts import LayoutKind, WhiteSpace
 from enforcer.machine import kernel
 from enforcer.machine.exploring import TooLargeError
 from enforcer.machine.holding import NotHeld, keeps_distinct, why_not_held
 from enforcer.machine.objects import Objects
+from enforcer.machine.pairs import Pairs
 from enforcer.machine.parts import (
     FAR_COUNT,
     OF_JSON,
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from enforcer.layouts import BoundLayout
+    from enforcer.machine.parts import RawTypes
     from enforcer.regex import Regex
     from enforcer.schema.grammar import ArrayShape
 
@@ -62,7 +64,15 @@ _NO_ARRAY = (0, -1, -1, *_UNCOUNTED)  # and those behind the first of one that i
 # How the arrays of a node keep strings distinct: not, of a language that never ends, or that may.
 _NOT_KEPT, _KEPT, _KEPT_WHILE_LEFT = range(3)
 _FIELDS: tuple[str, ...] = kernel.NODE.names or ()
-_NONE = ("string_automaton", "string_trie", "bare_automaton", "name_trie", "class_automaton")
+_NONE = (
+    "string_automaton",
+    "string_trie",
+    "bare_automaton",
+    "name_trie",
+    "class_automaton",
+    "json_node",
+)
+_NO_VALUE = Value()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,7 +93,8 @@ class Tables:
     @property
     def is_raw(self) -> bool:
         """Whether some text is raw, so that any token may come."""
-        return bool((kernel.records(self.arrays["nodes"], kernel.NODE)["raw"] != OF_JSON).any())
+        kinds = kernel.records(self.arrays["nodes"], kernel.NODE)["raw"]
+        return bool(len(self.arrays["pairs"]) or (kinds != OF_JSON).any())
 
 
 def tables_of(grammar: ArgumentGrammar, layout: BoundLayout | None) -> Tables:
@@ -97,7 +108,11 @@ def tables_of(grammar: ArgumentGrammar, layout: BoundLayout | None) -> Tables:
     if refusal is not None:
         raise refusal
     white_space = WhiteSpace.USUAL if layout is None else layout.layout.white_space
-    arrays, wide_rows = _Writer(grammar.definitions).write(grammar.root)
+    if layout is not None and layout.layout.kind is LayoutKind.PAIRS:
+        pairs = Pairs(grammar, layout, Parts())
+        arrays, wide_rows = _Writer(pairs.definitions, OF_JSON, pairs).write(pairs.root)
+    else:
+        arrays, wide_rows = _Writer(grammar.definitions).write(grammar.root)
     return Tables(arrays, wide_rows, white_space is WhiteSpace.USUAL)
 
 
@@ -131,22 +146,28 @@ def free_tables(*, is_raw: bool = False) -> Tables:
     return tables_of(ArgumentGrammar({root: Value(strings=ANY)}, root, ()), None)
 
 
-def make_usual() -> None:
+def make_usual(layout: BoundLayout | None = None) -> None:
     """Make the automata that most grammars share, which takes 0.1 s of the first of them."""
-    tables_of(compile_schema({"type": "object", "properties": _USUAL}), None)
+    tables_of(compile_schema({"type": "object", "properties": _USUAL}), layout)
 
 
 class _Writer:
-    def __init__(self, definitions: Mapping[ValueId, Value], raw: int = OF_JSON) -> None:
+    def __init__(
+        self,
+        definitions: Mapping[ValueId, Value],
+        kind: int = OF_JSON,
+        pairs: Pairs | None = None,
+    ) -> None:
         self._definitions = definitions
-        self._raw = raw
+        self._kind = kind
         self._distinct = {
             array.rest
             for value in definitions.values()
             for array in value.arrays
             if keeps_distinct(array)
         }
-        self._parts = Parts()
+        self._parts = Parts() if pairs is None else pairs.parts
+        self._pairs = pairs
         self._objects = Objects(self._parts)
         self._places: list[tuple[int, ...]] = []
         self._arrays: list[tuple[int, ...]] = []
@@ -159,8 +180,9 @@ class _Writer:
         origin = Origin()
         try:
             parts.node(root, origin)
-            for values, origin in parts.nodes:  # noqa: B007 - read where it failed
-                nodes.append(self._node(values))
+            for values, origin, raw in parts.nodes:  # noqa: B007 - read where it failed
+                nodes.append(self._node(values) if raw is None else self._raw(values, raw))
+            around = () if self._pairs is None else self._pairs.automata()
             found, wide_rows = parts.arrays()
         except TooLargeError as error:
             raise NotHeld.of(str(origin), "", f"it needs {error}") from error
@@ -175,20 +197,30 @@ class _Writer:
             "needs": self._needs,
         }
         arrays = {name: _int32(chain.from_iterable(rows)) for name, rows in records.items()}
-        arrays |= {"classes": _int32(self._objects.classes), "markers": _int32(())}
+        markers = () if self._pairs is None else self._pairs.markers
+        arrays["classes"] = _int32(self._objects.classes)
+        arrays |= {"pairs": _int32(around), "markers": _int32(markers)}
         return {**arrays, **found}, wide_rows
 
+    def _raw(self, numbers: Sequence[ValueId], raw: RawTypes) -> Iterable[int]:
+        """Return the record of a raw value: languages of texts, and what is JSON in them."""
+        record = _record(len(numbers))
+        found = cast("Pairs", self._pairs).languages(raw, numbers)
+        self._texts(record, {**found.scalars, **found.openings}, RAW_ENDING)
+        record["scalars"] = len(found.scalars)
+        if found.openings:
+            record["json_node"] = self._parts.node(tuple(found.nested), Origin())
+        return record.values()
+
     def _node(self, numbers: Sequence[ValueId]) -> Iterable[int]:
-        values = [self._definitions[number] for number in numbers]
-        record = dict.fromkeys(_FIELDS, 0)
-        for field in _NONE:
-            record[field] = -1
-        record["values"] = len(values)
+        values = [self._definitions.get(number, _NO_VALUE) for number in numbers]
+        record = _record(len(values))
         self._strings(record, values, may_list=self._distinct.isdisjoint(numbers))
         self._bare(record, values)
         shapes = [(at, shape) for at, value in enumerate(values) for shape in value.objects]
         if shapes:
-            self._objects.write(record, len(values), shapes)
+            is_whole = self._pairs is not None and numbers == (self._pairs.root,)
+            self._objects.write(record, len(values), shapes, self._pairs if is_whole else None)
         arrays = [(at, array) for at, value in enumerate(values) for array in value.arrays]
         if arrays:
             self._of_arrays(record, len(values), arrays)
@@ -196,11 +228,22 @@ class _Writer:
 
     def _strings(self, record: dict[str, int], values: Sequence[Value], *, may_list: bool) -> None:
         """Set the fields of strings: listed texts go into a trie, other languages together."""
-        record["raw"] = self._raw
         languages: dict[Regex, int] = {}
         for at, value in enumerate(values):
             if value.strings is not None:
                 languages[value.strings] = languages.get(value.strings, 0) | 1 << at
+        self._texts(record, languages, self._kind, may_list=may_list)
+
+    def _texts(
+        self,
+        record: dict[str, int],
+        languages: Mapping[Regex, int],
+        kind: int,
+        *,
+        may_list: bool = True,
+    ) -> None:
+        """Set the fields of texts of some languages, each with the values that it spells."""
+        record["raw"] = kind
         record["strings_of"] = self._parts.put(languages.values())
         record["string_languages"] = len(languages)
         texts: dict[str, int] = {}
@@ -214,7 +257,7 @@ class _Writer:
                     others.append(part)
             rest.append(either(*others))
         if any(each != NOTHING for each in rest):
-            record["string_automaton"], automaton = self._parts.automaton(tuple(rest), self._raw)
+            record["string_automaton"], automaton = self._parts.automaton(tuple(rest), kind)
             check_words(automaton, [k for k, each in enumerate(rest) if each != NOTHING])
         if texts:
             check_bits(len(languages), "kinds of strings")
@@ -320,6 +363,14 @@ def _elements(array: ArrayShape, place: int) -> Iterator[tuple[ValueId, int]]:
     child = array.prefix[place] if place < len(array.prefix) else array.rest
     if child != NEVER:
         yield child, 0
+
+
+def _record(values: int) -> dict[str, int]:
+    record = dict.fromkeys(_FIELDS, 0)
+    for field in _NONE:
+        record[field] = -1
+    record["values"] = values
+    return record
 
 
 def _int32(values: Iterable[int]) -> npt.NDArray[np.int32]:

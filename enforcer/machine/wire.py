@@ -42,7 +42,7 @@ _NARROW = (
     ),
     *("trie_edges", "edge_character", "edge_to"),
     *("transitions", "ascii", "range_low", "range_class", "distance", "safe_steps", "wide"),
-    "markers",
+    *("pairs", "markers"),
 )
 _KINDS: dict[str, np.dtype[np.generic]] = {
     **dict.fromkeys(_WIDE, np.dtype("<i8")),

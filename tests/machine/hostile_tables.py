@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from enforcer.errors import EngineFailure
+from enforcer.layouts import Layout
 from enforcer.machine.grammar import MachineGrammar, bound_vocabulary
 from enforcer.machine.tables import Tables, raw_tables, tables_of
 from enforcer.regex import literal, marker, parse
@@ -93,7 +94,28 @@ CASES: tuple[dict[str, Any], ...] = (
     SCHEMAS["alternatives"],
     SCHEMAS["patterns"],
 )
+_NESTED: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "a": {"type": "string", "maxLength": 30},
+        "e": {"enum": ["x", "xy", 3]},
+        "o": {"type": ["object", "array", "null"]},
+    },
+    "required": ["e"],
+    "additionalProperties": {"type": "integer"},
+}
 _RAW = (concat(parse("^([a-f]|日)*$"), literal("<>")), concat(parse("^x*$"), marker(0)))
+_LAYOUTS: tuple[dict[str, Any], ...] = (
+    {"layout": "pairs", "pair": "{_}<{key}>{value}</v>", "close": "{_}</>", "trim": "newline"},
+    {
+        "layout": "pairs",
+        "pair": '<|>k="{key}" t="{type}">{value}<|>\n',
+        "close": "{_}",
+        "key": "xml",
+        "types": "written",
+    },
+)
+KINDS = len(CASES) + 2 + len(_LAYOUTS)  # of tables
 _IDS = 25
 
 
@@ -104,6 +126,10 @@ def tree() -> kernel.Tree:
 
 @cache
 def tables(number: int) -> Tables:
+    if number >= len(CASES) + 2:
+        found = Layout.read(_LAYOUTS[number - len(CASES) - 2])
+        last = {"<|>": len(small().texts) - 1}
+        return tables_of(compile_schema(_NESTED), found.bind(last.get))
     if number >= len(CASES):
         return raw_tables(_RAW, ends=bool(number & 1), markers=[len(small().texts) - 1])
     conventions = Conventions(closed_objects=False)
@@ -160,7 +186,7 @@ def _try(examples: int, seed: int) -> None:
     for at in range(examples):
         random = Random(f"{seed} {at}")
         try:
-            walk(mutated(random, tables(random.randrange(len(CASES) + 2))), random)
+            walk(mutated(random, tables(random.randrange(KINDS))), random)
             found["followed"] += 1
         except EngineFailure:
             found["refused"] += 1

@@ -274,8 +274,8 @@ def test_what_no_text_fits_is_not_held(schema: Any) -> None:
 
 
 def test_a_layout_that_is_no_json_is_not_held() -> None:
-    with pytest.raises(NotHeld, match="does not write arguments as JSON"):
-        tables_of(_grammar({"type": "object"}), bound("glm45"))
+    with pytest.raises(NotHeld, match="writes arguments as Python does"):
+        tables_of(_grammar({"type": "object"}), bound("pythonic"))
     assert not tables_of(_grammar({"type": "object"}), bound("deepseek")).has_line_breaks
 
 

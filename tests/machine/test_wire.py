@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from enforcer.errors import ConfigurationError, EngineFailure
 from enforcer.machine import wire
 from enforcer.machine.grammar import _RECORDS, bound
-from tests.machine.hostile_tables import CASES, mutated, tables, tree, walk
+from tests.machine.hostile_tables import KINDS, mutated, tables, tree, walk
 
 if TYPE_CHECKING:
     from random import Random
@@ -31,7 +31,7 @@ INDICES = [
 ]
 
 
-@pytest.mark.parametrize("number", range(len(CASES)))
+@pytest.mark.parametrize("number", range(KINDS))
 def test_tables_come_back_as_they_were(number: int) -> None:
     made = tables(number)
     found = wire.read(wire.write(made))
@@ -73,7 +73,7 @@ def test_damaged_bytes_are_refused(data: st.DataObject) -> None:
     assert found.wide_rows == tables(0).wide_rows
 
 
-@given(st.integers(0, len(CASES) - 1), st.randoms(use_true_random=False))
+@given(st.integers(0, KINDS - 1), st.randoms(use_true_random=False))
 @settings(max_examples=500, deadline=None)
 def test_tables_with_wrong_numbers_are_refused_or_do_no_harm(number: int, random: Random) -> None:
     written = wire.write(mutated(random, tables(number)))

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 from enforcer.engines.lengths import long_strings
 from enforcer.engines.lengths.automaton import joined
 from enforcer.engines.pairs import can_follow
-from enforcer.engines.spellable import Spellable
 from enforcer.layouts import Trim, Types
 from enforcer.layouts.declared import STRING, types_of_properties
 from enforcer.layouts.pattern import ID
+from enforcer.machine.spellable import Spellable
 from enforcer.regex import ANY, both, either, inverse, is_surely_empty, literal
 from enforcer.regex.caching import cached
 from enforcer.regex.constructors import concat

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from enforcer.engines.llguidance.sheet import Sheet
-    from enforcer.engines.spellable import Option, Spellable
     from enforcer.layouts import BoundLayout
     from enforcer.layouts.pattern import Piece
+    from enforcer.machine.spellable import Option, Spellable
     from enforcer.numbers.sets import NumberSet
     from enforcer.regex import Regex
     from enforcer.schema.grammar import Value, ValueId

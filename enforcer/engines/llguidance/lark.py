@@ -17,8 +17,8 @@ from enforcer.engines.llguidance.lark_arrays import Arrays
 from enforcer.engines.llguidance.lark_objects import Objects
 from enforcer.engines.llguidance.sheet import Sheet
 from enforcer.engines.llguidance.terminals import expression
-from enforcer.engines.spellable import Spellable
 from enforcer.layouts import BoundLayout, Layout, LayoutKind, WhiteSpace
+from enforcer.machine.spellable import Spellable
 from enforcer.numbers.division import divided
 from enforcer.numbers.languages import spelled_sets
 from enforcer.numbers.sets import INTEGERS, REALS

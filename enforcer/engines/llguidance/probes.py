@@ -19,9 +19,9 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from enforcer.engines.llguidance.instances import Instances
-from enforcer.engines.spellable import Spellable
 from enforcer.layouts import ID, LayoutKind
 from enforcer.layouts.texts import keys, written_key
+from enforcer.machine.spellable import Spellable
 from enforcer.regex import (
     ANY,
     RegexBudget,

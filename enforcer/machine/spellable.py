@@ -126,7 +126,10 @@ class Spellable:
 
     def options(self, name: str | None, value: ValueId) -> tuple[Option, ...]:
         """Give the ways to write the value of a property; None is one that is not declared."""
-        types = None if self.typed else self._types_of(name)
+        return self.options_of(None if self.typed else self.types_of(name), value)
+
+    def options_of(self, types: frozenset[str] | None, value: ValueId) -> tuple[Option, ...]:
+        """Give the ways to write a value of declared types; None where types are written."""
         key = (types, value)
         if key not in self._options:
             found = self._definitions[value]
@@ -152,14 +155,15 @@ class Spellable:
             return least
         if any(each.hard or each.nested for each in self.options(name, value)):
             return None
-        types = self._types_of(name)
+        types = self.types_of(name)
         every, _ = _scalars(found, Readable(types), types)
         if not _holds_all(every, least):
             return None
         trims = least and self.layout.layout.trim is Trim.NEWLINE
         return least + _TRIMMED if trims else least
 
-    def _types_of(self, name: str | None) -> frozenset[str]:
+    def types_of(self, name: str | None) -> frozenset[str]:
+        """Return the declared types of a property; None is one that is not declared."""
         return ONLY_STRING if name is None else self._types.get(name, ONLY_STRING)
 
     def _written(self, value: Value) -> Iterator[Option]:

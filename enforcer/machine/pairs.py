@@ -1,0 +1,207 @@
+"""What tables have for a layout of pairs: keys, raw values, and the text around them.
+
+All text around keys and values is a regular language over characters, in which a lone surrogate
+stands for each marker of the layout (`regex.constructors.marker`). An automaton that accepts ends
+its part: the text up to a key, the key with the symbol behind it, what stands before the value, the
+value with all that ends it. So a delimiter that has begun never leads nowhere.
+
+Owns: these languages, and which of them a value has. Must not know: nodes of JSON, arrays.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from enforcer.layouts.pattern import ID, Space
+from enforcer.layouts.texts import OPTIONAL_SPACE, holding, written_key
+from enforcer.machine.automata import automaton_of
+from enforcer.machine.exploring import TooLargeError
+from enforcer.machine.parts import RAW_ENDING, RawTypes
+from enforcer.machine.spellable import Spellable
+from enforcer.regex import inverse, literal
+from enforcer.regex.constructors import concat, marker
+from enforcer.regex.syntax import Literal
+from enforcer.schema.grammar import NEVER, Value, fresh
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from enforcer.layouts import BoundLayout
+    from enforcer.layouts.pattern import Piece
+    from enforcer.machine.automata import Automaton
+    from enforcer.machine.parts import Origin, Parts
+    from enforcer.machine.spellable import Option
+    from enforcer.regex import Regex
+    from enforcer.schema import ArgumentGrammar
+    from enforcer.schema.grammar import ValueId
+
+
+@dataclass(frozen=True, slots=True)
+class RawLanguages:
+    """The texts of a raw value, from its type or first character to the end of its delimiter.
+
+    Attributes:
+        scalars: languages of whole values, each with the values that it spells, as bits.
+        openings: languages that end with the bracket that opens JSON, in the same way.
+        nested: for each value its arrays and objects.
+
+    """
+
+    scalars: dict[Regex, int] = field(default_factory=dict)
+    openings: dict[Regex, int] = field(default_factory=dict)
+    nested: list[ValueId] = field(default_factory=list)
+
+
+class Pairs:
+    """Writes keys and raw values of one grammar.
+
+    Args:
+        grammar: a finished one.
+        layout: of pairs.
+        parts: of its tables.
+
+    Attributes:
+        definitions: of the values that the layout can write.
+        root: the number of the whole value.
+        parts: of the tables.
+
+    Raises:
+        UnsupportedSchema: a declared name that cannot be written, or nothing is left.
+
+    """
+
+    def __init__(self, grammar: ArgumentGrammar, layout: BoundLayout, parts: Parts) -> None:
+        self._spellable = Spellable(grammar, layout)
+        self._layout = layout
+        self.parts = parts
+        self.definitions, self.root = self._spellable.grammar()
+        self._next = fresh(self.definitions)
+        self._nested: dict[Value, ValueId] = {}
+        self.markers = sorted(layout.ids)
+        self._stop = self._text(layout.part("value", None))
+        self._first = "type" if self._spellable.typed else "value"
+        end, *rest = layout.part("key", self._first)
+        self._key_end = self._text((end,))
+        self._behind_key, self._before = _at_last_symbol(rest)
+
+    def automata(self) -> tuple[int, ...]:
+        """Return the numbers of the automata around keys and values; see `kernel.Tables.pairs`."""
+        around = self._text(self._layout.part(None, "key")), self._text(self._layout.close)
+        number = self._raw_automaton
+        behind_key = -1
+        if self._behind_key:
+            behind_key, _ = number((self._text(self._behind_key),))
+        tail = concat(OPTIONAL_SPACE, self._stop)
+        return number(around)[0], behind_key, number((tail,))[0], self._stops()
+
+    def _stops(self) -> int:
+        """Return the number of the automaton of bytes without a delimiter; -1 without JSON."""
+        if not self._nested:
+            return -1
+        avoided = (each.encode().decode("latin-1") for each in self._layout.avoided)
+        return self._raw_automaton((inverse(holding([*avoided])),))[0]
+
+    # Keys, as `objects` asks for them
+
+    def text(self, name: str) -> str:
+        """Return the characters of a key, with the symbol that ends it."""
+        end = self._key_end
+        if not isinstance(end, Literal):
+            raise TypeError("a key without a symbol behind it")
+        return self._layout.layout.key.write(name) + end.text
+
+    def node(self, name: str | None, values: tuple[ValueId, ...], origin: Origin) -> int:
+        """Return the number of the node of a property's raw value."""
+        types = None if self._spellable.typed else self._spellable.types_of(name)
+        return self.parts.node(values, origin, RawTypes(types))
+
+    def automaton(self, names: tuple[Regex, ...]) -> tuple[int, Automaton]:
+        """Return the automaton of undeclared keys, and its number."""
+        written = (concat(written_key(each, self._layout), self._key_end) for each in names)
+        return self._raw_automaton(tuple(written))
+
+    def never_run_out(self, names: tuple[Regex, ...]) -> bool:
+        """Return whether whatever a key begins with, infinitely many keys of its kind do."""
+        return automaton_of(names).never_runs_out
+
+    # Values
+
+    def languages(self, raw: RawTypes, values: Sequence[ValueId]) -> RawLanguages:
+        """Return the texts of some values.
+
+        Raises:
+            TooLargeError: numbers have a divisor that is too large.
+
+        """
+        found = RawLanguages()
+        for at, value in enumerate(values):
+            nested = Value()
+            for option in self._spellable.options_of(raw.types, value):
+                if option.hard:
+                    raise TooLargeError("remainders by a divisor that is too large")
+                before = self._before_value(option)
+                if option.scalar is not None:
+                    _add(found.scalars, concat(before, option.scalar, self._stop), at)
+                if option.nested is not None:
+                    nested = nested._replace(
+                        arrays=nested.arrays + option.nested.arrays,
+                        objects=nested.objects + option.nested.objects,
+                    )
+                    for bracket in _brackets(option.nested):
+                        _add(found.openings, concat(before, OPTIONAL_SPACE, bracket), at)
+            found.nested.append(self._number(nested) if nested != Value() else NEVER)
+        return found
+
+    def _before_value(self, option: Option) -> Regex:
+        before = self._text(self._before)
+        if option.type is None:
+            return before
+        behind = self._text(self._layout.part("type", "value"))
+        return concat(before, literal(option.type), behind)
+
+    def _number(self, nested: Value) -> ValueId:
+        if nested not in self._nested:
+            self.definitions[self._next] = nested
+            self._nested[nested] = self._next
+            self._next = fresh({self._next: nested})
+        return self._nested[nested]
+
+    def _raw_automaton(self, languages: tuple[Regex, ...]) -> tuple[int, Automaton]:
+        return self.parts.automaton(languages, RAW_ENDING)
+
+    def _text(self, pieces: Iterable[Piece]) -> Regex:
+        return concat(*self._regexes(pieces))
+
+    def _regexes(self, pieces: Iterable[Piece]) -> Iterator[Regex]:
+        data = bytearray()
+        for piece in pieces:
+            if isinstance(piece, int) and piece < ID:
+                data.append(piece)
+                continue
+            yield literal(data.decode())
+            data.clear()
+            if isinstance(piece, int):
+                yield marker(self.markers.index(piece - ID))
+            elif isinstance(piece, Space):
+                yield OPTIONAL_SPACE
+            else:
+                raise TypeError("a field or one of some words where one text should be")
+        yield literal(data.decode())
+
+
+def _add(languages: dict[Regex, int], language: Regex, at: int) -> None:
+    languages[language] = languages.get(language, 0) | 1 << at
+
+
+def _brackets(nested: Value) -> Iterator[Regex]:
+    if nested.arrays:
+        yield literal("[")
+    if nested.objects:
+        yield literal("{")
+
+
+def _at_last_symbol(pieces: Sequence[Piece]) -> tuple[Sequence[Piece], Sequence[Piece]]:
+    """Split pieces behind the last symbol: what follows has no end that shows."""
+    end = max((at + 1 for at, piece in enumerate(pieces) if isinstance(piece, int)), default=0)
+    return pieces[:end], pieces[end:]
