@@ -39,6 +39,7 @@ LAST_CHARACTER = 0x10FFFF
 _ASCII = 128
 _STEPS = 32  # characters; few tokens have more
 _SETS = 4  # of groups
+_MANY = 1 << 20  # words, of which more are not counted
 _EVERY = -1
 _DIGITS = 1 << ASCII_GROUPS.index("0123456789")
 _LARGE = 50_000  # transitions; of more, it takes longer to find safe groups than it saves
@@ -106,6 +107,25 @@ class Automaton:
         behind = np.where(steps >= 0, self.leads[steps], 0)
         rest = self.leads & ~np.bitwise_or.reduce(behind, axis=1)
         return self.maximum < 0 and not rest.any()
+
+    def count_words(self, language: int) -> int:
+        """Return how many words a language has, or fewer: long ones are left out, as are many."""
+        sizes = np.zeros(self.classes)
+        highs = np.append(self.range_low[1:], LAST_CHARACTER + 1)
+        known = self.range_class >= 0
+        np.add.at(sizes, self.range_class[known], (highs - self.range_low)[known])
+        steps = self.transitions.reshape(self.states, self.classes)
+        ends = self.accepts >> language & 1 == 1
+        reached = np.zeros(self.states)
+        reached[0] = 1
+        found = 0
+        for length_ in range(min(_STEPS if self.maximum < 0 else self.maximum, _STEPS) + 1):
+            found += int(reached[ends].sum()) if length_ >= self.minimum else 0
+            if found >= _MANY:
+                return _MANY
+            ways = (reached[:, None] * sizes)[steps >= 0]
+            reached = np.bincount(steps[steps >= 0], ways, self.states).clip(max=_MANY)
+        return found
 
     def has_word(self, language: int) -> bool:
         """Return whether some text is in a language, by its place in the tuple."""

@@ -33,7 +33,7 @@ _WITHIN = _REST + b"?" + _TEXT + rb"(?:" + _CUT + rb'|"' + _OUTSIDE + rb")"
 _BEHIND_QUOTE = re.compile(rb'"(?=(' + _TEXT + rb')("?))')
 _SPANS_NAMES = re.compile(rb'"\s*:.*,', re.DOTALL)
 _ENDS_ELEMENT = re.compile(rb'"\s*,')
-_SPANS_ELEMENTS = re.compile(rb'"\s*,\s*".*"', re.DOTALL)
+_SPANS_ELEMENTS = re.compile(rb'"\s*,\s*".', re.DOTALL)
 _PIECE = re.compile(rb"(?:" + _WITHIN + rb"|" + _ENDED + _OUTSIDE + rb")")
 
 
@@ -95,5 +95,5 @@ def ends_element(piece: bytes) -> bool:
 
 
 def spans_elements(piece: bytes) -> bool:
-    """Return whether a string may end in a piece, and the array's next one as well."""
+    """Return whether a string may end in a piece, and some of the array's next one follow."""
     return _SPANS_ELEMENTS.search(piece) is not None

@@ -256,10 +256,9 @@ LIVE = cython.declare(cython.int, 6)
 
 KEEPS = cython.declare(cython.int, 2)  # what `IS_ARRAY` has where elements are distinct strings
 
-# How a node's arrays keep strings distinct: not, of a language that never ends, or that may.
+# `distinct` of a node whose arrays keep no strings distinct, and of one with always more of them.
 NOT_KEPT = cython.declare(cython.int, 0)
-KEPT = cython.declare(cython.int, 1)
-KEPT_WHILE_LEFT = cython.declare(cython.int, 2)
+NEVER_ENDING = cython.declare(cython.int, 0x7FFFFFFF)
 
 # A written name or string: a word with the one before it, the number of its characters and whether
 # rows depend on one of both (see `Tree.bears`); where they may run out, for each class or language
@@ -630,7 +629,7 @@ class Tree:
         bears: tells of a name or string (str), and how many of its first characters begin no other
             one (-1: all do), whether it bears on tokens that begin before it; see `json_text`.
         spanning: int32; the token ids in which a name may end and another one begin.
-        listing: int32; those in which a string may end, and another one of an array begin and end.
+        listing: int32; those in which a string may end, and another one of an array begin.
         commas: int32; those in which a string of an array may end before another element.
 
     Attributes:
@@ -660,6 +659,7 @@ class Tree:
     spanning: cython.const_int[::1]
     listing: cython.const_int[::1]
     commas: cython.const_int[::1]
+    most_commas: i64  # in one of these
     tries = cython.declare(dict, visibility="readonly")  # what follows some exits, by their nodes
 
     def __init__(
@@ -683,6 +683,14 @@ class Tree:
         self.spanning = spanning
         self.listing = listing
         self.commas = commas
+        self.most_commas = 0
+        for k in range(commas.shape[0]):
+            token_id = commas[k]
+            count = cython.cast(cython.longlong, 0)
+            for i in range(text0[token_id], text0[token_id + 1]):
+                if text[i] == 44:
+                    count += 1
+            self.most_commas = max(self.most_commas, count)
         self.tokens = text0.shape[0] - 1
         self.longest = 0
         for root in range(trie.roots):
@@ -788,7 +796,7 @@ class Tables:
     markers: cython.const_int[::1]
     has_line_breaks: cython.bint
     is_open: cython.bint  # whether some object may have undeclared names
-    distinct: cython.int  # the greatest of all nodes
+    distinct: cython.int  # the least of all nodes that have it
     ending: list
     rows = cython.declare(list, visibility="readonly")
     kept: list  # rows of configurations, in one of two slots by the hash of these
@@ -868,7 +876,9 @@ class Tables:
         self.is_open = False
         self.distinct = NOT_KEPT
         for k in range(nodes.shape[0]):
-            self.distinct = max(self.distinct, nodes[k].distinct)
+            if nodes[k].distinct != NOT_KEPT:
+                least = self.distinct if self.distinct != NOT_KEPT else NEVER_ENDING
+                self.distinct = min(least, nodes[k].distinct)
             if nodes[k].classes != 0:
                 self.is_open = True
         damaged = self.damaged()
@@ -1115,7 +1125,7 @@ class Tables:
             and within(node.place0, node.places, self.places.shape[0])
             and (node.places > 0 or node.arrays == 0)
             and 0 <= node.tallies <= node.arrays
-            and NOT_KEPT <= node.distinct <= KEPT_WHILE_LEFT
+            and node.distinct >= NOT_KEPT
         ):
             return False
         if node.distinct != NOT_KEPT:
@@ -2438,7 +2448,7 @@ class Text:
         node = self.node_of(frame)
         if self.arena[frame + IS_ARRAY] == 0:
             return node.classes if node.names_end != 0 else 0
-        if node.distinct != KEPT_WHILE_LEFT:
+        if node.distinct == NEVER_ENDING:
             return 0
         return self.node(self.tables.places[node.place0].node).string_languages
 
@@ -2680,11 +2690,23 @@ class Text:
         """
         if self.tables.is_open:
             self.decide(self.tree.spanning)
-        if self.tables.distinct == KEPT:
+        if self.tables.distinct != NOT_KEPT:
             self.decide(self.tree.listing)
-        elif self.tables.distinct == KEPT_WHILE_LEFT:
-            self.decide(self.tree.commas)
+            if self.may_be_last():
+                self.decide(self.tree.commas)
         return True
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
+    def may_be_last(self) -> cython.bint:
+        """Return whether an array may have its last distinct string within a token."""
+        if self.tables.distinct <= self.tree.most_commas + 1:
+            return True
+        frame = self.state(0).frame
+        if frame < 0 or self.arena[frame + IS_ARRAY] != KEEPS:
+            return False
+        ending = self.node_of(frame).distinct
+        return ending <= self.arena[frame + CURRENT] + self.tree.most_commas + 1
 
     @cython.cfunc
     @cython.exceptval(-2, check=False)

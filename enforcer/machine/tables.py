@@ -61,8 +61,6 @@ _USUAL: dict[str, Any] = {
 MOST_PLACES = 50_000  # of arrays: elements of prefixes
 _UNCOUNTED = (0,) * 6  # the last fields of the record of an array without counts
 _NO_ARRAY = (0, -1, -1, *_UNCOUNTED)  # and those behind the first of one that is never complete
-# How the arrays of a node keep strings distinct: not, of a language that never ends, or that may.
-_NOT_KEPT, _KEPT, _KEPT_WHILE_LEFT = range(3)
 _FIELDS: tuple[str, ...] = kernel.NODE.names or ()
 _NONE = (
     "string_automaton",
@@ -316,10 +314,13 @@ class _Writer:
             self._places.append((node, len(children), masks, counted))
 
     def _keeping(self, arrays: Sequence[ArrayShape]) -> int:
-        """Return how the kernel keeps strings distinct in a node's arrays."""
+        """Return `distinct` of a node: 0, or one more than there are strings to keep distinct.
+
+        Of many strings it is less; `FAR_COUNT` if there are always more.
+        """
         elements = {array.rest for array in arrays if keeps_distinct(array)}
         if not elements:
-            return _NOT_KEPT
+            return 0
         others = [array for array in arrays if not keeps_distinct(array)]
         is_mixed = any(array.maximum is None or array.maximum > 1 for array in others)
         if is_mixed or len(elements) > 1 or any(x.prefix or x.choices[1:] for x in arrays):
@@ -327,7 +328,9 @@ class _Writer:
         values = sorted({child for array in arrays for child, _ in _elements(array, 0)})
         strings = dict.fromkeys(self._definitions[child].strings for child in values)
         _, automaton = self._parts.automaton(tuple(x for x in strings if x is not None))
-        return _KEPT if automaton.never_runs_out else _KEPT_WHILE_LEFT
+        if automaton.never_runs_out:
+            return FAR_COUNT
+        return 1 + min(automaton.count_words(k) for k in range(len(strings) - (None in strings)))
 
     def _array(
         self, record: dict[str, int], value: int, array: ArrayShape

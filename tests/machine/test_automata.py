@@ -236,3 +236,18 @@ def test_usual_automata_are_there_once_made() -> None:
     make_usual()
     found = automaton_of((number_texts(INTEGERS),))
     assert automaton_of((number_texts(INTEGERS),)) is found
+
+
+@pytest.mark.parametrize(
+    ("pattern", "count"),
+    [
+        ("^[ab]{1,3}$", 14),
+        ("^(a|b[ab]|é)$", 4),
+        ("^x{0,9}$", 10),
+        ("^[a-z]{9}$", 1 << 20),
+        ("^x{90,100}$", 0),  # longer than is looked at
+        ("^x*$", 33),
+    ],
+)
+def test_words_are_counted_or_fewer(pattern: str, count: int) -> None:
+    assert automaton_of((parse(pattern),)).count_words(0) == count

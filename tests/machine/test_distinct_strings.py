@@ -140,6 +140,22 @@ def test_every_string_comes_once_and_then_the_array_ends(
     assert matcher.accept(ord("]"))
 
 
+@pytest.mark.parametrize("left", [("b", "ab"), ("bbbbbb", "bbbbba"), ("a", "aa"), ("ba", "bb")])
+def test_rows_are_right_where_the_last_strings_come(left: tuple[str, str]) -> None:
+    matcher = _held(2, is_small=False).matcher()
+    assert matcher.accept(ord("["))
+    for word in sorted({*_WORDS} - {*left}):
+        assert all(map(matcher.accept, f'"{word}",'.encode()))
+    for byte in f'"{left[0]}","{left[1]}"]'.encode():
+        legal = _legal(matcher)
+        for token_id in range(_VOCABULARY.size):
+            is_taken = matcher.accept(token_id)
+            assert is_taken == (_VOCABULARY.token_bytes(token_id) in legal)
+            if is_taken:
+                matcher.rollback(1)
+        assert matcher.accept(byte)
+
+
 def test_rows_of_one_array_are_not_those_of_another_with_other_strings() -> None:
     found = _held(0, is_small=False)
     for first, other in (("a", "b"), ("b", "a"), ("a", "é")):

@@ -38,5 +38,5 @@ def test_tokens_that_have_a_text_behind_a_quote_depend_on_it(
 def test_elements_that_end_within_a_token() -> None:
     assert ends_element(b'a" ,')
     assert not ends_element(b'a",'[:2])
-    assert spans_elements(b'","b"')
-    assert not spans_elements(b'","b')
+    assert spans_elements(b'","b')
+    assert not spans_elements(b'","')
