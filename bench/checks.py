@@ -23,11 +23,11 @@ from bench.first_mask.run import vocabulary as find_vocabulary
 from bench.matrix import workload
 from enforcer.checking.pool import Pool
 from enforcer.checking.work import Check
-from enforcer.compiling import is_plain
 from enforcer.engines import load
 from enforcer.errors import EnforcerError
 from enforcer.request.response_format import FormatKind
 from enforcer.schema import Root, compile_schema
+from enforcer.schema.reading.plain import is_plain
 
 _REQUESTS = 100
 _SEED = 7

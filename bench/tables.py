@@ -18,12 +18,12 @@ import numpy as np
 
 from bench.first_mask.run import vocabulary as find_vocabulary
 from bench.longest_masks.__main__ import cases
-from enforcer.compiling import is_plain
 from enforcer.errors import EnforcerError
 from enforcer.machine import wire
 from enforcer.machine.grammar import MachineGrammar, bound_vocabulary
 from enforcer.machine.tables import make_usual, tables_of
 from enforcer.schema import Root, compile_schema
+from enforcer.schema.reading.plain import is_plain
 
 _COLUMNS = ("make, ms", "write, ms", "read and bind, ms", "bytes")
 

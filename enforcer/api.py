@@ -311,17 +311,16 @@ class Enforcer:
             if not self._grammars.has_text(wanted, options):
                 yield
             text_format = _ready(self._grammars.text(wanted, options))
+        slow = toolset.tools if alone else self._grammars.slow(toolset.tools, options)
         arguments = {}
-        is_quick = self._grammars.all_quick(options)
-        for name in toolset.allowed:
+        for name in filter(slow.__contains__, toolset.allowed if slow else ()):
             schema = toolset.tools[name].schema
-            if alone or not is_quick(schema):
-                if not self._grammars.has_arguments(schema, options):
-                    yield
-                try:
-                    arguments[name] = _ready(self._grammars.arguments(schema, options))
-                except SchemaError as error:
-                    raise error.under(toolset.tools[name].path) from error
+            if not self._grammars.has_arguments(schema, options):
+                yield
+            try:
+                arguments[name] = _ready(self._grammars.arguments(schema, options))
+            except SchemaError as error:
+                raise error.under(toolset.tools[name].path) from error
         return Prepared(arguments, text_format)
 
     def start(

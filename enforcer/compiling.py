@@ -18,15 +18,16 @@ from enforcer.errors import SchemaError
 from enforcer.layouts import LayoutKind
 from enforcer.request.response_format import FormatKind, ResponseFormat
 from enforcer.schema import Limits, OnUnsupported, Root, compile_schema
-from enforcer.schema.reading.plain import is_plain_object
+from enforcer.schema.reading.plain import is_plain, is_quick
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
+    from collections.abc import Callable, Collection, Hashable
 
     from enforcer.cache import Cache
     from enforcer.engines import ArgumentEngine, CompiledGrammar
     from enforcer.layouts import BoundLayout
     from enforcer.request.options import Options
+    from enforcer.request.tools import Tools
     from enforcer.schema import ArgumentGrammar
     from enforcer.schema.bundling import Documents
     from enforcer.vocabulary import Vocabulary
@@ -38,11 +39,6 @@ _UNTIMED = 1_000  # bytes, roughly
 
 _USUAL = Limits()
 
-# Characters of a schema that, being plain, compiles in a few milliseconds at most.
-_QUICK = 2_000
-# Small schemas of which it is remembered whether they are plain: a megabyte or a few. An agent's
-# hundred tools come with every turn.
-_SEEN = 2_048
 # Settings that requests have at one time, at most: those of the server, and a few of clients.
 _SETTINGS = 64
 
@@ -78,6 +74,9 @@ class Grammars:
         self._vocabulary = vocabulary
         self._engine = engine
         self._layout = layout
+        # Another layout may have no way to write a name.
+        is_json = layout.layout.kind is LayoutKind.JSON
+        self._holds_plain = is_json and engine.capacity.holds_plain
         self.cache = cache
         self._on_compile = on_compile
         self._write = write or self._write_here
@@ -107,12 +106,11 @@ class Grammars:
 
     def is_quick(self, schema: str, options: Options) -> bool:
         """Tell whether arguments may be compiled when they begin: small and plain ones."""
-        return self.all_quick(options)(schema)
+        return self._trusts_plain(options) and is_quick(schema)
 
-    def all_quick(self, options: Options) -> Callable[[str], bool]:
-        """Return `is_quick` for many schemas of one request."""
-        trusts = self._trusts_plain(options)
-        return lambda schema: trusts and len(schema) <= _QUICK and is_plain(schema)
+    def slow(self, tools: Tools, options: Options) -> Collection[str]:
+        """Return the names of the tools whose schemas are not `is_quick`."""
+        return tools.slow if self._trusts_plain(options) else tools
 
     def arguments(self, schema: str, options: Options) -> CompiledGrammar:
         """Give the grammar of arguments.
@@ -223,9 +221,7 @@ class Grammars:
         )
 
     def _trusts_plain(self, options: Options) -> bool:
-        if self._layout.layout.kind is not LayoutKind.JSON:
-            return False  # its names may not be ones that the format can write
-        return self._engine.capacity.holds_plain and options.limits == _USUAL
+        return self._holds_plain and options.limits == _USUAL
 
     def _compile_arguments(self, schema: str, options: Options) -> CompiledGrammar:
         try:
@@ -294,16 +290,6 @@ class Grammars:
 def _settings(*settings: Hashable) -> str:
     """Give what stands for settings in keys: a text, whose hash is worked out once."""
     return repr(settings)
-
-
-def is_plain(schema: str) -> bool:
-    """Tell what `is_plain_object` does; of small schemas it is remembered."""
-    return _is_plain(schema) if len(schema) <= _QUICK else is_plain_object(schema)
-
-
-@lru_cache(_SEEN)
-def _is_plain(schema: str) -> bool:
-    return is_plain_object(schema)
 
 
 def _nothing(_: object) -> int:

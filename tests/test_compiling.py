@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from enforcer import compiling, engines
+from enforcer import engines
 from enforcer.budget.shortest import Untimed
 from enforcer.cache import Cache
 from enforcer.compiling import Grammars
@@ -155,18 +155,3 @@ def test_that_an_end_is_not_known_is_found_out_once() -> None:
     (problem,) = found[0].problems
     assert (problem.path, problem.keyword) == ("$.properties.tags.uniqueItems", "uniqueItems")
     assert found[0] is found[1]
-
-
-def test_a_small_schema_that_comes_with_every_turn_is_looked_at_once(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    looked: list[str] = []
-
-    def look(schema: str) -> bool:
-        looked.append(schema)
-        return True
-
-    monkeypatch.setattr(compiling, "is_plain_object", look)
-    short, large = '{"type": "object", "title": "once"}', " " * 3_000 + "{}"
-    assert all(compiling.is_plain(schema) for schema in (short, short, large, large))
-    assert looked == [short, large, large]

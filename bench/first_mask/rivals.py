@@ -60,12 +60,14 @@ class EnforcerRival:
 
     def forget(self) -> None:
         """Drop what has been compiled, checked and looked at."""
-        from enforcer import compiling
         from enforcer.cache import Cache
+        from enforcer.request import tools
+        from enforcer.schema.reading import plain
 
         kept = self._enforcer._grammars  # noqa: SLF001 - what a restart would do
         kept.cache = Cache(kept.cache.budget)
-        compiling._is_plain.cache_clear()  # noqa: SLF001 - what a restart would do
+        plain._is_plain.cache_clear()  # noqa: SLF001 - what a restart would do
+        tools._sets = Cache(tools._sets.budget)  # noqa: SLF001 - what a restart would do
 
     def begin(self, tools: Tools) -> tuple[Turn, dict[str, float]]:
         """Go from a request to its first mask."""

@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
 from typing import Any, TypeGuard
 
 import msgspec
@@ -18,6 +19,7 @@ import msgspec
 from enforcer.cache import Cache
 from enforcer.errors import InvalidTools, brief
 from enforcer.request.json_text import NULL, UNREADABLE, dump, misfit
+from enforcer.schema.reading.plain import is_quick
 
 # What OpenAI's API, MCP servers and Kimi's `functions.NAME:IDX` have in common, letters of
 # any script included. A colon, white space or `<|` would make a header ambiguous.
@@ -55,6 +57,11 @@ class Tool:
 
 class Tools(dict[str, Tool]):
     """Declared tools by name; the same object for the same text, as long as that is cached."""
+
+    @cached_property
+    def slow(self) -> frozenset[str]:
+        """The names of those whose schemas are not small and plain."""
+        return frozenset(name for name, tool in self.items() if not is_quick(tool.schema))
 
 
 @dataclass(frozen=True, slots=True)

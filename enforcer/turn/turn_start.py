@@ -56,20 +56,23 @@ class TurnStart:
 
     def is_near(self, prompt_ids: Sequence[int], most: int) -> bool:
         """Tell whether so many of a prompt's last ids have the opening of its turn in them."""
-        return len(prompt_ids) <= most or self._behind(prompt_ids[-most:]) is not None
+        first = len(prompt_ids) - most
+        return first <= 0 or self._behind(prompt_ids, first) is not None
 
-    def _behind(self, prompt_ids: Sequence[int]) -> int | None:
-        """Give the index behind the opening of the turn to be generated."""
+    def _behind(self, prompt_ids: Sequence[int], first: int = 0) -> int | None:
+        """Return the index behind the opening of the turn; None where it opens before `first`."""
         said = len(prompt_ids)
         while said and prompt_ids[said - 1] in self._ends:
             said -= 1  # nothing has come after it: the turn that has ended is the last one
         control = said  # where the next control token stands
-        for at in self._controls(prompt_ids, said):
+        for at in self._controls(prompt_ids, said, first):
             token = prompt_ids[at]
             found = None
             if self._role is None and self._end is not None:
                 if token == self._end:
-                    return at + 1 if self._has_begun(prompt_ids, at) else None
+                    before = next(self._controls(prompt_ids, at, first), None)
+                    has_begun = before is not None and prompt_ids[before] in self._begin
+                    return at + 1 if has_begun else None
             elif token in self._begin:
                 found = self._behind_role(prompt_ids, at + 1, control)
             if found is not None:
@@ -79,17 +82,13 @@ class TurnStart:
             control = at
         return None
 
-    def _controls(self, prompt_ids: Sequence[int], end: int) -> Iterator[int]:
-        """Give where control tokens stand before an index, the last first."""
+    def _controls(self, prompt_ids: Sequence[int], end: int, first: int) -> Iterator[int]:
+        """Return where control tokens stand from `first` to before `end`, the last first."""
         # A prompt may be all text: some ten nanoseconds an id, without a step of Python's.
-        backwards = islice(reversed(prompt_ids), len(prompt_ids) - end, None)
+        said = len(prompt_ids)
+        backwards = islice(reversed(prompt_ids), said - end, said - first)
         are_controls = map(self._vocabulary.control_ids.__contains__, backwards)
         return compress(range(end - 1, -1, -1), are_controls)
-
-    def _has_begun(self, prompt_ids: Sequence[int], end: int) -> bool:
-        """Tell whether a turn, of whatever role, begins right before the token behind its role."""
-        before = next(self._controls(prompt_ids, end), None)
-        return before is not None and prompt_ids[before] in self._begin
 
     def _behind_role(self, prompt_ids: Sequence[int], at: int, control: int) -> int | None:
         """Give the index behind the assistant's role, and what ends it; None if it is another.

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -29,6 +30,12 @@ _ITEMS = 64
 _NUMBER = 10**12
 _TOO_MANY = _NODES + 1
 
+# Characters of a schema that, being plain, compiles in a few milliseconds at most.
+_QUICK = 2_000
+# Small schemas of which it is remembered whether they are plain: a megabyte or a few. An agent's
+# hundred tools come with every turn.
+_SEEN = 2_048
+
 _ANNOTATIONS = frozenset(
     {"title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly"}
 )
@@ -41,6 +48,21 @@ _AT_ROOT = frozenset({"$schema", "$defs", "definitions"})
 _DEFINITION = re.compile(r"#/(\$defs|definitions)/([A-Za-z0-9_.\-]+)")
 _ENUMERATED_ONLY = (frozenset({"enum"}), frozenset({"const"}))
 _ENUMERATED = (frozenset({"type", "enum"}), frozenset({"type", "const"}))
+
+
+def is_quick(schema: str) -> bool:
+    """Return whether a schema of objects is small and plain, and so compiled in little time."""
+    return len(schema) <= _QUICK and _is_plain(schema)
+
+
+def is_plain(schema: str) -> bool:
+    """Return what `is_plain_object` does; of small schemas it is remembered."""
+    return _is_plain(schema) if len(schema) <= _QUICK else is_plain_object(schema)
+
+
+@lru_cache(_SEEN)
+def _is_plain(schema: str) -> bool:
+    return is_plain_object(schema)
 
 
 def is_plain_object(text: str) -> bool:

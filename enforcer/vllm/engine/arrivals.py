@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from vllm import envs
 from vllm.exceptions import VLLMValidationError
-from vllm.v1.structured_output.backend_types import StructuredOutputOptions
 
 from enforcer.errors import RequestError
 from enforcer.request import carrier
@@ -48,18 +47,22 @@ class Source(NamedTuple):
 
 def source_of(request: Any) -> Source | None:
     """Find what enforces a request; None for one that is vLLM's own affair."""
-    kind, text = request.structured_output_request.structured_output_key
-    if kind != StructuredOutputOptions.STRUCTURAL_TAG:
+    tag = request.structured_output_request.params.structural_tag
+    if tag is None:
         return None
     carried = carrier.find(request.sampling_params)
-    concerned = carried or any(stock.concerns(text, one) for one in served_model.dialects())
-    return Source(text, carried) if concerned else None
+    concerned = carried or any(stock.concerns(tag, one) for one in served_model.dialects())
+    return Source(tag, carried) if concerned else None
 
 
-def admitted(source: Source) -> Spec | None:
+def admitted(source: Source, *, is_read: bool = False) -> Spec | None:
     """Read the spec that a front end of ours has let in; None where none may have.
 
     Ours leaves a digest in the tag, and behind vLLM's Rust front end a client may write it.
+
+    Args:
+        source: what a turn is made of.
+        is_read: whether only a spec that this process has read before is wanted.
 
     Raises:
         InvalidTools: it cannot be read, or is not the one that was let in.
@@ -68,14 +71,8 @@ def admitted(source: Source) -> Spec | None:
     carried = source.carried
     if carried is None or not carried.digest or envs.VLLM_USE_RUST_FRONTEND:
         return None
-    spec = admission.read(carried)
-    return None if spec.settled is None else spec
-
-
-def was_read(source: Source) -> bool:
-    """Return whether this process has read the spec, as a front end of ours has let it in."""
-    carried = source.carried
-    return carried is not None and admission.was_read(carried) and not envs.VLLM_USE_RUST_FRONTEND
+    spec = (admission.read_before if is_read else admission.read)(carried)
+    return None if spec is None or spec.settled is None else spec
 
 
 def admit(

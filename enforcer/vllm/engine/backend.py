@@ -159,19 +159,23 @@ class _Host:
 
     def begin(self, source: Source, request: Any) -> Future[EnforcedGrammar]:
         """Make a request's turn ready, on another thread unless its spec has been read before."""
-        steps, wanted = self._steps(source, request), lambda: not request.is_finished()
-        return self.lanes.begin(steps, wanted, at_once=arrivals.was_read(source))
+        known = arrivals.admitted(source, is_read=True)
+        steps = self._steps(source, request, known)
+        wanted = lambda: not request.is_finished()  # noqa: E731 - one line
+        return self.lanes.begin(steps, wanted, at_once=known is not None)
 
-    def _steps(self, source: Source, request: Any) -> Generator[None, None, EnforcedGrammar]:
+    def _steps(
+        self, source: Source, request: Any, spec: Spec | None = None
+    ) -> Generator[None, None, EnforcedGrammar]:
         prompt_ids = request.prompt_token_ids
-        spec: Spec | None = None
-        request_context.name_tools(())  # of the request before it, on this thread
-        is_admitted = False
+        is_admitted = spec is not None
         try:
             if request.resumable:
                 _refuse_session()
-            spec = arrivals.admitted(source)
-            is_admitted = spec is not None
+            if spec is None:
+                request_context.name_tools(())  # of the request before it, on this thread
+                spec = arrivals.admitted(source)
+                is_admitted = spec is not None
             if spec is None:
                 spec, reader = arrivals.admit(
                     source, request, self._manager.tokenizer, self.enforcer

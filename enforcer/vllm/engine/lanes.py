@@ -14,13 +14,14 @@ import os
 import sys
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import suppress
+from functools import partial
 from queue import PriorityQueue
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator
+    from collections.abc import Callable, Generator
 
 
 _LONG = 2  # threads: one that takes very long leaves the other to the rest
@@ -70,12 +71,7 @@ class Lanes:
 
     def short(self, work: Callable[[], object]) -> None:
         """Submit fast work; its exceptions are left to whoever needs its result."""
-
-        def run() -> None:
-            with self._giving_way():
-                work()
-
-        self._short.submit(run)
+        self._short.submit(self._give_way, work)
 
     def begin(
         self,
@@ -96,7 +92,7 @@ class Lanes:
         if at_once:
             self._step(job)
         else:
-            self._short.submit(self._step, job)
+            self.short(partial(self._step, job))
         return job.future
 
     def close(self) -> None:
@@ -111,8 +107,7 @@ class Lanes:
             return
         begun = perf_counter_ns()
         try:
-            with self._giving_way():
-                next(job.steps)
+            next(job.steps)
         except StopIteration as end:
             job.future.set_result(end.value)
         except BaseException as error:  # noqa: BLE001 - the request's own, whatever it is
@@ -120,16 +115,15 @@ class Lanes:
         else:
             self._waiting.put(job._replace(spent=job.spent + perf_counter_ns() - begun))
             with suppress(RuntimeError):  # no second thread: the first one will come to it
-                self._long.submit(lambda: self._step(self._waiting.get()))
+                self._long.submit(self._give_way, lambda: self._step(self._waiting.get()))
 
-    @contextmanager
-    def _giving_way(self) -> Iterator[None]:
-        """Have all threads release the interpreter sooner while any of ours works."""
+    def _give_way(self, work: Callable[[], object]) -> None:
+        """Work on a thread of ours; meanwhile, all threads release the interpreter sooner."""
         with self._lock:
             self._working += 1
             sys.setswitchinterval(min(self._interval, _INTERVAL))
         try:
-            yield
+            work()
         finally:
             with self._lock:
                 self._working -= 1

@@ -175,9 +175,10 @@ def read(carried: Carried) -> Spec:
     return found.spec
 
 
-def was_read(carried: Carried) -> bool:
-    """Return whether this process has read the spec beside a tag."""
-    return _read_before(carried) is not None
+def read_before(carried: Carried) -> Spec | None:
+    """Return the spec beside a tag, if this process has read it before."""
+    found = _read_before(carried)
+    return None if found is None else found.spec
 
 
 def _read_before(carried: Carried) -> Intake | None:

@@ -18,10 +18,10 @@ from enforcer.budget.shortest import untimed
 from enforcer.checking.beginning import Beginning
 from enforcer.checking.verdict import Verdict
 from enforcer.checking.work import LOOK, SECONDS, Check
-from enforcer.compiling import is_plain
 from enforcer.errors import Busy, Problem, SchemaLimit, UnsupportedSchema
 from enforcer.request.response_format import FormatKind
 from enforcer.schema import Limits, OnUnsupported, Root
+from enforcer.schema.reading.plain import is_plain
 from enforcer.vllm.config import settings
 from enforcer.vllm.observe import families, metrics, request_context
 from enforcer.vllm.observe.families import Checked, Relaxed

@@ -113,7 +113,7 @@ async def _let_in(
         GracefulHTTPError: there is no room to check it now.
 
     """
-    if not admission.was_read(carried):
+    if admission.read_before(carried) is None:
         await pacing.turn(len(str(carried.text)))
     intake = admission.taken(carried, tokenizer, getattr(host, "model_config", None))
     admission.refuse_sampling(params, intake.spec, request)

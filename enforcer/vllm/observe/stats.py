@@ -104,6 +104,7 @@ class Recorder:
                     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
                 memory = mmap.mmap(file.fileno(), size)
         self._slots = memoryview(memory).cast("q")
+        self._observers: dict[str, Callable[[int], None]] = {}
         # vLLM fills masks on several threads; `+=` on a slot is not one step.
         self._lock = threading.Lock()
 
@@ -119,6 +120,8 @@ class Recorder:
 
     def observer(self, histogram: Histogram) -> Callable[[int], None]:
         """Return a function that records a duration in nanoseconds; for the path of every token."""
+        if histogram.name in self._observers:
+            return self._observers[histogram.name]
         first, *_, spent = (self._layout.of(histogram, key) for key in histogram.keys())  # noqa: SIM118
         bounds, slots, lock = histogram.bounds, self._slots, self._lock
 
@@ -128,6 +131,7 @@ class Recorder:
                 slots[slot] += 1
                 slots[spent] += nanoseconds
 
+        self._observers[histogram.name] = observe
         return observe
 
 

@@ -153,6 +153,21 @@ def test_every_format_that_is_plain_compiles(engine: ArgumentEngine, name: str) 
         assert name == "regex"
 
 
+def test_a_small_schema_that_comes_with_every_turn_is_looked_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looked: list[str] = []
+
+    def look(schema: str) -> bool:
+        looked.append(schema)
+        return True
+
+    monkeypatch.setattr(plain, "is_plain_object", look)
+    short, large = '{"type": "object", "title": "once"}', " " * 3_000 + "{}"
+    assert all(plain.is_plain(schema) for schema in (short, short, large, large))
+    assert looked == [short, large, large]
+
+
 def test_what_pydantic_writes_is_plain() -> None:
     from pydantic import BaseModel, Field
 

@@ -24,9 +24,9 @@ from vllm.v1.request import Request
 from vllm.v1.serial_utils import MsgpackDecoder, MsgpackEncoder
 
 from enforcer import extra_body
-from enforcer.compiling import is_plain
 from enforcer.errors import RequestError
 from enforcer.request import carrier, json_text, response_format, spec_text, tools
+from enforcer.schema.reading.plain import is_plain, is_quick
 from enforcer.vllm.intake import admission, checks, requests
 from enforcer.vllm.replies.tool_parser import EnforcedParser
 from tests import vllm_managers
@@ -123,6 +123,7 @@ def counts(monkeypatch: pytest.MonkeyPatch) -> Counts:
         monkeypatch.setattr(module, "_DECODER", Decoder(name, module._DECODER))
     monkeypatch.setattr(tools, "dump", counting("schemas written", json_text.dump))
     monkeypatch.setattr(checks, "is_plain", counting("schemas looked at", is_plain))
+    monkeypatch.setattr(tools, "is_quick", counting("quick or slow", is_quick))
     return found
 
 
@@ -144,7 +145,7 @@ def test_a_process_reads_a_request_once(
     counts.clear()
     with another_process(monkeypatch):
         server.begun(sent)
-        assert counts == {"spec": 1, "tools": 1, "format": 1}
+        assert counts == {"spec": 1, "tools": 1, "format": 1, "quick or slow": 5}
         counts.clear()
         server.begun(sent)
         assert counts == {}
@@ -181,7 +182,7 @@ def test_a_clients_spec_is_read_once_by_each_process(
     with another_process(monkeypatch):
         counts.clear()
         server.begun(sent)
-    assert counts == {"spec": 1, "tools": 1, "format": 1}
+    assert counts == {"spec": 1, "tools": 1, "format": 1, "quick or slow": 1}
 
 
 def test_what_travels_has_the_text_once(server: Server) -> None:
