@@ -20,15 +20,33 @@ if TYPE_CHECKING:
     from enforcer.engines.mask_rows import Ids, Row
 
 _BYTES_OF_WORD = 12  # in a row without zeros: number and value
+# The tensor that was passed last, the address of its memory, and its rows: a host has one mask for
+# all turns, and making the view of it anew was a tenth of a turn's start.
+_last: tuple[Any, int, npt.NDArray[np.int32]] = (object(), 0, np.zeros((0, 0), dtype=np.int32))
 
 
 def rows_of(bitmask: Any, words: int) -> npt.NDArray[np.int32]:
-    """Give a mask that a host has passed as rows of numpy's, over the same memory.
+    """Return a mask that a host has passed as rows of numpy's, over the same memory.
 
     Raises:
         ConfigurationError: it has no rows of so many words that can be written.
 
     """
+    global _last  # noqa: PLW0603 - one mask, whichever turn fills it
+    tensor, address, rows = _last
+    if bitmask is not tensor or bitmask.data_ptr() != address or bitmask.shape != rows.shape:
+        rows = _view(bitmask)
+        if hasattr(bitmask, "data_ptr"):
+            _last = bitmask, bitmask.data_ptr(), rows
+    if rows.shape[-1] < words:
+        raise ConfigurationError(
+            f"a row of the bitmask has {rows.shape[-1]} words, and the vocabulary needs "
+            f"{words}: the model has fewer token ids than the tokenizer"
+        )
+    return rows
+
+
+def _view(bitmask: Any) -> npt.NDArray[np.int32]:
     try:
         rows = bitmask if isinstance(bitmask, np.ndarray) else bitmask.numpy()
     except (AttributeError, RuntimeError, TypeError) as error:
@@ -43,11 +61,6 @@ def rows_of(bitmask: Any, words: int) -> npt.NDArray[np.int32]:
         )
     if rows.dtype != np.int32:
         raise ConfigurationError(f"the bitmask must have elements of type int32, not {rows.dtype}")
-    if rows.shape[-1] < words:
-        raise ConfigurationError(
-            f"a row of the bitmask has {rows.shape[-1]} words, and the vocabulary needs "
-            f"{words}: the model has fewer token ids than the tokenizer"
-        )
     return cast("npt.NDArray[np.int32]", rows)
 
 

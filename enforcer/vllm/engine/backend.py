@@ -184,7 +184,8 @@ class _Host:
                 reader = arrivals.text_reader(spec, self.enforcer)
             enforcer = self.enforcer(spec)
             prepared = yield from enforcer.prepare(spec)
-            if spec.resolve(enforcer.options).finish_within_budget:
+            in_time = spec.resolve(enforcer.options).finish_within_budget
+            if in_time:
                 yield  # how short each tool's arguments can be has to be found out
             if prompt_ids is not None and not enforcer.table.opens_near(prompt_ids, _NEAR):
                 yield  # reading the turn's part of the prompt takes as long as that is
@@ -192,7 +193,7 @@ class _Host:
                 spec,
                 prompt_ids,
                 # The countdown does not know which tokens a reader masks.
-                self._budget(request) if reader is None else None,
+                self._budget(request) if in_time and reader is None else None,
                 prepared=prepared,
                 ahead=self.lanes.short,
                 rollback=self._drafts,
