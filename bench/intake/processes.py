@@ -314,6 +314,9 @@ def _engine(pipe: Connection, config: Any, trace: _Trace, _: Any) -> None:
     row = torch.from_numpy(
         np.zeros((1, -(-config.model_config.get_vocab_size() // 32)), dtype=np.int32)
     )
+    # vLLM's engine has threads for its sockets. A process without any takes no locks for memory,
+    # and hashes a prompt 5 % faster.
+    threading.Thread(target=threading.Event().wait, daemon=True).start()
     gc.freeze()
     pipe.send(True)
     while (frames := _received(pipe)) is not None:
