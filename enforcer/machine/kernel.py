@@ -316,6 +316,7 @@ _WORTH_KEEPING = 16  # units of work; a row of less is made as quickly as it is 
 _MOST_DIFFERING = 1_536  # words
 _MANY_DIFFERING = 256
 _MOST_TRIES = 64  # behind exits; 15 KB each for Kimi's vocabulary
+_MOST_SHARED = 256  # wide rows of a vocabulary; 20 KB each for Kimi's
 _KEPT_BYTES = 500  # of a kept row, beside its words
 _OWN_BYTES = 1_500  # of a text, beside its arrays
 
@@ -661,6 +662,7 @@ class Tree:
     commas: cython.const_int[::1]
     most_commas: i64  # in one of these
     tries = cython.declare(dict, visibility="readonly")  # what follows some exits, by their nodes
+    shared: dict  # wide rows of all grammars, by the content of an automaton and its state
 
     def __init__(
         self,
@@ -705,6 +707,7 @@ class Tree:
         self.digits = None
         self.spare = []
         self.tries = {}
+        self.shared = {}
 
     @cython.cfunc
     def borrow(self) -> Scratch:
@@ -1183,6 +1186,25 @@ class Tables:
                 to = self.edge_to[i]
                 names[to] = min(names[to], most)
         return True
+
+    @cython.cfunc
+    def content_of(self, number: index):
+        """Return all that a wide row of an automaton depends on."""
+        a = self.automata[number]
+        states = self.states_of(number)
+        end = a.transitions + states * a.classes
+        ranges = a.range0 + a.ranges
+        return (
+            a.kind,
+            np.asarray(self.transitions[a.transitions : end]).tobytes(),
+            np.asarray(self.ascii[a.ascii : a.ascii + 128]).tobytes(),
+            np.asarray(self.range_low[a.range0 : ranges]).tobytes(),
+            np.asarray(self.range_class[a.range0 : ranges]).tobytes(),
+            np.asarray(self.accepts[a.states : a.states + states]).tobytes(),
+            np.asarray(self.leads[a.states : a.states + states]).tobytes(),
+            np.asarray(self.safe[a.states : a.states + states]).tobytes(),
+            np.asarray(self.safe_steps[a.states : a.states + states]).tobytes(),
+        )
 
     @cython.cfunc
     def states_of(self, number: index) -> index:
@@ -3974,8 +3996,14 @@ class Text:
         """Return a wide row; make it where it is needed for the first time."""
         found = self.tables.rows[number]
         if found is None:
-            found = self.make_wide_row(automaton, state, None)
+            key = (self.tables.content_of(automaton), state)
+            found = self.tree.shared.pop(key, None)
+            if found is None:
+                found = self.make_wide_row(automaton, state, None)
             self.tables.rows[number] = found
+            self.tree.shared[key] = found  # behind those that were used longer ago
+            if len(self.tree.shared) > _MOST_SHARED:
+                self.tree.shared.pop(next(iter(self.tree.shared)), None)
         return cython.cast(WideRow, found)
 
     @cython.cfunc

@@ -182,3 +182,18 @@ def test_the_source_does_as_the_compiled_kernel(name: str, monkeypatch: pytest.M
         found.append(rows)
     assert found[0] == found[1]
     assert all(taken for _, taken in found[0])
+
+
+def test_grammars_of_a_vocabulary_share_their_wide_rows() -> None:
+    found = []
+    for name in ("a", "other"):
+        grammar = MachineGrammar(
+            tables_of(compile_schema({"properties": {name: {"type": "string"}}}), bound("glm45")),
+            tree(),
+        )
+        text = grammar.matcher()
+        for symbol in symbols_of(f"<arg_key>{name}</arg_key><arg_value>", "glm45"):
+            assert text.accept(symbol - ID if symbol >= ID else symbol)
+        legal(text)
+        found.append([row for row in grammar._tables.rows[2:] if row is not None])
+    assert found[0][-1] is found[1][-1]
