@@ -249,9 +249,7 @@ def load(name: str, vocabulary: Vocabulary) -> ArgumentEngine:
 
 def _beside_the_machine(vocabulary: Vocabulary) -> ArgumentEngine:
     """Build llguidance, for what the machine cannot hold yet."""
-    from enforcer.engines.llguidance.engine import LLGuidanceEngine
-
-    engine: ArgumentEngine = LLGuidanceEngine(vocabulary)
+    engine: ArgumentEngine = import_module("enforcer.engines.llguidance.engine").build(vocabulary)
     for module, kind in _AROUND:
         around: Callable[[ArgumentEngine, Vocabulary], ArgumentEngine]
         around = getattr(import_module(module), kind)
