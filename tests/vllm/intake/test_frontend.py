@@ -138,7 +138,7 @@ def test_validating_twice_changes_nothing_more() -> None:
         ({"dialect": "hermes"}, r"\(dialect 'kimi_k2', and 'hermes' here\)"),
         (
             {"engine": "xgrammar", "limits": "depth=9"},
-            r"'llg.*', and 'xg.*' here; depth \d+, and 9 here\)",
+            r"'machine', and 'xg.*' here; depth \d+, and 9 here\)",
         ),
     ],
 )
