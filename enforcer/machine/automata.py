@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from enforcer.machine.exploring import TooLargeError, explore
+from enforcer.machine.minimizing import FAR, ends, minimal
 from enforcer.machine.tree import ASCII_GROUPS, BEYOND_ASCII, U_2000, groups_beyond_ascii
 from enforcer.regex import ANY, both, either, length
 from enforcer.regex.syntax import Chars, Intersection, Repeat, Union
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     _Codes = Sequence[tuple[int, Sequence[int]]]
 
 WIDE = 20  # printable ASCII characters that a state takes, from which on it has a wide row
-FAR = 1 << 28  # the distance of a state without an end
 LAST_CHARACTER = 0x10FFFF
 _ASCII = 128
 _STEPS = 32  # characters; few tokens have more
@@ -50,8 +50,12 @@ _LONG = 20  # of a pattern's greatest length, from which on it is a register
 _RAW_GROUPS = [(1 << number, [*map(ord, group)]) for number, group in enumerate(ASCII_GROUPS)]
 _GROUPS = [(bit, codes) for bit, codes in _RAW_GROUPS if codes not in ([ord('"')], [ord("\\")])]
 
+_MANY_STATES = 1_000  # states, from which on finding the equal ones takes less than they do
+_MOST_WIDE = 5_000  # states: of more, those that count characters have no rows of their own
 _KEPT = 1_024  # automata that all grammars of a process share
-_HEAVIEST = 32 << 10  # bytes of one that is kept
+_HEAVY = 32 << 10  # bytes, from which on few are kept
+_KEPT_HEAVY = 16
+_HEAVIEST = 2 << 20  # bytes of one that is kept
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -140,6 +144,7 @@ class Automaton:
 
 # Of what is too large, the message: building it up to the limit takes longest of all.
 _kept: OrderedDict[tuple[tuple[Regex, ...], bool], Automaton | str] = OrderedDict()
+_kept_heavy: OrderedDict[tuple[tuple[Regex, ...], bool], Automaton] = OrderedDict()
 
 
 def automaton_of(languages: tuple[Regex, ...], *, is_raw: bool = False) -> Automaton:
@@ -153,16 +158,21 @@ def automaton_of(languages: tuple[Regex, ...], *, is_raw: bool = False) -> Autom
         TooLargeError: it has too many states, or takes too much to build.
 
     """
-    found = _kept.get((languages, is_raw))
+    key = languages, is_raw
+    found = _kept.get(key) or _kept_heavy.get(key)
     if found is None:
         try:
             found = _built(languages, _RAW_GROUPS if is_raw else _GROUPS)
         except TooLargeError as error:
             found = str(error)
-        if isinstance(found, str) or found.nbytes <= _HEAVIEST:
-            _kept[languages, is_raw] = found
+        if isinstance(found, str) or found.nbytes <= _HEAVY:
+            _kept[key] = found
             while len(_kept) > _KEPT:
                 _kept.popitem(last=False)
+        elif found.nbytes <= _HEAVIEST:
+            _kept_heavy[key] = found
+            while len(_kept_heavy) > _KEPT_HEAVY:
+                _kept_heavy.popitem(last=False)
     if isinstance(found, str):
         raise TooLargeError(found)
     return found
@@ -224,7 +234,9 @@ def _arrays(
     is_pattern: bool = False,
 ) -> Automaton:
     """Turn states and rows into arrays: dead ends are left out, equal characters are one class."""
-    leads, distance = _ends(found.accepts, found.rows)
+    if len(found.accepts) > _MANY_STATES:
+        found = minimal(found)
+    leads, distance = ends(found.accepts, found.rows)
     alive = [at for at, each in enumerate(leads) if each or not at]
     numbers = {at: number for number, at in enumerate(alive)}
     members: dict[int, list[int]] = {}
@@ -251,6 +263,8 @@ def _arrays(
     printable = ascii_[32:127]
     printable = printable[printable >= 0]
     is_wide = np.count_nonzero(transitions[:, printable] >= 0, axis=1) >= WIDE
+    if len(alive) > _MOST_WIDE:
+        is_wide &= loops != 0
     # Raw text that may end is looked at where it does: what follows may be illegal.
     keeps = (transitions >= 0) & (all_leads[transitions] & all_leads[:, None] == all_leads[:, None])
     keeps &= ~((accepts != 0)[transitions] & (codes is _RAW_GROUPS))
@@ -280,32 +294,6 @@ def _arrays(
         work=found.work,
         **arrays,
     )
-
-
-def _ends(
-    accepts: Sequence[int], rows: Sequence[Sequence[tuple[int, int]]]
-) -> tuple[list[int], list[int]]:
-    """Return for each state the languages of which a word is reached, and the nearest end."""
-    before: list[list[int]] = [[] for _ in accepts]
-    for at, row in enumerate(rows):
-        for _, to in row:
-            before[to].append(at)
-    leads = list(accepts)
-    ends = [at for at, each in enumerate(accepts) if each]
-    queue = list(ends)
-    while queue:
-        state = queue.pop()
-        for each in before[state]:
-            if leads[state] & ~leads[each]:
-                leads[each] |= leads[state]
-                queue.append(each)
-    distance = [0 if each else FAR for each in accepts]
-    for state in ends:
-        for each in before[state]:
-            if distance[each] == FAR:
-                distance[each] = distance[state] + 1
-                ends.append(each)
-    return leads, distance
 
 
 def _ranges(

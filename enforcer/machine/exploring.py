@@ -11,9 +11,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from enforcer.regex import NOTHING, both, either, inverse
 from enforcer.regex.charset import CharSet, partition
-from enforcer.regex.constructors import ANY, EPSILON, concat, repeat
+from enforcer.regex.constructors import (
+    ANY,
+    EPSILON,
+    NOTHING,
+    both,
+    concat,
+    either,
+    inverse,
+    repeat,
+)
 from enforcer.regex.syntax import (
     Chars,
     Complement,
@@ -31,10 +39,12 @@ if TYPE_CHECKING:
 
     Cells = tuple[tuple[int, Regex], ...]
 
-MOST_STATES = 4_096
-MOST_WORK = 250_000  # operands of derivatives; a second at most
+MOST_STATES = 40_000
+MOST_CELLS = 1 << 22  # states times classes of characters
+MOST_WORK = 750_000  # transitions, and operands of unions and intersections; a second at most
 MOST_ATOMS = 512
 _DEEPEST = 100
+_ADVICE = "; a pattern with `^` before it, smaller counts or fewer alternatives take fewer"
 _DECIMALS = "0123456789."  # equations are of remainders of decimals
 
 
@@ -50,7 +60,7 @@ class Explored:
         atoms: disjoint sets of characters that together hold every character.
         accepts: for each state the languages that a text may end in, as bits.
         rows: for each state disjoint masks of atoms, and the state that each leads to.
-        work: operands of derivatives that it took.
+        work: transitions and operands that it took.
 
     """
 
@@ -102,6 +112,7 @@ class _Alphabet:
         }
         self.unions: dict[tuple[Regex, ...], Regex] = {}
         self.intersections: dict[tuple[Regex, ...], Regex] = {}
+        self._concats: dict[tuple[Regex, Regex], Regex] = {}
         self._masks: dict[CharSet, int] = {}
         self._of_char: dict[str, int] = {}
 
@@ -111,6 +122,13 @@ class _Alphabet:
         if found is None:
             at = next(i for i, atom in enumerate(self.atoms) if char in atom)
             found = self._of_char[char] = 1 << at
+        return found
+
+    def then(self, first: Regex, rest: Regex) -> Regex:
+        """Return the language of a member of one language, then one of another."""
+        found = self._concats.get((first, rest))
+        if found is None:
+            found = self._concats[first, rest] = concat(first, rest)
         return found
 
     def mask(self, members: CharSet) -> int:
@@ -153,6 +171,7 @@ class _Explorer:
         self._work = 0
 
     def explore(self) -> Explored:
+        most = min(MOST_STATES, MOST_CELLS // len(self._alphabet.atoms))
         numbers = {self._start: 0}
         states = [self._start]
         rows: list[list[tuple[int, int]]] = []
@@ -170,8 +189,8 @@ class _Explorer:
                 number = numbers.get(after)
                 if number is None:
                     number = numbers[after] = len(states)
-                    if number >= MOST_STATES:
-                        raise TooLargeError(f"an automaton of more than {MOST_STATES} states")
+                    if number >= most:
+                        raise TooLargeError(f"an automaton of more than {most:,} states{_ADVICE}")
                     states.append(after)
                 row.append((mask, number))
             rows.append(row)
@@ -188,7 +207,9 @@ class _Explorer:
             for mask, after in self._derived(regex):
                 if after is not NOTHING and after != NOTHING:
                     merged[after] = merged.get(after, 0) | mask
-                    work += 2 + len(getattr(after, "parts", ()))
+                    work += 2
+                    if isinstance(after, Union | Intersection):
+                        work += len(after.parts)
             cells = tuple((mask, after) for after, mask in merged.items())
             row = self._alphabet.rows[regex] = _Row(cells, work, tuple(self._parts))
             self._parts = around
@@ -210,7 +231,7 @@ class _Explorer:
                 self._work += row.work
                 pending += row.parts
         if self._work > MOST_WORK:
-            raise TooLargeError("an automaton whose states are too large to work out")
+            raise TooLargeError(f"an automaton whose states are too large to work out{_ADVICE}")
 
     def _derived(self, regex: Regex) -> Iterable[tuple[int, Regex]]:
         if isinstance(regex, Literal):
@@ -220,7 +241,7 @@ class _Explorer:
         if isinstance(regex, Repeat):
             most = None if regex.maximum is None else regex.maximum - 1
             rest = repeat(regex.part, max(regex.minimum - 1, 0), most)
-            return [(mask, concat(after, rest)) for mask, after in self._row(regex.part)]
+            return self._before(self._row(regex.part), rest)
         if isinstance(regex, Concat):
             return self._behind_first(regex)
         if isinstance(regex, Union):
@@ -247,11 +268,14 @@ class _Explorer:
             found = self._alphabet.intersections[parts] = both(*parts)
         return found
 
+    def _before(self, row: Cells, rest: Regex) -> Cells:
+        then = self._alphabet.then
+        return tuple([(mask, then(after, rest)) for mask, after in row])
+
     def _behind_first(self, regex: Concat) -> Iterable[tuple[int, Regex]]:
         rows: list[Cells] = []
         for at, part in enumerate(regex.parts):
-            rest = regex.parts[at + 1 :]
-            rows.append(tuple((mask, concat(after, *rest)) for mask, after in self._row(part)))
+            rows.append(self._before(self._row(part), concat(*regex.parts[at + 1 :])))
             if not part.nullable:
                 break
         return rows[0] if len(rows) == 1 else self._joined(rows)

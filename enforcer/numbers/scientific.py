@@ -107,7 +107,7 @@ def scientific_fractions() -> Regex:
     after_nine = either(one_less, concat(repeat(literal("9"), 1, EXACT - 2), optional(one_less)))
     tenth = concat(E, literal("-"), repeat(ZERO, 0, 2))
     tenths = either(
-        concat(one_of(1, 8), optional(behind_point())),
+        concat(one_of(1, 8), optional(concat(POINT, repeat(DIGIT, 1, None)))),
         concat(literal("9"), optional(concat(POINT, after_nine))),
     )
     every = either(

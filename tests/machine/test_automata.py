@@ -7,8 +7,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from enforcer.machine import automata, exploring
-from enforcer.machine.automata import FAR, Automaton, automaton_of
+from enforcer.machine.automata import Automaton, automaton_of
 from enforcer.machine.exploring import TooLargeError
+from enforcer.machine.minimizing import FAR
 from enforcer.machine.tables import make_usual
 from enforcer.machine.tree import ASCII_GROUPS, groups_beyond_ascii
 from enforcer.numbers.languages import number_texts
@@ -177,11 +178,28 @@ def test_nothing_has_one_state_that_leads_nowhere() -> None:
 
 
 def test_an_automaton_with_too_many_states_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(TooLargeError, match="more than 4096 states"):
-        automaton_of((length(0, 5_000), ANY))
+    language = (parse("a.{20}b"),)
+    with pytest.raises(TooLargeError, match=r"automaton .* before it, smaller counts"):
+        automaton_of(language)
     monkeypatch.delattr(automata, "explore")  # the second time, nothing is explored
-    with pytest.raises(TooLargeError, match="more than 4096 states"):
-        automaton_of((length(0, 5_000), ANY))
+    with pytest.raises(TooLargeError):
+        automaton_of(language)
+
+
+@pytest.mark.parametrize(("limit", "most"), [("MOST_STATES", 50), ("MOST_CELLS", 100)])
+def test_states_are_limited_and_fewer_of_many_kinds_of_characters(
+    monkeypatch: pytest.MonkeyPatch, limit: str, most: int
+) -> None:
+    monkeypatch.setattr(exploring, limit, most)
+    with pytest.raises(TooLargeError, match="more than 50 states"):
+        exploring.explore((parse("^x{50}$"),))
+    assert len(exploring.explore((parse("^x{49}$"),)).accepts) == 50
+
+
+def test_long_texts_of_several_lengths_are_held_without_rows_of_their_own() -> None:
+    found = automaton_of((ANY, length(0, 6_000), length(7, 5_000)))
+    assert (found.states, found.is_wide.tolist()) == (6_002, [False] * 6_001 + [True])
+    assert [int(found.accepts[n]) for n in (6, 7, 5_000, 5_001, 6_000, 6_001)] == [3, 7, 7, 3, 3, 1]
 
 
 def test_languages_that_take_too_much_work_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -207,7 +225,10 @@ def test_a_pattern_that_is_nested_too_deeply_is_refused() -> None:
 def test_automata_are_shared_unless_they_are_large(monkeypatch: pytest.MonkeyPatch) -> None:
     small, large = (parse("^small$"),), (length(0, 3_000), ANY)
     assert automaton_of(small) is automaton_of(small)
-    assert automaton_of(large) is not automaton_of(large)
+    assert automaton_of(large) is automaton_of(large)
+    monkeypatch.setattr(automata, "_KEPT_HEAVY", 0)
+    other = (length(0, 3_001), ANY)
+    assert automaton_of(other) is not automaton_of(other)
     monkeypatch.setattr(automata, "_KEPT", 1)
     first = automaton_of((parse("^first$"),))
     automaton_of((parse("^second$"),))
