@@ -263,12 +263,12 @@ def _arrays(
     printable = ascii_[32:127]
     printable = printable[printable >= 0]
     is_wide = np.count_nonzero(transitions[:, printable] >= 0, axis=1) >= WIDE
-    if len(alive) > _MOST_WIDE:
-        is_wide &= loops != 0
     # Raw text that may end is looked at where it does: what follows may be illegal.
     keeps = (transitions >= 0) & (all_leads[transitions] & all_leads[:, None] == all_leads[:, None])
     keeps &= ~((accepts != 0)[transitions] & (codes is _RAW_GROUPS))
     safe, safe_steps = _safe(transitions, keeps, groups, loops, is_wide & ~is_free)
+    if len(alive) > _MOST_WIDE:
+        is_wide &= loops != 0
     arrays = {
         "transitions": transitions.reshape(-1),
         "ascii": ascii_,

@@ -199,6 +199,7 @@ def test_states_are_limited_and_fewer_of_many_kinds_of_characters(
 def test_long_texts_of_several_lengths_are_held_without_rows_of_their_own() -> None:
     found = automaton_of((ANY, length(0, 6_000), length(7, 5_000)))
     assert (found.states, found.is_wide.tolist()) == (6_002, [False] * 6_001 + [True])
+    assert found.safe[0]  # without it, a mask asks for each token of the vocabulary
     assert [int(found.accepts[n]) for n in (6, 7, 5_000, 5_001, 6_000, 6_001)] == [3, 7, 7, 3, 3, 1]
 
 
