@@ -217,7 +217,7 @@ class Grammars:
             limits=options.limits,
             on_unsupported=options.on_unsupported,
             root=root,
-            conventions=options.conventions,
+            conventions=options.conventions_of(root),
         )
 
     def _trusts_plain(self, options: Options) -> bool:
@@ -251,7 +251,7 @@ class Grammars:
     def _write_here(self, wanted: ResponseFormat, options: Options, root: Root) -> str:
         if wanted.kind is not FormatKind.JSON_SCHEMA:
             return self._engine.write_text(wanted)
-        layout = self._layout if root is Root.OBJECT else None
+        layout = self._layout if root is Root.OBJECT else options.text_layout
         return self._engine.write(self._grammar(wanted.source, options, root), layout)
 
     def _timed(self, make: Callable[[], _T]) -> _T:
@@ -282,7 +282,10 @@ class Grammars:
     def _key(self, kind: str, source: str, options: Options) -> Hashable:
         # A digest, for a source may be large.
         digest = blake2b(source.encode("utf-8", "surrogatepass"), digest_size=32).digest()
-        settings = _settings(options.on_unsupported, options.limits, options.conventions)
+        settings = _settings(
+            *(options.on_unsupported, options.limits, options.conventions),
+            *(options.compact_text, options.closed_text),
+        )
         return (kind, digest, settings, self._own)
 
 

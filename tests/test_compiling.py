@@ -101,6 +101,39 @@ def test_small_and_plain_schemas_are_written_here() -> None:
     assert elsewhere == [(long, Root.OBJECT), (NOT_PLAIN, Root.OBJECT), ("{}", Root.ANY)]
 
 
+@pytest.mark.parametrize("schema", [None, {}, {"properties": {"a": {"type": "integer"}}}])
+@pytest.mark.parametrize("compact", [False, True])
+def test_white_space_of_a_text_is_bounded_or_none(schema: object, compact: bool) -> None:
+    wanted = parse(
+        {"type": "json_object"}
+        if schema is None
+        else {"type": "json_schema", "json_schema": {"schema": schema}}
+    )
+    assert wanted is not None
+    grammar = made().text(wanted, Options(compact_text=compact))
+
+    def takes(text: str) -> bool:
+        matcher = grammar.matcher()
+        return all(map(matcher.accept, small().encode(text))) and matcher.is_accepting()
+
+    for form in ('%s{"a":1}', '{%s"a":1}', '{"a"%s:1}', '{"a":%s1}', '{"a":1%s}'):
+        assert takes(form % "")
+        for space in (" ", "\n", "\r\n\t", "\n" + " " * 64):
+            assert takes(form % space) is not compact
+        for space in ("  ", "\t", "\n\n", "\n" + " " * 65):
+            assert not takes(form % space)
+
+
+def test_a_text_is_closed_where_arguments_are_not() -> None:
+    schema = json.loads(PLAIN)
+    wanted = parse({"type": "json_schema", "json_schema": {"schema": schema}})
+    assert wanted is not None
+    grammars, closed, other = made(), Options(closed_text=True), small().encode('{"b":1}')
+    assert all(map(grammars.text(wanted, OPTIONS).matcher().accept, other))
+    assert all(map(grammars.arguments(PLAIN, closed).matcher().accept, other))
+    assert not all(map(grammars.text(wanted, closed).matcher().accept, other))
+
+
 def test_what_is_quick() -> None:
     grammars = made()
     assert grammars.is_quick(PLAIN, OPTIONS)

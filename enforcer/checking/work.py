@@ -80,7 +80,7 @@ class Check:
             cannot be is told.
         writes: whether the schema, which has been checked before, is to be written for the
             engine; see `ArgumentEngine.write`.
-        dialect: whose layout the value is written in; empty for JSON with the usual white space.
+        dialect: whose layout arguments are written in; empty for JSON with the usual white space.
         controls: name and id of the control tokens that the layout may have, in the vocabulary
             that it is written for, which need not be the one that the worker checks for. None
             where only that one matters.
@@ -105,6 +105,7 @@ class Check:
             *(digest, self.kind, self.root, self.writes),
             *(self.dialect, self.controls, self.writable),
             *(own.on_unsupported, own.limits, own.conventions, own.finish_within_budget),
+            *(own.compact_text, own.closed_text),
         )
 
     def to_message(self) -> bytes:
@@ -199,7 +200,7 @@ def survived(do: Callable[[], Verdict]) -> Verdict:
 
 def _layout(check: Check, controls: Mapping[str, int], writable: CharSet) -> BoundLayout | None:
     if not check.dialect:
-        return None
+        return None if check.root is Root.OBJECT else check.options.text_layout
     known = controls if check.controls is None else dict(check.controls)
     own = writable if check.writable is None else CharSet.of(check.writable)
     return dialects.load(check.dialect).layout(known, own)
@@ -231,7 +232,7 @@ def _grammar(check: Check) -> ArgumentGrammar:
         limits=check.options.limits,
         on_unsupported=check.options.on_unsupported,
         root=check.root,
-        conventions=check.options.conventions,
+        conventions=check.options.conventions_of(check.root),
     )
 
 

@@ -105,7 +105,7 @@ class Words:
                 limits=limits,
                 on_unsupported=on_unsupported,
                 root=root,
-                conventions=self._options.conventions,
+                conventions=self._options.conventions_of(root),
             )
         except SchemaError:
             if on_unsupported is not OnUnsupported.ISOLATE:

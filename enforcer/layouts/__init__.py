@@ -8,11 +8,21 @@ of the text. Must not know: how tools are declared, any engine, the turn around 
 """
 
 from enforcer.layouts.decoding import Decoder
-from enforcer.layouts.layout import BoundLayout, Escape, Layout, LayoutKind, Trim, Types, WhiteSpace
+from enforcer.layouts.layout import (
+    COMPACT,
+    BoundLayout,
+    Escape,
+    Layout,
+    LayoutKind,
+    Trim,
+    Types,
+    WhiteSpace,
+)
 from enforcer.layouts.pattern import ID
 from enforcer.layouts.scanning import Scan
 
 __all__ = [
+    "COMPACT",
     "ID",
     "BoundLayout",
     "Decoder",

@@ -3,7 +3,7 @@
 ```toml
 [arguments]
 layout = "json"              # the default: one JSON object
-white_space = "usual"        # or "no line breaks"
+white_space = "usual"        # or "no line breaks", or "none"
 
 [arguments]
 layout = "pairs"             # keys and values
@@ -55,10 +55,11 @@ class LayoutKind(Enum):
 
 
 class WhiteSpace(Enum):
-    """What may stand between two tokens of JSON."""
+    """What may stand between two tokens of JSON, in ascending order."""
 
-    USUAL = "usual"
+    NONE = "none"
     NO_LINE_BREAKS = "no line breaks"
+    USUAL = "usual"
 
 
 class Escape(Enum):
@@ -241,6 +242,9 @@ class BoundLayout:
         if self.layout.kind is LayoutKind.PYTHON:
             return PYTHON_TEXT
         return TaggedScan(self.machine, self.machine.start)
+
+
+COMPACT = BoundLayout(Layout(white_space=WhiteSpace.NONE))
 
 
 def _check(bound: BoundLayout) -> None:

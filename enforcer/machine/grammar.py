@@ -68,7 +68,7 @@ def bound(tables: Tables, tree: kernel.Tree) -> kernel.Tables:
     if max(tables.arrays["markers"], default=0) >= tree.tokens:
         raise EngineFailure("tables of a grammar are of another vocabulary's markers")
     try:
-        return kernel.Tables(*arrays, tables.has_line_breaks, rows)
+        return kernel.Tables(*arrays, tables.white_space, rows)
     except ValueError as error:
         raise EngineFailure(f"tables of a grammar are damaged: {error}") from error
 

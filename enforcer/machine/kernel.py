@@ -797,7 +797,7 @@ class Tables:
     trie_opens: cython.const_longlong[::1]
     pairs: cython.const_int[::1]
     markers: cython.const_int[::1]
-    has_line_breaks: cython.bint
+    white_space: cython.int  # 0: none; 1: no line breaks; 2: the usual
     is_open: cython.bint  # whether some object may have undeclared names
     distinct: cython.int  # the least of all nodes that have it
     ending: list
@@ -838,7 +838,7 @@ class Tables:
         trie_opens: cython.const_longlong[::1],
         pairs: cython.const_int[::1],
         markers: cython.const_int[::1],
-        has_line_breaks: cython.bint,
+        white_space: cython.int,
         rows: list,
     ):
         self.nodes = nodes
@@ -872,7 +872,7 @@ class Tables:
         self.trie_opens = trie_opens
         self.pairs = pairs
         self.markers = markers
-        self.has_line_breaks = has_line_breaks
+        self.white_space = white_space
         self.rows = rows
         self.kept = [None] * SLOTS
         self.kept_bytes = 0
@@ -896,6 +896,8 @@ class Tables:
     @cython.cfunc
     def damaged(self) -> object:
         """Return which table has an index that is out of bounds; None if none has."""
+        if not 0 <= self.white_space <= 2:
+            return "white space"
         if not self.automata_fit():
             return "automata"
         if not self.tries_fit():
@@ -3350,7 +3352,7 @@ class Text:
     @cython.exceptval(-2, check=False)
     def white_space(self, s: cython.pointer[State], byte: i64) -> cython.bint:
         """Advance by white space between tokens: one space, or a line break and its indentation."""
-        if byte != 32 and not self.tables.has_line_breaks:
+        if self.tables.white_space < (1 if byte == 32 else 2):
             return False
         if s.pending == CARRIAGE_RETURN:
             s.pending = LINE_BREAK

@@ -59,6 +59,7 @@ _USUAL: dict[str, Any] = {
     **{name: {"type": "string", "format": name} for name in _FORMATS},
 }
 MOST_PLACES = 50_000  # of arrays: elements of prefixes
+_LEVELS = {each: level for level, each in enumerate(WhiteSpace)}
 _UNCOUNTED = (0,) * 6  # the last fields of the record of an array without counts
 _NO_ARRAY = (0, -1, -1, *_UNCOUNTED)  # and those behind the first of one that is never complete
 _FIELDS: tuple[str, ...] = kernel.NODE.names or ()
@@ -80,13 +81,13 @@ class Tables:
     Attributes:
         arrays: them by name.
         wide_rows: how many wide rows it may need, the free ones included.
-        has_line_breaks: whether white space may have line breaks.
+        white_space: what may stand between two tokens of JSON, as `kernel.Tables` numbers it.
 
     """
 
     arrays: Mapping[str, npt.NDArray[np.generic]]
     wide_rows: int
-    has_line_breaks: bool
+    white_space: int
 
     @property
     def is_raw(self) -> bool:
@@ -111,7 +112,7 @@ def tables_of(grammar: ArgumentGrammar, layout: BoundLayout | None) -> Tables:
         arrays, wide_rows = _Writer(pairs.definitions, OF_JSON, pairs).write(pairs.root)
     else:
         arrays, wide_rows = _Writer(grammar.definitions).write(grammar.root)
-    return Tables(arrays, wide_rows, white_space is WhiteSpace.USUAL)
+    return Tables(arrays, wide_rows, _LEVELS[white_space])
 
 
 def raw_tables(
@@ -133,7 +134,7 @@ def raw_tables(
     }
     writer = _Writer(values, RAW_ENDING if ends else RAW_OPEN)
     arrays, wide_rows = writer.write(*values)
-    return Tables({**arrays, "markers": _int32(markers)}, wide_rows, has_line_breaks=True)
+    return Tables({**arrays, "markers": _int32(markers)}, wide_rows, _LEVELS[WhiteSpace.USUAL])
 
 
 def free_tables(*, is_raw: bool = False) -> Tables:

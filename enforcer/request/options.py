@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from enforcer.errors import ConfigurationError, brief
+from enforcer.layouts import COMPACT, BoundLayout
 from enforcer.schema.limits import (
     Conventions,
     Limits,
     OnUnsupported,
+    Root,
     choose,
     require_truth,
     require_whole,
@@ -30,6 +32,8 @@ class Options:
             cannot is not begun. Of a tool of which nobody can tell, a call may be cut off where
             `on_unsupported` is to relax or to isolate, and is refused otherwise.
         allow_empty_turns: a turn may end with neither text nor call.
+        compact_text: a text in the format of a JSON Schema has no white space between tokens.
+        closed_text: schemas of such texts are read with `Conventions.closed_objects`.
 
     Raises:
         ConfigurationError: `on_unsupported` is none of these, a number is out of range, or
@@ -44,12 +48,14 @@ class Options:
     preamble_ids: int = 32
     finish_within_budget: bool = False
     allow_empty_turns: bool = False
+    compact_text: bool = False
+    closed_text: bool = False
 
     def __post_init__(self) -> None:
         require_whole("max_calls", self.max_calls, least=1)
         require_whole("preamble_ids", self.preamble_ids, least=0)
-        require_truth("finish_within_budget", self.finish_within_budget)
-        require_truth("allow_empty_turns", self.allow_empty_turns)
+        for name in ("finish_within_budget", "allow_empty_turns", "compact_text", "closed_text"):
+            require_truth(name, getattr(self, name))
         for name, kind in (("limits", Limits), ("conventions", Conventions)):
             given: object = getattr(self, name)
             if not isinstance(given, kind):
@@ -59,3 +65,14 @@ class Options:
         chosen = choose("on_unsupported", OnUnsupported, self.on_unsupported)
         # A frozen dataclass leaves this as the only way to fill a field.
         object.__setattr__(self, "on_unsupported", chosen)
+
+    @property
+    def text_layout(self) -> BoundLayout | None:
+        """The layout of a text that is JSON; None for the usual white space."""
+        return COMPACT if self.compact_text else None
+
+    def conventions_of(self, root: Root) -> Conventions:
+        """Return the conventions of arguments, whose root is an object, or of a text."""
+        if root is Root.OBJECT or not self.closed_text:
+            return self.conventions
+        return replace(self.conventions, closed_objects=True)

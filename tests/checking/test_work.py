@@ -52,6 +52,8 @@ CHECKS = [
     replace(check({"type": "object"}), writes=True, dialect="kimi_k3", controls=(("<|open|>", 7),)),
     replace(check({"type": "object"}), writes=True, dialect="qwen3_coder", writable=((0, 255),)),
     check({"type": "object"}, finish_within_budget=True),
+    check({"type": "object"}, compact_text=True),
+    check({"type": "object"}, closed_text=True),
 ]
 
 
@@ -179,6 +181,15 @@ def test_a_schema_is_written_for_the_engine() -> None:
     assert all(matcher.accept(byte) for byte in b'{"a": 1}')
     assert matcher.is_accepting()
     assert asked.key() != replace(asked, writes=False).key()
+
+
+def test_a_text_is_written_without_white_space_and_closed_where_arguments_are_not() -> None:
+    schema = {"type": "object", "properties": {"a": {"const": 1}}}
+    arguments = replace(check(schema, compact_text=True, closed_text=True), writes=True)
+    for asked, others in ((arguments, True), (replace(arguments, root=Root.ANY), False)):
+        for text, legal in ((b'{"a":1}', True), (b'{"a": 1}', others), (b'{"b":1}', others)):
+            matcher = ENGINE.read(perform(asked, ENGINE).written).matcher()
+            assert all(map(matcher.accept, text)) is legal
 
 
 def test_getting_ready_tries_json_and_the_layout_whatever_the_engine_cannot_do(

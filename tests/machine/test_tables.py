@@ -276,7 +276,7 @@ def test_what_no_text_fits_is_not_held(schema: Any) -> None:
 def test_a_layout_that_is_no_json_is_not_held() -> None:
     with pytest.raises(NotHeld, match="writes arguments as Python does"):
         tables_of(_grammar({"type": "object"}), bound("pythonic"))
-    assert not tables_of(_grammar({"type": "object"}), bound("deepseek")).has_line_breaks
+    assert tables_of(_grammar({"type": "object"}), bound("deepseek")).white_space == 1
 
 
 def _tools() -> Iterator[Any]:

@@ -35,12 +35,12 @@ INDICES = [
 def test_tables_come_back_as_they_were(number: int) -> None:
     made = tables(number)
     found = wire.read(wire.write(made))
-    assert (found.wide_rows, found.has_line_breaks) == (made.wide_rows, True)
+    assert (found.wide_rows, found.white_space) == (made.wide_rows, 2)
     assert found.arrays.keys() == made.arrays.keys()
     for name, array in made.arrays.items():
         assert found.arrays[name].dtype == array.dtype
         assert np.array_equal(found.arrays[name], array)
-    assert not wire.read(wire.write(replace(made, has_line_breaks=False))).has_line_breaks
+    assert wire.read(wire.write(replace(made, white_space=1))).white_space == 1
 
 
 def test_equal_tables_have_equal_digests() -> None:
@@ -81,6 +81,11 @@ def test_tables_with_wrong_numbers_are_refused_or_do_no_harm(number: int, random
         walk(wire.read(written), random)
     except EngineFailure:
         return  # and nothing else: no index is out of bounds where tables are taken
+
+
+def test_white_space_that_is_none_of_the_three_is_refused() -> None:
+    with pytest.raises(EngineFailure, match="white space"):
+        bound(wire.read(wire.write(replace(tables(0), white_space=3))), tree())
 
 
 def test_more_wide_rows_than_states_are_refused() -> None:

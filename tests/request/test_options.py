@@ -18,6 +18,8 @@ OTHER = Options(
     preamble_ids=0,
     finish_within_budget=True,
     allow_empty_turns=True,
+    compact_text=True,
+    closed_text=True,
 )
 
 
@@ -41,6 +43,7 @@ def test_options_come_back_from_json_as_they_were(options: Options) -> None:
         {"preamble_ids": -1},
         *({"on_unsupported": word} for word in ("ignore", None, EMPTY)),
         *({"finish_within_budget": word} for word in ("on", 1, None)),
+        *({name: 1} for name in ("compact_text", "closed_text")),
         *(
             {"conventions": wrong}
             for wrong in ({"formats": "no"}, {"integers": 1}, {"closed_objects": 1}, EMPTY)

@@ -9,6 +9,7 @@ import pytest
 
 pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
 
+import json
 import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from bench import random_model
 from bench.demo.servers import ENFORCED, FREE, Setting, with_a_worker_process
 from enforcer.turn.parser import Parser
+from enforcer.vllm.config.names import CLOSED_TEXT, COMPACT_TEXT
 from tests.vllm_servers import TINY, serving
 
 if TYPE_CHECKING:
@@ -76,8 +78,11 @@ def random_server(
 ) -> Iterator[Server]:
     log = tmp_path_factory.mktemp("log") / "random.log"
     # What random weights say before a demanded call says nothing: keep it short.
-    own = {"ENFORCER_PREAMBLE_IDS": "3", "ENFORCER_ALLOW_CLIENT": "finish"}
-    with serving(random_folder, ENFORCED, log, **own) as server:
+    own = {"ENFORCER_PREAMBLE_IDS": "3", "ENFORCER_ALLOW_CLIENT": "finish,open"}
+    flags = {"backend": "guidance", COMPACT_TEXT: True, CLOSED_TEXT: True}
+    given = ("--structured-outputs-config", json.dumps(flags))
+    setting = replace(ENFORCED, flags=(*ENFORCED.flags, *given))
+    with serving(random_folder, setting, log, **own) as server:
         yield server
 
 

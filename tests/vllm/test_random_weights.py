@@ -6,9 +6,11 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import httpx
 import pytest
 
 from bench.demo.servers import MODEL_NAME
@@ -47,3 +49,27 @@ def test_concurrent_requests_leave_only_declared_and_valid_calls(
         sum(reply.finish_reason != "length" and bool(reply.calls) for reply in replies)
         > REQUESTS // 20
     )
+
+
+def test_flags_of_the_server_hold_for_texts_that_are_json(random_server: Server) -> None:
+    properties = {name: {"enum": [True, None, 8]} for name in ("on", "lvl")}
+    schema = {"type": "object", "properties": properties, "required": ["on"]}
+    nested = {"type": "array", "items": schema, "minItems": 4, "maxItems": 4}
+    formats: tuple[dict[str, Any], ...] = (
+        {
+            "response_format": {
+                "type": "json_schema",
+                "json_schema": {"name": "n", "schema": nested},
+            }
+        },
+        {"structured_outputs": {"json": nested}},
+    )
+    for seed, wanted in enumerate(formats * 4):
+        body = {"messages": [{"role": "user", "content": "Go"}], "temperature": 1.5, "seed": seed}
+        own = {"model": MODEL_NAME, "max_tokens": 400, "vllm_xargs": {"enforcer": "open"}}
+        route = f"{random_server.url}/v1/chat/completions"
+        answer = httpx.post(route, json={**body, **own, **wanted}, timeout=300)
+        text = answer.json()["choices"][0]["message"]["content"]
+        assert len(found := json.loads(text)) == 4
+        assert all(each.keys() <= properties.keys() for each in found)
+        assert not set(text) & set(" \t\r\n")

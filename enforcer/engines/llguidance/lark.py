@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 # The engine takes a third of a microsecond to read each symbol, and as much for each blank
 # between two, so this is terse.
 _SPACES = {
+    WhiteSpace.NONE: '""',
     WhiteSpace.USUAL: expression(WHITE_SPACE, RAW),
     WhiteSpace.NO_LINE_BREAKS: '" "',
 }

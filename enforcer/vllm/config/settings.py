@@ -18,7 +18,7 @@ from enforcer import engines
 from enforcer.errors import ConfigurationError, brief
 from enforcer.request.options import Options
 from enforcer.schema import Conventions, Formats, Integers, Limits, OnUnsupported
-from enforcer.vllm.config.names import PARSER_VARIABLE
+from enforcer.vllm.config.names import CLOSED_TEXT, COMPACT_TEXT, PARSER_VARIABLE, TEXT_VARIABLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -27,9 +27,9 @@ _T = TypeVar("_T")
 
 PREFIX = "ENFORCER_"
 # Variables that are no settings: where the server's processes keep their numbers (see
-# `recording`), where this repository's own tests find their cases, and the parser's name, which
-# `served_model` hands on.
-OTHERS = frozenset({"ENFORCER_METRICS_FOLDER", "ENFORCER_SHARED", PARSER_VARIABLE})
+# `recording`), where this repository's own tests find their cases, and the parser's name and the
+# flags of texts, which `served_model` hands on.
+OTHERS = frozenset({"ENFORCER_METRICS_FOLDER", "ENFORCER_SHARED", PARSER_VARIABLE, TEXT_VARIABLE})
 # Kubernetes tells every pod of a namespace of a Service that is named `enforcer` by these, and so
 # do Docker's links. None of them can be a misspelt setting.
 _INJECTED = re.compile(
@@ -153,6 +153,8 @@ class Settings:
     cache_mib: int = _setting("256", _whole(1))
     metrics_port: int = _setting("0", _whole(0))
     limits: Limits = _setting("", _limits)
+    # Flags of vLLM's command line on texts that are JSON.
+    text_flags: frozenset[str] = frozenset()
     # Those that are not at their defaults, as they are written.
     changed: Mapping[str, str] = field(default_factory=dict, compare=False)
 
@@ -167,6 +169,8 @@ class Settings:
             conventions=Conventions(self.format, self.closed_objects, self.integers),
             finish_within_budget=self.finish_within_budget,
             allow_empty_turns=self.empty_turns,
+            compact_text=COMPACT_TEXT in self.text_flags,
+            closed_text=CLOSED_TEXT in self.text_flags,
         )
 
     @property
@@ -202,7 +206,14 @@ def read(environment: Mapping[str, str]) -> Settings:
             raise ConfigurationError(f"{variable} is {brief(text)}, but must be {error}") from None
         if text != default:
             changed[each.name] = text
-    settings = Settings(**values, changed=changed)
+    flags = frozenset(environment.get(TEXT_VARIABLE, "").split())
+    changed |= dict.fromkeys(sorted(flags), "on")
+    settings = Settings(**values, text_flags=flags, changed=changed)
+    if COMPACT_TEXT in flags and settings.engine not in (engines.MACHINE, engines.COMPARED):
+        raise ConfigurationError(
+            f"{PREFIX}ENGINE={settings.engine} cannot enforce {COMPACT_TEXT} of "
+            "--structured-outputs-config: leave one of them out"
+        )
     if settings.require_except and not settings.require:
         raise ConfigurationError(
             f"{PREFIX}REQUIRE_EXCEPT says what {PREFIX}REQUIRE=on serves all the same, and that is "

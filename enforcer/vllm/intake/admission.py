@@ -138,8 +138,8 @@ def _settle(wire: Wire, here: _Here, vocabulary: Vocabulary | None) -> Intake:
             "settled",
             "the spec was settled by a server with other settings than this one "
             f"({_other(theirs, mine)}): clients leave `settled` out; a server "
-            "that renders prompts for this one needs the same --tool-call-parser and "
-            "ENFORCER_… variables",
+            "that renders prompts for this one needs the same --tool-call-parser, "
+            "--structured-outputs-config and ENFORCER_… variables",
         )
     admitted = replace(spec, settled=mine)
     if not checks.has_passed(admitted):

@@ -33,6 +33,7 @@ def from_cli_args(original: Callable[..., Any]) -> Callable[..., Any]:
     def _from_cli_args(cls: Any, args: Any) -> Any:
         if hasattr(args, "tool_call_parser"):
             tell(args.tool_call_parser)
+            tell_flags(getattr(args, "structured_outputs_config", None))
             # A node without an API server picks no parser.
             port = settings.current().metrics_port
             if not getattr(args, "headless", False):
@@ -72,6 +73,15 @@ def demand_auto_tools(parser: str | None, enabled: bool | None) -> None:  # noqa
 def tell(parser: str | None) -> None:
     """Remember the parser's name, here and in processes that this one starts."""
     os.environ[names.PARSER_VARIABLE] = parser or ""
+
+
+def tell_flags(config: Any) -> None:
+    """Remember the flags of a `StructuredOutputsConfig` on texts that are JSON, likewise."""
+    known = (names.COMPACT_TEXT, names.CLOSED_TEXT)
+    os.environ[names.TEXT_VARIABLE] = " ".join(
+        flag for flag in known if getattr(config, flag, None)
+    )
+    settings.current.cache_clear()
 
 
 def has_stock_parser() -> bool:

@@ -9,7 +9,7 @@ import pytest
 from enforcer.errors import ConfigurationError, brief
 from enforcer.schema import Conventions, Formats, Integers, Limits, OnUnsupported
 from enforcer.vllm import patches
-from enforcer.vllm.config import settings
+from enforcer.vllm.config import names, settings
 from enforcer.vllm.observe import recording
 
 DOC = Path(__file__).resolve().parents[3] / "docs" / "vllm.md"
@@ -156,6 +156,16 @@ def test_an_engine_may_have_the_name_of_an_earlier_release() -> None:
     found = settings.read({"ENFORCER_ENGINE": "llguidance"})
     assert found.engine == settings.read({}).engine == "machine"
     assert found.changed == {"engine": "llguidance"}
+
+
+def test_flags_of_vllm_on_texts() -> None:
+    flags = {names.TEXT_VARIABLE: f"{names.COMPACT_TEXT} {names.CLOSED_TEXT}"}
+    chosen = settings.read(flags)
+    assert (chosen.options.compact_text, chosen.options.closed_text) == (True, True)
+    assert chosen.changed == {names.COMPACT_TEXT: "on", names.CLOSED_TEXT: "on"}
+    with pytest.raises(ConfigurationError, match=f"cannot enforce {names.COMPACT_TEXT}"):
+        settings.read({**flags, "ENFORCER_ENGINE": "xgrammar"})
+    settings.read({names.TEXT_VARIABLE: names.CLOSED_TEXT, "ENFORCER_ENGINE": "xgrammar"})
 
 
 @pytest.mark.parametrize(

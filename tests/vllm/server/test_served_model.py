@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from argparse import Namespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
 
+from vllm.config import StructuredOutputsConfig
 from vllm.tool_parsers import ToolParserManager
 
 from enforcer.errors import ConfigurationError, UnknownDialect
@@ -19,10 +20,18 @@ from enforcer.vllm.config import names, settings
 from enforcer.vllm.observe import recording
 from enforcer.vllm.server import served_model
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 
 @pytest.fixture(autouse=True)
-def _of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(names.PARSER_VARIABLE, "")
+def _of_its_own(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    current = settings.current
+    with monkeypatch.context() as patch:
+        patch.setenv(names.PARSER_VARIABLE, "")
+        patch.setenv(names.TEXT_VARIABLE, "")
+        yield
+    current.cache_clear()
 
 
 def _chosen(monkeypatch: pytest.MonkeyPatch, **environment: Any) -> None:
@@ -65,6 +74,15 @@ def test_a_launcher_tells_the_processes_that_it_starts() -> None:
     assert os.environ[names.PARSER_VARIABLE] == "kimi_k2_enforced"
     made(int, Namespace(tool_call_parser=None))
     assert not os.environ[names.PARSER_VARIABLE]
+
+
+def test_a_launcher_tells_the_flags_on_texts_that_are_json() -> None:
+    made = served_model.from_cli_args(lambda _cls, _args: settings.current().options)
+    for flags in ({}, {names.COMPACT_TEXT: True}, {names.CLOSED_TEXT: True}):
+        config = StructuredOutputsConfig(backend="guidance", **flags)
+        found = made(int, Namespace(tool_call_parser=None, structured_outputs_config=config))
+        wanted = names.COMPACT_TEXT in flags, names.CLOSED_TEXT in flags
+        assert (found.compact_text, found.closed_text) == wanted
 
 
 def test_a_launcher_refuses_our_parser_without_auto_tools_before_it_starts_anything() -> None:
