@@ -1630,7 +1630,7 @@ class Text:
         while written != 0 and written - 1 not in sizes:
             name = written - 1
             length = self.length_of(name)
-            sizes[name] = 1 + classes + (length + CHARACTERS - 1) // CHARACTERS
+            sizes[name] = self.marks_of(classes) + (length + CHARACTERS - 1) // CHARACTERS
             written = self.arena[name] & LOW_HALF
 
     @cython.cfunc
@@ -1638,12 +1638,17 @@ class Text:
         """Set, in the names that were moved, where the one before each is."""
         done = set()
         for old in frames:
-            written = self.arena[cython.cast(cython.longlong, moved[old]) + WRITTEN]
+            frame = cython.cast(cython.longlong, moved[old])
+            classes = self.ending_classes(frame)
+            written = self.arena[frame + WRITTEN]
             while written != 0 and written not in done:
                 done.add(written)
                 before = self.arena[written - 1] & LOW_HALF
                 now = 1 + moved[before - 1]
                 self.arena[written - 1] += now - before
+                if classes != 0:
+                    marked = self.arena[written + classes] - 1
+                    self.arena[written + classes] = 1 + moved[marked]
                 written = now
 
     @cython.cfunc
@@ -2505,9 +2510,33 @@ class Text:
     @cython.cfunc
     @cython.inline
     @cython.exceptval(-2, check=False)
+    def marks_of(self, classes: i64) -> i64:
+        """Return how many words a written name has before its characters.
+
+        Its length and the name before it; and where there are classes of which it may be the last
+        name, a mark for each of them, and the last name before it that has one.
+        """
+        return classes + 2 if classes != 0 else 1
+
+    @cython.cfunc
+    @cython.inline
+    @cython.exceptval(-2, check=False)
+    def marked_before(self, written: i64, classes: i64) -> i64:
+        """Return the last name with a mark that is no later than a written one, 0 for none."""
+        if written == 0 or classes == 0:
+            return 0
+        name = written - 1
+        for k in range(classes):
+            if self.arena[name + 1 + k] <= self.length_of(name):
+                return written
+        return self.arena[name + 1 + classes]
+
+    @cython.cfunc
+    @cython.inline
+    @cython.exceptval(-2, check=False)
     def character_of(self, name: i64, classes: i64, i: i64) -> i64:
         """Return a character of a written name."""
-        word = self.arena[name + 1 + classes + i // CHARACTERS]
+        word = self.arena[name + self.marks_of(classes) + i // CHARACTERS]
         return word >> (i % CHARACTERS * CHARACTER_BITS) & CHARACTER
 
     @cython.cfunc
@@ -2546,22 +2575,25 @@ class Text:
         before = self.arena[s.frame + WRITTEN]
         classes = self.ending_classes(s.frame)
         words = (s.count + CHARACTERS - 1) // CHARACTERS
-        self.reserve(name + 1 + classes + words)
+        chars = name + self.marks_of(classes)
+        self.reserve(chars + words)
         self.arena[name] = before | s.count << LENGTH_AT
         for w in range(words):
             word = cython.cast(cython.longlong, 0)
             for i in range(w * CHARACTERS, min(s.count, (w + 1) * CHARACTERS)):
                 word |= self.arena[first + i] << (i % CHARACTERS * CHARACTER_BITS)
-            self.arena[name + 1 + classes + w] = word
+            self.arena[chars + w] = word
         least = s.count + 1
         for k in range(classes):
             self.arena[name + 1 + k] = self.used_up(s, k)
             least = min(least, self.arena[name + 1 + k])
+        if classes != 0:
+            self.arena[name + 1 + classes] = self.marked_before(before, classes)
         if least <= s.count or (before != 0 and self.arena[before - 1] & IS_ENDED):
             self.arena[name] |= IS_ENDED
         if (before != 0 and self.arena[before - 1] & BEARS) or self.bears(first, s.count, least):
             self.arena[name] |= BEARS
-        s.top = name + 1 + classes + words
+        s.top = chars + words
         return name
 
     @cython.cfunc
@@ -2606,13 +2638,13 @@ class Text:
         """Return how many characters behind some others are noted to begin no name of a class."""
         classes = self.ending_classes(frame)
         found = cython.cast(cython.longlong, 0)
-        written = self.arena[frame + WRITTEN]
+        written = self.marked_before(self.arena[frame + WRITTEN], classes)
         while written != 0:
             name = written - 1
             is_used_up = self.arena[name + 1 + k] == n + 1 <= self.length_of(name)
             if is_used_up and self.in_common(name, classes, first, n) == n:
                 found += 1
-            written = self.arena[name] & LOW_HALF
+            written = self.arena[name + 1 + classes]
         return found
 
     @cython.cfunc
@@ -2653,13 +2685,14 @@ class Text:
         noted = self.ending_classes(frame)
         if noted == 0 or written == 0 or self.arena[written - 1] & IS_ENDED == 0:
             return classes
+        written = self.marked_before(written, noted)
         while written != 0 and classes != 0:
             name = written - 1
             same = self.in_common(name, noted, first, count)
             for k in range(noted):
                 if same >= self.arena[name + 1 + k]:
                     classes &= ~bit(k)
-            written = self.arena[name] & LOW_HALF
+            written = self.arena[name + 1 + noted]
         return classes
 
     @cython.cfunc
@@ -2801,7 +2834,9 @@ class Text:
             following.values = character
             if self.character_byte(following, byte) != INSIDE:
                 continue
-            if classes != 0 and not self.begins_name(depth, byte):
+            # Of one class no name is left from the mark on; of several, one may be left over.
+            may_end = classes > 1 or self.arena[name + 1] == s.count + 1
+            if classes != 0 and not self.begins_name(depth, byte, may_end):
                 self.clear_ids(node.rank, node.rank_end)
             elif node.children != 0:
                 self.follow(node.child, node.child + node.children, depth + 1, name, classes)
@@ -2809,10 +2844,17 @@ class Text:
 
     @cython.cfunc
     @cython.exceptval(-2, check=False)
-    def begins_name(self, depth: index, byte: i64) -> cython.bint:
-        """Advance a state, on the next one's place, by a byte of a name, as `accept` does."""
+    def begins_name(self, depth: index, byte: i64, is_exact: cython.bint) -> cython.bint:
+        """Advance a state, on the next one's place, by a byte of a name; exactly as `accept` does.
+
+        Args:
+            depth: where the state is.
+            byte: of the name.
+            is_exact: whether to ask if a name is left that begins so.
+
+        """
         self.states[depth + 1] = self.states[depth]
-        self.is_exact = True
+        self.is_exact = is_exact
         found = self.character_byte(self.state(depth + 1), byte)
         self.is_exact = False
         return found == INSIDE
