@@ -21,6 +21,7 @@ ELSEWHERE = {
     "schema/algebra/children.py": "a protocol; what answers it is tested in test_normal_form.py",
     "tokenizers/parts.py": "a value; what is read into it is tested in test_hugging_face.py",
     "turn/events.py": "values alone; what is read into them is tested in test_parser.py",
+    "regex/rust_syntax.py": "expressions beside llguidance's: tests/engines/test_text_formats.py",
     "regex/syntax.py": "the kinds of expression alone; what is built of them: test_constructors.py",
     "regex/tree.py": "the kinds of node alone; what is read into them: test_pattern.py",
 }

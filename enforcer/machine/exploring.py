@@ -210,6 +210,8 @@ class _Explorer:
                     work += 2
                     if isinstance(after, Union | Intersection):
                         work += len(after.parts)
+                    elif isinstance(after, Concat):  # whose parts are only copied
+                        work += len(after.parts) // 2
             cells = tuple((mask, after) for after, mask in merged.items())
             row = self._alphabet.rows[regex] = _Row(cells, work, tuple(self._parts))
             self._parts = around

@@ -1644,11 +1644,11 @@ class Text:
             while written != 0 and written not in done:
                 done.add(written)
                 before = self.arena[written - 1] & LOW_HALF
-                now = 1 + moved[before - 1]
+                now = 1 + cython.cast(cython.longlong, moved[before - 1])
                 self.arena[written - 1] += now - before
                 if classes != 0:
                     marked = self.arena[written + classes] - 1
-                    self.arena[written + classes] = 1 + moved[marked]
+                    self.arena[written + classes] = 1 + cython.cast(cython.longlong, moved[marked])
                 written = now
 
     @cython.cfunc

@@ -155,8 +155,8 @@ def test_an_expression_that_no_text_fits_is_refused(machine: ArgumentEngine, sou
 
 
 HOSTILE = [
-    "(a{1000}){1000}", ".*a.{15}", "(.*a.{15}){3}", "((a{0,50}){0,50}){0,50}", "(ab){1,5000}",
-    "(a|b)*c" * 500, "|".join(f"[{chr(0x4E00 + i)}{chr(0x5E00 + i)}]+" for i in range(600)),
+    "(a{1000}){1000}", ".*a.{15}", "(.*a.{15}){3}", "((a{0,50}){0,50}){0,50}", "(ab){1,50000}",
+    "|".join(f"[{chr(0x4E00 + i)}{chr(0x5E00 + i)}]+" for i in range(600)),
     "a" * 50_001,
 ]  # fmt: skip
 

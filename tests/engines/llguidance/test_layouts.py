@@ -114,11 +114,9 @@ def test_distinct_elements_are_kept_in_all_other_layouts(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PAIRS)
-def test_arguments_themselves_are_counted_in_json_alone(name: str) -> None:
+def test_arguments_themselves_are_counted(name: str) -> None:
     counted = grammar({"minProperties": 3})
-    with pytest.raises(UnsupportedSchema, match="declare") as refused:
-        engine().check(counted, bound(name))
-    assert refused.value.path == "$.minProperties"
+    engine().check(counted, bound(name))
     engine().check(counted, bound("deepseek"))
 
 
@@ -129,7 +127,7 @@ def test_other_engines_write_plain_json_only(name: str) -> None:
     closed = grammar({"properties": {"a": {"type": "null"}}, "additionalProperties": False})
     assert other.write(closed, Layout.read({}).bind(V.controls.get)) == other.write(closed)
     for layout in map(bound, TABLES):
-        with pytest.raises(ConfigurationError, match="llguidance"):
+        with pytest.raises(ConfigurationError, match="machine"):
             other.check(closed, layout)
 
 
