@@ -301,8 +301,8 @@ def test_a_schema_that_the_engine_would_give_up_on_is_refused_and_costs_only_its
     with ThreadPoolExecutor(len(sent)) as pool:
         *refused, other = pool.map(lambda each: _post(random_server, each), sent)
     for answer in refused:
-        assert answer.status_code == 400
-        assert "$.tools[0].function.parameters.properties.text" in answer.text
+        assert answer.status_code == 400  # by its size, or by the time of its check
+        assert "$.tools[0].function.parameters" in answer.text
     assert other.status_code == 200
 
 

@@ -43,4 +43,4 @@ def test_it_leaves_random_weights_only_declared_and_valid_calls(version: str) ->
         check=False,
     )
     assert served.returncode == 0, served.stdout[-8000:]
-    assert "1 passed" in served.stdout
+    assert "2 passed" in served.stdout
