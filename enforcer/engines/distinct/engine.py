@@ -78,8 +78,8 @@ class DistinctEngine(KeeperEngine):
 
         """
         if self._keeps_strings:
-            grammar = _without_distinct_names(grammar)
-            if not any(_others(grammar)):
+            grammar = _without_distinct_names(grammar, layout)
+            if not any(_others(grammar)) and not _has_distinct_keys(grammar):
                 return grammar, []
         found = uniqueness.written(grammar)
         if not found:
@@ -137,10 +137,18 @@ def _others(grammar: ArgumentGrammar) -> Iterator[ArrayShape]:
                 yield array
 
 
-def _without_distinct_names(grammar: ArgumentGrammar) -> ArgumentGrammar:
-    """Return a grammar of whose objects none asks a keeper to let no name come twice."""
+def _without_distinct_names(
+    grammar: ArgumentGrammar, layout: BoundLayout | None
+) -> ArgumentGrammar:
+    """Return a grammar whose objects in JSON ask no keeper to let no name come twice.
+
+    Keys that are written otherwise may come twice in the machine's texts.
+    """
+    is_json = layout is None or layout.layout.kind is LayoutKind.JSON
     definitions = {
-        number: value._replace(
+        number: value
+        if number == grammar.root and not is_json
+        else value._replace(
             objects=tuple(
                 replace(shape, distinct_names=False) if shape.distinct_names else shape
                 for shape in value.objects
@@ -149,6 +157,11 @@ def _without_distinct_names(grammar: ArgumentGrammar) -> ArgumentGrammar:
         for number, value in grammar.definitions.items()
     }
     return replace(grammar, definitions=definitions)
+
+
+def _has_distinct_keys(grammar: ArgumentGrammar) -> bool:
+    """Return whether the root still asks for them."""
+    return any(shape.distinct_names for shape in grammar.definitions[grammar.root].objects)
 
 
 def _unsupported(shapes: Iterable[ArrayShape | ObjectShape], reason: str) -> UnsupportedSchema:

@@ -114,9 +114,11 @@ def test_distinct_elements_are_kept_in_all_other_layouts(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PAIRS)
-def test_arguments_themselves_are_counted(name: str) -> None:
+def test_arguments_themselves_are_counted_in_json_alone(name: str) -> None:
     counted = grammar({"minProperties": 3})
-    engine().check(counted, bound(name))
+    with pytest.raises(UnsupportedSchema, match="declare") as refused:
+        engine().check(counted, bound(name))
+    assert refused.value.path == "$.minProperties"
     engine().check(counted, bound("deepseek"))
 
 
