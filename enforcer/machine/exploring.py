@@ -39,9 +39,10 @@ if TYPE_CHECKING:
 
     Cells = tuple[tuple[int, Regex], ...]
 
-MOST_STATES = 40_000
+MOST_STATES = 20_000
 MOST_CELLS = 1 << 22  # states times classes of characters
-MOST_WORK = 750_000  # transitions, and operands of unions and intersections; a second at most
+MOST_WORK = 300_000  # transitions, rows, and operands of unions and intersections
+_WORK_OF_ROW = 6  # of one that is derived anew
 MOST_ATOMS = 512
 _DEEPEST = 100
 _ADVICE = "; a pattern with `^` before it, smaller counts or fewer alternatives take fewer"
@@ -203,7 +204,7 @@ class _Explorer:
         if row is None:
             around, self._parts = self._parts, []
             merged: dict[Regex, int] = {}
-            work = 0
+            work = _WORK_OF_ROW
             for mask, after in self._derived(regex):
                 if after is not NOTHING and after != NOTHING:
                     merged[after] = merged.get(after, 0) | mask

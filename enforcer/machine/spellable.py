@@ -129,7 +129,7 @@ class Spellable:
         return self.options_of(None if self.typed else self.types_of(name), value)
 
     def options_of(self, types: frozenset[str] | None, value: ValueId) -> tuple[Option, ...]:
-        """Give the ways to write a value of declared types; None where types are written."""
+        """Return the ways to write a value of declared types; None where types are written."""
         key = (types, value)
         if key not in self._options:
             found = self._definitions[value]

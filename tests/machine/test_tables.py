@@ -235,7 +235,7 @@ def test_a_language_that_is_too_large_is_refused_by_its_property() -> None:
     with pytest.raises(NotHeld) as refused:
         tables_of(grammar, None)
     assert refused.value.path == '$.properties["huge name"]'
-    assert refused.value.reason.startswith("it needs an automaton of more than 40,000 states; ")
+    assert refused.value.reason.startswith("it needs an automaton of more than 20,000 states; ")
 
 
 def test_unique_elements_are_not_held() -> None:
