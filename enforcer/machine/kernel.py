@@ -1483,13 +1483,15 @@ class Text:
         """Return how many elements an array has, at most so many that more change nothing."""
         node = self.node_of(frame)
         length = self.arena[frame + CURRENT]
+        far = cython.cast(cython.longlong, node.places)
         for i in range(node.arrays):
             array = node.array0 + i
             left = cython.cast(cython.longlong, self.tables.arrays[array].maximum) - length
             near = self.tree.longest + self.tables.arrays[array].farthest
-            if length < self.tables.arrays[array].minimum or 0 <= left <= near:
+            if 0 <= left <= near:
                 return length
-        return min(length, node.places)
+            far = max(far, self.tables.arrays[array].minimum)
+        return min(length, far)
 
     @cython.cfunc
     @cython.exceptval(-2, check=False)

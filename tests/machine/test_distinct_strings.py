@@ -20,7 +20,7 @@ from enforcer.schema import Root, compile_schema
 from enforcer.schema.grammar import ArgumentGrammar, ArrayShape, Value, ValueId
 from enforcer.vocabulary import Vocabulary
 from tests.schema_judge import agree_along_a_walk, is_valid, walk
-from tests.vocabularies import small
+from tests.vocabularies import bits, small
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -224,3 +224,18 @@ def test_strings_that_are_distinct_in_some_alternatives_alone_are_not_held() -> 
     found = ArgumentGrammar({ids[0]: Value(arrays=(kept, other)), ids[1]: strings}, ids[0], ())
     with pytest.raises(NotHeld, match="distinct in some of its alternatives alone"):
         tables_of(found, None)
+
+
+@pytest.mark.parametrize("least", [2, 3, 5])
+@pytest.mark.parametrize("more", [{}, {"maxItems": 40}, {"uniqueItems": True}])
+def test_a_row_kept_at_one_length_serves_no_other(least: int, more: dict[str, Any]) -> None:
+    schema = {"type": "array", "items": {"type": "string"}, "minItems": least, **more}
+    tree = bound_vocabulary(_VOCABULARY)
+    found = MachineGrammar(tables_of(compile_schema(schema), None), tree)
+    row = np.zeros(_VOCABULARY.words, np.int32)
+    for length in (*range(9, 0, -1), *range(1, 9)):
+        text = found.matcher()
+        data = "[" + ",".join(f'"a{n}"' for n in range(length))
+        assert all(map(text.accept, data.encode()))
+        text.fill(row)
+        assert (ord("]") in bits(row)) == (length >= least), length
