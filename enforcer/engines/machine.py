@@ -53,7 +53,13 @@ class MachineEngine(ArgumentEngine):
     def _raw_tree(self) -> kernel.Tree:
         return bound_vocabulary(self.vocabulary, is_raw=True)
 
+    @cached_property
+    def _python_tree(self) -> kernel.Tree:
+        return bound_vocabulary(self.vocabulary, is_python=True)
+
     def _bound(self, tables: Tables) -> MachineGrammar:
+        if tables.is_python:
+            return MachineGrammar(tables, self._python_tree)
         return MachineGrammar(tables, self._raw_tree if tables.is_raw else self._tree)
 
     def warm(self, layout: BoundLayout | None = None) -> None:
@@ -62,6 +68,8 @@ class MachineEngine(ArgumentEngine):
         make_usual()
         if layout is not None and layout.layout.kind is LayoutKind.PAIRS:
             make_usual(layout)
+        if layout is not None and layout.layout.kind is LayoutKind.PYTHON:
+            _ = self._python_tree
 
     def check(self, grammar: ArgumentGrammar, layout: BoundLayout | None = None) -> None:
         """Raise `NotHeld` if a grammar cannot be held."""

@@ -12,13 +12,7 @@ import numpy as np
 
 from enforcer.errors import EngineFailure
 from enforcer.machine import kernel
-from enforcer.machine.json_text import (
-    QuotedTexts,
-    ends_element,
-    may_occur,
-    spans_elements,
-    spans_names,
-)
+from enforcer.machine.json_text import SPANS_OF_JSON, SPANS_OF_PYTHON, QuotedTexts, may_occur
 from enforcer.machine.parts import OWN_ROWS
 from enforcer.machine.tables import free_tables
 from enforcer.machine.tree import build_tree
@@ -64,25 +58,29 @@ def bound(tables: Tables, tree: kernel.Tree) -> kernel.Tables:
         else tables.arrays[name].data
         for name in _ORDER
     ]
-    rows = [tree.free, tree.raw_free, *[None] * (tables.wide_rows - OWN_ROWS)]
+    count = 2 * tables.wide_rows if tables.is_python else tables.wide_rows
+    rows = [tree.free, tree.raw_free, *[None] * (count - OWN_ROWS)]
     if max(tables.arrays["markers"], default=0) >= tree.tokens:
         raise EngineFailure("tables of a grammar are of another vocabulary's markers")
     try:
-        return kernel.Tables(*arrays, tables.white_space, rows)
+        return kernel.Tables(*arrays, tables.white_space, tables.is_python, rows)
     except ValueError as error:
         raise EngineFailure(f"tables of a grammar are damaged: {error}") from error
 
 
-def bound_vocabulary(vocabulary: Vocabulary, *, is_raw: bool = False) -> kernel.Tree:
+def bound_vocabulary(
+    vocabulary: Vocabulary, *, is_raw: bool = False, is_python: bool = False
+) -> kernel.Tree:
     """Build the tree of a vocabulary's tokens, and the rows of any string.
 
     Args:
         vocabulary: whose tokens they are.
         is_raw: whether texts are raw; if not, tokens that no JSON text has are left out.
+        is_python: whether texts are Python's keyword arguments.
 
     """
     keys, ids = vocabulary.sorted_text
-    occurring = [is_raw or may_occur(key) for key in keys]
+    occurring = [is_raw or is_python or may_occur(key) for key in keys]
     ends = np.cumsum(np.fromiter(map(len, vocabulary.texts), np.int32, vocabulary.size))
     tree = kernel.Tree(
         _trie([*compress(keys, occurring)], [*compress(ids, occurring)]),
@@ -90,24 +88,33 @@ def bound_vocabulary(vocabulary: Vocabulary, *, is_raw: bool = False) -> kernel.
         np.frombuffer(b"".join(vocabulary.texts), np.uint8).data,
         vocabulary.words,
         _trie,
-        QuotedTexts(keys).bears,
+        _bears if is_python else QuotedTexts(keys).bears,
         *(
-            np.array([i for text, i in zip(keys, ids, strict=True) if spans(text)], np.int32)
-            for spans in (spans_names, spans_elements, ends_element)
+            np.array([i for text, i in zip(keys, ids, strict=True) if span.search(text)], np.int32)
+            for span in (SPANS_OF_PYTHON if is_python else SPANS_OF_JSON)
         ),
     )
-    free, shorter = _free_rows(tree, free_tables())
+    free, shorter = _free_rows(tree, free_tables(is_python=is_python))
     digits = np.zeros(vocabulary.words * 32, np.bool_)
     digits[[token_id for text, token_id in zip(keys, ids, strict=True) if text.isdigit()]] = True
     tree.set_rows(free, shorter, np.packbits(digits, bitorder="little").view(np.int32))
     if is_raw:
         tree.set_raw_rows(*_free_rows(tree, free_tables(is_raw=True)))
+    if is_python:
+        tree.set_raw_rows(*_free_rows(tree, free_tables(is_python=True), "'"))
     return tree
 
 
-def _free_rows(tree: kernel.Tree, tables: Tables) -> tuple[kernel.WideRow, npt.NDArray[np.int32]]:
+def _bears(_text: str, _used_up: int) -> bool:
+    """Say of each name that tokens may depend on it, which keeps fewer rows."""
+    return True
+
+
+def _free_rows(
+    tree: kernel.Tree, tables: Tables, quote: str = '"'
+) -> tuple[kernel.WideRow, npt.NDArray[np.int32]]:
     """Return the wide row of any text, and the rows of its tokens by their greatest length."""
-    free, added = kernel.Text(tree, bound(tables, tree)).free_row(0)
+    free, added = kernel.Text(tree, bound(tables, tree)).free_row(ord(quote))
     member = np.unpackbits(np.asarray(free.row).view(np.uint8), bitorder="little").astype(np.bool_)
     rows = [
         np.packbits(member & (added <= most), bitorder="little").view(np.int32)

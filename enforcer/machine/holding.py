@@ -31,8 +31,6 @@ class NotHeld(UnsupportedSchema):
 
 def why_not_held(grammar: ArgumentGrammar, layout: BoundLayout | None) -> NotHeld | None:
     """Return why the machine cannot hold texts of a grammar; None if its tables may tell more."""
-    if layout is not None and layout.layout.kind is LayoutKind.PYTHON:
-        return NotHeld.of("$", "", "the format writes arguments as Python does")
     if layout is not None and layout.layout.kind is LayoutKind.PAIRS:
         for shape in grammar.definitions[grammar.root].objects:
             if shape.distinct_names:

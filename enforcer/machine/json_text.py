@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -31,9 +31,6 @@ _OUTSIDE = (
 _WITHIN = _REST + b"?" + _TEXT + rb"(?:" + _CUT + rb'|"' + _OUTSIDE + rb")"
 # A quote that ends one text may begin another.
 _BEHIND_QUOTE = re.compile(rb'"(?=(' + _TEXT + rb')("?))')
-_SPANS_NAMES = re.compile(rb'"\s*:.*,', re.DOTALL)
-_ENDS_ELEMENT = re.compile(rb'"\s*,')
-_SPANS_ELEMENTS = re.compile(rb'"\s*,\s*".', re.DOTALL)
 _PIECE = re.compile(rb"(?:" + _WITHIN + rb"|" + _ENDED + _OUTSIDE + rb")")
 
 
@@ -84,16 +81,28 @@ class QuotedTexts:
         return used_up >= 0 and (start in self._begun or start[:-1] in self._cut)
 
 
-def spans_names(piece: bytes) -> bool:
-    """Return whether a name may end in a piece, and the object go on to another one."""
-    return _SPANS_NAMES.search(piece) is not None
+class Spans(NamedTuple):
+    """What tells which tokens of a vocabulary go on from one name or string to the next.
+
+    Attributes:
+        names: finds where a name ends, and the object goes on to another one.
+        elements: where a string ends, and some of the array's next one follows.
+        ends: where a string ends, and the array goes on to another element.
+
+    """
+
+    names: re.Pattern[bytes]
+    elements: re.Pattern[bytes]
+    ends: re.Pattern[bytes]
 
 
-def ends_element(piece: bytes) -> bool:
-    """Return whether a string may end in a piece, and the array go on to another element."""
-    return _ENDS_ELEMENT.search(piece) is not None
+def _spans(quote: bytes) -> Spans:
+    return Spans(
+        re.compile(quote + rb"\s*:.*,", re.DOTALL),
+        re.compile(quote + rb"\s*,\s*" + quote + b".", re.DOTALL),
+        re.compile(quote + rb"\s*,"),
+    )
 
 
-def spans_elements(piece: bytes) -> bool:
-    """Return whether a string may end in a piece, and some of the array's next one follow."""
-    return _SPANS_ELEMENTS.search(piece) is not None
+SPANS_OF_JSON = _spans(b'"')
+SPANS_OF_PYTHON = _spans(b"[\"']")

@@ -52,7 +52,8 @@ def dtype_of(names: str, kind: type[np.generic]) -> np.dtype:
 # `pending` is the unfinished character of a string, and the white space before a token elsewhere.
 # `values` has a bit for each value of the node that may still be meant, `languages` one for each
 # language of the automaton or trie, `count` the characters of the string, `top` the arena's end,
-# `stop` how far a delimiter of raw values has been written in a JSON string.
+# `stop` how far a delimiter of raw values has been written in a JSON string, or the quote that ends
+# one of Python's.
 State = cython.struct(
     frame=cython.longlong,
     phase=cython.longlong,
@@ -204,13 +205,14 @@ ARRAY_OPEN_SPACED = cython.declare(cython.int, 10)
 DONE = cython.declare(cython.int, 11)
 IN_ANY = cython.declare(cython.int, 12)  # a string of the automaton number `node`, in no context
 IN_WRITTEN = cython.declare(cython.int, 13)  # a name whose next character is `values`
+IN_ARGUMENT = cython.declare(cython.int, 14)  # the name of one of Python's keyword arguments
 # Of text as it is, without quotes or escapes; the first one has to stay first.
-IN_RAW = cython.declare(cython.int, 14)
-IN_KEY = cython.declare(cython.int, 15)  # a name in a layout of pairs
-BETWEEN = cython.declare(cython.int, 16)  # pairs: up to a key, or to the end of the text
-BEHIND_KEY = cython.declare(cython.int, 17)
-IN_VALUE = cython.declare(cython.int, 18)
-BEHIND_NESTED = cython.declare(cython.int, 19)  # JSON, up to the end of the delimiter
+IN_RAW = cython.declare(cython.int, 15)
+IN_KEY = cython.declare(cython.int, 16)  # a name in a layout of pairs
+BETWEEN = cython.declare(cython.int, 17)  # pairs: up to a key, or to the end of the text
+BEHIND_KEY = cython.declare(cython.int, 18)
+IN_VALUE = cython.declare(cython.int, 19)
+BEHIND_NESTED = cython.declare(cython.int, 20)  # JSON, up to the end of the delimiter
 
 # Automata of `Tables.pairs`.
 AROUND_PAIRS = cython.declare(cython.int, 0)
@@ -233,6 +235,7 @@ SECOND_DIGITS = cython.declare(cython.int, 5)
 UTF_8_OF_2 = cython.declare(cython.int, 6)
 UTF_8_OF_3 = cython.declare(cython.int, 7)
 UTF_8_OF_4 = cython.declare(cython.int, 8)
+HEXADECIMAL = cython.declare(cython.int, 9)  # Python's: the count is of digits that are missing
 
 # White space before a token: a space, a carriage return that a line break must follow, or a line
 # break and as many characters of indentation.
@@ -281,6 +284,7 @@ ILLEGAL_CHARACTER = cython.declare(cython.int, -3)  # in place of an automaton's
 # Groups of bytes (`tree.ASCII_GROUPS`), as bits: white space and the characters of structure.
 SPACES = cython.declare(cython.longlong, 1 << 5 | 1 << 62)
 QUOTE_GROUP = cython.declare(cython.longlong, 1 << 7)
+APOSTROPHE_GROUP = cython.declare(cython.longlong, 1 << 12)
 COMMA_GROUP = cython.declare(cython.longlong, 1 << 17)
 COLON_GROUP = cython.declare(cython.longlong, 1 << 21)
 OPENING_GROUPS = cython.declare(cython.longlong, 1 << 28 | 1 << 34)
@@ -403,6 +407,14 @@ def hexadecimal(byte: i64) -> i64:
     if 65 <= byte <= 70:
         return byte - 55
     return -1
+
+
+@cython.cfunc
+@cython.inline
+@cython.exceptval(check=False)
+def is_of_word(byte: i64) -> cython.bint:
+    """Return whether a byte may stand in a name of Python's, which are in ASCII here."""
+    return 97 <= (byte | 32) <= 122 or 48 <= byte <= 57 or byte == 95
 
 
 @cython.cfunc
@@ -635,7 +647,7 @@ class Tree:
 
     Attributes:
         free: the wide row of a string that may be anything.
-        raw_free: that of raw text.
+        raw_free: that of raw text; of Python's strings, that of one between apostrophes.
         digits: the row of the tokens that are digits.
 
     """
@@ -645,7 +657,7 @@ class Tree:
     text: cython.const_uchar[::1]
     shorter: cython.const_int[::1]  # rows of the tokens that add at most 0, 1, ... characters
     shorter_rows: i64
-    raw_shorter: cython.const_int[::1]  # the same of raw text
+    raw_shorter: cython.const_int[::1]  # the same of what `raw_free` is of
     raw_shorter_rows: i64
     nothing: cython.const_int[::1]  # a row without a bit
     tokens = cython.declare(cython.longlong, visibility="readonly")
@@ -722,7 +734,7 @@ class Tree:
         self.shorter_rows = shorter.shape[0] // self.words
 
     def set_raw_rows(self, free: WideRow, shorter: cython.const_int[::1]):
-        """Set the rows of raw text that may be anything."""
+        """Set the rows of raw text, or of strings between apostrophes, that may be anything."""
         self.raw_free = free
         self.raw_shorter = shorter
         self.raw_shorter_rows = shorter.shape[0] // self.words
@@ -755,7 +767,8 @@ class Tables:
 
     Attributes:
         wide: for each automaton state the number of its wide row; -1 where it has none.
-        rows: wide rows by their number, the first two being the tree's own; None until needed.
+        rows: wide rows by their number, the first two being the tree's own; None until needed. Of
+            Python's strings there are two for each number: between quotes, and apostrophes.
         pairs: numbers of the automata of a layout of pairs: of the text up to a key (language 0) or
             to the end (language 1), of what is between a key and its value (-1: nothing), of what
             ends a value that is JSON, and of the bytes of a JSON string that hold no delimiter (-1:
@@ -798,6 +811,7 @@ class Tables:
     pairs: cython.const_int[::1]
     markers: cython.const_int[::1]
     white_space: cython.int  # 0: none; 1: no line breaks; 2: the usual
+    is_python: cython.bint  # whether texts are Python's keyword arguments
     is_open: cython.bint  # whether some object may have undeclared names
     distinct: cython.int  # the least of all nodes that have it
     ending: list
@@ -839,6 +853,7 @@ class Tables:
         pairs: cython.const_int[::1],
         markers: cython.const_int[::1],
         white_space: cython.int,
+        is_python: cython.bint,
         rows: list,
     ):
         self.nodes = nodes
@@ -873,6 +888,7 @@ class Tables:
         self.pairs = pairs
         self.markers = markers
         self.white_space = white_space
+        self.is_python = is_python
         self.rows = rows
         self.kept = [None] * SLOTS
         self.kept_bytes = 0
@@ -939,7 +955,7 @@ class Tables:
             or self.range_class.shape[0] != self.range_low.shape[0]
         ):
             return False
-        wide_rows = len(self.rows)
+        wide_rows = len(self.rows) >> 1 if self.is_python else len(self.rows)
         for i in range(count):
             if self.distance[i] < 0 or not -1 <= self.wide[i] < wide_rows:
                 return False
@@ -1255,6 +1271,7 @@ class Text:
     is_lost: cython.bint  # whether an index was out of bounds
     is_exact: cython.bint  # whether names that were written matter; see `leave_out` for rows
     is_laid_out: cython.bint  # in pairs, rather than as JSON
+    is_python: cython.bint
     has_stops: cython.bint  # whether strings of JSON may hold no delimiter
     added: object
 
@@ -1279,9 +1296,13 @@ class Text:
         s.phase = BEGIN
         s.values = 1
         self.is_laid_out = tables.pairs.shape[0] != 0
+        self.is_python = tables.is_python
         self.has_stops = len(tables.ending) != 0
         node = self.node(0)
-        if self.is_laid_out:
+        if self.is_python:
+            if not self.open_object(s):
+                s.phase = DONE
+        elif self.is_laid_out:
             if not self.open_pairs(s):
                 s.phase = DONE
         elif node.raw != OF_JSON:
@@ -1418,10 +1439,10 @@ class Text:
         s = self.state(0)
         count = cython.cast(cython.longlong, 0)
         key[9] = 0
-        if s.phase == IN_STRING or s.phase == IN_NAME or s.phase >= IN_RAW:
+        if s.phase == IN_STRING or s.phase == IN_NAME or s.phase >= IN_ARGUMENT:
             if s.automaton_state >= 0:
                 count = self.relevant_count(s)
-            if self.has_stops:
+            if self.has_stops or self.is_python:
                 key[9] = s.stop
             key[6] = s.automaton_state
             key[7] = s.trie_node
@@ -1723,7 +1744,7 @@ class Text:
         """Return the number of the automaton of the string, name or word that a state is in."""
         if s.phase == IN_STRING or s.phase == IN_RAW or s.phase == IN_VALUE:
             return self.node(s.node).string_automaton
-        if s.phase == IN_NAME or s.phase == IN_KEY:
+        if s.phase == IN_NAME or s.phase == IN_KEY or s.phase == IN_ARGUMENT:
             return self.node_of(s.frame).class_automaton
         if s.phase == IN_ANY:
             return s.node
@@ -1755,7 +1776,7 @@ class Text:
         if trie_node < 0:
             return False
         low = self.tables.trie_low[trie_node]
-        if s.phase != IN_NAME and s.phase != IN_KEY:
+        if s.phase != IN_NAME and s.phase != IN_KEY and s.phase != IN_ARGUMENT:
             return low & s.languages != 0
         high = self.tables.trie_high[trie_node]
         possible = self.names_at(s.frame) + self.name_words(s.frame)
@@ -1887,6 +1908,8 @@ class Text:
     @cython.exceptval(-2, check=False)
     def character_byte(self, s: cython.pointer[State], byte: i64) -> cython.int:
         """Advance a string or name by a byte: `ILLEGAL`, `INSIDE`, or `QUOTE` for its end."""
+        if self.is_python:
+            return self.python_byte(s, byte)
         if s.pending == 0:
             if byte == 34:
                 return QUOTE
@@ -2007,6 +2030,90 @@ class Text:
             return self.take(s, base + value)
         s.pending = SECOND_DIGITS | count << 4 | (first << 16 | value) << 8
         return self.viable(s, base + low, base + high)
+
+    # Strings of Python
+
+    @cython.cfunc
+    @cython.inline
+    @cython.exceptval(-2, check=False)
+    def is_quote(self, byte: i64) -> cython.bint:
+        """Return whether a byte opens a string."""
+        return byte == 34 or (self.is_python and byte == 39)
+
+    @cython.cfunc
+    @cython.inline
+    @cython.exceptval(-2, check=False)
+    def quote_of(self, s: cython.pointer[State]) -> i64:
+        """Return the byte that ends a string."""
+        return s.stop if self.is_python else 34
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
+    def python_byte(self, s: cython.pointer[State], byte: i64) -> cython.int:
+        """Advance a string or name of Python by a byte; see `character_byte`."""
+        kind = s.pending & 15
+        if kind == 0:
+            if byte == s.stop:
+                return QUOTE
+            if byte == 92:
+                s.pending = ESCAPE
+                return self.viable(s, 0, LAST_CHARACTER)
+            return (byte >= 32 or self.may_be_raw(byte)) and self.plain_byte(s, byte)
+        if kind == HEXADECIMAL:
+            digit = hexadecimal(byte)
+            if digit < 0:
+                return ILLEGAL
+            missing = (s.pending >> 4 & 15) - 1
+            return self.python_digit(s, missing, s.pending >> 8 << 4 | digit)
+        if kind != ESCAPE:
+            return self.plain_byte(s, byte)
+        if byte == 120 or byte == 117 or byte == 85:  # x, u, U
+            missing = 2 if byte == 120 else 4 if byte == 117 else 8
+            s.pending = HEXADECIMAL | missing << 4
+            high = 0xFF if byte == 120 else 0xFFFF if byte == 117 else LAST_CHARACTER
+            return self.viable(s, 0, high)
+        if byte == 39:
+            return self.take(s, 39)
+        if byte == 97:
+            return self.take(s, 7)
+        if byte == 118:
+            return self.take(s, 11)
+        return byte != 47 and self.escape(s, byte)
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
+    def python_digit(self, s: cython.pointer[State], missing: i64, value: i64) -> cython.int:
+        r"""Advance by a digit of `\x..`, `\u....` or `\U........`."""
+        if missing == 0:
+            return not FIRST_SURROGATE <= value <= LAST_SURROGATE and self.take(s, value)
+        s.pending = HEXADECIMAL | missing << 4 | value << 8
+        low = value << 4 * missing
+        high = min(low + bit(4 * missing) - 1, LAST_CHARACTER)
+        below = min(high, FIRST_SURROGATE - 1)
+        above = max(low, LAST_SURROGATE + 1)
+        return self.viable(s, low, below) or self.viable(s, above, high)
+
+    # Keyword arguments of Python
+
+    @cython.cfunc
+    @cython.inline
+    @cython.exceptval(-2, check=False)
+    def is_of_call(self, frame: i64) -> cython.bint:
+        """Return whether a frame is of Python's keyword arguments, rather than of an object."""
+        return self.is_python and self.arena[frame + PARENT] < 0
+
+    @cython.cfunc
+    @cython.inline
+    @cython.exceptval(-2, check=False)
+    def may_be_raw(self, byte: i64) -> cython.bint:
+        """Return whether a string may hold a control character as it is."""
+        return self.is_python and byte != 0 and byte != 10 and byte != 13
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
+    def open_argument(self, s: cython.pointer[State], byte: i64) -> cython.bint:
+        """Advance by the first byte of an argument's name."""
+        return is_of_word(byte) and self.open_name(s, IN_ARGUMENT) and self.take(s, byte)
 
     # Raw text
 
@@ -2388,8 +2495,20 @@ class Text:
 
     @cython.cfunc
     @cython.exceptval(-2, check=False)
+    def begin_name(self, s: cython.pointer[State], byte: i64) -> cython.bint:
+        """Advance by the byte that begins a name: a quote, or the first of an argument's."""
+        if self.is_of_call(s.frame):
+            return self.open_argument(s, byte)
+        if not self.is_quote(byte) or not self.open_name(s, IN_NAME):
+            return False
+        if self.is_python:
+            s.stop = byte
+        return True
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
     def close_name(self, s: cython.pointer[State]) -> cython.bint:
-        """Advance by the quote that closes a name."""
+        """Advance by the quote that closes a name, or end one that has none."""
         n = self.tables.trie_value[s.trie_node] if s.trie_node >= 0 else -1
         s.phase = NAMED
         s.pending = 0
@@ -2437,7 +2556,7 @@ class Text:
         if classes == 0 or s.count < a.minimum:
             return False
         written = self.arena[s.frame + WRITTEN]
-        if self.is_exact and s.phase != IN_KEY:
+        if self.is_exact and s.phase != IN_KEY and not self.is_of_call(s.frame):
             if self.is_written(s.frame, s.top - s.count, s.count):
                 return False
             written = 1 + self.write_name(s)
@@ -2824,7 +2943,7 @@ class Text:
         for number in range(first, end):
             node = self.trie_node(number)
             byte = cython.cast(cython.longlong, node.byte)
-            if s.pending == 0 and byte == 34:
+            if s.pending == 0 and byte == self.quote_of(s):
                 if is_whole:
                     self.clear_ids(node.rank, node.rank_end)
                 continue
@@ -3178,8 +3297,8 @@ class Text:
     def open_value(self, s: cython.pointer[State], byte: i64) -> cython.bint:
         """Advance by the first byte of a value."""
         s.pending = 0
-        if byte == 34:
-            return self.open_string(s)
+        if self.is_quote(byte):
+            return self.open_string(s, byte)
         if byte == 123:
             return self.open_object(s)
         if byte == 91:
@@ -3188,9 +3307,12 @@ class Text:
 
     @cython.cfunc
     @cython.exceptval(-2, check=False)
-    def open_string(self, s: cython.pointer[State]) -> cython.bint:
+    def open_string(self, s: cython.pointer[State], quote: i64) -> cython.bint:
         """Advance by the quote that opens a string."""
-        return self.open_text(s, IN_STRING)
+        may_come = self.open_text(s, IN_STRING)
+        if self.is_python:
+            s.stop = quote
+        return may_come
 
     @cython.cfunc
     @cython.exceptval(-2, check=False)
@@ -3335,9 +3457,10 @@ class Text:
 
     @cython.cfunc
     @cython.exceptval(-2, check=False)
-    def close_bracket(self, s: cython.pointer[State], is_array: i64) -> cython.bint:
-        """Advance by the bracket that closes an object or array."""
-        if s.phase == OBJECT_COMMA or (self.arena[s.frame + IS_ARRAY] != 0) != is_array:
+    def close_bracket(self, s: cython.pointer[State], byte: i64) -> cython.bint:
+        """Advance by the bracket that closes an object or array, or a call of Python's."""
+        wanted = 93 if self.arena[s.frame + IS_ARRAY] else 41 if self.is_of_call(s.frame) else 125
+        if s.phase == OBJECT_COMMA or byte != wanted:
             return False
         fitted = self.complete_values(s.frame)
         s.frame = self.arena[s.frame + PARENT]
@@ -3366,6 +3489,11 @@ class Text:
                 return True
             if not self.close_bare(s):
                 return False
+        if s.phase == IN_ARGUMENT:
+            if is_of_word(byte):
+                return self.take(s, byte)
+            if not self.close_name(s):
+                return False
         if s.phase == DONE:
             return False
         if byte == 32 or byte == 9 or byte == 10 or byte == 13:
@@ -3377,11 +3505,11 @@ class Text:
         if s.phase == NAMED:
             s.phase = BEGIN
             s.pending = 0
-            return byte == 58
-        if byte == 125 or byte == 93:
-            return self.close_bracket(s, byte == 93)
+            return byte == (61 if self.is_of_call(s.frame) else 58)
+        if byte == 125 or byte == 93 or (byte == 41 and self.is_python):
+            return self.close_bracket(s, byte)
         if s.phase == OBJECT_OPEN or s.phase == OBJECT_COMMA:
-            return byte == 34 and self.open_name(s, IN_NAME)
+            return self.begin_name(s, byte)
         if s.phase == ARRAY_OPEN:
             return s.values != 0 and self.open_value(s, byte)
         if s.phase == AFTER and byte == 44:
@@ -3421,6 +3549,8 @@ class Text:
     @cython.exceptval(-2)
     def legal_groups(self, s: cython.pointer[State]) -> i64:
         """Return the groups of bytes of which some may be legal."""
+        if self.is_python:
+            return -1
         if s.phase == IN_STRING or s.phase == IN_NAME:
             if s.pending != 0:
                 return -1
@@ -3524,7 +3654,9 @@ class Text:
         groups = self.legal_groups(s)
         safe = cython.cast(cython.longlong, 0)
         room = cython.cast(cython.longlong, 0)
-        if s.phase == IN_BARE:
+        if s.phase == IN_BARE or (
+            s.phase == IN_ARGUMENT and s.trie_node < 0 and s.automaton_state >= 0
+        ):
             at = self.automaton(self.automaton_of(s)).states + s.automaton_state
             safe = self.tables.safe[at]
             room = self.tables.safe_steps[at]
@@ -3542,7 +3674,7 @@ class Text:
                 self.set_own(node)
                 if node.children != 0:
                     self.walk(node.child, node.child + node.children, depth + 1)
-                    if node.byte == 34 and self.is_kept(self.state(depth + 1)):
+                    if self.is_quote(node.byte) and self.is_kept(self.state(depth + 1)):
                         self.leave_out(node.child, node.child + node.children, depth + 1)
         return True
 
@@ -3578,6 +3710,10 @@ class Text:
         groups = self.tables.opens[at]
         groups |= QUOTE_GROUP | BACKSLASH_GROUP if is_json else CONTROL_GROUP
         safe = 0 if self.is_counted else self.tables.safe[at]
+        quote = self.quote_of(self.state(base))
+        if self.is_python:
+            groups |= APOSTROPHE_GROUP | CONTROL_GROUP
+            safe &= ~APOSTROPHE_GROUP
         room = cython.cast(cython.longlong, self.tables.safe_steps[at])
         if a.maximum >= 0:
             room = min(room, a.maximum - count - max(a.farthest, 0))
@@ -3598,10 +3734,10 @@ class Text:
                 )
                 continue
             self.work += 1
-            if is_json and (byte == 34 or byte == 92):
+            if is_json and (byte == quote or byte == 92):
                 self.leave_string(number, base, depth, state, count, is_same)
                 continue
-            if (is_json and byte < 32) or byte >= 128:
+            if byte >= 128 or (byte < 32 and is_json and not self.may_be_raw(byte)):
                 continue
             class_ = self.tables.ascii[a.ascii + byte]
             if class_ < 0:
@@ -3783,7 +3919,7 @@ class Text:
             if self.tables.accepts[self.automaton(s.node).states + state] != 0:
                 self.note_exit(number, depth, is_same)
             return True
-        if not self.step(s, 34):
+        if not self.step(s, cython.cast(cython.longlong, node.byte)):
             return False
         self.set_own(node)
         return child < end and self.walk(child, end, depth + 1)
@@ -3997,7 +4133,9 @@ class Text:
         left = cython.cast(cython.longlong, FAR)
         is_raw = s.phase >= IN_RAW
         is_string = is_raw or s.phase == IN_STRING or s.phase == IN_NAME
-        shorter_rows = self.tree.raw_shorter_rows if is_raw else self.tree.shorter_rows
+        is_apostrophe = self.is_python and s.stop == 39
+        is_second = is_raw or is_apostrophe
+        shorter_rows = self.tree.raw_shorter_rows if is_second else self.tree.shorter_rows
         if is_string and s.pending == 0 and s.automaton_state >= 0:
             a = self.automaton(self.automaton_of(s))
             minimum = a.minimum
@@ -4008,6 +4146,8 @@ class Text:
                 a.farthest < 0 or left >= shorter_rows + a.farthest
             ):
                 number = self.tables.wide[a.states + s.automaton_state]
+                if self.is_python and number >= 0:
+                    number = 2 * number + is_apostrophe
         self.nodes = self.tree.trie.nodes
         self.ids = self.tree.trie.ids
         self.base = None
@@ -4015,10 +4155,10 @@ class Text:
             clear_row(self.row, self.tree.words)
             self.walk(0, self.tree.trie.roots, 0)
             return self.set_markers()
-        wide = self.wide_row(self.automaton_of(s), s.automaton_state, number)
+        wide = self.wide_row(self.automaton_of(s), s.automaton_state, number, self.quote_of(s))
         first = cython.cast(cython.Py_ssize_t, 0)
         words = self.tree.words
-        if left < shorter_rows and is_raw:
+        if left < shorter_rows and is_second:
             write_common(self.row, wide.row, self.tree.raw_shorter, left * words, words)
         elif left < shorter_rows:
             write_common(self.row, wide.row, self.tree.shorter, left * words, words)
@@ -4038,14 +4178,14 @@ class Text:
         return self.set_markers()
 
     @cython.cfunc
-    def wide_row(self, automaton: index, state: i64, number: index) -> WideRow:
+    def wide_row(self, automaton: index, state: i64, number: index, quote: i64) -> WideRow:
         """Return a wide row; make it where it is needed for the first time."""
         found = self.tables.rows[number]
         if found is None:
-            key = (self.tables.content_of(automaton), state)
+            key = (self.tables.content_of(automaton), state, quote)
             found = self.tree.shared.pop(key, None)
             if found is None:
-                found = self.make_wide_row(automaton, state, None)
+                found = self.make_wide_row(automaton, state, quote, None)
             self.tables.rows[number] = found
             self.tree.shared[key] = found  # behind those that were used longer ago
             if len(self.tree.shared) > _MOST_SHARED:
@@ -4053,12 +4193,13 @@ class Text:
         return cython.cast(WideRow, found)
 
     @cython.cfunc
-    def make_wide_row(self, automaton: index, state: i64, added) -> WideRow:
+    def make_wide_row(self, automaton: index, state: i64, quote: i64, added) -> WideRow:
         """Make a wide row.
 
         Args:
             automaton: its number.
             state: the state of it.
+            quote: the byte that ends a string.
             added: is set to the characters that each token id adds (int32); or None.
 
         """
@@ -4066,7 +4207,7 @@ class Text:
         scratch = self.tree.borrow()
         row = np.zeros(self.tree.words, np.int32)
         exits = np.zeros((2, self.tree.trie.nodes.shape[0]), np.int32)
-        maker.begin_wide(automaton, state, scratch, row, exits[0], exits[1])
+        maker.begin_wide(automaton, state, quote, scratch, row, exits[0], exits[1])
         maker.added = added
         maker.is_counted = added is not None
         try:
@@ -4106,6 +4247,7 @@ class Text:
         self,
         automaton: index,
         state: i64,
+        quote: i64,
         scratch: Scratch,
         row: cython.int[::1],
         exits: cython.int[::1],
@@ -4127,13 +4269,17 @@ class Text:
         s.count = -FAR  # far from every greatest length
         s.languages = -1
         s.frame = -1
+        s.stop = quote
 
-    def free_row(self, automaton: index):
-        """Make the wide row of an automaton's first state.
+    def free_row(self, quote: i64):
+        """Make the wide row of the first automaton's first state.
+
+        Args:
+            quote: the byte that ends a string.
 
         Returns:
             It, and for each token id the characters that it adds (int32).
 
         """
         added = np.zeros(self.tree.words * 32, np.int32)
-        return self.make_wide_row(automaton, 0, added), added
+        return self.make_wide_row(0, 0, quote, added), added

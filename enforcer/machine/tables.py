@@ -7,7 +7,7 @@ Owns: nodes, their strings, numbers and arrays. Must not know: vocabularies, byt
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any, cast
 
@@ -29,6 +29,7 @@ from enforcer.machine.parts import (
     check_bits,
     check_words,
 )
+from enforcer.machine.spellable import Spellable
 from enforcer.machine.tallies import tallies_of
 from enforcer.numbers.languages import spelled_sets
 from enforcer.regex import ANY, NOTHING, either, literal
@@ -82,12 +83,14 @@ class Tables:
         arrays: them by name.
         wide_rows: how many wide rows it may need, the free ones included.
         white_space: what may stand between two tokens of JSON, as `kernel.Tables` numbers it.
+        is_python: whether texts are Python's keyword arguments.
 
     """
 
     arrays: Mapping[str, npt.NDArray[np.generic]]
     wide_rows: int
     white_space: int
+    is_python: bool = False
 
     @property
     def is_raw(self) -> bool:
@@ -110,6 +113,10 @@ def tables_of(grammar: ArgumentGrammar, layout: BoundLayout | None) -> Tables:
     if layout is not None and layout.layout.kind is LayoutKind.PAIRS:
         pairs = Pairs(grammar, layout, Parts())
         arrays, wide_rows = _Writer(pairs.definitions, OF_JSON, pairs).write(pairs.root)
+    elif layout is not None and layout.layout.kind is LayoutKind.PYTHON:
+        definitions, root = Spellable(grammar, layout).grammar()
+        arrays, wide_rows = _Writer(definitions, is_python=True).write(root)
+        return Tables(arrays, wide_rows, _LEVELS[white_space], is_python=True)
     else:
         arrays, wide_rows = _Writer(grammar.definitions).write(grammar.root)
     return Tables(arrays, wide_rows, _LEVELS[white_space])
@@ -137,12 +144,13 @@ def raw_tables(
     return Tables({**arrays, "markers": _int32(markers)}, wide_rows, _LEVELS[WhiteSpace.USUAL])
 
 
-def free_tables(*, is_raw: bool = False) -> Tables:
+def free_tables(*, is_raw: bool = False, is_python: bool = False) -> Tables:
     """Return tables of any string or raw text, whose only automaton has one state."""
     if is_raw:
         return raw_tables([ANY])
     root = ValueId(NEVER)
-    return tables_of(ArgumentGrammar({root: Value(strings=ANY)}, root, ()), None)
+    tables = tables_of(ArgumentGrammar({root: Value(strings=ANY)}, root, ()), None)
+    return replace(tables, is_python=is_python)
 
 
 def make_usual(layout: BoundLayout | None = None) -> None:
@@ -156,9 +164,12 @@ class _Writer:
         definitions: Mapping[ValueId, Value],
         kind: int = OF_JSON,
         pairs: Pairs | None = None,
+        *,
+        is_python: bool = False,
     ) -> None:
         self._definitions = definitions
         self._kind = kind
+        self._is_python = is_python
         self._distinct = {
             array.rest
             for value in definitions.values()
@@ -267,6 +278,9 @@ class _Writer:
         languages: dict[Regex, int] = {}
         for at, value in enumerate(values):
             texts: list[Regex] = [literal(word) for word in value.words]
+            if self._is_python:  # whose reader knows JSON's words as well
+                texts += [literal(word.capitalize()) for word in value.words if word != "null"]
+                texts += [literal("None")] if value.null else []
             if value.numbers:
                 numbers, hard = spelled_sets(value.numbers)
                 if hard:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 # Counts up with the arrays, their order and what their numbers mean.
-VERSION = 4
+VERSION = 5
 
 _WIDE = (
     *("bits", "trie_value", "trie_low", "trie_high", "trie_opens"),
@@ -51,7 +51,7 @@ _KINDS: dict[str, np.dtype[np.generic]] = {
 _MAGIC = b"kmtables"
 _DIGEST = 16
 # Magic, version, the white space, wide rows; the lengths of the arrays; the digest.
-_BEGINNING = Struct("<8sHHI")
+_BEGINNING = Struct("<8sHBBI")
 _LENGTHS = Struct(f"<{len(_KINDS)}I")
 _HEAD = -(-(_BEGINNING.size + _LENGTHS.size + _DIGEST) // 8) * 8
 
@@ -59,7 +59,9 @@ _HEAD = -(-(_BEGINNING.size + _LENGTHS.size + _DIGEST) // 8) * 8
 def write(tables: Tables) -> bytes:
     """Write tables."""
     arrays = [np.ascontiguousarray(tables.arrays[name], kind) for name, kind in _KINDS.items()]
-    beginning = _BEGINNING.pack(_MAGIC, VERSION, tables.white_space, tables.wide_rows)
+    beginning = _BEGINNING.pack(
+        _MAGIC, VERSION, tables.white_space, tables.is_python, tables.wide_rows
+    )
     stated = beginning + _LENGTHS.pack(*map(len, arrays))
     body = b"".join([array.tobytes() for array in arrays])
     return (stated + _digest(stated, body)).ljust(_HEAD, b"\0") + body
@@ -75,7 +77,7 @@ def read(data: bytes) -> Tables:
     """
     if len(data) < _HEAD:
         raise EngineFailure("tables of a grammar are cut off")
-    magic, version, white_space, wide_rows = _BEGINNING.unpack_from(data)
+    magic, version, white_space, is_python, wide_rows = _BEGINNING.unpack_from(data)
     if magic != _MAGIC or version != VERSION:
         raise ConfigurationError(
             f"tables of a grammar have version {version}, and this process reads {VERSION}: run "
@@ -95,7 +97,7 @@ def read(data: bytes) -> Tables:
         at += length * kind.itemsize
     if at != len(body) or wide_rows > OWN_ROWS + len(arrays["wide"]):
         raise EngineFailure("tables of a grammar do not have the size that they state")
-    return Tables(arrays, wide_rows, white_space)
+    return Tables(arrays, wide_rows, white_space, bool(is_python))
 
 
 def digest_of(data: bytes) -> bytes:

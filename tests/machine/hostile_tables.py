@@ -114,14 +114,15 @@ _LAYOUTS: tuple[dict[str, Any], ...] = (
         "key": "xml",
         "types": "written",
     },
+    {"layout": "python"},
 )
 KINDS = len(CASES) + 2 + len(_LAYOUTS)  # of tables
 _IDS = 25
 
 
 @cache
-def tree() -> kernel.Tree:
-    return bound_vocabulary(small(), is_raw=True)
+def tree(*, is_python: bool = False) -> kernel.Tree:
+    return bound_vocabulary(small(), is_raw=not is_python, is_python=is_python)
 
 
 @cache
@@ -170,7 +171,7 @@ def walk(found: Tables, random: Random) -> None:
         EngineFailure: the tables are refused.
 
     """
-    text = MachineGrammar(found, tree()).matcher()
+    text = MachineGrammar(found, tree(is_python=found.is_python)).matcher()
     row = np.zeros(small().words, np.int32)
     for count in range(_IDS):
         text.fill(row)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from enforcer.machine.json_text import QuotedTexts, ends_element, spans_elements
+from enforcer.machine.json_text import SPANS_OF_JSON, SPANS_OF_PYTHON, QuotedTexts
 
 _PIECES = (b'{"ab":"\\u00e9', b'x","', b'"c\\u00', b'"d\xc3', b'"\\ud83d', b"none", b'"\\"q"')
 
@@ -36,7 +36,9 @@ def test_tokens_that_have_a_text_behind_a_quote_depend_on_it(
 
 
 def test_elements_that_end_within_a_token() -> None:
-    assert ends_element(b'a" ,')
-    assert not ends_element(b'a",'[:2])
-    assert spans_elements(b'","b')
-    assert not spans_elements(b'","')
+    assert SPANS_OF_JSON.ends.search(b'a" ,')
+    assert not SPANS_OF_JSON.ends.search(b'a",'[:2])
+    assert SPANS_OF_JSON.elements.search(b'","b')
+    assert not SPANS_OF_JSON.elements.search(b'","')
+    assert not SPANS_OF_JSON.ends.search(b"a' ,")
+    assert SPANS_OF_PYTHON.ends.search(b"a' ,")

@@ -273,9 +273,7 @@ def test_what_no_text_fits_is_not_held(schema: Any) -> None:
         tables_of(_grammar(schema), None)
 
 
-def test_a_layout_that_is_no_json_is_not_held() -> None:
-    with pytest.raises(NotHeld, match="writes arguments as Python does"):
-        tables_of(_grammar({"type": "object"}), bound("pythonic"))
+def test_white_space_is_the_layouts() -> None:
     assert tables_of(_grammar({"type": "object"}), bound("deepseek")).white_space == 1
 
 
