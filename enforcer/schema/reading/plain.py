@@ -11,10 +11,11 @@ required names are declared; nothing contradicts itself; all of it far below eve
 
 from __future__ import annotations
 
-import json
 import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -67,9 +68,12 @@ def _is_plain(schema: str) -> bool:
 
 def is_plain_object(text: str) -> bool:
     """Tell whether a schema of objects, given as JSON text, is plain."""
-    if len(text) > _SIZE or not _is_unicode(text):
+    if len(text) > _SIZE:
         return False
-    schema = json.loads(text)
+    try:
+        schema = msgspec.json.decode(text)
+    except (ValueError, RecursionError):
+        return False  # half a surrogate pair, a number beyond all doubles: to be refused in words
     if not isinstance(schema, dict):
         return False
     if not schema:
@@ -83,17 +87,6 @@ def is_plain_object(text: str) -> bool:
         look = _Look(schema)
         return look.definitions() + look.count(root, _DEPTH) <= _NODES
     return _Look(schema).count(schema, _DEPTH) <= _NODES
-
-
-def _is_unicode(text: str) -> bool:
-    """Tell whether no string has a lone surrogate, which every schema is refused for."""
-    if "\\ud" in text or "\\uD" in text:
-        text = json.dumps(json.loads(text), ensure_ascii=False)
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 class _Look:
@@ -118,16 +111,19 @@ class _Look:
             return 1
         if not isinstance(schema, dict) or depth == 0:
             return _TOO_MANY
-        keys = {key for key in schema if key not in _ANNOTATIONS}
+        kind = schema.get("type")
+        if isinstance(kind, str) and kind in _KINDS:  # most have nothing else but a description
+            if len(schema) == 1:
+                return 1
+            if len(schema) == 2 and isinstance(schema.get("description"), str):  # noqa: PLR2004
+                return 1
+        keys = schema.keys() - _ANNOTATIONS
         if len(keys) < len(schema):
-            for key, value in schema.items():
-                if key not in keys and not _is_flat(value):
+            for key in schema.keys() - keys:
+                if not _is_flat(schema[key]):
                     return _TOO_MANY
         if not keys:
             return 1
-        kind = schema.get("type")
-        if len(keys) == 1 and isinstance(kind, str) and kind in _KINDS:
-            return 1  # most of them
         if kind is None:
             return self._untyped(schema, keys, depth)
         if isinstance(kind, list):
@@ -190,8 +186,7 @@ class _Look:
             or len(names) > NAMES
             or not _are_texts(list(names), least=0)
             or not _are_texts(required, least=0)
-            or not names.keys() >= set(required)
-            or len(set(required)) != len(required)
+            or len(names.keys() & required) < len(required)  # a name is missing, or comes twice
         ):
             return _TOO_MANY
         found = 1 if isinstance(others, bool) else 1 + self.count(others, depth - 1)
@@ -277,11 +272,13 @@ def _are_texts(value: Any, *, least: int) -> bool:
 
     Printable excludes lone surrogates, which no JSON text in UTF-8 can have.
     """
-    return (
-        isinstance(value, list | tuple)
-        and least <= len(value) <= _CHOICES
-        and all(isinstance(x, str) and len(x) <= _TEXT and x.isprintable() for x in value)
-    )
+    if not isinstance(value, list | tuple) or not least <= len(value) <= _CHOICES:
+        return False
+    try:
+        text = "".join(value)
+    except TypeError:
+        return False
+    return text.isprintable() and max(map(len, value), default=0) <= _TEXT
 
 
 def _is_flat(value: Any) -> bool:
