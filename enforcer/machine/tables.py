@@ -155,7 +155,10 @@ def free_tables(*, is_raw: bool = False, is_python: bool = False) -> Tables:
 
 def make_usual(layout: BoundLayout | None = None) -> None:
     """Make the automata that most grammars share, which takes 0.1 s of the first of them."""
-    tables_of(compile_schema({"type": "object", "properties": _USUAL}), layout)
+    usual = {
+        name: schema for name, schema in _USUAL.items() if layout is None or name not in _FORMATS
+    }
+    tables_of(compile_schema({"type": "object", "properties": usual}), layout)
 
 
 class _Writer:

@@ -12,6 +12,7 @@ from enforcer.layouts import Layout
 from enforcer.layouts.pattern import ID
 from enforcer.schema import Root, compile_schema
 from enforcer.schema.reading.document import step
+from enforcer.vocabulary import Vocabulary
 from tests.laid_out import K3_MARKERS, TABLES, bound, engine, legal, vocabulary, written_symbols
 
 if TYPE_CHECKING:
@@ -54,6 +55,15 @@ def test_an_empty_object_needs_a_schema_that_permits_it() -> None:
     assert close not in legal(engine().compile(grammar(needed), bound("kimi_k3")).matcher())
     assert not engine().compile(grammar(needed), bound("glm45")).matcher().is_accepting()
     assert engine().compile(grammar({}), bound("glm45")).matcher().is_accepting()
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_an_engine_gets_ready_for_a_layout(name: str) -> None:
+    """Raised at the start of a server of GLM's: a usual format was one that tables refused."""
+    fresh = engines.load("machine", Vocabulary.of_bytes(K3_MARKERS))
+    layout = Layout.read(TABLES[name]).bind(fresh.vocabulary.controls.get)
+    fresh.warm(layout)
+    assert fresh.compile(grammar({}), layout).weight > 0
 
 
 @pytest.mark.parametrize("name", PAIRS)
