@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from enforcer.machine.exploring import TooLargeError, explore
-from enforcer.machine.minimizing import FAR, ends, minimal
+from enforcer.machine.alphabet import TooLargeError
+from enforcer.machine.exploring import explore
+from enforcer.machine.minimizing import FAR, minimal, trimmed
 from enforcer.machine.tree import ASCII_GROUPS, BEYOND_ASCII, U_2000, groups_beyond_ascii
 from enforcer.regex import ANY, both, either, length
 from enforcer.regex.syntax import Chars, Intersection, Repeat, Union
@@ -234,31 +235,19 @@ def _arrays(
     is_pattern: bool = False,
 ) -> Automaton:
     """Turn states and rows into arrays: dead ends are left out, equal characters are one class."""
-    if len(found.accepts) > _MANY_STATES:
-        found = minimal(found)
-    leads, distance = ends(found.accepts, found.rows)
-    alive = [at for at, each in enumerate(leads) if each or not at]
-    numbers = {at: number for number, at in enumerate(alive)}
-    members: dict[int, list[int]] = {}
-    by_atom = np.full((len(alive), len(found.atoms)), -1, np.int32)
-    for number, at in enumerate(alive):
-        row = by_atom[number]
-        for mask, to in found.rows[at]:
-            if leads[to]:
-                atoms = members.get(mask)
-                if atoms is None:
-                    atoms = members[mask] = [i for i in range(mask.bit_length()) if mask >> i & 1]
-                row[atoms] = numbers[to]
-    columns: dict[bytes, int] = {b"\xff" * (4 * len(alive)): -1}
+    is_large = len(found.accepts) > _MANY_STATES
+    found, leads, distance = minimal(found) if is_large else trimmed(found)
+    by_atom = found.rows
+    columns: dict[bytes, int] = {b"\xff" * (4 * len(leads)): -1}
     classes = [columns.setdefault(c.tobytes(), len(columns) - 1) for c in by_atom.T]
     firsts = [classes.index(each) for each in range(len(columns) - 1)]
-    transitions = by_atom[:, firsts] if firsts else np.full((len(alive), 1), -1, np.int32)
+    transitions = by_atom[:, firsts] if firsts else np.full((len(leads), 1), -1, np.int32)
     ascii_, range_low, range_class = _ranges(found.atoms, classes)
-    all_leads = np.array([leads[at] for at in alive], np.int64)
+    all_leads = np.array(leads, np.int64)
     groups = _Groups(ascii_, found.atoms, classes, codes)
-    stays = transitions == np.arange(len(alive))[:, None]
+    stays = transitions == np.arange(len(leads))[:, None]
     loops = groups.within(stays)
-    accepts = np.array([found.accepts[at] for at in alive], np.int64)
+    accepts = np.array(found.accepts, np.int64)
     is_free = groups.are_all(stays) & (accepts != 0)
     printable = ascii_[32:127]
     printable = printable[printable >= 0]
@@ -267,7 +256,7 @@ def _arrays(
     keeps = (transitions >= 0) & (all_leads[transitions] & all_leads[:, None] == all_leads[:, None])
     keeps &= ~((accepts != 0)[transitions] & (codes is _RAW_GROUPS))
     safe, safe_steps = _safe(transitions, keeps, groups, loops, is_wide & ~is_free)
-    if len(alive) > _MOST_WIDE:
+    if len(leads) > _MOST_WIDE:
         is_wide &= loops != 0
     arrays = {
         "transitions": transitions.reshape(-1),
@@ -276,7 +265,7 @@ def _arrays(
         "range_class": range_class,
         "accepts": accepts,
         "leads": all_leads,
-        "distance": np.array([distance[at] for at in alive], np.int32),
+        "distance": np.array(distance, np.int32),
         "safe": safe,
         "safe_steps": safe_steps,
         "opens": _opens(transitions, ascii_, range_low, range_class, codes),
@@ -286,11 +275,11 @@ def _arrays(
     for array in arrays.values():
         array.setflags(write=False)
     return Automaton(
-        states=len(alive),
+        states=len(leads),
         classes=transitions.shape[1],
         minimum=minimum,
         maximum=maximum,
-        farthest=max(distance[at] for at in alive) if is_pattern else -1,
+        farthest=max(distance) if is_pattern else -1,
         work=found.work,
         **arrays,
     )

@@ -19,59 +19,52 @@ if TYPE_CHECKING:
 
     from enforcer.machine.exploring import Explored
 
-    Rows = Sequence[Sequence[tuple[int, int]]]
+    _Numbers = npt.NDArray[np.int64]
 
 FAR = 1 << 28  # the distance of a state without an end
 _LANGUAGES = 4  # whose heights are found
 _MOST_ROWS = 1 << 21  # compared, in all rounds: some two seconds
 
 
-def minimal(found: Explored) -> Explored:
-    """Return the minimal automaton of the same languages; the same one if that takes too long."""
-    leads, distance = ends(found.accepts, found.rows)
-    alive = [at for at, each in enumerate(leads) if each or not at]
-    numbers = {at: number for number, at in enumerate(alive)}
-    rows = [[(mask, numbers[to]) for mask, to in found.rows[at] if leads[to]] for at in alive]
-    steps = np.full((len(alive), len(found.atoms)), len(alive), np.int64)
-    atoms: dict[int, list[int]] = {}
-    for row, step in zip(rows, steps, strict=True):
-        for mask, to in row:
-            if mask not in atoms:
-                atoms[mask] = [i for i in range(mask.bit_length()) if mask >> i & 1]
-            step[atoms[mask]] = to
-    accepts = [found.accepts[at] for at in alive]
-    live = [leads[at] for at in alive]
-    near = [distance[at] for at in alive]
-    known = [*zip(live, accepts, near, *_all_heights(rows, live), strict=True)]
+def minimal(found: Explored) -> tuple[Explored, list[int], list[int]]:
+    """Return the minimal automaton of the same languages, and what `trimmed` returns of it.
+
+    It is not minimal if that takes too long.
+    """
+    found, leads, distance = trimmed(found)
+    known = [*zip(leads, found.accepts, distance, *_all_heights(found.rows, leads), strict=True)]
     kinds: dict[tuple[int, ...], int] = {}
     start = np.array([kinds.setdefault(each, len(kinds)) for each in known], np.int64)
-    classes = _refined(steps, start).tolist()
-    order: dict[int, int] = {}
-    first: list[int] = []
-    for at, each in enumerate(classes):
-        if each not in order:
-            order[each] = len(order)
-            first.append(at)
-    joined = []
-    for at in first:
-        masks: dict[int, int] = {}
-        for mask, to in rows[at]:
-            number = order[classes[to]]
-            masks[number] = masks.get(number, 0) | mask
-        joined.append([(mask, to) for to, mask in masks.items()])
-    return replace(found, accepts=[accepts[at] for at in first], rows=joined)
+    classes = _refined(found.rows, start)
+    # Classes are numbered in the order of their first states.
+    _, first = np.unique(classes, return_index=True)
+    rows = np.append(classes, -1)[found.rows[first]].astype(np.int32)
+    least = replace(found, accepts=[found.accepts[at] for at in first], rows=rows)
+    return least, [leads[at] for at in first], [distance[at] for at in first]
 
 
-def _refined(steps: npt.NDArray[np.int64], classes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def trimmed(found: Explored) -> tuple[Explored, list[int], list[int]]:
+    """Leave dead states out; return for each other one its languages, and the nearest end."""
+    leads, distance = ends(found.accepts, found.rows)
+    alive = [at for at, each in enumerate(leads) if each or not at]
+    numbers = np.full(len(leads) + 1, -1, np.int32)
+    numbers[alive] = np.arange(len(alive))
+    if not leads[0]:
+        numbers[0] = -1
+    accepts = [found.accepts[at] for at in alive]
+    left = replace(found, accepts=accepts, rows=numbers[found.rows[alive]])
+    return left, [leads[at] for at in alive], [distance[at] for at in alive]
+
+
+def _refined(steps: npt.NDArray[np.int32], classes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """Split classes of states until those of one class lead to the same classes.
 
     Args:
-        steps: of shape `(states, atoms)`; no transition leads to the number of states.
+        steps: of shape `(states, atoms)`; -1 for no transition.
         classes: of each state.
 
     """
-    _, firsts = np.unique(steps, axis=1, return_index=True)
-    steps = steps[:, firsts]
+    steps = steps[:, [*{column.tobytes(): at for at, column in enumerate(steps.T)}.values()]]
     count = int(classes.max()) + 1
     for _ in range(_MOST_ROWS // len(classes)):
         behind = np.append(classes, -1)[steps]
@@ -86,39 +79,54 @@ def _refined(steps: npt.NDArray[np.int64], classes: npt.NDArray[np.int64]) -> np
     return np.arange(len(classes))
 
 
-def _all_heights(rows: Rows, leads: Sequence[int]) -> Iterator[list[int]]:
+def _edges(rows: npt.NDArray[np.int32]) -> tuple[_Numbers, _Numbers]:
+    """Return the states that lead to others, and these, each pair once, ascending by the latter."""
+    known = rows >= 0
+    pairs = np.unique(rows[known].astype(np.int64) * len(rows) + np.nonzero(known)[0])
+    return pairs % len(rows), pairs // len(rows)
+
+
+class _Before:
+    """The states that lead to each state; in two lists, as thousands of lists take longer."""
+
+    def __init__(self, sources: _Numbers, targets: _Numbers, states: int) -> None:
+        self._sources: list[int] = sources.tolist()
+        self._first: list[int] = np.searchsorted(targets, np.arange(states + 1)).tolist()
+
+    def __getitem__(self, state: int) -> list[int]:
+        return self._sources[self._first[state] : self._first[state + 1]]
+
+
+def _all_heights(rows: npt.NDArray[np.int32], leads: Sequence[int]) -> Iterator[list[int]]:
     """Yield the heights of all states, in each of the first few languages."""
+    sources, targets = _edges(rows)
+    all_leads = np.array(leads, np.int64)
     for language in range(min(leads[0].bit_length(), _LANGUAGES)):
-        is_led = [each >> language & 1 for each in leads]
-        if any(is_led):
-            yield _heights([[x for x in row if is_led[x[1]]] for row in rows])
+        is_led = all_leads >> language & 1 == 1
+        if is_led.any():
+            own = is_led[targets]
+            yield _heights(sources[own], targets[own], len(rows))
 
 
-def _heights(rows: Rows) -> list[int]:
+def _heights(sources: _Numbers, targets: _Numbers, states: int) -> list[int]:
     """Return for each state the length of the longest text that is left; `FAR` if none is."""
-    before: list[list[int]] = [[] for _ in rows]
-    left = [0] * len(rows)
-    for at, row in enumerate(rows):
-        left[at] = len(row)
-        for _, to in row:
-            before[to].append(at)
-    heights = [FAR] * len(rows)
+    before = _Before(sources, targets, states)
+    left: list[int] = np.bincount(sources, minlength=states).tolist()
+    heights = [0] * states
     done = [at for at, count in enumerate(left) if not count]
     for at in done:
-        heights[at] = max((1 + heights[to] for _, to in rows[at]), default=0)
+        height = heights[at] + 1
         for each in before[at]:
             left[each] -= 1
+            heights[each] = max(heights[each], height)
             if not left[each]:
                 done.append(each)
-    return heights
+    return [FAR if count else height for count, height in zip(left, heights, strict=True)]
 
 
-def ends(accepts: Sequence[int], rows: Rows) -> tuple[list[int], list[int]]:
+def ends(accepts: Sequence[int], rows: npt.NDArray[np.int32]) -> tuple[list[int], list[int]]:
     """Return for each state the languages of which a word is reached, and the nearest end."""
-    before: list[list[int]] = [[] for _ in accepts]
-    for at, row in enumerate(rows):
-        for _, to in row:
-            before[to].append(at)
+    before = _Before(*_edges(rows), len(rows))
     leads = list(accepts)
     nearest = [at for at, each in enumerate(accepts) if each]
     queue = list(nearest)

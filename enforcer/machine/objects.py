@@ -13,7 +13,7 @@ from itertools import product
 from math import prod
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from enforcer.machine.exploring import TooLargeError
+from enforcer.machine.alphabet import TooLargeError
 from enforcer.machine.parts import FAR_COUNT, Origin, check_bits, check_words
 from enforcer.regex import ANY, both, either, fullmatch, inverse, literal
 from enforcer.schema.grammar import NEVER

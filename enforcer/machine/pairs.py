@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 from enforcer.layouts.pattern import ID, Space
 from enforcer.layouts.texts import OPTIONAL_SPACE, holding, written_key
+from enforcer.machine.alphabet import TooLargeError
 from enforcer.machine.automata import automaton_of
-from enforcer.machine.exploring import TooLargeError
 from enforcer.machine.parts import RAW_ENDING, RawTypes
 from enforcer.machine.spellable import Spellable
 from enforcer.regex import inverse, literal

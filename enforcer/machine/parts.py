@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from enforcer.machine.alphabet import TooLargeError
 from enforcer.machine.automata import automaton_of
-from enforcer.machine.exploring import TooLargeError
 from enforcer.machine.tries import Tries
 from enforcer.schema.reading.document import step
 
@@ -29,7 +29,7 @@ MOST_NODES = 5_000
 MOST_WORDS = 1 << 20  # of bits
 MOST_TRIE_NODES = 1 << 20
 FAR_COUNT = (1 << 31) - 1  # characters or elements: no text that is written has so many
-MOST_WORK = 500_000  # of all automata, also where they are kept: a second or two
+MOST_WORK = 5_000_000  # of all automata, also where they are kept: some half a second
 FREE_ROW = 0  # the wide row of a state in which anything may follow
 RAW_FREE_ROW = 1  # that of raw text
 OWN_ROWS = 2  # of the vocabulary

@@ -15,7 +15,7 @@ import numpy as np
 
 from enforcer.layouts import LayoutKind, WhiteSpace
 from enforcer.machine import kernel
-from enforcer.machine.exploring import TooLargeError
+from enforcer.machine.alphabet import TooLargeError
 from enforcer.machine.holding import NotHeld, keeps_distinct, why_not_held
 from enforcer.machine.objects import Objects
 from enforcer.machine.pairs import Pairs

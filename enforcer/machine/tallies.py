@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from enforcer.machine.exploring import TooLargeError
+from enforcer.machine.alphabet import TooLargeError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -1,19 +1,18 @@
 from bisect import bisect_right
-from fractions import Fraction
 from itertools import product
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from enforcer.machine import automata, exploring
+from enforcer.machine import alphabet, automata, exploring
+from enforcer.machine.alphabet import TooLargeError
 from enforcer.machine.automata import Automaton, automaton_of
-from enforcer.machine.exploring import TooLargeError
 from enforcer.machine.minimizing import FAR
 from enforcer.machine.tables import make_usual
 from enforcer.machine.tree import ASCII_GROUPS, groups_beyond_ascii
 from enforcer.numbers.languages import number_texts
-from enforcer.numbers.sets import INTEGERS, REALS, NumberSet
+from enforcer.numbers.sets import INTEGERS, REALS
 from enforcer.regex import (
     ANY,
     NOTHING,
@@ -138,7 +137,7 @@ def test_numbers_are_told_by_every_spelling(numbers: object) -> None:
         (length(3, 2_000), 1, 3, 2_000),
         (parse("^[a-z]{1,64}$"), 1, 1, 64),
         (both(parse("a"), length(0, 4_000)), 2, 0, 4_000),
-        (both(parse("a"), length(3, 4_000)), 6, 0, 4_000),
+        (both(parse("a"), length(3, 4_000)), 7, 0, 4_000),
     ],
 )
 def test_lengths_are_registers_and_no_states(
@@ -205,7 +204,7 @@ def test_long_texts_of_several_lengths_are_held_without_rows_of_their_own() -> N
 
 def test_languages_that_take_too_much_work_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     one, other = ((parse("(a|b)[ab]{9}c"), parse(each)) for each in "de")
-    monkeypatch.setattr(exploring, "MOST_WORK", 100)
+    monkeypatch.setattr(alphabet, "MOST_WORK", 100)
     with pytest.raises(TooLargeError, match="too large to work out"):
         automaton_of(one)
     monkeypatch.undo()
@@ -234,24 +233,6 @@ def test_automata_are_shared_unless_they_are_large(monkeypatch: pytest.MonkeyPat
     first = automaton_of((parse("^first$"),))
     automaton_of((parse("^second$"),))
     assert automaton_of((parse("^first$"),)) is not first
-
-
-def test_the_work_that_is_counted_does_not_depend_on_what_is_kept(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    ranges = [
-        NumberSet(low=Fraction(low), high=Fraction(9_999), multiple=Fraction(1))
-        for low in (1, 17, 1)
-    ]
-    work = []
-    for most in (0, exploring._MOST_KEPT):
-        monkeypatch.setattr(exploring, "_MOST_KEPT", most)
-        for numbers in ranges:
-            explorer = exploring._Explorer((number_texts(numbers),))
-            explorer.explore()
-            work.append(explorer._work)
-    assert work[0] == work[2] == work[3] == work[5]
-    assert work[1] == work[4]
 
 
 def test_usual_automata_are_there_once_made() -> None:

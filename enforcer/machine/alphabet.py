@@ -1,0 +1,124 @@
+"""Atoms of characters, and automata over them whose states are made when a text leads to them.
+
+In each of these automata state 0 is dead, and state 1 takes every text. The work that they take is
+counted, never timed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from enforcer.regex.charset import CharSet, partition
+from enforcer.regex.syntax import Chars
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from enforcer.regex.syntax import Regex
+
+    Row = tuple[int, ...]
+
+MOST_ATOMS = 512
+MOST_WORK = 4_000_000  # transitions and operands: less than a second
+ADVICE = "; a pattern with `^` before it, smaller counts or fewer alternatives take fewer"
+DEAD = 0
+EVERY = 1
+UNBOUNDED = 1 << 40
+
+
+class TooLargeError(Exception):
+    """An automaton is over a limit; the message names the limit."""
+
+
+class Alphabet:
+    """Atoms of characters, the automata over them, and the work that these took.
+
+    Attributes:
+        atoms: disjoint sets of characters that together hold every character.
+        text: the row of a state that takes every text.
+        automata: of each language that has one.
+        within: the atoms of each set that has a number.
+        work: transitions and operands.
+
+    """
+
+    def __init__(self, sets: Iterable[CharSet]) -> None:
+        self.atoms = partition(sets)
+        if len(self.atoms) > MOST_ATOMS:
+            raise TooLargeError(f"more than {MOST_ATOMS} classes of characters")
+        # No marker is a character of text, so neither `ANY` nor a complement has one.
+        self.text = tuple([DEAD if atom.is_marker else EVERY for atom in self.atoms])
+        self.automata: dict[Regex, Lazy] = {}
+        self.work = 0
+        self.within: list[Sequence[int]] = []
+        self._sets: dict[Chars, int] = {}
+        self._chars: dict[str, Chars] = {}
+
+    def pay(self, work: int) -> None:
+        """Count work.
+
+        Raises:
+            TooLargeError: it is too much.
+
+        """
+        self.work += work
+        if self.work > MOST_WORK:
+            raise TooLargeError(f"an automaton whose states are too large to work out{ADVICE}")
+
+    def set(self, members: Chars) -> int:
+        """Return the number of a set that is a union of atoms; `within` has these."""
+        found = self._sets.get(members)
+        if found is None:
+            found = self._sets[members] = len(self.within)
+            atoms = enumerate(self.atoms)
+            self.within.append([at for at, atom in atoms if atom.first in members.chars])
+        return found
+
+    def chars(self, char: str) -> Chars:
+        """Return the expression of one character."""
+        found = self._chars.get(char)
+        if found is None:
+            found = self._chars[char] = Chars(CharSet(((ord(char), ord(char)),)))
+        return found
+
+
+class Lazy:
+    """A deterministic automaton over the atoms of an alphabet.
+
+    Attributes:
+        start: the first state.
+        accepts: for each state whether a text may end there.
+        shortest: for each state a lower bound of the characters that follow.
+        longest: an upper bound.
+
+    """
+
+    start: int
+
+    def __init__(self, alphabet: Alphabet) -> None:
+        self._alphabet = alphabet
+        self.accepts = [False, True]
+        self.shortest = [UNBOUNDED, 0]
+        self.longest = [-1, UNBOUNDED]
+        self._rows: list[Row | None] = [(DEAD,) * len(alphabet.atoms), alphabet.text]
+
+    def row(self, state: int) -> Row:
+        """Return for each atom the state that it leads to."""
+        found = self._rows[state]
+        if found is None:
+            found = self._rows[state] = self._row(state)
+        return found
+
+    def shortened(self, state: int, most: int) -> int:  # noqa: ARG002
+        """Return a state of the same texts of at most so many characters, or of more."""
+        return state
+
+    def _row(self, state: int) -> Row:
+        raise NotImplementedError
+
+    def _add(self, shortest: int, longest: int, *, accepts: bool) -> int:
+        self.accepts.append(accepts)
+        self.shortest.append(shortest)
+        self.longest.append(longest)
+        self._rows.append(None)
+        return len(self._rows) - 1
