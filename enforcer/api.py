@@ -53,16 +53,23 @@ CACHE_BYTES = 256 << 20
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """What has been compiled for a turn before it starts; the turn keeps it.
+    """What turns of a spec share, whatever their prompts; a turn keeps it.
 
     Attributes:
-        arguments: grammars by the name of the tool.
-        text_format: the grammar of the response format, if the request has one.
+        options: those that hold.
+        envelope: what may stand around the calls.
+        arguments: grammars by the name of the tool, of those that are compiled before a turn.
 
     """
 
+    options: Options
+    envelope: Envelope
     arguments: Mapping[str, CompiledGrammar]
-    text_format: CompiledGrammar | None
+
+    @property
+    def has_grammars(self) -> bool:
+        """Whether it holds compiled grammars, which are the cache's to keep or to drop."""
+        return bool(self.arguments) or self.envelope.text_format is not None
 
 
 class Enforcer:
@@ -297,20 +304,20 @@ class Enforcer:
             Before each compilation, so that whoever drives it can let others go first.
 
         Returns:
-            What has been compiled.
+            What `start` takes. Turns of the same spec may share it; while one `has_grammars`,
+            these stay in memory.
 
         Raises:
             UnsupportedSchema, InvalidSchema: nothing had checked the request before.
+            InvalidTools: text with a format could not be told from a call.
 
         """
         toolset, options = spec.toolset, spec.resolve(self.options)
         alone = len(toolset.allowed) == 1 and toolset.choice is tools_.ToolChoice.REQUIRED
-        text_format = None
         wanted = spec.response_format
-        if wanted is not None:
-            if not self._grammars.has_text(wanted, options):
-                yield
-            text_format = _ready(self._grammars.text(wanted, options))
+        if wanted is not None and not self._grammars.has_text(wanted, options):
+            yield
+        allowed = self._envelope(spec, options)
         slow = toolset.tools if alone else self._grammars.slow(toolset.tools, options)
         arguments = {}
         for name in filter(slow.__contains__, toolset.allowed if slow else ()):
@@ -321,7 +328,14 @@ class Enforcer:
                 arguments[name] = _ready(self._grammars.arguments(schema, options))
             except SchemaError as error:
                 raise error.under(toolset.tools[name].path) from error
-        return Prepared(arguments, text_format)
+        return Prepared(options, allowed, arguments)
+
+    def _envelope(self, spec: Spec, options: Options, words: Words | None = None) -> Envelope:
+        text: Callable[[], ArgumentMatcher] | None = None
+        if spec.response_format is not None:
+            found = _ready(self._grammars.text(spec.response_format, options))
+            text = found.matcher if words is None else partial(words.text, found)
+        return envelope(self.table, spec, options, text)
 
     def start(
         self,
@@ -343,8 +357,8 @@ class Enforcer:
             spec: what the request allows.
             prompt_ids: ids of the rendered prompt; see `matcher`.
             budget: see `matcher`.
-            prepared: what `prepare` gave for this spec; without it, each schema is compiled
-                when a call to its tool begins.
+            prepared: what `prepare` returned for this spec, for a turn that is not explained;
+                without it, each schema is compiled when a call to its tool begins.
             ahead: has something done soon on another thread: compiling the schema of a tool
                 once a header can only be that tool's.
             rollback: how many of the last ids the host may take back; None for all.
@@ -359,27 +373,21 @@ class Enforcer:
                 tool that need not be enforced exactly has no place in the budget instead.
 
         """
-        toolset, options = spec.toolset, spec.resolve(self.options)
-        ready = prepared or Prepared({}, None)
-        text_format = ready.text_format
-        if text_format is None and spec.response_format is not None:
-            text_format = _ready(self._grammars.text(spec.response_format, options))
+        options = spec.resolve(self.options) if prepared is None else prepared.options
         words = None
         if explained:
             words = Words(
                 self.vocabulary, lambda: self._grammars.pieces, spec, options, self.table.layout
             )
-        text: Callable[[], ArgumentMatcher] | None = None
-        if text_format is not None:
-            text = text_format.matcher if words is None else partial(words.text, text_format)
-        allowed = envelope(self.table, spec, options, text)
-
+        if prepared is None:
+            prepared = Prepared(options, self._envelope(spec, options, words), {})
+        ready, tools = prepared.arguments, spec.toolset.tools
         held: dict[str, CompiledGrammar] = {}
 
         def grammar(name: str) -> CompiledGrammar:
-            found = ready.arguments.get(name) or held.get(name)
+            found = ready.get(name) or held.get(name)
             if found is None:
-                found = held[name] = self._grammars.arguments(toolset.tools[name].schema, options)
+                found = held[name] = self._grammars.arguments(tools[name].schema, options)
             return _ready(found)
 
         def arguments(name: str) -> Startable:
@@ -387,17 +395,17 @@ class Enforcer:
             return found if words is None else words.arguments(name, found)
 
         def expect(name: str) -> None:
-            if ahead is not None and name not in ready.arguments:
+            if ahead is not None and name not in ready:
                 ahead(lambda: grammar(name))
 
         deadline = None
         if options.finish_within_budget and not self.dialect.is_simple:
             raise UnknownLength("$.finish_within_budget", self.dialect.name)
         if budget is not None and options.finish_within_budget:
-            deadline = self._deadline(allowed, spec, options, budget)
+            deadline = self._deadline(prepared.envelope, spec, options, budget)
         made = ExplainedMatcher if explained else Matcher
         matcher = made(
-            allowed,
+            prepared.envelope,
             arguments,
             prompt_ids,
             expect=expect,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 
 from vllm import SamplingParams
@@ -53,3 +54,9 @@ def enforced(
 ) -> Any:
     """Build a request that carries a spec."""
     return bare(name, prompt_ids, structured(tools, choice), **more)
+
+
+def ready(one: Any) -> Any:
+    """Return a request's grammar, once it is made."""
+    made = one.structured_output_request._grammar
+    return made.result(60) if isinstance(made, Future) else made

@@ -291,6 +291,7 @@ async def _post(app: Any, body: bytes) -> tuple[int, bytes]:
 def _engine(pipe: Connection, config: Any, trace: _Trace, _: Any) -> None:
     import numpy as np
     import torch
+    from vllm.envs import enable_envs_cache
     from vllm.utils.hashing import get_hash_fn_by_name
     from vllm.v1.core.kv_cache_utils import get_request_block_hasher, init_none_hash
     from vllm.v1.engine import EngineCoreRequest
@@ -317,6 +318,7 @@ def _engine(pipe: Connection, config: Any, trace: _Trace, _: Any) -> None:
     # vLLM's engine has threads for its sockets. A process without any takes no locks for memory,
     # and hashes a prompt 5 % faster.
     threading.Thread(target=threading.Event().wait, daemon=True).start()
+    enable_envs_cache()  # as `EngineCore` does
     gc.freeze()
     pipe.send(True)
     while (frames := _received(pipe)) is not None:

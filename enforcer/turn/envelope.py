@@ -19,7 +19,7 @@ from enforcer.turn.position import SharedStates
 _opening = lru_cache(None)(Opening)  # there are 32
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Hashable
 
     from enforcer.engines import ArgumentMatcher
     from enforcer.turn.header import HeaderTrie
@@ -66,15 +66,18 @@ class Envelope:
         self.preamble = preamble
         self.text_format = text_format
 
-    @cached_property
     def alike(self) -> SharedStates | None:
-        """Return what envelopes that allow the same share; None for the first of its kind."""
-        settings = (self.due, self.most, self.first, self.preamble, self.text_format is None)
-        # By a digest: the names are as many as clients like, and no name has a line's end.
-        digest = sha256("\n".join(self.names).encode("utf-8", "surrogatepass")).digest()
-        found: SharedStates = self.table.alike.get((digest, settings), SharedStates)
+        """Return what turns that allow the same share; None for the first of its kind."""
+        found: SharedStates = self.table.alike.get(self._key, SharedStates)
         found.count += 1
         return found if found.count > 1 else None
+
+    @cached_property
+    def _key(self) -> Hashable:
+        """What tells envelopes apart that do not allow the same."""
+        settings = (self.due.value, self.most, self.first, self.preamble, self.text_format is None)
+        # By a digest: the names are as many as clients like, and no name has a line's end.
+        return sha256("\n".join(self.names).encode("utf-8", "surrogatepass")).digest(), settings
 
     def opening(self, calls: int, text: int, *, fits: bool = False) -> Opening:
         """Say what is open after so many calls and ids of text outside a think.

@@ -86,7 +86,6 @@ class Matcher:
             None if self._table.is_simple else SpelledBorders(envelope, self._transitions)
         )
         self._words = self._table.vocabulary.words
-        self._longest = self._table.vocabulary.longest
         self._owes = envelope.due is Due.CALL
         self._first: npt.NDArray[np.int32] | None = None
         # The mask and row that were last asked for, as numpy has it, and its words beyond the ids.
@@ -109,20 +108,14 @@ class Matcher:
         self._lost: tuple[ArgumentMatcher, EnforcerError] | None = None
         # What the prompt has said before a demanded call is not the model's to answer for.
         self._started = False
+        if deadline is None and self._spelled is None and envelope.text_format is None:
+            self._transitions.shared = envelope.alike()
         self._now = self._begun(prompt_ids)
         self._history = RollbackStack(rollback)
         self._accepted = 0
         self._started = True
         if self._countdown is not None:
             self._countdown.check(self._now)
-        elif self._spelled is None and envelope.text_format is None:
-            self._share()
-
-    def _share(self) -> None:
-        """Follow the automaton that turns with the same tools share, from here on."""
-        now, self._transitions.shared = self._now, self._envelope.alike
-        if now.header is None and now.grammar is None and now.failure is None:
-            self._now = self._transitions.enter(now.state, now.calls, now.text)
 
     def _begun(self, prompt_ids: Sequence[int] | None) -> Position:
         """Give where a prompt leaves the turn."""
@@ -271,7 +264,8 @@ class Matcher:
             self._fill_end(target)
 
     def _bind(self, bitmask: Any, row: int) -> None:
-        row = number(row, "row")  # what numpy takes for several rows is none
+        if type(row) is not int:
+            row = number(row, "row")  # what numpy takes for several rows is none
         rows = rows_of(bitmask, self._words)
         try:
             target = rows[row]
@@ -414,7 +408,7 @@ class Matcher:
         keep = getattr(self._now.grammar, "keep", None)  # that of `machine`; others hold little
         if most is not None and keep is not None:
             # A token that leaves a text may have fed it an id for each of its bytes.
-            keep(most if self._spelled is None else most + self._longest)
+            keep(most if self._spelled is None else most + self._table.vocabulary.longest)
 
     def _step(self, token_id: int) -> Position | None:
         now = self._now

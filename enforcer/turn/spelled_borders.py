@@ -7,6 +7,7 @@ none, and those are the masks of their segment. Must not know: rollback, deadlin
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -92,11 +93,15 @@ class SpelledBorders:
         """
         row, alike, envelope = now.markers, None, self._envelope
         if now.grammar is None and (row.crossing or self._ends(now)) and not envelope.text_format:
-            alike = envelope.alike
+            alike = self._alike
         if alike is None:
             self._fill_anew(now, row, target, None)
         else:
             self._fill_framing(now, row, alike, target)
+
+    @cached_property
+    def _alike(self) -> SharedStates | None:
+        return self._envelope.alike()
 
     def _ends(self, now: Position) -> bool:
         """Tell whether a header may end, and arguments begin, in an id or before it."""

@@ -6,6 +6,7 @@ Must not know: requests, what may stand in a turn.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from itertools import compress, dropwhile, islice
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,10 @@ if TYPE_CHECKING:
 
     from enforcer.turn.dialect import Dialect
     from enforcer.vocabulary import Vocabulary
+
+
+_TAIL = 16  # last ids of a prompt, in which its turn is mostly opened
+_TAILS = 256
 
 
 class TurnStart:
@@ -35,6 +40,8 @@ class TurnStart:
         self._end = None if turn.end is None else controls[turn.end]
         self._role = None if turn.role is None else turn.role.encode()
         self._named = {token: name.encode() for name, token in controls.items()}
+        # Templates end prompts in a few ways.
+        self._in_tail = lru_cache(_TAILS)(self._behind)
 
     def find(self, prompt_ids: Sequence[int]) -> tuple[str, Sequence[int]]:
         """Find the turn that a prompt has opened.
@@ -46,7 +53,7 @@ class TurnStart:
             write it where a request that demands a call allows no text.
 
         """
-        behind = self._behind(prompt_ids)
+        behind = self._behind_near(prompt_ids, len(prompt_ids))
         if behind is None:
             return self._dialect.start, ()
         state, begun = self._dialect.turn_state, prompt_ids[behind:]
@@ -56,8 +63,15 @@ class TurnStart:
 
     def is_near(self, prompt_ids: Sequence[int], most: int) -> bool:
         """Tell whether so many of a prompt's last ids have the opening of its turn in them."""
-        first = len(prompt_ids) - most
-        return first <= 0 or self._behind(prompt_ids, first) is not None
+        return len(prompt_ids) <= most or self._behind_near(prompt_ids, most) is not None
+
+    def _behind_near(self, prompt_ids: Sequence[int], most: int) -> int | None:
+        """Return the index behind the opening of the turn; None where it is not in so many ids."""
+        tail = tuple(prompt_ids[-_TAIL:])
+        behind = self._in_tail(tail)
+        if behind is not None:
+            return len(prompt_ids) - len(tail) + behind
+        return self._behind(prompt_ids, max(0, len(prompt_ids) - most))
 
     def _behind(self, prompt_ids: Sequence[int], first: int = 0) -> int | None:
         """Return the index behind the opening of the turn; None where it opens before `first`."""

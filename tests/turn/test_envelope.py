@@ -65,7 +65,7 @@ def test_what_is_kept_of_many_tools_is_weighed_and_not_counted() -> None:
     for request in range(90):
         names = tuple(f"tool_{request}_{n}" for n in range(2000))
         envelope = Envelope(table, names, due=Due.WORD, most=9, first=0, preamble=5)
-        assert envelope.alike is None
+        assert envelope.alike() is None
         last = envelope.headers(0)
         held += last.weight
         assert envelope.headers(0) is last
@@ -86,7 +86,7 @@ def test_envelopes_that_allow_the_same_are_told_from_others_from_the_second_on()
     table = Table(KIMI, V)
 
     def alike(*names: str, most: int = 9) -> object:
-        return Envelope(table, names, due=Due.WORD, most=most, first=0, preamble=5).alike
+        return Envelope(table, names, due=Due.WORD, most=most, first=0, preamble=5).alike()
 
     assert alike("a", "b") is None
     second = alike("a", "b")

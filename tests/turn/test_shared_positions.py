@@ -101,7 +101,7 @@ def test_what_is_shared_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     turns = Turns()
     rows = [[row for row, _ in followed(turns.begin())] for _ in range(4)]
     assert rows[0] == rows[1] == rows[2] == rows[3]
-    shared = turns.begin().envelope.alike
+    shared = turns.begin().envelope.alike()
     assert shared is not None
     assert 4000 < shared.weight < 6000
     assert turns.table.alike.weight == shared.weight

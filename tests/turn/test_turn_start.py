@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import pytest
 
 from enforcer.turn import dialects
@@ -85,6 +87,19 @@ def test_what_opens_a_turn_opens_it_in_every_format(name: str) -> None:
     assert (opened, list(begun)) == (state, [])
     opened, begun = found.opened([*opening, *text, *opening, *text])
     assert (opened, list(begun)) == (state, text if opening else [])
+
+
+@pytest.mark.parametrize("name", cases.NAMES)
+def test_a_prompt_of_any_length_opens_the_turn_that_its_tail_does(name: str) -> None:
+    table, random = cases.served(name).table, Random(name)
+    pieces = [[], cases.opening(name), write(table.vocabulary, "So")]
+    pieces += [[token] for token in sorted(table.vocabulary.control_ids)]
+    for _ in range(200):
+        prompt = [each for _ in range(random.randrange(30)) for each in random.choice(pieces)]
+        start = table._turn_start
+        assert start._behind_near(prompt, len(prompt)) == start._behind(prompt)
+        near = start._behind(prompt, max(0, len(prompt) - 20))
+        assert start.is_near(prompt, 20) == (near is not None or len(prompt) <= 20)
 
 
 @pytest.mark.parametrize("name", ["kimi_k3", "llama3_json", "granite", "hermes"])

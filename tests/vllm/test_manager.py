@@ -14,7 +14,7 @@ from enforcer.request import carrier
 from enforcer.vllm.config import names
 from enforcer.vllm.intake import admission
 from enforcer.vllm.server import runtime
-from tests.vllm_managers import enforced, request
+from tests.vllm_managers import enforced, ready, request
 from tests.vllm_servers import TINY
 from tests.vocabularies import write
 
@@ -22,11 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from transformers.tokenization_utils_tokenizers import TokenizersBackend
-    from vllm.v1.request import Request
     from vllm.v1.structured_output import StructuredOutputManager
     from vllm.v1.structured_output.backend_types import StructuredOutputOptions
-
-    from enforcer.vllm.engine.backend import EnforcedGrammar
 
 
 pytestmark = pytest.mark.usefixtures("installed")
@@ -51,12 +48,6 @@ def tokenizer() -> TokenizersBackend:
 
 def opened(tokenizer: TokenizersBackend) -> list[int]:
     return write(runtime.enforcer_for(tokenizer).vocabulary, OPENED)
-
-
-def ready(one: Request) -> Any:
-    grammar = one.structured_output_request._grammar
-    found: EnforcedGrammar | tuple[str, str] = grammar.result(60)
-    return found
 
 
 def test_a_request_with_a_spec_needs_no_backend(

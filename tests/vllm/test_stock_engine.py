@@ -24,7 +24,7 @@ from enforcer.vllm.observe import metrics
 from enforcer.vllm.observe.families import Failure
 from enforcer.vllm.server import runtime
 from tests.stock_tags import python_tag, tokenizer
-from tests.vllm_managers import request
+from tests.vllm_managers import ready, request
 from tests.vocabularies import write
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def begin(made: Any, tag: str, prompt: str = OPENED, **params: Any) -> Any:
     for name, value in params.items():
         setattr(one.sampling_params, name, value)
     made.grammar_init(one)
-    return one.structured_output_request._grammar.result(60)
+    return ready(one)
 
 
 def takes(grammar: Any, text: str) -> bool:

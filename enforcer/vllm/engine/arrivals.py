@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from enforcer.api import Enforcer
     from enforcer.request.carrier import Carried
     from enforcer.request.spec import Spec
+    from enforcer.vllm.intake.admission import Intake
     from enforcer.vllm.native.misreadings import Reader
 
 
@@ -55,7 +56,7 @@ def source_of(request: Any) -> Source | None:
     return Source(tag, carried) if concerned else None
 
 
-def admitted(source: Source, *, is_read: bool = False) -> Spec | None:
+def admitted(source: Source, *, is_read: bool = False) -> Intake | None:
     """Read the spec that a front end of ours has let in; None where none may have.
 
     Ours leaves a digest in the tag, and behind vLLM's Rust front end a client may write it.
@@ -71,8 +72,8 @@ def admitted(source: Source, *, is_read: bool = False) -> Spec | None:
     carried = source.carried
     if carried is None or not carried.digest or envs.VLLM_USE_RUST_FRONTEND:
         return None
-    spec = (admission.read_before if is_read else admission.read)(carried)
-    return None if spec is None or spec.settled is None else spec
+    intake = (admission.read_before if is_read else admission.read)(carried)
+    return None if intake is None or intake.spec.settled is None else intake
 
 
 def admit(

@@ -7,9 +7,10 @@ whatever backend the others have. All of this runs in the engine process.
 from __future__ import annotations
 
 import copy
-from time import perf_counter_ns
-from typing import TYPE_CHECKING, Any, NoReturn
-from weakref import WeakValueDictionary
+from concurrent.futures import Future
+from time import monotonic, perf_counter_ns
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from vllm.v1.structured_output.backend_types import StructuredOutputGrammar
 
@@ -25,16 +26,18 @@ from enforcer.vllm.server import reply_lengths, runtime, served_model
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
-    from concurrent.futures import Future
 
     import torch
 
-    from enforcer.api import Enforcer
+    from enforcer.api import Enforcer, Prepared
     from enforcer.request.spec import Spec
     from enforcer.turn.matcher import Matcher
     from enforcer.vllm.engine.arrivals import Source
+    from enforcer.vllm.intake.admission import Intake
+    from enforcer.vllm.native.misreadings import Reader
 
 _WORD = 32  # token ids a word of a mask
+_BETWEEN = 1.0  # seconds, after which what turns weigh is published again
 _NEAR = 1024  # token ids from a prompt's end; a millisecond or two where they stand in arguments
 
 _slow_masks = metrics.SlowMasks()
@@ -125,6 +128,23 @@ class EnforcedGrammar(StructuredOutputGrammar):  # type: ignore[misc]
         )
 
 
+class _Common(NamedTuple):
+    """What the turns of one spec have in common, whatever their prompts.
+
+    Attributes:
+        spec: what they allow.
+        enforcer: makes their matchers.
+        reader: see `arrivals.text_reader`.
+        prepared: see `Enforcer.prepare`.
+
+    """
+
+    spec: Spec
+    enforcer: Enforcer
+    reader: Reader | None
+    prepared: Prepared
+
+
 class _Host:
     """The state beside one `StructuredOutputManager`.
 
@@ -149,6 +169,9 @@ class _Host:
         # The draft tokens of a step, and the token that the model adds to them.
         self._drafts = manager.vllm_config.num_speculative_tokens + 1
         self._live: WeakValueDictionary[str, Matcher] = WeakValueDictionary()
+        self._common: WeakKeyDictionary[Intake, _Common] = WeakKeyDictionary()
+        # How often the cache had been asked by then, and when the next time is due.
+        self._published = (-1, 0.0)
 
     def manager_of(self, backend: str) -> Any:
         """Return the manager that compiles with one of vLLM's own backends."""
@@ -157,34 +180,41 @@ class _Host:
             self.managers[backend].backend = self.managers[backend].backend_name = None
         return self.managers[backend]
 
-    def begin(self, source: Source, request: Any) -> Future[EnforcedGrammar]:
+    def begin(self, source: Source, request: Any) -> EnforcedGrammar | Future[EnforcedGrammar]:
         """Make a request's turn ready, on another thread unless its spec has been read before."""
         known = arrivals.admitted(source, is_read=True)
-        steps = self._steps(source, request, known)
-        wanted = lambda: not request.is_finished()  # noqa: E731 - one line
-        return self.lanes.begin(steps, wanted, at_once=known is not None)
+        start = self.lanes.begin if known is None else self.lanes.at_once
+        found: EnforcedGrammar | Future[EnforcedGrammar] = start(
+            self._steps(source, request, known), lambda: not request.is_finished()
+        )
+        return found
 
     def _steps(
-        self, source: Source, request: Any, spec: Spec | None = None
+        self, source: Source, request: Any, intake: Intake | None = None
     ) -> Generator[None, None, EnforcedGrammar]:
-        prompt_ids = request.prompt_token_ids
-        is_admitted = spec is not None
+        prompt_ids, spec = request.prompt_token_ids, None
         try:
             if request.resumable:
                 _refuse_session()
-            if spec is None:
+            if intake is None:
                 request_context.name_tools(())  # of the request before it, on this thread
-                spec = arrivals.admitted(source)
-                is_admitted = spec is not None
-            if spec is None:
-                spec, reader = arrivals.admit(
-                    source, request, self._manager.tokenizer, self.enforcer
-                )
-            else:
-                reader = arrivals.text_reader(spec, self.enforcer)
-            enforcer = self.enforcer(spec)
-            prepared = yield from enforcer.prepare(spec)
-            in_time = spec.resolve(enforcer.options).finish_within_budget
+                intake = arrivals.admitted(source)
+            common = None if intake is None else self._common.get(intake)
+            if common is None:
+                if intake is not None:
+                    spec = intake.spec
+                    reader = arrivals.text_reader(spec, self.enforcer)
+                else:
+                    spec, reader = arrivals.admit(
+                        source, request, self._manager.tokenizer, self.enforcer
+                    )
+                enforcer = self.enforcer(spec)
+                prepared = yield from enforcer.prepare(spec)
+                common = _Common(spec, enforcer, reader, prepared)
+                if intake is not None and not prepared.has_grammars:
+                    self._common[intake] = common
+            spec, enforcer, reader, prepared = common
+            in_time = prepared.options.finish_within_budget
             if in_time:
                 yield  # how short each tool's arguments can be has to be found out
             if prompt_ids is not None and not enforcer.table.opens_near(prompt_ids, _NEAR):
@@ -201,16 +231,25 @@ class _Host:
         except GeneratorExit:
             raise  # the request is gone
         except BaseException as error:
-            arrivals.tell_of_failure(error, spec, request, is_admitted=is_admitted)
+            arrivals.tell_of_failure(error, spec, request, is_admitted=intake is not None)
             raise
         finally:
-            live = filter(None, (found() for found in self._live.valuerefs()))
-            metrics.cached(runtime.kept(), sum(each.text_weight for each in live))
-        if not is_admitted:
+            self._publish()
+        if intake is None:
             metrics.enforced(spec.toolset.choice)
         self._live[request.request_id] = matcher
         readable = matcher if reader is None else ReadableMatcher(matcher, reader)
         return EnforcedGrammar(readable, request.request_id)
+
+    def _publish(self) -> None:
+        """Publish what the cache holds, once it was asked; else now and then."""
+        cache, now = runtime.kept(), monotonic()
+        asked, (before, due) = cache.hits + cache.misses, self._published
+        if asked == before and now < due:
+            return
+        self._published = asked, now + _BETWEEN
+        live = filter(None, (found() for found in self._live.valuerefs()))
+        metrics.cached(cache, sum(each.text_weight for each in live))
 
     def _budget(self, request: Any) -> int | None:
         """Return how many tokens a request may generate, where that matters."""
@@ -301,8 +340,8 @@ def grammar_init(original: Callable[..., None]) -> Callable[..., None]:
         # Our grammar contains the reasoning, which vLLM's own gate would leave unmasked.
         wanted.reasoning_ended = True
         grammar = host.begin(source, request)
-        if not self._use_async_grammar_compilation:  # every rank must see it at the same step
-            grammar.exception()
+        if not self._use_async_grammar_compilation and isinstance(grammar, Future):
+            grammar.exception()  # every rank must see it at the same step
         wanted.grammar = grammar
 
     return _grammar_init

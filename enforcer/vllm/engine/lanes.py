@@ -73,26 +73,36 @@ class Lanes:
         """Submit fast work; its exceptions are left to whoever needs its result."""
         self._short.submit(self._give_way, work)
 
-    def begin(
-        self,
-        steps: Generator[None, None, Any],
-        wanted: Callable[[], bool],
-        *,
-        at_once: bool = False,
-    ) -> Future[Any]:
+    def begin(self, steps: Generator[None, None, Any], wanted: Callable[[], bool]) -> Future[Any]:
         """Submit work in steps; the future has its result.
 
         Args:
             steps: what comes before the first `yield` is fast, the rest may be slow.
             wanted: asked before each step; once it is false, the future is cancelled.
-            at_once: whether to do the first step here, which costs less than waking a thread.
 
         """
         job = _Job(0, next(self._counter), steps, wanted, Future())
-        if at_once:
-            self._step(job)
-        else:
-            self.short(partial(self._step, job))
+        self.short(partial(self._step, job))
+        return job.future
+
+    def at_once(self, steps: Generator[None, None, Any], wanted: Callable[[], bool]) -> Any:
+        """Do the first step here, which costs less than waking a thread; else as `begin`.
+
+        Returns:
+            The result; a future where there are more steps, or this one fails.
+
+        """
+        begun = perf_counter_ns()
+        try:
+            next(steps)
+        except StopIteration as end:
+            return end.value
+        except BaseException as error:  # noqa: BLE001 - the request's own, whatever it is
+            failed: Future[Any] = Future()
+            failed.set_exception(error)
+            return failed
+        job = _Job(perf_counter_ns() - begun, next(self._counter), steps, wanted, Future())
+        self._put_off(job)
         return job.future
 
     def close(self) -> None:
@@ -113,9 +123,13 @@ class Lanes:
         except BaseException as error:  # noqa: BLE001 - the request's own, whatever it is
             job.future.set_exception(error)
         else:
-            self._waiting.put(job._replace(spent=job.spent + perf_counter_ns() - begun))
-            with suppress(RuntimeError):  # no second thread: the first one will come to it
-                self._long.submit(self._give_way, lambda: self._step(self._waiting.get()))
+            self._put_off(job._replace(spent=job.spent + perf_counter_ns() - begun))
+
+    def _put_off(self, job: _Job) -> None:
+        """Leave the next step to the threads for slow work."""
+        self._waiting.put(job)
+        with suppress(RuntimeError):  # no second thread: the first one will come to it
+            self._long.submit(self._give_way, lambda: self._step(self._waiting.get()))
 
     def _give_way(self, work: Callable[[], object]) -> None:
         """Work on a thread of ours; meanwhile, all threads release the interpreter sooner."""

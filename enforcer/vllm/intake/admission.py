@@ -67,9 +67,9 @@ def _here(tokenizer: Any) -> _Here:
     return _Here(settings.current(), dialect, served_model.reads_text())
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Intake:
-    """A request's spec as this server has let it in.
+    """A request's spec as this server has let it in; the same one for the same text, while kept.
 
     Attributes:
         spec: with the server's decisions, and with the operator's documents in its schemas.
@@ -161,27 +161,22 @@ def _kept(intake: Intake, key: str = "") -> Intake:
     return _known.get(key or intake.digest, lambda: intake, lambda one: _WEIGHT * len(one.text))
 
 
-def read(carried: Carried) -> Spec:
+def read(carried: Carried) -> Intake:
     """Read the spec beside a tag; once for each text, which is compared with the one of then.
 
     Raises:
         InvalidTools: it cannot be read, or is not the one that the tag was made for.
 
     """
-    found = _read_before(carried)
+    found = read_before(carried)
     if found is None:
         spec = spec_text.read(carried.checked())
-        found = _kept(Intake(spec, str(carried.text), carried.digest, None))
-    return found.spec
+        found = _kept(Intake(spec, str(carried.text), carried.digest))
+    return found
 
 
-def read_before(carried: Carried) -> Spec | None:
+def read_before(carried: Carried) -> Intake | None:
     """Return the spec beside a tag, if this process has read it before."""
-    found = _read_before(carried)
-    return None if found is None else found.spec
-
-
-def _read_before(carried: Carried) -> Intake | None:
     found: Intake | None = _known.peek(carried.digest)
     return found if found is not None and found.text == carried.text else None
 
@@ -196,7 +191,7 @@ def taken(carried: Carried, tokenizer: Any, model_config: Any) -> Intake:
     """
     engine_marks.refuse_unmarked()
     refuse_without_tokenizer(model_config)
-    found = _read_before(carried)
+    found = read_before(carried)
     if found is not None and found.by == _here(tokenizer):
         request_context.name_tools(found.spec.toolset.tools)
         return found

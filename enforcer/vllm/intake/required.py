@@ -56,10 +56,11 @@ def preprocess_add_request(original: Callable[..., Any]) -> Callable[..., Any]:
 
     def _preprocess_add_request(self: Any, request: Any) -> Any:
         config = self.vllm_config
-        named = _COMPLETIONS.match(request.request_id) is not None
-        if missing := unmet(request, config.model_config, is_completion=named):
-            metrics.failed(families.Failure.UNENFORCED, request.request_id)
-            raise VLLMValidationError(missing)
+        if settings.current().require:
+            named = _COMPLETIONS.match(request.request_id) is not None
+            if missing := unmet(request, config.model_config, is_completion=named):
+                metrics.failed(families.Failure.UNENFORCED, request.request_id)
+                raise VLLMValidationError(missing)
         worker_limits.refuse(request.sampling_params, config)
         return original(self, request)
 

@@ -6,14 +6,11 @@ only where it is too late.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from vllm import envs
 
 from enforcer.vllm.intake.answers import option_refusal
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 # Of vLLM 0.32 and 0.33, in `v1/worker/gpu/sample/logit_bias.py`; their import takes Triton.
 _ALLOWED, _BIASED, _STOPS = 1024, 1024, 128
@@ -33,21 +30,21 @@ def refuse(params: Any, vllm_config: Any) -> None:
     """
     if params is None:
         return
-    for option, count, most in _counts(params):
+    # Nobody holds stop ids that nothing forbids.
+    stops = params.all_stop_token_ids if params.min_tokens > 0 else ()
+    counts = [
+        ("allowed_token_ids", len(params.allowed_token_ids or ()), _ALLOWED),
+        ("logit_bias", len(params.logit_bias or ()), _BIASED),
+        ("stop_token_ids", len(stops), _STOPS),
+    ]
+    if words := params.bad_words_token_ids:
+        longest = envs.VLLM_MAX_BAD_WORDS_TOTAL_TOKENS
+        counts.append(("bad_words", len(words), envs.VLLM_MAX_NUM_BAD_WORDS))
+        counts.append(("bad_words", sum(map(len, words)), longest))
+    for option, count, most in counts:
         if count > most and vllm_config.use_v2_model_runner:  # which takes vLLM a while to tell
             raise option_refusal(
                 option,
                 f"`{option}` has {count} entries with those that the server adds, of which "
                 f"this server takes {most}: leave some out",
             )
-
-
-def _counts(params: Any) -> Iterator[tuple[str, int, int]]:
-    """Yield each option, how many entries of it the worker holds, and how many it can hold."""
-    yield "allowed_token_ids", len(params.allowed_token_ids or ()), _ALLOWED
-    yield "logit_bias", len(params.logit_bias or ()), _BIASED
-    if params.min_tokens > 0:  # else nobody holds them
-        yield "stop_token_ids", len(params.all_stop_token_ids), _STOPS
-    if words := params.bad_words_token_ids:
-        yield "bad_words", len(words), envs.VLLM_MAX_NUM_BAD_WORDS
-        yield "bad_words", sum(map(len, words)), envs.VLLM_MAX_BAD_WORDS_TOTAL_TOKENS

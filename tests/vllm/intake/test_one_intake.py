@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
+import weakref
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -23,11 +25,13 @@ from vllm.v1.engine.input_processor import InputProcessor
 from vllm.v1.request import Request
 from vllm.v1.serial_utils import MsgpackDecoder, MsgpackEncoder
 
-from enforcer import extra_body
+from enforcer import Enforcer, extra_body
 from enforcer.errors import RequestError
 from enforcer.request import carrier, json_text, response_format, spec_text, tools
 from enforcer.schema.reading.plain import is_plain, is_quick
+from enforcer.vllm.engine import backend
 from enforcer.vllm.intake import admission, checks, requests
+from enforcer.vllm.observe.stats import Recorder
 from enforcer.vllm.replies.tool_parser import EnforcedParser
 from tests import vllm_managers
 from tests.vllm_servers import TINY
@@ -87,7 +91,7 @@ class Server:
             MsgpackDecoder(EngineCoreRequest).decode(sent), None
         )
         self.manager.grammar_init(request)
-        found: EnforcedGrammar = request.structured_output_request._grammar.result(60)
+        found: EnforcedGrammar = vllm_managers.ready(request)
         return found
 
 
@@ -149,6 +153,33 @@ def test_a_process_reads_a_request_once(
         counts.clear()
         server.begun(sent)
         assert counts == {}
+
+
+def test_turns_of_a_spec_share_all_but_what_depends_on_the_prompt(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    declared = [tool("shared", title="shared")]
+    sent = server.processed(*server.chat(tools=declared))
+    first = server.begun(sent)
+    with monkeypatch.context() as patch:
+        for made in ("prepare", "_envelope"):
+            patch.setattr(Enforcer, made, None)  # nobody calls it
+        patch.setattr(Recorder, "set", None)  # nor is anything published that is as it was
+        patch.setattr(backend, "monotonic", float)  # and not due
+        second = server.begun(sent)
+    assert second is not first
+    assert second.matcher.envelope is first.matcher.envelope
+
+
+def test_what_is_compiled_before_a_turn_stays_the_caches_to_drop(server: Server) -> None:
+    declared = [tool("dropped", title="dropped")]
+    sent = server.processed(*server.chat(tools=declared, response_format=FORMAT))
+    first, second = server.begun(sent), server.begun(sent)
+    kept = weakref.ref(first.matcher.envelope)
+    assert second.matcher.envelope is not kept()
+    del first
+    gc.collect()
+    assert kept() is None
 
 
 def test_the_next_turn_of_a_dialog_reads_no_tools(

@@ -34,7 +34,7 @@ from enforcer.vllm.native.patterns import Stock, UnlikeError
 from enforcer.vllm.observe import recording
 from enforcer.vllm.server import runtime
 from enforcer.vocabulary import Vocabulary
-from tests.vllm_managers import manager, request
+from tests.vllm_managers import manager, ready, request
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -233,7 +233,7 @@ def begin(engine: StructuredOutputManager, tag: str, prompt_ids: list[int]) -> E
     wanted = {"structural_tag": tag, "_backend": "xgrammar"}
     one = request("r", prompt_ids, wanted)
     engine.grammar_init(one)
-    found: EnforcedGrammar = one.structured_output_request._grammar.result(60)
+    found: EnforcedGrammar = ready(one)
     return found
 
 
