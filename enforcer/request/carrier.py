@@ -22,6 +22,11 @@ KEY = "enforcer"
 BESIDE = "enforcer_spec"  # the extra argument with the text whose digest is in the tag
 # How a server's refusal begins where no request without a spec is served.
 REQUIRES = "this server serves enforced requests only"
+# Why such a session is refused.
+SESSION = (
+    "streaming input sessions cannot be enforced, as the prompt changes during generation: send "
+    "whole requests"
+)
 # The operator's setting that a refused switch names.
 ALLOW = "ENFORCER_ALLOW_CLIENT"
 _IMPOSSIBLE = {"type": "token", "token": 2**31 - 1}
@@ -109,11 +114,13 @@ def put(params: Any, text: str, digest: str) -> None:
     setattr(params, _extra_name(params), {**extra_of(params), BESIDE: text})
 
 
-def take_out(params: Any) -> None:
-    """Have sampling parameters carry no spec any more, in place."""
-    params.structured_outputs = None
+def without(params: Any) -> Any:
+    """Copy sampling parameters, without the spec that they carry."""
+    copy = params.clone()
+    copy.structured_outputs = None
     rest = {name: value for name, value in extra_of(params).items() if name != BESIDE}
-    setattr(params, _extra_name(params), rest or None)
+    copy.extra_args = rest or None
+    return copy
 
 
 def extra_of(params: Any) -> Mapping[str, Any]:

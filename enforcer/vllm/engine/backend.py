@@ -9,12 +9,13 @@ from __future__ import annotations
 import copy
 from concurrent.futures import Future
 from time import monotonic, perf_counter_ns
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from vllm.v1.structured_output.backend_types import StructuredOutputGrammar
 
 from enforcer.errors import ConfigurationError, EnforcerError
+from enforcer.request import carrier
 from enforcer.vllm.config import settings
 from enforcer.vllm.engine import arrivals, fill_threads
 from enforcer.vllm.engine.lanes import Lanes
@@ -195,7 +196,7 @@ class _Host:
         prompt_ids, spec = request.prompt_token_ids, None
         try:
             if request.resumable:
-                _refuse_session()
+                raise ConfigurationError(carrier.SESSION)  # noqa: TRY301 - a turn that fails
             if intake is None:
                 request_context.name_tools(())  # of the request before it, on this thread
                 intake = arrivals.admitted(source)
@@ -287,13 +288,6 @@ def detach(manager: Any) -> None:
     if found is not None:
         found.lanes.close()
         fill_threads.detach(found.fill_executor)
-
-
-def _refuse_session() -> NoReturn:
-    raise ConfigurationError(
-        "streaming input sessions cannot be enforced, as the prompt changes during "
-        "generation: send whole requests"
-    )
 
 
 def initialised(original: Callable[..., None]) -> Callable[..., None]:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from enforcer.request import carrier
 from enforcer.vllm.config import settings
 from enforcer.vllm.native import marker_roles
 
@@ -38,13 +37,6 @@ def suffices(table: Table) -> bool:
         for pattern in marker_roles.beginnings(table)
         if table.is_there(pattern)
     )
-
-
-def without_spec(params: Any) -> Any:
-    """Copy sampling parameters, without the spec that they carry."""
-    copy = params.clone()
-    carrier.take_out(copy)
-    return copy
 
 
 def ban(params: Any, table: Table) -> None:

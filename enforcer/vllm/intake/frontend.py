@@ -212,7 +212,7 @@ def process_inputs(original: Callable[..., Any]) -> Callable[..., Any]:
         admission.refuse_lone_text(params)
         banned = _needs_a_ban_alone(params, self.vllm_config, self.tokenizer)
         if banned is not None:
-            params = bans.without_spec(params)
+            params = carrier.without(params)
         made = original(self, request_id, prompt, params, *args, **kwargs)
         completes = request_context.is_completion()
         missing = required.unmet(made, self.model_config, is_completion=completes)
@@ -254,11 +254,7 @@ def _refuse_start(processor: Any, params: Any, made: Any, intake: Intake) -> Non
 
     """
     if made.resumable:
-        raise option_refusal(
-            "structured_outputs",
-            "streaming input sessions cannot be enforced, as the prompt changes during "
-            "generation: send whole requests",
-        )
+        raise option_refusal("structured_outputs", carrier.SESSION)
     prompt_ids = made.prompt_token_ids
     stops.refuse_ids_beside(params, intake.spec, processor.tokenizer)
     if prompt_ids is None:
