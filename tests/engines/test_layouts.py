@@ -60,8 +60,9 @@ def test_an_empty_object_needs_a_schema_that_permits_it() -> None:
 @pytest.mark.parametrize("name", TABLES)
 def test_an_engine_gets_ready_for_a_layout(name: str) -> None:
     """Raised at the start of a server of GLM's: a usual format was one that tables refused."""
-    fresh = engines.load("machine", Vocabulary.of_bytes(K3_MARKERS))
-    layout = Layout.read(TABLES[name]).bind(fresh.vocabulary.controls.get)
+    names = Vocabulary.of_bytes(K3_MARKERS)
+    fresh = engines.load("machine", names)
+    layout = Layout.read(TABLES[name]).bind(names.controls.get)
     fresh.warm(layout)
     assert fresh.compile(grammar({}), layout).weight > 0
 
