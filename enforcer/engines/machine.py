@@ -67,7 +67,7 @@ class MachineEngine(ArgumentEngine):
         _ = self._tree, self._raw_tree
         make_usual()
         if layout is not None and layout.layout.kind is LayoutKind.PAIRS:
-            make_usual(layout)
+            self._bound(make_usual(layout))
         if layout is not None and layout.layout.kind is LayoutKind.PYTHON:
             _ = self._python_tree
 

@@ -5,6 +5,7 @@ Owns: that. Must not know: how tables are made.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from itertools import compress
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,8 @@ import numpy as np
 from enforcer.errors import EngineFailure
 from enforcer.machine import kernel
 from enforcer.machine.json_text import SPANS_OF_JSON, SPANS_OF_PYTHON, QuotedTexts, may_occur
+from enforcer.machine.key_tokens import OF_MARKER, KeyTokens
+from enforcer.machine.pairs import AUTOMATA
 from enforcer.machine.parts import OWN_ROWS
 from enforcer.machine.tables import free_tables
 from enforcer.machine.tree import build_tree
@@ -43,6 +46,8 @@ _ORDER = (
     "wide", "safe", "safe_steps", "opens", "trie_opens", "pairs", "markers",
 )  # fmt: skip
 _OWN = 12_000  # bytes of views and objects
+_LAYOUTS = 4  # of a vocabulary, whose tokens about keys are remembered
+_NO_KEYS = KeyTokens((), (OF_MARKER, OF_MARKER))
 
 
 def bound(tables: Tables, tree: kernel.Tree) -> kernel.Tables:
@@ -62,8 +67,13 @@ def bound(tables: Tables, tree: kernel.Tree) -> kernel.Tables:
     rows = [tree.free, tree.raw_free, *[None] * (count - OWN_ROWS)]
     if max(tables.arrays["markers"], default=0) >= tree.tokens:
         raise EngineFailure("tables of a grammar are of another vocabulary's markers")
+    around = tuple(tables.arrays["pairs"][AUTOMATA:].tolist())
     try:
-        return kernel.Tables(*arrays, tables.white_space, tables.is_python, rows)
+        keys = tree.key_tokens(around) if around else _NO_KEYS
+        return kernel.Tables(
+            *(*arrays, tables.white_space, tables.is_python, rows),
+            *(keys.bears, np.array(keys.spanning, np.int32)),
+        )
     except ValueError as error:
         raise EngineFailure(f"tables of a grammar are damaged: {error}") from error
 
@@ -89,6 +99,7 @@ def bound_vocabulary(
         vocabulary.words,
         _trie,
         _bears if is_python else QuotedTexts(keys).bears,
+        lru_cache(_LAYOUTS)(lambda around: KeyTokens(zip(keys, ids, strict=True), around)),
         *(
             np.array([i for text, i in zip(keys, ids, strict=True) if span.search(text)], np.int32)
             for span in (SPANS_OF_PYTHON if is_python else SPANS_OF_JSON)

@@ -33,8 +33,6 @@ def why_not_held(grammar: ArgumentGrammar, layout: BoundLayout | None) -> NotHel
     """Return why the machine cannot hold texts of a grammar; None if its tables may tell more."""
     if layout is not None and layout.layout.kind is LayoutKind.PAIRS:
         for shape in grammar.definitions[grammar.root].objects:
-            if shape.distinct_names:
-                return NotHeld.of(shape.path, "", "keys are kept distinct")
             for _, child in (*shape.names, *shape.classes):
                 strings = grammar.definitions[child].strings if child != NEVER else None
                 if strings is not None and _is_counted(strings):

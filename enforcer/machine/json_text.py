@@ -96,13 +96,13 @@ class Spans(NamedTuple):
     ends: re.Pattern[bytes]
 
 
-def _spans(quote: bytes) -> Spans:
+def _spans(quote: bytes, name_end: bytes) -> Spans:
     return Spans(
-        re.compile(quote + rb"\s*:.*,", re.DOTALL),
+        re.compile(name_end + b".*,", re.DOTALL),
         re.compile(quote + rb"\s*,\s*" + quote + b".", re.DOTALL),
         re.compile(quote + rb"\s*,"),
     )
 
 
-SPANS_OF_JSON = _spans(b'"')
-SPANS_OF_PYTHON = _spans(b"[\"']")
+SPANS_OF_JSON = _spans(b'"', rb'"\s*:')
+SPANS_OF_PYTHON = _spans(b"[\"']", rb"(?:[\"']\s*:|=\s*[^\s=,])")

@@ -641,6 +641,7 @@ class Tree:
         make_trie: makes a `Trie` of texts and token ids.
         bears: tells of a name or string (str), and how many of its first characters begin no other
             one (-1: all do), whether it bears on tokens that begin before it; see `json_text`.
+        key_tokens: makes `key_tokens.KeyTokens` of what is around the keys of a layout.
         spanning: int32; the token ids in which a name may end and another one begin.
         listing: int32; those in which a string may end, and another one of an array begin.
         commas: int32; those in which a string of an array may end before another element.
@@ -673,6 +674,7 @@ class Tree:
     listing: cython.const_int[::1]
     commas: cython.const_int[::1]
     most_commas: i64  # in one of these
+    key_tokens = cython.declare(object, visibility="readonly")
     tries = cython.declare(dict, visibility="readonly")  # what follows some exits, by their nodes
     shared: dict  # wide rows of all grammars, by the content of an automaton and its state
 
@@ -684,6 +686,7 @@ class Tree:
         words: i64,
         make_trie,
         bears,
+        key_tokens,
         spanning: cython.const_int[::1],
         listing: cython.const_int[::1],
         commas: cython.const_int[::1],
@@ -697,6 +700,7 @@ class Tree:
         self.spanning = spanning
         self.listing = listing
         self.commas = commas
+        self.key_tokens = key_tokens
         self.most_commas = 0
         for k in range(commas.shape[0]):
             token_id = commas[k]
@@ -772,8 +776,10 @@ class Tables:
         pairs: numbers of the automata of a layout of pairs: of the text up to a key (language 0) or
             to the end (language 1), of what is between a key and its value (-1: nothing), of what
             ends a value that is JSON, and of the bytes of a JSON string that hold no delimiter (-1:
-            there is no JSON); empty for JSON.
+            there is no JSON); then what `key_tokens` is made of; empty for JSON.
         markers: the token ids that are characters of raw text, from `FIRST_SURROGATE` on.
+        key_bears: for keys of pairs what `Tree.bears` is for names in JSON.
+        key_spanning: the token ids in which such a key and its value end.
         ending: for each state of the last automaton of `pairs` the row of the tokens in which a
             delimiter ends; None until it is needed.
 
@@ -814,6 +820,8 @@ class Tables:
     is_python: cython.bint  # whether texts are Python's keyword arguments
     is_open: cython.bint  # whether some object may have undeclared names
     distinct: cython.int  # the least of all nodes that have it
+    key_bears: object
+    key_spanning: cython.const_int[::1]
     ending: list
     rows = cython.declare(list, visibility="readonly")
     kept: list  # rows of configurations, in one of two slots by the hash of these
@@ -855,6 +863,8 @@ class Tables:
         white_space: cython.int,
         is_python: cython.bint,
         rows: list,
+        key_bears,
+        key_spanning: cython.const_int[::1],
     ):
         self.nodes = nodes
         self.names = names
@@ -890,6 +900,8 @@ class Tables:
         self.white_space = white_space
         self.is_python = is_python
         self.rows = rows
+        self.key_bears = key_bears
+        self.key_spanning = key_spanning
         self.kept = [None] * SLOTS
         self.kept_bytes = 0
         self.is_open = False
@@ -1036,7 +1048,7 @@ class Tables:
         """Return whether a layout of pairs has its automata."""
         if self.pairs.shape[0] == 0:
             return True
-        if self.pairs.shape[0] != STOPS + 1:
+        if self.pairs.shape[0] <= STOPS:
             return False
         for i in range(STOPS + 1):
             if not -1 <= self.pairs[i] < self.automata.shape[0]:
@@ -2113,7 +2125,13 @@ class Text:
     @cython.exceptval(-2, check=False)
     def open_argument(self, s: cython.pointer[State], byte: i64) -> cython.bint:
         """Advance by the first byte of an argument's name."""
-        return is_of_word(byte) and self.open_name(s, IN_ARGUMENT) and self.take(s, byte)
+        if not is_of_word(byte) or not self.open_name(s, IN_ARGUMENT):
+            return False
+        is_exact = self.is_exact
+        self.is_exact = True  # since `leave_out` begins behind it
+        is_legal = self.take(s, byte)
+        self.is_exact = is_exact
+        return is_legal
 
     # Raw text
 
@@ -2245,12 +2263,14 @@ class Text:
     @cython.cfunc
     @cython.exceptval(-2, check=False)
     def set_markers(self) -> cython.bint:
-        """Set the bits of the markers that may follow the first state."""
+        """Decide over the bits of the markers: which may follow the first state."""
         for k in range(self.tables.markers.shape[0]):
+            token_id = self.tables.markers[k]
             self.states[1] = self.states[0]
+            word = self.row[token_id >> 5] & ~bit32(token_id & 31)
             if self.take_marker(self.state(1), k):
-                token_id = self.tables.markers[k]
-                self.row[token_id >> 5] |= bit32(token_id & 31)
+                word |= bit32(token_id & 31)
+            self.row[token_id >> 5] = word
         return True
 
     # Frames
@@ -2556,7 +2576,7 @@ class Text:
         if classes == 0 or s.count < a.minimum:
             return False
         written = self.arena[s.frame + WRITTEN]
-        if self.is_exact and s.phase != IN_KEY and not self.is_of_call(s.frame):
+        if self.is_exact:
             if self.is_written(s.frame, s.top - s.count, s.count):
                 return False
             written = 1 + self.write_name(s)
@@ -2606,9 +2626,12 @@ class Text:
     @cython.inline
     @cython.exceptval(-2, check=False)
     def is_kept(self, s: cython.pointer[State]) -> cython.bint:
-        """Return whether a state is in a name or string that may not be written again."""
+        """Return whether a state is in a name or string that may not be written again.
+
+        A key's characters are those that are written, with the one that ends it.
+        """
         if s.phase != IN_STRING or s.frame < 0:
-            return s.phase == IN_NAME
+            return s.phase == IN_NAME or s.phase == IN_KEY or s.phase == IN_ARGUMENT
         return self.arena[s.frame + IS_ARRAY] == KEEPS
 
     @cython.cfunc
@@ -2712,17 +2735,20 @@ class Text:
             self.arena[name + 1 + classes] = self.marked_before(before, classes)
         if least <= s.count or (before != 0 and self.arena[before - 1] & IS_ENDED):
             self.arena[name] |= IS_ENDED
-        if (before != 0 and self.arena[before - 1] & BEARS) or self.bears(first, s.count, least):
+        bears = self.tables.key_bears if s.phase == IN_KEY else self.tree.bears
+        if (before != 0 and self.arena[before - 1] & BEARS) or self.bears(
+            bears, first, s.count, least
+        ):
             self.arena[name] |= BEARS
         s.top = chars + words
         return name
 
     @cython.cfunc
-    def bears(self, first: i64, count: i64, used_up: i64) -> cython.bint:
+    def bears(self, bears, first: i64, count: i64, used_up: i64) -> cython.bint:
         """Return whether tokens that begin before a name depend on it; `used_up` is its mark."""
         known = min(count, self.tree.longest + 1)
         text = "".join([chr(self.arena[first + i]) for i in range(known)])
-        return self.tree.bears(text, -1 if used_up > count else used_up)
+        return bears(text, -1 if used_up > count else used_up)
 
     @cython.cfunc
     @cython.exceptval(-2, check=False)
@@ -2857,6 +2883,10 @@ class Text:
         self.nodes = self.tree.trie.nodes
         self.ids = self.tree.trie.ids
         self.leave_out(0, self.tree.trie.roots, 0)
+        if self.state(0).phase == IN_KEY:
+            self.is_exact = True
+            self.set_markers()
+            self.is_exact = False
         return self.decide_spanning()
 
     @cython.cfunc
@@ -2868,6 +2898,8 @@ class Text:
         """
         if self.tables.is_open:
             self.decide(self.tree.spanning)
+            if self.is_laid_out:
+                self.decide(self.tables.key_spanning)
         if self.tables.distinct != NOT_KEPT:
             self.decide(self.tree.listing)
             if self.may_be_last():
@@ -2931,6 +2963,16 @@ class Text:
 
     @cython.cfunc
     @cython.exceptval(-2, check=False)
+    def leave_out_from(self, node: cython.pointer[TrieNode], depth: index) -> cython.bint:
+        """Do the same below a node, if a name or string begins behind it."""
+        s = self.state(depth)
+        before = s.phase == IN_ARGUMENT
+        if s.pending != 0 or s.count != before or not self.is_kept(s):
+            return True
+        return self.leave_out(node.child, node.child + node.children, depth)
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
     def follow(
         self, first: index, end: index, depth: index, name: i64, classes: i64
     ) -> cython.bint:
@@ -2940,10 +2982,11 @@ class Text:
         is_whole = s.count == self.length_of(name)
         character = -1 if is_whole else self.character_of(name, classes, s.count)
         lead = first_byte(character)
+        is_key = self.is_of_pairs(s.frame)
         for number in range(first, end):
             node = self.trie_node(number)
             byte = cython.cast(cython.longlong, node.byte)
-            if s.pending == 0 and byte == self.quote_of(s):
+            if s.pending == 0 and self.ends_name(s, byte):
                 if is_whole:
                     self.clear_ids(node.rank, node.rank_end)
                 continue
@@ -2953,7 +2996,10 @@ class Text:
             self.states[along + 1] = self.states[along]
             following = self.state(along + 1)
             following.values = character
-            if self.character_byte(following, byte) != INSIDE:
+            if self.name_byte(following, byte) != INSIDE:
+                continue
+            if is_key and following.count == self.length_of(name):
+                self.clear_ids(node.rank, node.rank_end)
                 continue
             # Of one class no name is left from the mark on; of several, one may be left over.
             may_end = classes > 1 or self.arena[name + 1] == s.count + 1
@@ -2976,9 +3022,34 @@ class Text:
         """
         self.states[depth + 1] = self.states[depth]
         self.is_exact = is_exact
-        found = self.character_byte(self.state(depth + 1), byte)
+        found = self.name_byte(self.state(depth + 1), byte)
         self.is_exact = False
         return found == INSIDE
+
+    @cython.cfunc
+    @cython.inline
+    @cython.exceptval(-2, check=False)
+    def name_byte(self, s: cython.pointer[State], byte: i64) -> cython.int:
+        """Advance a name or string by a byte; see `character_byte`. A key is raw text."""
+        if self.is_of_pairs(s.frame) or self.is_of_call(s.frame):
+            return self.plain_byte(s, byte)
+        return self.character_byte(s, byte)
+
+    @cython.cfunc
+    @cython.inline
+    @cython.exceptval(-2, check=False)
+    def ends_name(self, s: cython.pointer[State], byte: i64) -> cython.bint:
+        """Return whether a byte ends a name or string of which it is no character."""
+        if self.is_of_call(s.frame):
+            return not is_of_word(byte)
+        return byte == self.quote_of(s) and not self.is_of_pairs(s.frame)
+
+    @cython.cfunc
+    @cython.inline
+    @cython.exceptval(-2, check=False)
+    def is_of_pairs(self, frame: i64) -> cython.bint:
+        """Return whether a frame is of pairs, rather than of an object or array in one."""
+        return self.is_laid_out and self.arena[frame + PARENT] < 0
 
     # Values of properties
 
@@ -3434,7 +3505,7 @@ class Text:
         if s.frame < 0:
             s.phase = DONE
             return True
-        if self.is_laid_out and self.arena[s.frame + PARENT] < 0:
+        if self.is_of_pairs(s.frame):
             return self.close_raw(s, fitted)
         s.phase = AFTER
         if self.arena[s.frame + IS_ARRAY]:
@@ -3674,8 +3745,8 @@ class Text:
                 self.set_own(node)
                 if node.children != 0:
                     self.walk(node.child, node.child + node.children, depth + 1)
-                    if self.is_quote(node.byte) and self.is_kept(self.state(depth + 1)):
-                        self.leave_out(node.child, node.child + node.children, depth + 1)
+                    if self.is_quote(node.byte) or self.is_laid_out or self.is_python:
+                        self.leave_out_from(node, depth + 1)
         return True
 
     @cython.cfunc
@@ -3946,8 +4017,11 @@ class Text:
         if not self.step(s, cython.cast(cython.longlong, node.byte)):
             return False
         self.set_own(node)
+        if node.children == 0:
+            return False
         child = cython.cast(cython.Py_ssize_t, node.child)
-        return node.children != 0 and self.walk(child, child + node.children, depth + 1)
+        self.walk(child, child + node.children, depth + 1)
+        return self.leave_out_from(node, depth + 1)
 
     @cython.cfunc
     @cython.exceptval(-2, check=False)

@@ -6,6 +6,8 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from enforcer.machine.key_tokens import KeyTokens
+
 STATE: Final[np.dtype[Any]]
 NODE: Final[np.dtype[Any]]
 NAME: Final[np.dtype[Any]]
@@ -36,6 +38,7 @@ class Tree:
     words: int
     tokens: int
     tries: dict[bytes, Trie]
+    key_tokens: Callable[[tuple[int, ...]], KeyTokens]
     def __init__(
         self,
         trie: Trie,
@@ -44,6 +47,7 @@ class Tree:
         words: int,
         make_trie: Callable[[list[bytes], list[int]], Trie],
         bears: Callable[[str, int], bool],
+        key_tokens: Callable[[tuple[int, ...]], KeyTokens],
         spanning: _Array,
         listing: _Array,
         commas: _Array,

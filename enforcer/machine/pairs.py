@@ -17,6 +17,7 @@ from enforcer.layouts.pattern import ID, Space
 from enforcer.layouts.texts import OPTIONAL_SPACE, holding, written_key
 from enforcer.machine.alphabet import TooLargeError
 from enforcer.machine.automata import automaton_of
+from enforcer.machine.key_tokens import OF_MARKER
 from enforcer.machine.parts import RAW_ENDING, RawTypes
 from enforcer.machine.spellable import Spellable
 from enforcer.regex import inverse, literal
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
     from enforcer.regex import Regex
     from enforcer.schema import ArgumentGrammar
     from enforcer.schema.grammar import ValueId
+
+AUTOMATA = 4  # in `kernel.Tables.pairs`; the symbols around keys follow
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,15 +88,18 @@ class Pairs:
         self._key_end = self._text((end,))
         self._behind_key, self._before = _at_last_symbol(rest)
 
-    def automata(self) -> tuple[int, ...]:
-        """Return the numbers of the automata around keys and values; see `kernel.Tables.pairs`."""
+    def around(self) -> tuple[int, ...]:
+        """Return what `kernel.Tables.pairs` has: automata, and the symbols next to keys."""
         around = self._text(self._layout.part(None, "key")), self._text(self._layout.close)
         number = self._raw_automaton
         behind_key = -1
         if self._behind_key:
             behind_key, _ = number((self._text(self._behind_key),))
         tail = concat(OPTIONAL_SPACE, self._stop)
-        return number(around)[0], behind_key, number((tail,))[0], self._stops()
+        automata = number(around)[0], behind_key, number((tail,))[0], self._stops()
+        opening = [x for x in self._layout.part(None, "key") if isinstance(x, int)][-1]
+        symbols = opening, *self._layout.part("key", self._first)[:1], *self._layout.stop
+        return *automata, *(OF_MARKER if x >= ID else x for x in symbols if isinstance(x, int))
 
     def _stops(self) -> int:
         """Return the number of the automaton of bytes without a delimiter; -1 without JSON."""

@@ -42,6 +42,8 @@ from enforcer.regex import (
 from enforcer.regex.caching import cached
 from enforcer.regex.charset import ALL
 from enforcer.regex.constructors import concat
+from enforcer.schema.finishing.distinct import offence
+from enforcer.schema.finishing.lowering_objects import may_run_out
 from enforcer.schema.finishing.pruning import prune
 from enforcer.schema.grammar import NEVER, Value, fresh
 from enforcer.schema.reading.document import step
@@ -107,7 +109,8 @@ class Spellable:
         """Leave out what has no spelling; gives definitions, and the name of the whole.
 
         Raises:
-            UnsupportedSchema: a declared name that cannot be written, or nothing is left.
+            UnsupportedSchema: a declared name that cannot be written, or nothing is left; or fewer
+                names than are counted can be written.
 
         """
         whole = self._definitions[self._root]
@@ -122,6 +125,10 @@ class Spellable:
         pruned = prune(definitions, root)
         if pruned is None:
             raise UnsupportedSchema(tuple(self._culprits(whole)))
+        few = dict.fromkeys(offence(shape) for shape in pruned[root].objects if may_run_out(shape))
+        if few:
+            reason = f"{_FORMAT} can write too few of the names to count; declare the arguments"
+            raise UnsupportedSchema(tuple(Problem(*place, reason) for place in few))
         return pruned, root
 
     def options(self, name: str | None, value: ValueId) -> tuple[Option, ...]:

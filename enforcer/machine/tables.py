@@ -153,12 +153,12 @@ def free_tables(*, is_raw: bool = False, is_python: bool = False) -> Tables:
     return replace(tables, is_python=is_python)
 
 
-def make_usual(layout: BoundLayout | None = None) -> None:
+def make_usual(layout: BoundLayout | None = None) -> Tables:
     """Make the automata that most grammars share, which takes 0.1 s of the first of them."""
     usual = {
         name: schema for name, schema in _USUAL.items() if layout is None or name not in _FORMATS
     }
-    tables_of(compile_schema({"type": "object", "properties": usual}), layout)
+    return tables_of(compile_schema({"type": "object", "properties": usual}), layout)
 
 
 class _Writer:
@@ -195,7 +195,7 @@ class _Writer:
             parts.node(root, origin)
             for values, origin, raw in parts.nodes:  # noqa: B007 - read where it failed
                 nodes.append(self._node(values) if raw is None else self._raw(values, raw))
-            around = () if self._pairs is None else self._pairs.automata()
+            around = () if self._pairs is None else self._pairs.around()
             found, wide_rows = parts.arrays()
         except TooLargeError as error:
             raise NotHeld.of(str(origin), "", f"it needs {error}") from error

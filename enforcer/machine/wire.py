@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 # Counts up with the arrays, their order and what their numbers mean.
-VERSION = 5
+VERSION = 6
 
 _WIDE = (
     *("bits", "trie_value", "trie_low", "trie_high", "trie_opens"),

@@ -123,12 +123,10 @@ def test_distinct_strings_and_counted_names_are_kept(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [*PAIRS, "pythonic"])
-def test_arguments_themselves_are_counted_in_json_alone(name: str) -> None:
-    counted = grammar({"minProperties": 3})
-    with pytest.raises(UnsupportedSchema, match="declare") as refused:
-        engine().check(counted, bound(name))
-    assert refused.value.path == "$.minProperties"
-    engine().check(counted, bound("deepseek"))
+def test_arguments_themselves_are_counted(name: str) -> None:
+    counted = {"minProperties": 3, "additionalProperties": {"type": "string"}}
+    for names, fits in (("bcd", True), ("bc", False), ("", False)):
+        assert taken(name, counted, dict.fromkeys(names, "x")) == fits
 
 
 @pytest.mark.parametrize("name", ["xgrammar", "outlines-core"])

@@ -102,6 +102,7 @@ _NESTED: dict[str, Any] = {
         "o": {"type": ["object", "array", "null"]},
     },
     "required": ["e"],
+    "patternProperties": {"^[xy]{1,2}$": {"type": "null"}},
     "additionalProperties": {"type": "integer"},
 }
 _RAW = (concat(parse("^([a-f]|日)*$"), literal("<>")), concat(parse("^x*$"), marker(0)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from functools import cache
+from itertools import product
 from random import Random
 from typing import Any
 
@@ -16,10 +17,11 @@ from enforcer.machine import grammar as binding
 from enforcer.machine import kernel
 from enforcer.machine.grammar import MachineGrammar, bound_vocabulary
 from enforcer.machine.tables import tables_of
-from enforcer.schema import compile_schema
+from enforcer.schema import Conventions, Root, compile_schema
 from enforcer.vocabulary import Vocabulary
 from tests.laid_out import bound, vocabulary
 from tests.machine.interpreted import interpreted
+from tests.schema_judge import is_valid
 from tests.vocabularies import bits, kimi
 from tests.walks import examples
 
@@ -210,3 +212,46 @@ def test_the_source_does_as_the_compiled_kernel(monkeypatch: pytest.MonkeyPatch)
         found.append(rows)
     assert found[0] == found[1]
     assert all(accepted for _, accepted in found[0])
+
+
+_ONE = {"const": 1}
+NAMED: list[dict[str, Any]] = [
+    {"additionalProperties": _ONE},
+    {"properties": {"a": _ONE}, "additionalProperties": _ONE, "minProperties": 3},
+    {"patternProperties": {"^[ab]$": _ONE}, "additionalProperties": False},
+    {"patternProperties": {"^(a|ba|b[b-d]+)$": _ONE}, "additionalProperties": False},
+    {"patternProperties": {"^(a|b|ab)$": _ONE, "^b": {}}, "additionalProperties": False},
+]
+
+
+@cache
+def _names() -> Vocabulary:
+    own = (b"a=1,", b"a=1,a", b"=1,b=1,", b", a", b",b=", b"b=1,b=1)", b"b=1,a=1)", b"ab=1", b"=1,")
+    texts = vocabulary().texts
+    return Vocabulary([*texts[:256], *own], {})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", range(len(NAMED)))
+def test_no_argument_comes_twice(number: int) -> None:
+    conventions = Conventions(closed_objects=False)
+    grammar = compile_schema(NAMED[number], root=Root.OBJECT, conventions=conventions)
+    tree = bound_vocabulary(_names(), is_python=True)
+    held = MachineGrammar(tables_of(grammar, bound("pythonic")), tree)
+    for count in range(4):
+        for names in product(("a", "b", "ab", "bb"), repeat=count):
+            text = held.matcher()
+            taken = True
+            for byte in (",".join(f"{name}=1" for name in names) + ")").encode():
+                allowed = legal(text, _names())
+                for token_id in range(_names().size):
+                    taken = text.accept(token_id)
+                    assert taken == (token_id in allowed), (names, _names().token_bytes(token_id))
+                    text.rollback(int(taken))
+                assert allowed or text.is_accepting()
+                taken = text.accept(byte)
+                if not taken:
+                    break
+            value = dict.fromkeys(names, 1)
+            fits = len(value) == count and is_valid(NAMED[number], value)
+            assert (taken and text.is_accepting()) == fits, names

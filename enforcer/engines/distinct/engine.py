@@ -77,10 +77,11 @@ class DistinctEngine(KeeperEngine):
                 are needed.
 
         """
+        whole = grammar
         if self._keeps_strings:
-            grammar = _without_distinct_names(grammar, layout)
-            if not any(_others(grammar)) and not _has_distinct_keys(grammar):
+            if not any(_others(grammar)):
                 return grammar, []
+            grammar = _without_distinct_names(grammar)
         found = uniqueness.written(grammar)
         if not found:
             return grammar, found
@@ -105,7 +106,7 @@ class DistinctEngine(KeeperEngine):
                 "the schema has fewer distinct elements than `minItems` demands; lower `minItems`"
             )
             raise _unsupported(few, reason)
-        return _without_distinct_elements(grammar), found
+        return _without_distinct_elements(whole), found
 
     def keepers(self, kept: list[Any]) -> tuple[Callable[[], Keeper], int]:
         """Give what makes a keeper for each text, and the bytes that they share."""
@@ -137,18 +138,10 @@ def _others(grammar: ArgumentGrammar) -> Iterator[ArrayShape]:
                 yield array
 
 
-def _without_distinct_names(
-    grammar: ArgumentGrammar, layout: BoundLayout | None
-) -> ArgumentGrammar:
-    """Return a grammar whose objects in JSON ask no keeper to let no name come twice.
-
-    Keys that are written otherwise may come twice in the machine's texts.
-    """
-    is_json = layout is None or layout.layout.kind is LayoutKind.JSON
+def _without_distinct_names(grammar: ArgumentGrammar) -> ArgumentGrammar:
+    """Return a grammar of whose objects none asks a keeper to let no name come twice."""
     definitions = {
-        number: value
-        if number == grammar.root and not is_json
-        else value._replace(
+        number: value._replace(
             objects=tuple(
                 replace(shape, distinct_names=False) if shape.distinct_names else shape
                 for shape in value.objects
@@ -157,11 +150,6 @@ def _without_distinct_names(
         for number, value in grammar.definitions.items()
     }
     return replace(grammar, definitions=definitions)
-
-
-def _has_distinct_keys(grammar: ArgumentGrammar) -> bool:
-    """Return whether the root still asks for them."""
-    return any(shape.distinct_names for shape in grammar.definitions[grammar.root].objects)
 
 
 def _unsupported(shapes: Iterable[ArrayShape | ObjectShape], reason: str) -> UnsupportedSchema:

@@ -20,7 +20,7 @@ from enforcer.schema.grammar import Mark, ValueId, as_value_ids
 from enforcer.schema.limits import BITS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from enforcer.regex import Regex
     from enforcer.schema.algebra.normal_form import Algebra
@@ -214,8 +214,7 @@ class ObjectLowering:
         )
         if repeatable:
             return marked
-        endless = {i for mark in marks if is_infinite(mark.names) for i in mark.hits}
-        if _has_fresh_names(shape) and len(endless) == len(shape.witnesses):
+        if _has_fresh_names(shape) and len(_endless(marks)) == len(shape.witnesses):
             return replace(marked, distinct_names=True)
         self._refuse(
             shape.witnesses[0].path,
@@ -240,7 +239,20 @@ def _finished(shape: ObjectShape, *, distinct_names: bool = False) -> grammar.Ob
     )
 
 
-def _has_fresh_names(shape: ObjectShape) -> bool:
+def may_run_out(shape: grammar.ObjectShape) -> bool:
+    """Return whether undeclared names may be fewer than are counted, since some were left out."""
+    is_counted = shape.minimum > len(shape.required) + 1 or bool(shape.witnesses)
+    if not shape.distinct_names or not is_counted:
+        return False
+    return not _has_fresh_names(shape) or len(_endless(shape.marks)) < len(shape.witnesses)
+
+
+def _endless(marks: Iterable[Mark]) -> set[int]:
+    """Return the witnesses for which there are infinitely many names."""
+    return {i for mark in marks if is_infinite(mark.names) for i in mark.hits}
+
+
+def _has_fresh_names(shape: ObjectShape | grammar.ObjectShape) -> bool:
     """Tell whether any beginning of an undeclared name can always become one not used yet."""
     return all(stays_infinite(names) for names, value in shape.classes if value != NEVER)
 
