@@ -149,6 +149,19 @@ def _trimming_counted(members: CharSet, least: int, most: int | None) -> Regex:
     )
 
 
+def trimmed_parts(trim: Trim) -> tuple[tuple[Regex, int], ...]:
+    """Return all texts in parts: of how many characters each text is trimmed."""
+    if trim is Trim.NONE:
+        return ((ANY, 0),)
+    begins, ends = concat(_LINE, ANY), concat(ANY, _LINE)
+    twice = concat(_LINE, ANY, _LINE)
+    return (
+        (both(inverse(begins), inverse(ends)), 0),
+        (both(either(begins, ends), inverse(twice)), 1),
+        (twice, 2),
+    )
+
+
 def counted_characters(texts: Regex) -> tuple[CharSet, int, int | None] | None:
     """Tell whether texts are any of some characters, so many of them; None if not."""
     if isinstance(texts, Repeat) and isinstance(texts.part, Chars):

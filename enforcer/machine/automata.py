@@ -2,27 +2,34 @@
 
 One run tells of each language of the tuple whether the text is in it, and whether it still leads
 there; a *class* is a set of characters that no state tells apart. Transitions into dead ends are
-left out. A bound on the length is a register beside the automaton: a state with a distance to its
-nearest end tells whether a text of at most so many characters is reached.
+left out. Lengths are bounds beside the automaton (`lengths`).
 
-Owns: the arrays, lengths, and which automata are shared by all grammars. Must not know: how states
-are found, vocabularies, what the languages are for.
+Owns: the arrays, and which automata are shared by all grammars. Must not know: how states are
+found, vocabularies, what the languages are for.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from enforcer.machine.alphabet import TooLargeError
 from enforcer.machine.exploring import explore
+from enforcer.machine.lengths import (
+    FAR_COUNT,
+    MOST_RESTS,
+    Bound,
+    Bounded,
+    all_rests,
+    apart,
+    least_rests,
+)
 from enforcer.machine.minimizing import FAR, minimal, trimmed
 from enforcer.machine.tree import ASCII_GROUPS, BEYOND_ASCII, U_2000, groups_beyond_ascii
-from enforcer.regex import ANY, both, either, length
-from enforcer.regex.syntax import Chars, Intersection, Repeat, Union
+from enforcer.regex.constructors import EPSILON
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,13 +37,14 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from enforcer.machine.exploring import Explored
-    from enforcer.regex import Regex
+    from enforcer.machine.lengths import Language
     from enforcer.regex.charset import CharSet
 
     _Codes = Sequence[tuple[int, Sequence[int]]]
 
 WIDE = 20  # printable ASCII characters that a state takes, from which on it has a wide row
 LAST_CHARACTER = 0x10FFFF
+FIRST_MARKER, LAST_MARKER = 0xD800, 0xDFFF
 _ASCII = 128
 _STEPS = 32  # characters; few tokens have more
 _SETS = 4  # of groups
@@ -44,7 +52,6 @@ _MANY = 1 << 20  # words, of which more are not counted
 _EVERY = -1
 _DIGITS = 1 << ASCII_GROUPS.index("0123456789")
 _LARGE = 50_000  # transitions; of more, it takes longer to find safe groups than it saves
-_LONG = 20  # of a pattern's greatest length, from which on it is a register
 
 # The codes of each group of ASCII characters, and its bit. In a JSON string a quote and a backslash
 # are no characters, so no state takes them.
@@ -79,9 +86,11 @@ class Automaton:
         opens: int64, for each state the groups of bytes of which some leads on.
         is_wide: for each state whether it takes much of the vocabulary.
         is_free: for each state whether anything may follow in it.
-        minimum: the least length of the whole text.
-        maximum: the greatest length; -1 for none.
-        farthest: where a pattern has a greatest length, the greatest distance; -1 elsewhere.
+        bounds: the lengths of each language; none where no language has any.
+        minimum: the length from which on no least length decides whether a text leads on.
+        least: that from which on none decides over the characters of wide rows.
+        steady: the length up to which no greatest length decides whether a text leads on.
+        whole: that up to which none does behind wide states, where all languages are followed.
         work: operands of derivatives that building it takes.
 
     """
@@ -100,10 +109,18 @@ class Automaton:
     opens: npt.NDArray[np.int64]
     is_wide: npt.NDArray[np.bool_]
     is_free: npt.NDArray[np.bool_]
+    bounds: tuple[Bound, ...] = ()
     minimum: int = 0
-    maximum: int = -1
-    farthest: int = -1
+    least: int = 0
+    steady: int = FAR_COUNT
+    whole: int = FAR_COUNT
     work: int = 0
+
+    @property
+    def rests(self) -> npt.NDArray[np.int64]:
+        """What is left in each state, of each language that has lengths; see `Bound`."""
+        found = [each.rests for each in self.bounds if each.rests is not None]
+        return np.concatenate(found) if found else np.zeros(0, np.int64)
 
     @property
     def never_runs_out(self) -> bool:
@@ -111,7 +128,8 @@ class Automaton:
         steps = self.transitions.reshape(self.states, self.classes)
         behind = np.where(steps >= 0, self.leads[steps], 0)
         rest = self.leads & ~np.bitwise_or.reduce(behind, axis=1)
-        return self.maximum < 0 and not rest.any()
+        is_endless = all(each.maximum < 0 for each in self.bounds)
+        return is_endless and not rest.any()
 
     def count_words(self, language: int) -> int:
         """Return how many words a language has, or fewer: long ones are left out, as are many."""
@@ -121,11 +139,12 @@ class Automaton:
         np.add.at(sizes, self.range_class[known], (highs - self.range_low)[known])
         steps = self.transitions.reshape(self.states, self.classes)
         ends = self.accepts >> language & 1 == 1
+        bound = self.bounds[language] if self.bounds else Bound()
         reached = np.zeros(self.states)
         reached[0] = 1
         found = 0
-        for length_ in range(min(_STEPS if self.maximum < 0 else self.maximum, _STEPS) + 1):
-            found += int(reached[ends].sum()) if length_ >= self.minimum else 0
+        for length in range(_STEPS + 1):
+            found += int(reached[ends].sum()) if bound.holds(length) else 0
             if found >= _MANY:
                 return _MANY
             ways = (reached[:, None] * sizes)[steps >= 0]
@@ -134,36 +153,100 @@ class Automaton:
 
     def has_word(self, language: int) -> bool:
         """Return whether some text is in a language, by its place in the tuple."""
-        is_near = self.maximum < 0 or self.distance[0] <= self.maximum
+        is_near = not self.bounds or self.bounds[language].is_within(0, 0)
         return bool(is_near and self.leads[0] >> language & 1)
+
+    def bound(self, language: int, part: Bounded) -> Bound | None:
+        """Return the lengths of a language.
+
+        None if the lengths of what is left differ too much for the least length to be a bound.
+        """
+        if not part.is_counted:
+            return Bound()
+        around = part.around or 0
+        most = -1 if part.maximum is None else part.maximum + around
+        steps = self.transitions.reshape(self.states, self.classes)
+        ends = self.accepts >> language & 1 == 1
+        leads = self.leads >> language & 1 == 1
+        if not part.minimum:
+            is_alone = not (self.leads & ~(1 << language)).any()
+            near = self.distance.astype(np.int64) if is_alone else least_rests(steps, ends)
+            return Bound(0, most, near, int(near[leads].max(initial=0)))
+        found = all_rests(steps, ends)
+        if found is None:
+            return None
+        rests, farthest = found
+        few = leads & (rests >> MOST_RESTS & 1 == 0)
+        # Wide rows are of all lengths: their characters should lead to no few, but to an end.
+        after = steps[np.ix_(leads & ~few, self._text_classes())]
+        is_odd = bool(((few & (rests != 1))[after] & (after >= 0)).any())
+        is_odd |= bool((few & self.is_wide).any() or (part.behind == EPSILON and few.any()))
+        return Bound(part.minimum + around, most, rests, farthest, bool(few.any()), is_odd)
+
+    def _text_classes(self) -> npt.NDArray[np.intp]:
+        """Return the classes that hold more than markers."""
+        highs = np.append(self.range_low[1:] - 1, LAST_CHARACTER)
+        is_text = (self.range_low < FIRST_MARKER) | (highs > LAST_MARKER)
+        return np.unique(self.range_class[is_text & (self.range_class >= 0)]).astype(np.intp)
+
+    def with_bounds(self, bounds: Sequence[Bound]) -> Automaton:
+        """Return the same automaton with lengths."""
+        return replace(
+            self,
+            bounds=tuple(bounds),
+            minimum=max((each.minimum for each in bounds if each.ends), default=0),
+            least=max((each.minimum for each in bounds if each.is_odd), default=0),
+            steady=min(each.steady for each in bounds),
+            whole=self._whole(bounds),
+        )
+
+    def _whole(self, bounds: Sequence[Bound]) -> int:
+        most = np.zeros(self.states, np.int64)
+        for language, bound in enumerate(bounds):
+            leads = self.leads >> language & 1 == 1
+            most = np.where(leads, np.maximum(most, bound.ends_before()), most)
+        steps = self.transitions.reshape(self.states, self.classes)
+        pending = np.flatnonzero(self.is_wide).tolist()
+        seen = {*pending}
+        for state in pending:
+            found = {to for to in steps[state].tolist() if to >= 0} - seen
+            pending += found
+            seen |= found
+        return int(most[pending].min(initial=FAR_COUNT))
 
     @property
     def nbytes(self) -> int:
         """Bytes of the arrays."""
-        return 4 * (len(self.transitions) + _ASCII + 2 * len(self.range_low)) + 44 * self.states
+        rests = sum(8 * self.states for each in self.bounds if each.rests is not None)
+        arrays = 4 * (len(self.transitions) + _ASCII + 2 * len(self.range_low)) + 44 * self.states
+        return rests + arrays
 
 
 # Of what is too large, the message: building it up to the limit takes longest of all.
-_kept: OrderedDict[tuple[tuple[Regex, ...], bool], Automaton | str] = OrderedDict()
-_kept_heavy: OrderedDict[tuple[tuple[Regex, ...], bool], Automaton] = OrderedDict()
+_kept: OrderedDict[tuple[tuple[Bounded, ...], bool], Automaton | str] = OrderedDict()
+_kept_heavy: OrderedDict[tuple[tuple[Bounded, ...], bool], Automaton] = OrderedDict()
 
 
-def automaton_of(languages: tuple[Regex, ...], *, is_raw: bool = False) -> Automaton:
+def automaton_of(languages: tuple[Language, ...], *, is_raw: bool = False) -> Automaton:
     """Build the automaton of some languages, or return the one that was built before.
 
     Args:
-        languages: to be followed.
+        languages: to be followed; of those that are not `Bounded`, lengths are taken apart.
         is_raw: whether they are of raw text, in which quotes and backslashes are characters.
 
     Raises:
         TooLargeError: it has too many states, or takes too much to build.
 
     """
-    key = languages, is_raw
+    is_alone = len(languages) == 1
+    parts = tuple(
+        each if isinstance(each, Bounded) else apart(each, is_alone=is_alone) for each in languages
+    )
+    key = parts, is_raw
     found = _kept.get(key) or _kept_heavy.get(key)
     if found is None:
         try:
-            found = _built(languages, _RAW_GROUPS if is_raw else _GROUPS)
+            found = _built(parts, is_raw=is_raw)
         except TooLargeError as error:
             found = str(error)
         if isinstance(found, str) or found.nbytes <= _HEAVY:
@@ -179,61 +262,25 @@ def automaton_of(languages: tuple[Regex, ...], *, is_raw: bool = False) -> Autom
     return found
 
 
-def _built(languages: tuple[Regex, ...], groups: _Codes) -> Automaton:
-    if len(languages) > 1:
-        return _arrays(explore(languages), groups)
-    (language,) = languages
-    if isinstance(language, Repeat) and isinstance(language.part, Chars):
-        most = -1 if language.maximum is None else language.maximum
-        unbounded = Repeat(language.part, 0, None)
-        return _arrays(explore((unbounded,)), groups, minimum=language.minimum, maximum=most)
-    most, rest = _length_apart(language)
-    if most > _LONG:
-        return _arrays(explore((rest,)), groups, maximum=most, is_pattern=True)
-    return _arrays(explore(languages), groups)
+def _built(parts: tuple[Bounded, ...], *, is_raw: bool) -> Automaton:
+    if not any(each.is_counted for each in parts):
+        groups = _RAW_GROUPS if is_raw else _GROUPS
+        return _arrays(explore(tuple(each.whole for each in parts)), groups)
+    settled = [each if each.around is not None else each.with_states() for each in parts]
+    found = automaton_of(tuple(Bounded(each.whole) for each in settled), is_raw=is_raw)
+    bounds = [*map(found.bound, range(len(settled)), settled)]
+    if None in bounds:
+        return automaton_of(
+            tuple(
+                each.with_least_in_states() if bound is None else each
+                for each, bound in zip(settled, bounds, strict=True)
+            ),
+            is_raw=is_raw,
+        )
+    return found.with_bounds([each for each in bounds if each is not None])
 
 
-def _length_apart(language: Regex) -> tuple[int, Regex]:
-    """Take the greatest length out of a language; -1 if it has none that stands by itself."""
-    if isinstance(language, Union):
-        return _common_length_apart(language)
-    if not isinstance(language, Intersection):
-        return -1, language
-    most = -1
-    rest: list[Regex] = []
-    for part in language.parts:
-        if isinstance(part, Repeat) and part.part == ANY.part and part.maximum is not None:
-            most = part.maximum if most < 0 else min(most, part.maximum)
-            rest.append(length(part.minimum, None))
-        else:
-            rest.append(part)
-    return most, both(*rest)
-
-
-def _common_length_apart(language: Union) -> tuple[int, Regex]:
-    """Take out the greatest length of one alternative that no other one exceeds.
-
-    Host names (253 characters) or addresses of either version, which have no more than 45, would
-    take 20,000 states with the length among them.
-    """
-    apart = [_length_apart(part) for part in language.parts]
-    most = max(own for own, _ in apart)
-    rest: list[Regex] = []
-    for part, (own, without) in zip(language.parts, apart, strict=True):
-        if own != most and (part.longest is None or part.longest > most):
-            return -1, language
-        rest.append(without if own == most else part)
-    return most, either(*rest)
-
-
-def _arrays(
-    found: Explored,
-    codes: _Codes,
-    *,
-    minimum: int = 0,
-    maximum: int = -1,
-    is_pattern: bool = False,
-) -> Automaton:
+def _arrays(found: Explored, codes: _Codes) -> Automaton:
     """Turn states and rows into arrays: dead ends are left out, equal characters are one class."""
     is_large = len(found.accepts) > _MANY_STATES
     found, leads, distance = minimal(found) if is_large else trimmed(found)
@@ -277,9 +324,6 @@ def _arrays(
     return Automaton(
         states=len(leads),
         classes=transitions.shape[1],
-        minimum=minimum,
-        maximum=maximum,
-        farthest=max(distance) if is_pattern else -1,
         work=found.work,
         **arrays,
     )

@@ -38,12 +38,13 @@ _RECORDS = {
     "counts": kernel.COUNT,
     "needs": kernel.NEED,
     "automata": kernel.AUTOMATON,
+    "bounds": kernel.BOUND,
 }
 _ORDER = (
     "nodes", "names", "classes", "places", "arrays", "limits", "marks", "counts", "needs",
     "bits", "trie_edges", "edge_character", "edge_to", "trie_value", "trie_low", "trie_high",
-    "automata", "transitions", "ascii", "range_low", "range_class", "accepts", "leads", "distance",
-    "wide", "safe", "safe_steps", "opens", "trie_opens", "pairs", "markers",
+    "automata", "transitions", "ascii", "range_low", "range_class", "accepts", "leads", "bounds",
+    "rests", "wide", "safe", "safe_steps", "opens", "trie_opens", "pairs", "markers",
 )  # fmt: skip
 _OWN = 12_000  # bytes of views and objects
 _LAYOUTS = 4  # of a vocabulary, whose tokens about keys are remembered

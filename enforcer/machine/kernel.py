@@ -180,15 +180,25 @@ Automaton = cython.struct(
     range0=cython.int,
     ranges=cython.int,
     states=cython.int,
-    minimum=cython.int,
-    maximum=cython.int,
-    farthest=cython.int,
     kind=cython.int,
+    bound0=cython.int,
+    bounds=cython.int,
+    minimum=cython.int,
+    least=cython.int,
+    steady=cython.int,
+    whole=cython.int,
 )
 AUTOMATON = dtype_of(
-    "transitions classes ascii range0 ranges states minimum maximum farthest kind",
+    "transitions classes ascii range0 ranges states kind bound0 bounds minimum least steady whole",
     np.int32,
 )
+Bound = cython.struct(
+    minimum=cython.int,
+    maximum=cython.int,
+    rest0=cython.int,
+    steady=cython.int,
+)
+BOUND = dtype_of("minimum maximum rest0 steady", np.int32)
 
 # Phases of a text.
 BEGIN = cython.declare(cython.int, 0)
@@ -307,6 +317,8 @@ BYTES = cython.declare(cython.ulonglong, 0x0101010101010101)
 LOW_HALF = cython.declare(cython.longlong, 0xFFFFFFFF)
 LAST_63 = cython.declare(cython.longlong, 0x7FFFFFFFFFFFFFFF)
 FAR = cython.declare(cython.int, 1 << 30)
+FAR_STEPS = cython.declare(cython.int, 1 << 28)  # of what is safe for ever
+MOST_RESTS = cython.declare(cython.int, 62)  # from which on a bit stands for all lengths
 SLOTS = cython.declare(cython.int, 512)  # for kept rows of one grammar
 BLOCK = cython.declare(cython.Py_ssize_t, 16)  # words that are compared at once
 _LOST = "an index of the kernel is out of bounds"
@@ -808,7 +820,8 @@ class Tables:
     range_class: cython.const_int[::1]
     accepts: cython.const_longlong[::1]
     leads: cython.const_longlong[::1]
-    distance: cython.const_int[::1]
+    bounds: Bound[::1]
+    rests: cython.const_longlong[::1]
     wide: cython.const_int[::1]
     safe: cython.const_longlong[::1]
     safe_steps: cython.const_int[::1]
@@ -852,7 +865,8 @@ class Tables:
         range_class: cython.const_int[::1],
         accepts: cython.const_longlong[::1],
         leads: cython.const_longlong[::1],
-        distance: cython.const_int[::1],
+        bounds: Bound[::1],
+        rests: cython.const_longlong[::1],
         wide: cython.const_int[::1],
         safe: cython.const_longlong[::1],
         safe_steps: cython.const_int[::1],
@@ -889,7 +903,8 @@ class Tables:
         self.range_class = range_class
         self.accepts = accepts
         self.leads = leads
-        self.distance = distance
+        self.bounds = bounds
+        self.rests = rests
         self.wide = wide
         self.safe = safe
         self.safe_steps = safe_steps
@@ -960,7 +975,6 @@ class Tables:
         if (
             self.accepts.shape[0] != count
             or self.leads.shape[0] != count
-            or self.distance.shape[0] != count
             or self.safe.shape[0] != count
             or self.safe_steps.shape[0] != count
             or self.opens.shape[0] != count
@@ -969,7 +983,7 @@ class Tables:
             return False
         wide_rows = len(self.rows) >> 1 if self.is_python else len(self.rows)
         for i in range(count):
-            if self.distance[i] < 0 or not -1 <= self.wide[i] < wide_rows:
+            if not -1 <= self.wide[i] < wide_rows:
                 return False
         for k in range(self.automata.shape[0]):
             if not self.automaton_fits(k):
@@ -984,7 +998,7 @@ class Tables:
             return False
         states = self.states_of(number)
         classes = cython.cast(cython.longlong, a.classes)
-        if states < 1 or classes < 1 or a.ranges < 1 or a.maximum < -1:
+        if states < 1 or classes < 1 or a.ranges < 1:
             return False
         if not OF_JSON <= a.kind <= RAW_ENDING:
             return False
@@ -1000,6 +1014,12 @@ class Tables:
                 return False
         for i in range(a.ascii, a.ascii + 128):
             if not -1 <= self.ascii[i] < classes:
+                return False
+        if not (0 <= a.bounds < 63 and within(a.bound0, a.bounds, self.bounds.shape[0])):
+            return False
+        for i in range(a.bound0, a.bound0 + a.bounds):
+            rest0 = self.bounds[i].rest0
+            if rest0 != -1 and not within(rest0, states, self.rests.shape[0]):
                 return False
         if self.range_low[a.range0] != 0:
             return False
@@ -1280,6 +1300,8 @@ class Text:
     count: i64
     is_counted: cython.bint
     last_range: index  # of characters; see `is_in_range`
+    skipped: i64  # bytes of tokens that a walk within a string leaves out; see `walk_long`
+    left_out: i64  # a state in which other tokens are left out as well; -1 for none
     is_lost: cython.bint  # whether an index was out of bounds
     is_exact: cython.bint  # whether names that were written matter; see `leave_out` for rows
     is_laid_out: cython.bint  # in pairs, rather than as JSON
@@ -1300,6 +1322,8 @@ class Text:
         self.work = 0
         self.count = 0
         self.last_range = -1
+        self.skipped = 0
+        self.left_out = -1
         self.is_counted = False
         self.is_lost = False
         self.is_exact = False
@@ -1459,6 +1483,8 @@ class Text:
             key[6] = s.automaton_state
             key[7] = s.trie_node
             key[8] = s.languages
+            if s.automaton_state >= 0:
+                key[8] &= ~self.too_long(s)
         elif s.phase == IN_BARE:
             key[6] = s.automaton_state
             key[7] = 0
@@ -1501,14 +1527,27 @@ class Text:
         return words
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
+    @cython.exceptval(-2)
     def relevant_count(self, s: cython.pointer[State]) -> i64:
-        """Return how many characters a string has, or -1 where no token comes near a bound."""
+        """Return how many characters a string has, or less than 0 where no token nears a bound.
+
+        Then which of the languages are still too short for any token to end them.
+        """
         a = self.automaton(self.automaton_of(s))
-        room = self.tree.longest + max(a.farthest, 0)
-        if s.count >= a.minimum and (a.maximum < 0 or a.maximum - s.count > room):
+        short = cython.cast(cython.longlong, 0)
+        if a.bounds == 0:
             return -1
-        return s.count
+        leads = self.within_bounds(a, s.automaton_state, s.languages, s.count)
+        for k in range(a.bounds):
+            if leads >> k & 1:
+                bound = self.tables.bounds[a.bound0 + k]
+                if bound.steady - s.count <= self.tree.longest:
+                    return s.count
+                if s.count < bound.minimum:
+                    if bound.minimum - s.count <= self.tree.longest:
+                        return s.count
+                    short |= bit(k)
+        return ~short
 
     @cython.cfunc
     @cython.exceptval(-2, check=False)
@@ -1779,7 +1818,96 @@ class Text:
         """Return whether a word is reached from an automaton's state, within its length."""
         if state < 0 or self.tables.leads[a.states + state] & languages == 0:
             return False
-        return a.maximum < 0 or count + self.tables.distance[a.states + state] <= a.maximum
+        if a.bounds == 0:
+            return True
+        if count <= a.steady and (count >= a.minimum or count < 0):  # of wide rows it is
+            return True
+        return self.within_bounds(a, state, languages, count) != 0
+
+    @cython.cfunc
+    @cython.exceptval(-2)
+    def within_bounds(
+        self, a: cython.pointer[Automaton], state: i64, languages: i64, count: i64
+    ) -> i64:
+        """Return the languages of which a word is reached from a state, within its length."""
+        languages &= self.tables.leads[a.states + state]
+        for k in range(a.bounds):
+            if languages >> k & 1 and not self.is_within(a.bound0 + k, state, count):
+                languages &= ~bit(k)
+        return languages
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
+    def is_within(self, number: index, state: i64, count: i64) -> cython.bint:
+        """Return whether a word of a length within a bound is reached from a state."""
+        bound = self.tables.bounds[number]
+        if bound.rest0 < 0:
+            return True
+        rest = self.tables.rests[bound.rest0 + state]
+        left = cython.cast(cython.longlong, FAR)
+        if bound.maximum >= 0:
+            left = cython.cast(cython.longlong, bound.maximum) - count
+        if bound.minimum == 0:
+            return rest <= left
+        if left >= MOST_RESTS and rest >> MOST_RESTS & 1:
+            return True
+        least = cython.cast(cython.longlong, 0)
+        if count < bound.minimum:
+            least = bound.minimum - count
+        left = min(left, cython.cast(cython.longlong, MOST_RESTS - 1))
+        if least > left:
+            return False
+        return rest >> least & (bit(left - least + 1) - 1) != 0
+
+    @cython.cfunc
+    @cython.exceptval(-2)
+    def too_long(self, s: cython.pointer[State]) -> i64:
+        """Return the languages of a string's automaton that its length has ended."""
+        a = self.automaton(self.automaton_of(s))
+        leads = self.tables.leads[a.states + s.automaton_state]
+        return leads & ~self.within_bounds(a, s.automaton_state, leads, s.count)
+
+    @cython.cfunc
+    @cython.exceptval(-2)
+    def ended_at(self, a: cython.pointer[Automaton], state: i64, languages: i64, count: i64) -> i64:
+        """Return the languages that a text of so many characters is in."""
+        languages &= self.tables.accepts[a.states + state]
+        if languages == 0:
+            return 0
+        for k in range(a.bounds):
+            bound = self.tables.bounds[a.bound0 + k]
+            if count < bound.minimum or 0 <= bound.maximum < count:
+                languages &= ~bit(k)
+        return languages
+
+    @cython.cfunc
+    @cython.exceptval(-2)
+    def room_of(self, a: cython.pointer[Automaton], state: i64, languages: i64, count: i64) -> i64:
+        """Return how many characters may follow that come near no greatest length.
+
+        Less than 0 where some text may be too long already.
+        """
+        if a.bounds == 0 or a.steady - count >= self.tree.longest:
+            return FAR
+        room = cython.cast(cython.longlong, FAR)
+        languages &= self.tables.leads[a.states + state]
+        for k in range(a.bounds):
+            if languages >> k & 1:
+                room = min(room, self.tables.bounds[a.bound0 + k].steady - count)
+        return room
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
+    def is_any_length(self, s: cython.pointer[State]) -> cython.bint:
+        """Return whether it decides over no language how many characters of a token follow."""
+        a = self.automaton(self.automaton_of(s))
+        if self.room_of(a, s.automaton_state, s.languages, s.count) < self.tree.longest:
+            return False
+        leads = self.tables.leads[a.states + s.automaton_state]
+        for k in range(a.bounds):
+            if leads >> k & 1 and s.count < self.tables.bounds[a.bound0 + k].minimum:
+                return False
+        return True
 
     @cython.cfunc
     @cython.exceptval(-2, check=False)
@@ -2155,7 +2283,7 @@ class Text:
         ended = cython.cast(cython.longlong, 0)
         if s.automaton_state >= 0:
             a = self.automaton(self.automaton_of(s))
-            ended = self.tables.accepts[a.states + s.automaton_state] & s.languages
+            ended = self.ended_at(a, s.automaton_state, s.languages, s.count)
         if s.phase == IN_KEY:
             return self.end_key(s, ended)
         if ended & 1 == 0:
@@ -2572,8 +2700,8 @@ class Text:
     def undeclared_name(self, s: cython.pointer[State]) -> cython.bint:
         """Set up the value of an undeclared name, by the classes that it is in."""
         a = self.automaton(self.node_of(s.frame).class_automaton)
-        classes = self.tables.accepts[a.states + s.automaton_state] & s.languages
-        if classes == 0 or s.count < a.minimum:
+        classes = self.ended_at(a, s.automaton_state, s.languages, s.count)
+        if classes == 0:
             return False
         written = self.arena[s.frame + WRITTEN]
         if self.is_exact:
@@ -2761,11 +2889,11 @@ class Text:
         a = self.automaton(self.automaton_in(s.frame))
         first = s.top - s.count
         found = s.count + 1
-        if self.tables.accepts[a.states + s.automaton_state] >> k & 1 == 0:
+        if self.ended_at(a, s.automaton_state, bit(k), s.count) == 0:
             return found
         for n in range(s.count, -1, -1):
             state = self.state_after(a, first, n)
-            is_word = self.tables.accepts[a.states + state] >> k & 1 and n >= a.minimum
+            is_word = self.ended_at(a, state, bit(k), n) != 0
             if n < s.count and is_word and not self.is_written(s.frame, first, n):
                 return found
             ended = self.noted(s.frame, k, first, n) + (1 if n < s.count else 0)
@@ -3421,8 +3549,7 @@ class Text:
         ended = cython.cast(cython.longlong, 0)
         if s.automaton_state >= 0:
             a = self.automaton(node.string_automaton)
-            if s.count >= a.minimum:
-                ended = self.tables.accepts[a.states + s.automaton_state]
+            ended = self.ended_at(a, s.automaton_state, s.languages, s.count)
         if s.trie_node >= 0:
             ended |= self.tables.trie_value[s.trie_node]
         return ended & s.languages
@@ -3780,18 +3907,27 @@ class Text:
         is_json = a.kind == OF_JSON
         groups = self.tables.opens[at]
         groups |= QUOTE_GROUP | BACKSLASH_GROUP if is_json else CONTROL_GROUP
-        safe = 0 if self.is_counted else self.tables.safe[at]
+        # What is safe may lead to an end that comes too early.
+        safe = 0 if self.is_counted or 0 <= count < a.minimum else self.tables.safe[at]
         quote = self.quote_of(self.state(base))
         if self.is_python:
             groups |= APOSTROPHE_GROUP | CONTROL_GROUP
             safe &= ~APOSTROPHE_GROUP
         room = cython.cast(cython.longlong, self.tables.safe_steps[at])
-        if a.maximum >= 0:
-            room = min(room, a.maximum - count - max(a.farthest, 0))
+        # Of tokens that only stay in this state, those that are short enough are set already.
+        left_out = cython.cast(cython.longlong, 0)
+        if state == self.left_out and room >= FAR_STEPS:
+            left_out = safe
+        if a.bounds != 0:
+            room = min(room, self.room_of(a, state, languages, count))
         is_same = is_looping and state == self.state(0).automaton_state
         for number in range(first, end):
             node = self.trie_node(number)
             if groups >> cython.cast(cython.longlong, node.group) & 1 == 0:
+                continue
+            if depth + node.height <= self.skipped:
+                continue
+            if left_out != 0 and node.below & ~left_out == 0:
                 continue
             if node.below & ~safe == 0 and node.height <= room:
                 self.set_ids(node.rank, node.rank_end)
@@ -4203,8 +4339,8 @@ class Text:
         """Write the row of the first state."""
         s = self.state(0)
         number = -1
-        minimum = 0
-        left = cython.cast(cython.longlong, FAR)
+        near = cython.cast(cython.longlong, FAR)
+        is_pattern = False
         is_raw = s.phase >= IN_RAW
         is_string = is_raw or s.phase == IN_STRING or s.phase == IN_NAME
         is_apostrophe = self.is_python and s.stop == 39
@@ -4212,13 +4348,11 @@ class Text:
         shorter_rows = self.tree.raw_shorter_rows if is_second else self.tree.shorter_rows
         if is_string and s.pending == 0 and s.automaton_state >= 0:
             a = self.automaton(self.automaton_of(s))
-            minimum = a.minimum
-            if a.maximum >= 0:
-                left = a.maximum - s.count
-            # Beside a pattern, tokens are left out as soon as one may be too far from the end.
-            if self.tables.leads[a.states + s.automaton_state] & ~s.languages == 0 and (
-                a.farthest < 0 or left >= shorter_rows + a.farthest
-            ):
+            is_pattern = a.bounds > 1 or self.tables.states_of(self.automaton_of(s)) > 1
+            if a.bounds != 0:
+                near = a.whole - s.count
+            leads = self.tables.leads[a.states + s.automaton_state]
+            if near >= 0 and s.count >= a.least and leads & ~s.languages == 0:
                 number = self.tables.wide[a.states + s.automaton_state]
                 if self.is_python and number >= 0:
                     number = 2 * number + is_apostrophe
@@ -4232,24 +4366,48 @@ class Text:
         wide = self.wide_row(self.automaton_of(s), s.automaton_state, number, self.quote_of(s))
         first = cython.cast(cython.Py_ssize_t, 0)
         words = self.tree.words
-        if left < shorter_rows and is_second:
-            write_common(self.row, wide.row, self.tree.raw_shorter, left * words, words)
-        elif left < shorter_rows:
-            write_common(self.row, wide.row, self.tree.shorter, left * words, words)
+        if near < shorter_rows and is_second:
+            write_common(self.row, wide.row, self.tree.raw_shorter, near * words, words)
+        elif near < shorter_rows:
+            write_common(self.row, wide.row, self.tree.shorter, near * words, words)
         else:
             write_row(self.row, wide.row, words)
             self.base = wide
-            if wide.looping != 0 and s.count >= minimum:
+            if wide.looping != 0 and self.is_any_length(s):
                 self.leave_alike(wide)
                 first = wide.looping
         for e in range(first, wide.exits.shape[0]):
             self.leave(wide.exits[e], wide.depths[e])
+        if near < shorter_rows and is_pattern:
+            self.walk_long(near)
         if s.trie_node >= 0 and self.trie_leads_on(s, s.trie_node):
             state = s.automaton_state
             s.automaton_state = -1
             self.walk(0, self.tree.trie.roots, 0)
             s.automaton_state = state
         return self.set_markers()
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
+    def walk_long(self, near: i64) -> cython.bint:
+        """Set the bits of the legal tokens within a string that have more characters than so many.
+
+        Without its exits. Those that have fewer bytes are skipped.
+        """
+        s = self.state(0)
+        trie_node = s.trie_node
+        s.trie_node = -1
+        self.skipped = near
+        a = self.automaton(self.automaton_of(s))
+        self.left_out = s.automaton_state
+        for i in range(near + 1, self.tree.longest + 1):
+            if self.leads_on(a, s.automaton_state, s.languages, s.count + i):
+                self.left_out = -1
+        self.walk(0, self.tree.trie.roots, 0)
+        self.skipped = 0
+        self.left_out = -1
+        s.trie_node = trie_node
+        return True
 
     @cython.cfunc
     def wide_row(self, automaton: index, state: i64, number: index, quote: i64) -> WideRow:

@@ -18,6 +18,7 @@ MARK: Final[np.dtype[Any]]
 COUNT: Final[np.dtype[Any]]
 NEED: Final[np.dtype[Any]]
 AUTOMATON: Final[np.dtype[Any]]
+BOUND: Final[np.dtype[Any]]
 TRIE_NODE: Final[np.dtype[Any]]
 
 _Array: TypeAlias = npt.NDArray[Any] | memoryview

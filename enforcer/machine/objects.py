@@ -14,7 +14,8 @@ from math import prod
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from enforcer.machine.alphabet import TooLargeError
-from enforcer.machine.parts import FAR_COUNT, Origin, check_bits, check_words
+from enforcer.machine.lengths import FAR_COUNT
+from enforcer.machine.parts import Origin, check_bits, check_words
 from enforcer.regex import ANY, both, either, fullmatch, inverse, literal
 from enforcer.schema.grammar import NEVER
 
@@ -219,7 +220,7 @@ class Objects:
             for fits in classes.values()
         ]
         number, automaton = self._keys.automaton(tuple(classes))
-        check_words(automaton, range(len(classes)))
+        check_words(all(map(automaton.has_word, range(len(classes)))))
         record["names_end"] = not self._keys.never_run_out(tuple(classes))
         if names and record["names_end"]:
             # Where few undeclared names are left, all of them may be declared ones.

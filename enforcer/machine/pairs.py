@@ -13,15 +13,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from enforcer.layouts import Escape
 from enforcer.layouts.pattern import ID, Space
 from enforcer.layouts.texts import OPTIONAL_SPACE, holding, written_key
 from enforcer.machine.alphabet import TooLargeError
 from enforcer.machine.automata import automaton_of
 from enforcer.machine.key_tokens import OF_MARKER
+from enforcer.machine.lengths import Bounded, apart
 from enforcer.machine.parts import RAW_ENDING, RawTypes
 from enforcer.machine.spellable import Spellable
 from enforcer.regex import inverse, literal
-from enforcer.regex.constructors import concat, marker
+from enforcer.regex.constructors import EPSILON, concat, marker
 from enforcer.regex.syntax import Literal
 from enforcer.schema.grammar import NEVER, Value, fresh
 
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from enforcer.layouts import BoundLayout
     from enforcer.layouts.pattern import Piece
     from enforcer.machine.automata import Automaton
+    from enforcer.machine.lengths import Language
     from enforcer.machine.parts import Origin, Parts
     from enforcer.machine.spellable import Option
     from enforcer.regex import Regex
@@ -51,8 +54,8 @@ class RawLanguages:
 
     """
 
-    scalars: dict[Regex, int] = field(default_factory=dict)
-    openings: dict[Regex, int] = field(default_factory=dict)
+    scalars: dict[Language, int] = field(default_factory=dict)
+    openings: dict[Language, int] = field(default_factory=dict)
     nested: list[ValueId] = field(default_factory=list)
 
 
@@ -94,9 +97,9 @@ class Pairs:
         number = self._raw_automaton
         behind_key = -1
         if self._behind_key:
-            behind_key, _ = number((self._text(self._behind_key),))
+            behind_key, _ = number(self._text(self._behind_key))
         tail = concat(OPTIONAL_SPACE, self._stop)
-        automata = number(around)[0], behind_key, number((tail,))[0], self._stops()
+        automata = number(*around)[0], behind_key, number(tail)[0], self._stops()
         opening = [x for x in self._layout.part(None, "key") if isinstance(x, int)][-1]
         symbols = opening, *self._layout.part("key", self._first)[:1], *self._layout.stop
         return *automata, *(OF_MARKER if x >= ID else x for x in symbols if isinstance(x, int))
@@ -106,7 +109,7 @@ class Pairs:
         if not self._nested:
             return -1
         avoided = (each.encode().decode("latin-1") for each in self._layout.avoided)
-        return self._raw_automaton((inverse(holding([*avoided])),))[0]
+        return self._raw_automaton(inverse(holding([*avoided])))[0]
 
     # Keys, as `objects` asks for them
 
@@ -124,8 +127,11 @@ class Pairs:
 
     def automaton(self, names: tuple[Regex, ...]) -> tuple[int, Automaton]:
         """Return the automaton of undeclared keys, and its number."""
+        if self._layout.layout.key is Escape.NONE:
+            counted = (apart(each, is_alone=False) for each in names)
+            return self._raw_automaton(*(x._replace(behind=self._key_end) for x in counted))
         written = (concat(written_key(each, self._layout), self._key_end) for each in names)
-        return self._raw_automaton(tuple(written))
+        return self._raw_automaton(*written)
 
     def never_run_out(self, names: tuple[Regex, ...]) -> bool:
         """Return whether whatever a key begins with, infinitely many keys of its kind do."""
@@ -147,24 +153,25 @@ class Pairs:
                 if option.hard:
                     raise TooLargeError("remainders by a divisor that is too large")
                 before = self._before_value(option)
-                if option.scalar is not None:
-                    _add(found.scalars, concat(before, option.scalar, self._stop), at)
+                for part in option.scalars:
+                    _add(found.scalars, part._replace(before=before, behind=self._stop), at)
                 if option.nested is not None:
                     nested = nested._replace(
                         arrays=nested.arrays + option.nested.arrays,
                         objects=nested.objects + option.nested.objects,
                     )
                     for bracket in _brackets(option.nested):
-                        _add(found.openings, concat(before, OPTIONAL_SPACE, bracket), at)
+                        opening = concat(before, OPTIONAL_SPACE, bracket)
+                        found.openings[opening] = found.openings.get(opening, 0) | 1 << at
             found.nested.append(self._number(nested) if nested != Value() else NEVER)
         return found
 
     def _before_value(self, option: Option) -> Regex:
-        before = self._text(self._before)
+        # White space between the last symbol and a value is read as the value's own.
         if option.type is None:
-            return before
-        behind = self._text(self._layout.part("type", "value"))
-        return concat(before, literal(option.type), behind)
+            return EPSILON
+        behind, _ = _at_last_symbol(self._layout.part("type", "value"))
+        return concat(self._text(self._before), literal(option.type), self._text(behind))
 
     def _number(self, nested: Value) -> ValueId:
         if nested not in self._nested:
@@ -173,8 +180,10 @@ class Pairs:
             self._next = fresh({self._next: nested})
         return self._nested[nested]
 
-    def _raw_automaton(self, languages: tuple[Regex, ...]) -> tuple[int, Automaton]:
-        return self.parts.automaton(languages, RAW_ENDING)
+    def _raw_automaton(self, *languages: Language) -> tuple[int, Automaton]:
+        """Return the automaton of some languages, and its number; lengths are as they are."""
+        followed = (x if isinstance(x, Bounded) else Bounded(x) for x in languages)
+        return self.parts.automaton(tuple(followed), RAW_ENDING)
 
     def _text(self, pieces: Iterable[Piece]) -> Regex:
         return concat(*self._regexes(pieces))
@@ -196,7 +205,8 @@ class Pairs:
         yield literal(data.decode())
 
 
-def _add(languages: dict[Regex, int], language: Regex, at: int) -> None:
+def _add(languages: dict[Language, int], part: Bounded, at: int) -> None:
+    language = part if part.is_counted else part.whole
     languages[language] = languages.get(language, 0) | 1 << at
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from enforcer.machine.alphabet import TooLargeError
 from enforcer.machine.automata import automaton_of
+from enforcer.machine.lengths import FAR_COUNT
 from enforcer.machine.tries import Tries
 from enforcer.schema.reading.document import step
 
@@ -21,14 +22,13 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from enforcer.machine.automata import Automaton
-    from enforcer.regex import Regex
+    from enforcer.machine.lengths import Language
     from enforcer.schema.grammar import ValueId
 
 MOST_VALUES = 62  # a word of bits has one for each value, and its sign is none
 MOST_NODES = 5_000
 MOST_WORDS = 1 << 20  # of bits
 MOST_TRIE_NODES = 1 << 20
-FAR_COUNT = (1 << 31) - 1  # characters or elements: no text that is written has so many
 MOST_WORK = 5_000_000  # of all automata, also where they are kept: some half a second
 FREE_ROW = 0  # the wide row of a state in which anything may follow
 RAW_FREE_ROW = 1  # that of raw text
@@ -46,7 +46,7 @@ _KINDS: dict[str, type[np.generic]] = {
     "range_class": np.int32,
     "accepts": np.int64,
     "leads": np.int64,
-    "distance": np.int32,
+    "rests": np.int64,
     "safe": np.int64,
     "safe_steps": np.int32,
     "opens": np.int64,
@@ -89,7 +89,7 @@ class Parts:
         self._numbers: dict[tuple[tuple[ValueId, ...], RawTypes | None], int] = {}
         self._bits = bytearray()
         self._offsets: dict[bytes, int] = {}
-        self._automata: dict[tuple[tuple[Regex, ...], int], tuple[int, Automaton]] = {}
+        self._automata: dict[tuple[tuple[Language, ...], int], tuple[int, Automaton]] = {}
         self._work = 0
 
     def node(self, values: tuple[ValueId, ...], origin: Origin, raw: RawTypes | None = None) -> int:
@@ -124,7 +124,9 @@ class Parts:
                 raise TooLargeError("too many alternatives for objects of too many properties")
         return found
 
-    def automaton(self, languages: tuple[Regex, ...], kind: int = OF_JSON) -> tuple[int, Automaton]:
+    def automaton(
+        self, languages: tuple[Language, ...], kind: int = OF_JSON
+    ) -> tuple[int, Automaton]:
         """Return the automaton of some languages of a kind, and its number.
 
         Raises:
@@ -155,6 +157,7 @@ class Parts:
         wide: list[npt.NDArray[np.int32]] = []
         wide_rows = OWN_ROWS
         records: list[int] = []
+        bounds: list[tuple[int, ...]] = []
         for each, kind in zip(found, kinds, strict=True):
             free = FREE_ROW if kind == OF_JSON else RAW_FREE_ROW
             numbers = np.where(each.is_free, free, -1)
@@ -165,12 +168,20 @@ class Parts:
             records += (
                 *(sizes["transitions"], each.classes, sizes["ascii"], sizes["range_low"]),
                 *(len(each.range_low), sizes["accepts"]),
-                *(min(each.minimum, FAR_COUNT), min(each.maximum, FAR_COUNT)),
-                *(each.farthest, kind),
+                *(kind, len(bounds), len(each.bounds)),
+                *(min(each.minimum, FAR_COUNT), min(each.least, FAR_COUNT), each.steady),
+                each.whole,
             )
+            rests = sizes["rests"]
+            for bound in each.bounds:
+                at = -1 if bound.rests is None else rests
+                ends = min(bound.minimum, FAR_COUNT), min(bound.maximum, FAR_COUNT)
+                bounds.append((*ends, at, bound.steady))
+                rests += 0 if bound.rests is None else each.states
             for name in _KINDS:
                 sizes[name] += len(getattr(each, name))
         arrays["automata"] = np.array(records, np.int32)
+        arrays["bounds"] = np.array(bounds, np.int32).reshape(-1)
         for name, dtype in _KINDS.items():
             arrays[name] = _joined([getattr(each, name) for each in found], dtype)
         arrays["wide"] = _joined(wide, np.int32)
@@ -183,12 +194,12 @@ def check_bits(count: int, kind: str) -> None:
         raise TooLargeError(f"more than {MOST_VALUES} {kind} that may stand at one place")
 
 
-def check_words(automaton: Automaton, languages: Iterable[int]) -> None:
-    """Raise `TooLargeError` if one of an automaton's languages is empty: a text would get stuck.
+def check_words(are_found: bool) -> None:  # noqa: FBT001 - what is checked
+    """Raise `TooLargeError` unless all languages have some text: another one would get stuck.
 
     The schema's compiler drops what is empty, but looks no further than its limit.
     """
-    if not all(map(automaton.has_word, languages)):
+    if not are_found:
         raise TooLargeError("a text that fits several patterns, and there is none")
 
 

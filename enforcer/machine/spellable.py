@@ -24,9 +24,11 @@ from enforcer.layouts.texts import (
     keys,
     made_of,
     quick,
+    trimmed_parts,
     trimming,
     unstopped,
 )
+from enforcer.machine.lengths import Bounded, alternatives, apart
 from enforcer.numbers.languages import AS_DOUBLES, spelled_sets, tells_doubles_apart
 from enforcer.regex import (
     ANY,
@@ -70,7 +72,7 @@ class Option:
 
     Attributes:
         type: the type that is written before it; None where none is.
-        scalar: the texts of strings, numbers and words; None if there are none.
+        scalars: the texts of strings, numbers and words, in parts; lengths of strings apart.
         quick: some of these, if they are such that an engine follows them faster alone.
         hard: sets of numbers that have no such language.
         nested: arrays and objects, as JSON; None if there are none.
@@ -78,10 +80,15 @@ class Option:
     """
 
     type: str | None
-    scalar: Regex | None = None
+    scalars: tuple[Bounded, ...] = ()
     quick: Regex | None = None
     hard: tuple[NumberSet, ...] = ()
     nested: Value | None = None
+
+    @property
+    def scalar(self) -> Regex | None:
+        """All scalars; None if there are none."""
+        return either(*(each.with_states().text for each in self.scalars)) if self.scalars else None
 
 
 class Spellable:
@@ -175,10 +182,8 @@ class Spellable:
 
     def _written(self, value: Value) -> Iterator[Option]:
         readable = Readable(None)
-        if value.strings is not None:
-            texts = self._unstopped(value.strings)
-            if not is_surely_empty(texts):
-                yield Option("string", texts, self._quick(value.strings, readable))
+        if value.strings is not None and (texts := self._strings(value.strings, readable)):
+            yield Option("string", texts, self._quick(value.strings, readable))
         numbers, hard = spelled_sets(value.numbers)
         if numbers is not None or hard:
             yield Option("number", _spaced(numbers), hard=hard)
@@ -194,14 +199,31 @@ class Spellable:
     def _raw(self, value: Value, types: frozenset[str]) -> Iterator[Option]:
         readable = Readable(types)
         every, hard = _scalars(value, readable, types)
-        trim = self.layout.layout.trim
-        texts = self._unstopped(trimming(every, trim))
-        scalar = None if is_surely_empty(texts) else texts
+        counted: tuple[Bounded, ...] = ()
+        if value.strings is not None and _is_counted(value.strings):
+            every, _ = _scalars(value._replace(strings=None), readable, types)
+            counted = self._strings(value.strings, readable)
+        texts = self._unstopped(trimming(every, self.layout.layout.trim))
+        scalars = counted if is_surely_empty(texts) else (Bounded(texts), *counted)
         nested = None
         if readable.as_json and (value.arrays or value.objects):
             nested = Value(arrays=value.arrays, objects=value.objects, cells=value.cells)
-        if scalar is not None or hard or nested is not None:
-            yield Option(None, scalar, self._quick(value.strings, readable), hard, nested)
+        if scalars or hard or nested is not None:
+            quick = self._quick(value.strings, readable)
+            yield Option(None, scalars, quick, hard, nested)
+
+    def _strings(self, strings: Regex, readable: Readable) -> tuple[Bounded, ...]:
+        """Return the texts of strings; those that have lengths, by how much of them is trimmed."""
+        trim = self.layout.layout.trim
+        parts = []
+        for each in alternatives(strings):
+            found = each if isinstance(each, Bounded) else apart(each)
+            texts = trimming(readable.strings(found.text), trim)
+            for part, more in trimmed_parts(trim) if found.is_counted else ((ANY, 0),):
+                least = found.minimum + more if found.minimum else 0
+                most = None if found.maximum is None else found.maximum + more
+                parts.append(Bounded(self._unstopped(both(texts, part)), least, most))
+        return tuple(each for each in parts if not is_surely_empty(each.text))
 
     def _quick(self, strings: Regex | None, readable: Readable) -> Regex | None:
         if strings is None or strings == ANY:
@@ -297,6 +319,11 @@ class Spellable:
         return "the model's tokenizer"
 
 
+def _is_counted(strings: Regex) -> bool:
+    first, *others = alternatives(strings)
+    return bool(others) or isinstance(first, Bounded) or apart(first).is_counted
+
+
 def _scalars(
     value: Value, readable: Readable, types: frozenset[str]
 ) -> tuple[Regex, tuple[NumberSet, ...]]:
@@ -323,5 +350,5 @@ def _holds_all(texts: Regex, least: int) -> bool:
     return is_surely_empty(both(length(least, None), inverse(texts)), budget=_EFFORT)
 
 
-def _spaced(texts: Regex | None) -> Regex | None:
-    return None if texts is None else concat(OPTIONAL_SPACE, texts, OPTIONAL_SPACE)
+def _spaced(texts: Regex | None) -> tuple[Bounded, ...]:
+    return () if texts is None else (Bounded(concat(OPTIONAL_SPACE, texts, OPTIONAL_SPACE)),)

@@ -8,7 +8,9 @@ Owns: nodes, their strings, numbers and arrays. Must not know: vocabularies, byt
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import reduce
 from itertools import chain
+from operator import or_
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -17,10 +19,10 @@ from enforcer.layouts import LayoutKind, WhiteSpace
 from enforcer.machine import kernel
 from enforcer.machine.alphabet import TooLargeError
 from enforcer.machine.holding import NotHeld, keeps_distinct, why_not_held
+from enforcer.machine.lengths import FAR_COUNT, Bounded, alternatives
 from enforcer.machine.objects import Objects
 from enforcer.machine.pairs import Pairs
 from enforcer.machine.parts import (
-    FAR_COUNT,
     OF_JSON,
     RAW_ENDING,
     RAW_OPEN,
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from enforcer.layouts import BoundLayout
+    from enforcer.machine.lengths import Language
     from enforcer.machine.parts import RawTypes
     from enforcer.regex import Regex
     from enforcer.schema.grammar import ArrayShape
@@ -106,7 +109,7 @@ def tables_of(grammar: ArgumentGrammar, layout: BoundLayout | None) -> Tables:
         NotHeld: the machine cannot hold it.
 
     """
-    refusal = why_not_held(grammar, layout)
+    refusal = why_not_held(grammar)
     if refusal is not None:
         raise refusal
     white_space = WhiteSpace.USUAL if layout is None else layout.layout.white_space
@@ -241,16 +244,12 @@ class _Writer:
 
     def _strings(self, record: dict[str, int], values: Sequence[Value], *, may_list: bool) -> None:
         """Set the fields of strings: listed texts go into a trie, other languages together."""
-        languages: dict[Regex, int] = {}
-        for at, value in enumerate(values):
-            if value.strings is not None:
-                languages[value.strings] = languages.get(value.strings, 0) | 1 << at
-        self._texts(record, languages, self._kind, may_list=may_list)
+        self._texts(record, _languages(values), self._kind, may_list=may_list)
 
     def _texts(
         self,
         record: dict[str, int],
-        languages: Mapping[Regex, int],
+        languages: Mapping[Language, int],
         kind: int,
         *,
         may_list: bool = True,
@@ -260,8 +259,11 @@ class _Writer:
         record["strings_of"] = self._parts.put(languages.values())
         record["string_languages"] = len(languages)
         texts: dict[str, int] = {}
-        rest = []
+        rest: list[Language] = []
         for k, language in enumerate(languages):
+            if isinstance(language, Bounded):
+                rest.append(language)
+                continue
             others = []
             for part in language.parts if isinstance(language, Union) else (language,):
                 if isinstance(part, Literal) and may_list:
@@ -271,7 +273,11 @@ class _Writer:
             rest.append(either(*others))
         if any(each != NOTHING for each in rest):
             record["string_automaton"], automaton = self._parts.automaton(tuple(rest), kind)
-            check_words(automaton, [k for k, each in enumerate(rest) if each != NOTHING])
+            bits = languages.values()
+            held = [
+                each for k, each in enumerate(bits) if rest[k] == NOTHING or automaton.has_word(k)
+            ]
+            check_words(reduce(or_, held, 0) == reduce(or_, bits))
         if texts:
             check_bits(len(languages), "kinds of strings")
             record["string_trie"] = self._parts.tries.of_texts(texts)
@@ -296,7 +302,8 @@ class _Writer:
         record["bare_of"] = self._parts.put(languages.values())
         record["bare_languages"] = len(languages)
         if languages:
-            record["bare_automaton"], _ = self._parts.automaton(tuple(languages))
+            followed = tuple(map(Bounded, languages))
+            record["bare_automaton"], _ = self._parts.automaton(followed)
 
     def _of_arrays(
         self, record: dict[str, int], values: int, arrays: Sequence[tuple[int, ArrayShape]]
@@ -344,11 +351,11 @@ class _Writer:
         if is_mixed or len(elements) > 1 or any(x.prefix or x.choices[1:] for x in arrays):
             raise TooLargeError("to keep strings distinct in some of its alternatives alone")
         values = sorted({child for array in arrays for child, _ in _elements(array, 0)})
-        strings = dict.fromkeys(self._definitions[child].strings for child in values)
-        _, automaton = self._parts.automaton(tuple(x for x in strings if x is not None))
+        strings = _languages([self._definitions[child] for child in values])
+        _, automaton = self._parts.automaton(tuple(strings))
         if automaton.never_runs_out:
             return FAR_COUNT
-        return 1 + min(automaton.count_words(k) for k in range(len(strings) - (None in strings)))
+        return 1 + min(map(automaton.count_words, range(len(strings))))
 
     def _array(
         self, record: dict[str, int], value: int, array: ArrayShape
@@ -372,6 +379,15 @@ class _Writer:
             *(*bounds, tally, len(found.kinds), counts),
             *(found.places, found.sums, needs, found.farthest),
         )
+
+
+def _languages(values: Sequence[Value]) -> dict[Language, int]:
+    """Return the languages of strings, each with the values that it spells, as bits."""
+    found: dict[Language, int] = {}
+    for at, value in enumerate(values):
+        for language in () if value.strings is None else alternatives(value.strings):
+            found[language] = found.get(language, 0) | 1 << at
+    return found
 
 
 def _elements(array: ArrayShape, place: int) -> Iterator[tuple[ValueId, int]]:

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 # Counts up with the arrays, their order and what their numbers mean.
-VERSION = 6
+VERSION = 7
 
 _WIDE = (
     *("bits", "trie_value", "trie_low", "trie_high", "trie_opens"),
-    *("accepts", "leads", "safe", "opens"),
+    *("accepts", "leads", "rests", "safe", "opens"),
 )
 _NARROW = (
     *(
@@ -41,7 +41,7 @@ _NARROW = (
         "automata",
     ),
     *("trie_edges", "edge_character", "edge_to"),
-    *("transitions", "ascii", "range_low", "range_class", "distance", "safe_steps", "wide"),
+    *("transitions", "ascii", "range_low", "range_class", "bounds", "safe_steps", "wide"),
     *("pairs", "markers"),
 )
 _KINDS: dict[str, np.dtype[np.generic]] = {

@@ -1,4 +1,5 @@
 from bisect import bisect_right
+from collections.abc import Callable
 from itertools import product
 
 import pytest
@@ -8,6 +9,7 @@ from hypothesis import strategies as st
 from enforcer.machine import alphabet, automata, exploring
 from enforcer.machine.alphabet import TooLargeError
 from enforcer.machine.automata import Automaton, automaton_of
+from enforcer.machine.lengths import Bound, Bounded, apart
 from enforcer.machine.minimizing import FAR
 from enforcer.machine.tables import make_usual
 from enforcer.machine.tree import ASCII_GROUPS, groups_beyond_ascii
@@ -20,11 +22,13 @@ from enforcer.regex import (
     both,
     either,
     fullmatch,
+    inverse,
     is_empty,
     length,
     literal,
     parse,
 )
+from enforcer.regex.constructors import EPSILON, concat
 from enforcer.regex.derivative import derivative
 from tests.languages import SHARP, languages, texts
 
@@ -39,17 +43,32 @@ def _class_of(found: Automaton, char: str) -> int:
 def _state(found: Automaton, text: str) -> int:
     """Return the state behind a text, -1 if nothing begins so."""
     at = 0
-    for count, char in enumerate(text, 1):
+    for char in text:
         each = _class_of(found, char)
         at = -1 if each < 0 else int(found.transitions[at * found.classes + each])
-        if at < 0 or (found.maximum >= 0 and count + found.distance[at] > found.maximum):
+        if at < 0:
             return -1
     return at
 
 
+def _of_length(found: Automaton, languages: int, fits: Callable[[Bound], bool]) -> int:
+    return sum(
+        1 << k
+        for k in range(languages.bit_length())
+        if languages >> k & 1 and (not found.bounds or fits(found.bounds[k]))
+    )
+
+
 def _accepted(found: Automaton, text: str) -> int:
     at = _state(found, text)
-    return 0 if at < 0 or len(text) < found.minimum else int(found.accepts[at])
+    ended = 0 if at < 0 else int(found.accepts[at])
+    return _of_length(found, ended, lambda bound: bound.holds(len(text)))
+
+
+def _leading(found: Automaton, text: str) -> int:
+    at = _state(found, text)
+    leads = 0 if at < 0 else int(found.leads[at])
+    return _of_length(found, leads, lambda bound: bound.is_within(at, len(text)))
 
 
 def _behind(language: Regex, text: str) -> Regex:
@@ -72,11 +91,48 @@ def test_an_automaton_tells_for_each_language_whether_a_text_is_in_it_or_leads_t
     assert _accepted(found, text) == expected
     rest = [_behind(each, text) for each in tuple_]
     leads = sum(1 << k for k, each in enumerate(rest) if not is_empty(each))
-    at = _state(found, text)
-    if found.minimum == 0:
-        assert (0 if at < 0 else found.leads[at]) == leads
-    else:
-        assert (at >= 0) == bool(leads)
+    assert _leading(found, text) == leads
+
+
+_counted = st.builds(
+    Bounded,
+    languages,
+    st.integers(0, 3),
+    st.none() | st.integers(0, 5),
+    st.sampled_from([EPSILON, literal("a"), either(literal("a"), literal("ab"))]),
+    st.sampled_from([EPSILON, literal("b"), literal("ab"), literal("aab")]),
+)
+
+
+@given(st.lists(_counted, min_size=1, max_size=3).map(tuple), texts(SHARP))
+@example((Bounded(parse("^(a|b)*$"), 2, 3, EPSILON, literal("aab")),), "abaab")
+@example((Bounded(parse("^(a|b)*$"), 3, 3, EPSILON, literal("aab")),), "abaab")
+@example((Bounded(parse("^(aa)*$"), 3, 4, EPSILON, literal("b")),), "aaab")
+@example((Bounded(ANY, 0, 1), Bounded(ANY, 2, 2)), "a")
+@settings(deadline=None)
+def test_lengths_are_counted_for_each_language_by_itself(
+    parts: tuple[Bounded, ...], text: str
+) -> None:
+    found = automaton_of(parts)
+    whole = [
+        concat(each.before, both(each.text, length(each.minimum, each.maximum)), each.behind)
+        for each in parts
+    ]
+    assert _accepted(found, text) == sum(1 << k for k, x in enumerate(whole) if fullmatch(x, text))
+    rest = [not is_empty(_behind(each, text)) for each in whole]
+    assert _leading(found, text) == sum(1 << k for k, some in enumerate(rest) if some)
+
+
+@given(languages)
+@example(parse("^[a-z]([a-z0-9]{0,61}[a-z0-9])?$"))
+@example(both(parse("^(ab|c)*$"), length(30, 40)))
+@example(either(parse("^a{3,30}b$"), parse("^c{30}$")))
+@settings(deadline=None)
+def test_a_language_is_what_is_left_of_it_with_its_lengths(language: Regex) -> None:
+    found = apart(language)
+    again = both(found.text, length(found.minimum, found.maximum))
+    assert is_empty(both(language, inverse(again)))
+    assert is_empty(both(again, inverse(language)))
 
 
 @given(languages)
@@ -133,18 +189,21 @@ def test_numbers_are_told_by_every_spelling(numbers: object) -> None:
 @pytest.mark.parametrize(
     ("language", "states", "minimum", "maximum"),
     [
-        (ANY, 1, 0, -1),
         (length(3, 2_000), 1, 3, 2_000),
         (parse("^[a-z]{1,64}$"), 1, 1, 64),
+        (parse("^[a-z]([a-z0-9]{0,251}[a-z0-9])?$"), 2, 0, 253),
         (both(parse("a"), length(0, 4_000)), 2, 0, 4_000),
         (both(parse("a"), length(3, 4_000)), 7, 0, 4_000),
+        (both(parse("a"), length(2_000, 4_000)), 2, 2_000, 4_000),
+        (both(parse("^(aa)*$"), length(21, 100)), 23, 0, 100),
     ],
 )
-def test_lengths_are_registers_and_no_states(
+def test_lengths_are_bounds_and_no_states(
     language: Regex, states: int, minimum: int, maximum: int
 ) -> None:
     found = automaton_of((language,))
-    assert (found.states, found.minimum, found.maximum) == (states, minimum, maximum)
+    assert found.states == states
+    assert found.bounds[0][:2] == (minimum, maximum)
 
 
 _SOME = both(parse("^(ab|c)*$"), length(0, 60))
@@ -165,7 +224,7 @@ def test_the_greatest_length_of_alternatives_is_a_register_where_none_exceeds_it
 ) -> None:
     language = either(_SOME, others)
     found = automaton_of((language,))
-    assert found.maximum == maximum
+    assert (found.bounds[0].maximum if found.bounds else -1) == maximum
     for text in ("ab" * 30, "ab" * 30 + "c", *("d" * n for n in (2, 40, 42, 60, 61, 62))):
         fits = bool(_accepted(found, text)) and (maximum < 0 or len(text) <= maximum)
         assert fits == fullmatch(language, text), text
@@ -196,7 +255,9 @@ def test_states_are_limited_and_fewer_of_many_kinds_of_characters(
 
 
 def test_long_texts_of_several_lengths_are_held_without_rows_of_their_own() -> None:
-    found = automaton_of((ANY, length(0, 6_000), length(7, 5_000)))
+    several = ANY, length(0, 6_000), length(7, 5_000)
+    assert automaton_of(several).states == 1
+    found = automaton_of(tuple(map(Bounded, several)))
     assert (found.states, found.is_wide.tolist()) == (6_002, [False] * 6_001 + [True])
     assert found.safe[0]  # without it, a mask asks for each token of the vocabulary
     assert [int(found.accepts[n]) for n in (6, 7, 5_000, 5_001, 6_000, 6_001)] == [3, 7, 7, 3, 3, 1]
@@ -223,11 +284,11 @@ def test_a_pattern_that_is_nested_too_deeply_is_refused() -> None:
 
 
 def test_automata_are_shared_unless_they_are_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    small, large = (parse("^small$"),), (length(0, 3_000), ANY)
+    small, large = (parse("^small$"),), (parse("^(ab){0,1500}$"), ANY)
     assert automaton_of(small) is automaton_of(small)
     assert automaton_of(large) is automaton_of(large)
     monkeypatch.setattr(automata, "_KEPT_HEAVY", 0)
-    other = (length(0, 3_001), ANY)
+    other = (parse("^(ab){0,1501}$"), ANY)
     assert automaton_of(other) is not automaton_of(other)
     monkeypatch.setattr(automata, "_KEPT", 1)
     first = automaton_of((parse("^first$"),))

@@ -16,9 +16,8 @@ from enforcer.layouts.pattern import ID, symbols
 from enforcer.machine import grammar as binding
 from enforcer.machine import kernel
 from enforcer.machine.grammar import MachineGrammar, bound_vocabulary
-from enforcer.machine.holding import why_not_held
 from enforcer.machine.tables import tables_of
-from enforcer.schema import Root, compile_schema
+from enforcer.schema import compile_schema
 from enforcer.vocabulary import Vocabulary
 from tests.laid_out import DECLARED, bound, legal, symbols_of, vocabulary
 from tests.machine.interpreted import interpreted
@@ -209,10 +208,3 @@ def test_grammars_of_a_vocabulary_share_their_wide_rows() -> None:
         legal(text)
         found.append([row for row in grammar._tables.rows[2:] if row is not None])
     assert found[0][-1] is found[1][-1]
-
-
-def test_a_long_length_of_a_raw_value_goes_to_the_engine_beside_at_once() -> None:
-    for most, is_held in ((40, True), (2_000, False)):
-        schema = {"type": "object", "properties": {"a": {"type": "string", "maxLength": most}}}
-        refusal = why_not_held(compile_schema(schema, root=Root.OBJECT), bound("glm45"))
-        assert (refusal is None) == is_held

@@ -21,7 +21,9 @@ NUMBERS = {
     *(("nodes", "shapes"), ("arrays", "minimum"), ("arrays", "maximum")),
     *(("nodes", "least"), ("nodes", "room"), ("limits", "minimum"), ("limits", "maximum")),
     *(("arrays", "farthest"), ("counts", "is_bounded"), ("needs", "least"), ("needs", "most")),
-    *(("automata", "minimum"), ("automata", "maximum"), ("automata", "farthest")),
+    *(("automata", "minimum"), ("automata", "least"), ("automata", "steady")),
+    *(("bounds", "minimum"), ("bounds", "maximum"), ("bounds", "steady")),
+    ("automata", "whole"),
 }
 INDICES = [
     (record, field)
