@@ -11,16 +11,30 @@ from __future__ import annotations
 
 import json
 import statistics
-from typing import Any
+import time
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bench.first_mask.run import vocabulary as find_vocabulary
-from bench.schemas import COMPACT, Compilers, masks_along, timed
+from bench.peers.engines import llguidance
+from enforcer import engines
+from enforcer.schema import compile_schema
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
 
 # Branches, and names that all share: each has as many of its own besides.
 _SIZES = ((2, 0), (4, 0), (8, 0), (4, 1), (8, 1), (3, 2), (5, 2))
 _TEXTS = 4
+COMPACT = {
+    "whitespace_flexible": False,
+    "item_separator": ",",
+    "key_separator": ":",
+    "coerce_one_of": True,
+}
 
 
 def union(branches: int, shared: int) -> dict[str, Any]:
@@ -54,11 +68,23 @@ def _branch(number: int, shared: int) -> dict[str, Any]:
     }
 
 
+def masks_along(matcher: Any, ids: Sequence[int], row: npt.NDArray[np.int32]) -> float:
+    """Return the mean of the seconds of the masks before each token id of a text."""
+    seconds = []
+    for token_id in ids:
+        begun = time.perf_counter()
+        matcher.fill(row)
+        seconds.append(time.perf_counter() - begun)
+        if not matcher.accept(token_id):
+            raise SystemExit("a valid text is blocked")
+    return statistics.mean(seconds)
+
+
 def main() -> None:
     name, vocabulary = find_vocabulary()
-    compilers = Compilers(vocabulary)
+    ours, theirs = engines.load("machine", vocabulary), llguidance.LLGuidance.of(vocabulary)
     row = np.zeros(vocabulary.words, dtype=np.int32)
-    compilers.ours(union(3, 0))  # warm up: tables, regular expressions
+    ours.compile(compile_schema(union(3, 0)))  # warm up: tables, regular expressions
     print(f"vocabulary: {name}; each time ours, theirs, ratio")
     for branches, shared in _SIZES:
         schema = union(branches, shared)
@@ -66,15 +92,13 @@ def main() -> None:
         ids = vocabulary.encode(json.dumps({"items": [item] * 3}, separators=(",", ":")))
         first, again, compiled = [], [], []
         for compile_one in (
-            compilers.ours,
-            lambda each: compilers.theirs(each, {**COMPACT, "coerce_one_of": True}),
+            lambda each: ours.compile(compile_schema(each)),
+            lambda each: theirs.compile(each, COMPACT),
         ):
-            seconds, matcher = timed(compile_one, schema)
-            walks = [masks_along(matcher.deep_copy(), ids, row) for _ in range(_TEXTS)]
-            means = [statistics.mean(s for s, _ in walk) for walk in walks if walk]
-            if len(means) < _TEXTS:
-                raise SystemExit(f"a valid text is blocked: {schema}")
-            compiled.append(seconds * 1e3)
+            begun = time.perf_counter()
+            grammar = compile_one(schema)
+            compiled.append((time.perf_counter() - begun) * 1e3)
+            means = [masks_along(grammar.matcher(), ids, row) for _ in range(_TEXTS)]
             first.append(means[0] * 1e6)
             again.append(min(means) * 1e6)
         print(

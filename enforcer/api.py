@@ -325,7 +325,7 @@ class Enforcer:
             if not self._grammars.has_arguments(schema, options):
                 yield
             try:
-                arguments[name] = _ready(self._grammars.arguments(schema, options))
+                arguments[name] = self._grammars.arguments(schema, options)
             except SchemaError as error:
                 raise error.under(toolset.tools[name].path) from error
         return Prepared(options, allowed, arguments)
@@ -333,7 +333,7 @@ class Enforcer:
     def _envelope(self, spec: Spec, options: Options, words: Words | None = None) -> Envelope:
         text: Callable[[], ArgumentMatcher] | None = None
         if spec.response_format is not None:
-            found = _ready(self._grammars.text(spec.response_format, options))
+            found = self._grammars.text(spec.response_format, options)
             text = found.matcher if words is None else partial(words.text, found)
         return envelope(self.table, spec, options, text)
 
@@ -388,7 +388,7 @@ class Enforcer:
             found = ready.get(name) or held.get(name)
             if found is None:
                 found = held[name] = self._grammars.arguments(tools[name].schema, options)
-            return _ready(found)
+            return found
 
         def arguments(name: str) -> Startable:
             found = grammar(name)
@@ -472,8 +472,3 @@ class Enforcer:
 def _require(name: str, given: object, kind: type, hint: str = "") -> None:
     if not isinstance(given, kind):
         raise ConfigurationError(f"{name} is {brief(given)}, but must be `{kind.__name__}`{hint}")
-
-
-def _ready(grammar: CompiledGrammar) -> CompiledGrammar:
-    grammar.renew()
-    return grammar

@@ -244,7 +244,7 @@ class Grammars:
     def _compile(self, schema: str, options: Options, root: Root) -> CompiledGrammar:
         if root is Root.OBJECT and self.is_quick(schema, options):
             grammar = self._grammar(schema, options, root)
-            return self._engine.compile(grammar, self._layout, quick=True)
+            return self._engine.compile(grammar, self._layout)
         wanted = ResponseFormat(FormatKind.JSON_SCHEMA, schema)
         return self._engine.read(self._write(wanted, options, root))
 
@@ -276,8 +276,7 @@ class Grammars:
         return self.cache.get(self._key(kind, source, options), make, weigh)
 
     def _has(self, kind: str, source: str, options: Options) -> bool:
-        grammar: CompiledGrammar | None = self.cache.peek(self._key(kind, source, options))
-        return grammar is not None and grammar.is_ready
+        return self.cache.peek(self._key(kind, source, options)) is not None
 
     def _key(self, kind: str, source: str, options: Options) -> Hashable:
         # A digest, for a source may be large.

@@ -11,25 +11,21 @@ import ast
 import json
 import math
 import re
-from contextlib import contextmanager
 from functools import cache
 from random import Random
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pytest
 from hypothesis import strategies as st
 
 from enforcer import engines
-from enforcer.engines import pairs
-from enforcer.engines.lengths import long_strings, string_ids
 from enforcer.layouts import BoundLayout, Layout
 from enforcer.layouts.pattern import ID, symbols
 from enforcer.vocabulary import Vocabulary
 from tests.vocabularies import bits
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
 K3_MARKERS = ("<|open|>", "<|close|>", "<|sep|>")
 GLM_MARKERS = ("<arg_key>", "</arg_key>", "<arg_value>", "</arg_value>")
@@ -171,21 +167,6 @@ def vocabulary() -> Vocabulary:
     names = (*K3_MARKERS, *GLM_MARKERS, "<|end|>")
     controls = {name: len(tokens) + at for at, name in enumerate(names)}
     return Vocabulary([*tokens, *(name.encode() for name in names)], controls)
-
-
-@contextmanager
-def counting_short_strings() -> Iterator[None]:
-    """Count strings so short that walks come to their ends, and look at any id that opens one.
-
-    By an engine of its own: which ids those are, it finds once.
-    """
-    engine.cache_clear()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(long_strings, "_LEAST", 6)
-        patch.setattr(pairs, "_LONG_OPENING", 0)
-        patch.setattr(string_ids, "_LONG_OPENING", 0)
-        yield
-    engine.cache_clear()
 
 
 @cache

@@ -14,8 +14,6 @@ import pytest
 import enforcer
 from enforcer import engines
 from enforcer.cache import Cache
-from enforcer.engines.llguidance.engine import LLGuidanceEngine
-from enforcer.engines.llguidance.grammar import LLGuidanceGrammar
 from enforcer.errors import (
     ConfigurationError,
     IllegalPrefix,
@@ -474,30 +472,6 @@ def test_isolating_costs_a_tool_its_schema_and_the_others_nothing() -> None:
     assert not accepts(isolating, section(call("get", 0, '{"a": "x"}')), *start)
     assert accepts(isolating, section(call("wrong", 0, '{"n": null}')), *start)
     assert not accepts(isolating, section(call("wrong", 0, "[1]")), *start)
-
-
-def test_a_lost_grammar_is_renewed_where_a_turn_is_prepared() -> None:
-    served = enforcer.Enforcer(small(), engine=LLGuidanceEngine(small()))
-    tool = {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}
-    spec = Spec(parse([tool], "required", False), 0)
-
-    def prepared() -> tuple[int, CompiledGrammar]:
-        steps, paused = served.prepare(spec), 0
-        while True:
-            try:
-                next(steps)
-            except StopIteration as end:
-                return paused, end.value.arguments["f"]
-            paused += 1
-
-    paused, grammar = prepared()
-    assert (paused, grammar.is_ready) == (1, True)
-    assert prepared() == (0, grammar)
-    assert isinstance(grammar, LLGuidanceGrammar)
-    grammar._lexer.lost = "for a test"
-    assert not grammar.is_ready
-    assert prepared() == (1, grammar)  # it may take long, so others may go first
-    assert grammar.is_ready
 
 
 # Which schemas are looked at, and what is done with formats

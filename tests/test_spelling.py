@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from enforcer.engines.llguidance.terminals import expression
 from enforcer.numbers.languages import number_texts
 from enforcer.numbers.remainders import divisible
 from enforcer.numbers.sets import INTEGERS, REALS, NumberSet, contains, single
@@ -38,7 +37,6 @@ from enforcer.spelling import (
     framed,
     spelled,
 )
-from tests.terminals import Terminal
 
 if TYPE_CHECKING:
     from decimal import Decimal
@@ -130,9 +128,6 @@ def test_any_rule_of_writing_characters_is_a_spelling(text: str) -> None:
         assert fullmatch(framed(spelled(regex, SHOUTED), SHOUTED), written) == fullmatch(
             regex, text
         )
-        terminal = Terminal(expression(regex, SHOUTED))
-        assert terminal.accepts(written) == fullmatch(regex, text)
-        assert not terminal.accepts(text)
 
 
 def test_raw_text_is_spelled_as_it_is() -> None:

@@ -1,1 +1,1 @@
-"""Masks and accepts of tool-call arguments, beside llguidance and xgrammar."""
+"""Masks and accepts of tool-call arguments, beside xgrammar."""

@@ -1,9 +1,9 @@
-"""Masks and accepts of call arguments beside llguidance and xgrammar: `python -m bench.arguments`.
+"""Masks and accepts of call arguments beside xgrammar: `python -m bench.arguments`.
 
 Every text of a tool is drawn anew by a fixed seed: the collected tools have one example each, and
 a replay of it would time what is kept of the first. Ours are walked through the library's own
-`Matcher`, with the machine and with llguidance in its place; xgrammar compiles the schema itself,
-which takes properties only in the order of their declaration, so that all texts have them in it.
+`Matcher`; xgrammar compiles the schema itself, which takes properties only in the order of their
+declaration, so that all texts have them in it.
 Times are of the thread's processor, less than what reading that clock takes; engines take turns.
 
 Owns: following the texts, what is timed, the table. Must not know: how masks are computed.
@@ -27,7 +27,6 @@ from bench.first_mask import tools as tools_
 from bench.first_mask.rivals import turn_ids
 from bench.first_mask.run import vocabulary as find_vocabulary
 from enforcer import Enforcer
-from enforcer.engines import load
 from enforcer.errors import EnforcerError
 
 if TYPE_CHECKING:
@@ -48,11 +47,10 @@ class Walk:
 
 
 class Ours:
-    """The library's matcher, over one engine."""
+    """The library's matcher."""
 
-    def __init__(self, vocabulary: Vocabulary, *, machine: bool) -> None:
-        engine: Any = load("machine", vocabulary)  # `.engine` is the one beside the machine
-        self._enforcer = Enforcer(vocabulary, engine=engine if machine else engine.engine)
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self._enforcer = Enforcer(vocabulary)
         self._enforcer.warm()
         self._vocabulary = vocabulary
         self._bitmask = np.zeros((1, vocabulary.words), np.int32)
@@ -152,8 +150,7 @@ def measure(
 ) -> tuple[dict[str, Times], int]:
     """Return the times of each engine, and how many tools one of them refused or blocked."""
     engines: dict[str, Any] = {
-        "machine": Ours(vocabulary, machine=True),
-        "llguidance": Ours(vocabulary, machine=False),
+        "ours": Ours(vocabulary),
         "xgrammar": XGrammar(vocabulary),
     }
     times = {name: Times() for name in engines}

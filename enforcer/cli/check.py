@@ -84,10 +84,6 @@ def add_parser(commands: Any) -> None:
     )  # fmt: skip
     add_engine(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.add_argument(
-        "-v", "--verbose", action="store_true",
-        help="say which engine masks the texts of each schema, and why not the machine",
-    )  # fmt: skip
 
 
 def run(options: argparse.Namespace) -> int:
@@ -108,7 +104,7 @@ def run(options: argparse.Namespace) -> int:
     )
     pieces = Pieces(vocabulary) if options.finish_within_budget else None
     layout = dialect.layout(vocabulary.controls)
-    judge = Judge(engine, asked, dialect, layout, pieces, options.verbose)
+    judge = Judge(engine, asked, dialect, layout, pieces)
     warm(engine, layout)
     provided = read_documents(options.documents)
     tally = Tally()
@@ -129,8 +125,6 @@ def run(options: argparse.Namespace) -> int:
             tally.checked.append(one)
             if not options.json:
                 say(*row(one))
-                if options.verbose and one.engine:
-                    say(f"         engine: {one.engine}")
         tally.repeated += len(whole) - (len(tally.checked) - before)
     if options.json:
         say_json(as_json(tally))

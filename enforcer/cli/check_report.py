@@ -60,7 +60,6 @@ class Checked:
         rules: number of distinct values that the compiled grammar defines; 0 if refused.
         surprises: what is enforced as the standard says, and may not be meant.
         untimed: why nobody can tell how soon its texts can end, where they are to end in time.
-        engine: which engine masks its texts, and why not the machine; empty where it is not asked.
 
     """
 
@@ -73,7 +72,6 @@ class Checked:
     rules: int = 0
     surprises: tuple[Problem, ...] = ()
     untimed: tuple[Problem, ...] = ()
-    engine: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,5 +266,4 @@ def _values(one: Checked) -> dict[str, Any]:
         "untimed": [asdict(problem) for problem in one.untimed],
         "milliseconds": round(one.milliseconds, 3),
         "rules": one.rules,
-        "engine": one.engine or None,
     }

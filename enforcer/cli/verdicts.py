@@ -69,7 +69,6 @@ class Judge:
         dialect: what calls are written in.
         layout: of arguments there.
         pieces: of the vocabulary, where texts are to be finished within a budget.
-        names_engines: whether to say which engine masks the texts of each schema.
 
     """
 
@@ -78,7 +77,6 @@ class Judge:
     dialect: Dialect
     layout: BoundLayout
     pieces: Pieces | None = None
-    names_engines: bool = False
 
     def check(self, declared: Sequence[Declaration], told: set[object]) -> Iterator[Checked]:
         """Check what one document declares, apart from what requests before it have declared.
@@ -180,7 +178,6 @@ class Judge:
             rules=len(grammar.definitions),
             surprises=tuple(_never_given(grammar, declaration)),
             untimed=tuple(each.under(declaration.path) for each in late),
-            engine=self.engine.chosen(grammar, layout) if self.names_engines else "",
         )
 
     def _enforced_text(self, declaration: Declaration) -> Checked:

@@ -11,7 +11,6 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from enforcer.engines.llguidance.lark import to_lark
 from enforcer.errors import EnforcerError
 from enforcer.explain.words import kinds, strings_of
 from enforcer.regex import ANY
@@ -31,14 +30,13 @@ if TYPE_CHECKING:
     from enforcer.schema.algebra.normal_form import Algebra
     from enforcer.schema.algebra.shapes import Formula
 
-_WIDTH = 76
 _ANY_SCALAR = Value(ANYTHING.null, ANYTHING.booleans, ANYTHING.numbers, ANYTHING.strings)
 _ANY_ARRAY = (shapes.ArrayShape(), ArrayShape((), ValueId(ALWAYS)))
 _JOINTS = {And: "all of", Or: "some of", OneOf: "one of"}
 
 
 def stages(schema: object) -> str:
-    """Write a schema as each stage of its compilation has it; long lines of Lark are cut.
+    """Write a schema as each stage of its compilation has it.
 
     Raises:
         SchemaError: it cannot be compiled.
@@ -61,12 +59,6 @@ def stages(schema: object) -> str:
             "",
             f"# Finishing: what is left, countable and completable; the value is v{grammar.root}",
             *(f"v{each} = {_value(value, _name_of_value)}" for each, value in values.items()),
-            "",
-            "# llguidance: the same in Lark",
-            *(
-                x if len(x) <= _WIDTH else f"{x[: _WIDTH - 1]}…"
-                for x in to_lark(grammar).split("\n")
-            ),
         )
     )
 
@@ -118,12 +110,7 @@ def _value(value: shapes.Value | Value, name: Callable[[Formula], str]) -> str:
     scalars = ["any scalar"] if scalar == _ANY_SCALAR else kinds(scalar, ())
     arrays = [_array(each, name) for each in value.arrays]
     objects = [_object(each, name) for each in value.objects]
-    cells = [
-        f"where {name(whole)} of {key} is {_listed(map(name, parts))}"
-        for (key, whole), parts in (value.cells if isinstance(value, Value) else ())
-    ]
-    options = "\n   | ".join([*scalars, *arrays, *objects]) or "never"
-    return "\n     ".join([options, *cells])
+    return "\n   | ".join([*scalars, *arrays, *objects]) or "never"
 
 
 def _array(array: shapes.ArrayShape | ArrayShape, name: Callable[[Formula], str]) -> str:

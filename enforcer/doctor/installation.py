@@ -34,7 +34,6 @@ _PLUGIN = "enforcer"
 _ENTRY = "enforcer.vllm:register"
 # The engines' packages: the oldest version that works, and the first that is untested.
 TESTED_ENGINES: Mapping[str, tuple[str, str]] = {
-    "llguidance": ("1.7.6", "2"),
     "xgrammar": ("0.2.8", "0.3"),
     "outlines-core": ("0.2.14", "0.3"),
 }
@@ -48,8 +47,7 @@ def checks() -> Iterator[Check]:
     yield settings(os.environ)
     wanted = chosen_engine(os.environ)
     for name in TESTED_ENGINES:
-        # The machine leaves what it cannot hold to llguidance.
-        yield engine(name, chosen=wanted in (name, engines.present_name(name)))
+        yield engine(name, chosen=wanted == name)
     if find_spec("vllm") is None:
         mend = "to serve, run in a checkout: pip install '.[vllm]' 'vllm==0.32.*'"
         yield note("vLLM", "it is not installed here", mend, "vLLM is not installed here")

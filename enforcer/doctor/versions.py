@@ -19,18 +19,18 @@ _TITLE = "versions"
 def versions(shown: str | None) -> Check | None:
     """Compare the versions on `/metrics` with those here; None where the server shows none.
 
-    What `enforcer check` finds out here is of the engine that is installed here.
+    `enforcer check` asks the version that is installed here.
     """
     found = sorted({tuple(sorted(_LABEL.findall(one))) for one in _SHOWN.findall(shown or "")})
     if not found:
         return None
-    said = ["kimi-enforcer {version}, llguidance {llguidance}".format(**dict(one)) for one in found]
+    said = ["kimi-enforcer {version}".format(**dict(one)) for one in found]
     if len(found) > 1:
         return note(_TITLE, f"the API servers run {'; '.join(said)}", "finish the upgrade")
     theirs = dict(found[0])
     own = {label: value for label, (value,) in families.VERSION.labels}
     if theirs == own:
         return ok(_TITLE, f"the server runs {said[0]}, as installed here")
-    here = "kimi-enforcer {version}, llguidance {llguidance}".format(**own)
+    here = "kimi-enforcer {version}".format(**own)
     mend = "before you rely on `enforcer check` here, install what the server runs"
     return note(_TITLE, f"the server runs {said[0]}; installed here is {here}", mend)

@@ -29,16 +29,9 @@ _MODULES = {
     "xgrammar": "enforcer.engines.xgrammar",
     "outlines-core": "enforcer.engines.outlines_core",
 }
-# What stands around llguidance, the innermost first.
-_AROUND = (
-    ("enforcer.engines.begun_stops", "BegunStopEngine"),
-    ("enforcer.engines.lengths.engine", "LengthEngine"),
-    ("enforcer.engines.distinct.engine", "DistinctEngine"),
-)
 ENGINES = (MACHINE, *_MODULES)
 # Names of earlier releases, accepted in settings and specs until the next one.
 FORMER = {"llguidance": MACHINE}
-COMPARED = "compared"  # for tests: the machine and llguidance, any difference being a failure
 
 
 class ArgumentMatcher(Protocol):
@@ -87,27 +80,8 @@ class CompiledGrammar(Startable, Protocol):
         """Bytes that it holds now, roughly; it may grow as texts are matched."""
         ...
 
-    @property
-    def is_ready(self) -> bool:
-        """Whether what its texts share is whole: one that came to a limit may have broken it."""
-        return True
-
-    def renew(self) -> None:
-        """Make it ready, which may take as long as compiling it did.
-
-        Raises:
-            EngineFailure: the engine cannot compile it any more.
-
-        """
-        return
-
     def matcher(self) -> ArgumentMatcher:
-        """Start a new text; cheap (tens of microseconds, milliseconds if it is not ready).
-
-        Raises:
-            EngineFailure: it is not ready, and `renew` would take longer than that.
-
-        """
+        """Start a new text; cheap (tens of microseconds)."""
         ...
 
 
@@ -138,9 +112,7 @@ class ArgumentEngine(Protocol):
         """Raise `UnsupportedSchema` if `write` or `read` would; may take as long as both."""
         self.write(grammar, layout)
 
-    def write(
-        self, grammar: ArgumentGrammar, layout: BoundLayout | None = None, *, quick: bool = False
-    ) -> str:
+    def write(self, grammar: ArgumentGrammar, layout: BoundLayout | None = None) -> str:
         """Write a grammar as the text that `read` compiles, in any process.
 
         This is the part of compiling that is done in Python, and so keeps every other thread
@@ -150,7 +122,6 @@ class ArgumentEngine(Protocol):
         Args:
             grammar: a finished one.
             layout: how the text is laid out; None for JSON with the usual white space.
-            quick: leave out what only makes the first texts fast.
 
         Raises:
             UnsupportedSchema: this engine cannot do it exactly, or the layout cannot write it.
@@ -169,14 +140,10 @@ class ArgumentEngine(Protocol):
         ...
 
     def compile(
-        self, grammar: ArgumentGrammar, layout: BoundLayout | None = None, *, quick: bool = False
+        self, grammar: ArgumentGrammar, layout: BoundLayout | None = None
     ) -> CompiledGrammar:
         """Compile a grammar in this process, as `write` and `read` do; raises what these do."""
-        return self.read(self.write(grammar, layout, quick=quick))
-
-    def chosen(self, grammar: ArgumentGrammar, layout: BoundLayout | None = None) -> str:  # noqa: ARG002 - most hold all
-        """Return which engine masks texts of a grammar that `check` has passed, and why."""
-        return self.name
+        return self.read(self.write(grammar, layout))
 
     def check_text(self, wanted: ResponseFormat) -> None:
         """Refuse a format of text that is no JSON Schema if it cannot be held, or leads nowhere.
@@ -226,14 +193,11 @@ def load(name: str, vocabulary: Vocabulary) -> ArgumentEngine:
 
     """
     name = present_name(name)
-    if name == COMPARED:
-        from enforcer.engines.compared import ComparedEngine
-
-        return ComparedEngine(_beside_the_machine(vocabulary), vocabulary)
     if name == MACHINE:
-        from enforcer.engines.choice import ChosenEngine
+        from enforcer.engines.distinct.engine import DistinctEngine
+        from enforcer.engines.machine import MachineEngine
 
-        return ChosenEngine(_beside_the_machine(vocabulary), vocabulary)
+        return DistinctEngine(MachineEngine(vocabulary), vocabulary)
     if name not in ENGINES:
         raise UnknownEngine(f"unknown engine {brief(name)}; choose one of {', '.join(ENGINES)}")
     try:
@@ -245,13 +209,3 @@ def load(name: str, vocabulary: Vocabulary) -> ArgumentEngine:
             f"engine {name!r} needs the package {error.name!r}: pip install {error.name}"
         ) from error
     return build(vocabulary)
-
-
-def _beside_the_machine(vocabulary: Vocabulary) -> ArgumentEngine:
-    """Build llguidance, for what the machine cannot hold yet."""
-    engine: ArgumentEngine = import_module("enforcer.engines.llguidance.engine").build(vocabulary)
-    for module, kind in _AROUND:
-        around: Callable[[ArgumentEngine, Vocabulary], ArgumentEngine]
-        around = getattr(import_module(module), kind)
-        engine = around(engine, vocabulary)
-    return engine

@@ -32,13 +32,7 @@ class RuleEngine(ArgumentEngine):
 
         """
 
-    def write(
-        self,
-        grammar: ArgumentGrammar,
-        layout: BoundLayout | None = None,
-        *,
-        quick: bool = False,  # noqa: ARG002 - nothing is tried here
-    ) -> str:
+    def write(self, grammar: ArgumentGrammar, layout: BoundLayout | None = None) -> str:
         """Write a grammar as rules.
 
         Raises:

@@ -134,8 +134,6 @@ class _Tokenizer:
 class ClientGrammar:
     """A compiled grammar; see `enforcer.engines.CompiledGrammar`."""
 
-    is_ready = True
-
     def __init__(self, shared: ClientGrammars, lark: str, limits: Mapping[str, int]) -> None:
         self.vocabulary = shared.vocabulary
         self._tokenizer = shared.tokenizer
@@ -162,9 +160,6 @@ class ClientGrammar:
     def weight(self) -> int:
         """Bytes that it holds: its texts have their own."""
         return 2_000 + len(self._lark)
-
-    def renew(self) -> None:
-        """Do nothing: texts share nothing."""
 
     def matcher(self) -> ClientText:
         """Start a new text, which compiles the grammar."""

@@ -17,9 +17,25 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from enforcer.engines import ArgumentMatcher
-    from enforcer.engines.keeper import TextKeeper
+    from enforcer.engines.keeper import Keeper, TextKeeper
+    from enforcer.vocabulary import Vocabulary
 
 _PLACE = 400  # bytes, roughly
+
+
+class JsonKeeper:
+    """A keeper of JSON that goes on by token ids."""
+
+    def __init__(self, keeper: Keeper, vocabulary: Vocabulary) -> None:
+        self.keeper = keeper
+        self.start = keeper.start
+        self.forbid = keeper.forbid
+        self._read = keeper.read
+        self._bytes = vocabulary.token_bytes
+
+    def after(self, place: Any, token_id: int) -> Any:
+        """Go on by an id; see `TextKeeper`."""
+        return self._read(place, self._bytes(token_id))
 
 
 class KeptMatcher:

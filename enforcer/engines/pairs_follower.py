@@ -1,7 +1,7 @@
-"""Which key and value a text of pairs stands in, id by id, and who follows the value.
+"""Which key and value a text of pairs stands in, id by id.
 
-Owns: that. JSON is read by what follows JSON, as if it stood in an object under its key; strings
-that stand as they are by followers of their own. Must not know: what for, engines.
+Owns: that. JSON is read by what follows JSON, as if it stood in an object under its key. Must not
+know: what for, engines.
 """
 
 from __future__ import annotations
@@ -13,14 +13,12 @@ from enforcer.layouts.declared import STRING
 from enforcer.layouts.pattern import ID
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Sequence
 
     from enforcer.engines.keeper import Follower
     from enforcer.engines.pairs import Pairs
     from enforcer.layouts.machine import Places
     from enforcer.vocabulary import Vocabulary
-
-    Raw = Callable[[str], Follower | None]
 
 VALUE = "value"
 _KEY, _TYPE = "key", "type"
@@ -38,8 +36,7 @@ class Place(NamedTuple):
         held: what has been written of a key, or of a type.
         key: the last key.
         type: the type behind it.
-        follower: who follows the value that it is in.
-        within: the place of that in it.
+        within: the place of who follows JSON in the value; None where the value is none.
         waits: whether the value has not begun of which the first byte tells if it is JSON.
 
     """
@@ -49,7 +46,6 @@ class Place(NamedTuple):
     held: bytes = b""
     key: str = ""
     type: str = ""
-    follower: Follower | None = None
     within: Any = None
     waits: bool = False
 
@@ -60,20 +56,16 @@ class PairsFollower:
     Args:
         pairs: what is known of the layout.
         vocabulary: all ids.
-        nested: follows JSON; None where nobody asks about it.
-        raw: gives who follows the strings of a property that stand as they are, if anybody.
+        nested: follows JSON.
 
     """
 
-    def __init__(
-        self, pairs: Pairs, vocabulary: Vocabulary, nested: Follower | None, raw: Raw
-    ) -> None:
+    def __init__(self, pairs: Pairs, vocabulary: Vocabulary, nested: Follower) -> None:
         self.start = Place(pairs.machine.start)
         self._pairs = pairs
         self._bytes = vocabulary.token_bytes
         self._controls = vocabulary.control_ids
         self._nested = nested
-        self._raw = raw
 
     def after(self, place: Place, token_id: int) -> Place | None:
         """Go on by an id; None if it is too much."""
@@ -150,17 +142,12 @@ class PairsFollower:
         """Say who follows the value that begins."""
         if self._pairs.typed and place.type != STRING:
             return self._as_json(place) if place.type in _JSON_TYPES else place
-        raw = self._raw(place.key)
-        if raw is not None:
-            return place._replace(follower=raw, within=raw.start)
         return place._replace(waits=not self._pairs.typed and place.key in self._pairs.nested)
 
     def _as_json(self, place: Place) -> Place:
-        nested = self._nested
-        if nested is None:
-            return place._replace(waits=False)
         name = b"{" + json.dumps(place.key).encode() + b":"
-        return place._replace(follower=nested, within=nested.read(nested.start, name), waits=False)
+        within = self._nested.read(self._nested.start, name)
+        return place._replace(within=within, waits=False)
 
     def _within(self, place: Place, data: bytes | bytearray) -> Place | None:
         """Go on within a value."""
@@ -169,18 +156,9 @@ class PairsFollower:
             if data:
                 is_json = data.startswith(_BRACKETS)
                 place = self._as_json(place) if is_json else place._replace(waits=False)
-        if place.follower is None or not data:
+        if place.within is None or not data:
             return place
-        within = place.follower.read(place.within, bytes(data))
+        within = self._nested.read(place.within, bytes(data))
         if within is place.within:
             return place
         return None if within is None else place._replace(within=within)
-
-
-def no_raw(_: str) -> None:
-    """Follow no strings that stand as they are."""
-
-
-def by_name(followers: Mapping[str, Follower | None], others: Follower | None) -> Raw:
-    """Give who follows the strings of each declared name, and of all others."""
-    return lambda name: followers.get(name, others)

@@ -5,7 +5,7 @@ Owns: which ids of a mask are asked of whom. Must not know: what is kept, engine
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from enforcer.engines.mask_rows import among, clear, members, put
 from enforcer.engines.pairs_follower import VALUE, PairsFollower
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from enforcer.engines.keeper import Keeper
     from enforcer.engines.mask_rows import Ids, Row
     from enforcer.engines.pairs import Crossing, Pairs
-    from enforcer.engines.pairs_follower import Place, Raw
+    from enforcer.engines.pairs_follower import Place
     from enforcer.vocabulary import Vocabulary
 
 
@@ -26,19 +26,14 @@ class PairsKeeper(PairsFollower):
         crossing: the ids that end or open values and go on.
         vocabulary: all ids.
         nested: keeps what is kept of JSON.
-        raw: gives the keeper of the strings of a property that stand as they are, if any.
 
     """
 
     def __init__(
-        self,
-        pairs: Pairs,
-        crossing: Crossing,
-        vocabulary: Vocabulary,
-        nested: Keeper,
-        raw: Raw,
+        self, pairs: Pairs, crossing: Crossing, vocabulary: Vocabulary, nested: Keeper
     ) -> None:
-        super().__init__(pairs, vocabulary, nested, raw)
+        super().__init__(pairs, vocabulary, nested)
+        self._keeper = nested
         self._crossing = crossing
 
     def forbid(self, place: Place, row: Row) -> None:
@@ -48,8 +43,8 @@ class PairsKeeper(PairsFollower):
             self._judge_opening(place, crossing.opening, row)
             return
         before = row.copy() if self._pairs.stop else row
-        if place.follower is not None:
-            cast("Keeper", place.follower).forbid(place.within, row)
+        if place.within is not None:
+            self._keeper.forbid(place.within, row)
         if not self._pairs.stop:
             return  # an id ends the value
         # Behind the bytes that end the value its keeper misreads an id.

@@ -144,8 +144,6 @@ def _trie(texts: Sequence[bytes], token_ids: Sequence[int]) -> kernel.Trie:
 class MachineGrammar:
     """A compiled grammar; see `enforcer.engines.CompiledGrammar`."""
 
-    is_ready = True
-
     def __init__(self, tables: Tables, tree: kernel.Tree) -> None:
         self._tree = tree
         self._tables = bound(tables, tree)
@@ -156,9 +154,6 @@ class MachineGrammar:
         """Bytes that it holds; grows as rows are made and kept."""
         made = sum(row is not None for row in self._tables.rows[OWN_ROWS:])
         return self._weight + made * 4 * self._tree.words + self._tables.kept_bytes
-
-    def renew(self) -> None:
-        """Do nothing: no text of it loses what the others share."""
 
     def matcher(self) -> kernel.Text:
         """Start a new text."""

@@ -123,12 +123,8 @@ class Spellable:
         whole = self._definitions[self._root]
         self._refuse_names(whole)
         objects = tuple(map(self._reduced, whole.objects))
-        cells = tuple(
-            ((name, value), tuple(part for part in parts if self._is_possible(name, part)))
-            for (name, value), parts in whole.cells
-        )
         root = fresh(self._definitions)
-        definitions = {**self._definitions, root: Value(objects=objects, cells=cells)}
+        definitions = {**self._definitions, root: Value(objects=objects)}
         pruned = prune(definitions, root)
         if pruned is None:
             raise UnsupportedSchema(tuple(self._culprits(whole)))
@@ -194,7 +190,7 @@ class Spellable:
         if value.arrays:
             yield Option("array", nested=Value(arrays=value.arrays))
         if value.objects:
-            yield Option("object", nested=Value(objects=value.objects, cells=value.cells))
+            yield Option("object", nested=Value(objects=value.objects))
 
     def _raw(self, value: Value, types: frozenset[str]) -> Iterator[Option]:
         readable = Readable(types)
@@ -207,7 +203,7 @@ class Spellable:
         scalars = counted if is_surely_empty(texts) else (Bounded(texts), *counted)
         nested = None
         if readable.as_json and (value.arrays or value.objects):
-            nested = Value(arrays=value.arrays, objects=value.objects, cells=value.cells)
+            nested = Value(arrays=value.arrays, objects=value.objects)
         if scalars or hard or nested is not None:
             quick = self._quick(value.strings, readable)
             yield Option(None, scalars, quick, hard, nested)

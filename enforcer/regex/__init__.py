@@ -32,7 +32,6 @@ from enforcer.regex.derivative import intersection as both
 from enforcer.regex.edges import Reading
 from enforcer.regex.formats import format_regex
 from enforcer.regex.pattern import read
-from enforcer.regex.positive import entangled, loosened, positive, unwritten
 from enforcer.regex.syntax import Regex
 from enforcer.regex.tree import RegexError
 
@@ -84,7 +83,6 @@ __all__ = [
     "breadth",
     "demanding",
     "either",
-    "entangled",
     "example",
     "finite_members",
     "format_regex",
@@ -96,11 +94,8 @@ __all__ = [
     "leading",
     "length",
     "literal",
-    "loosened",
     "marker",
     "not_matching",
     "parse",
-    "positive",
-    "unwritten",
     "wandering",
 ]

@@ -156,10 +156,10 @@ def _compile(
 
     def lower(each: Formula) -> Value:
         lowered[each] = NOTHING  # as long as that is all that is known
-        lowered[each] = lowering.lower_with_cells(each)
+        lowered[each] = lowering.lower(each)
         return lowered[each]
 
-    lowering = Lowering(algebra, limits, refuse, parser.divisors, parser.patterns)
+    lowering = Lowering(algebra, limits, refuse, parser.divisors)
     try:
         reached = unfold(formula, limits, lower)
     except UnsupportedSchema as error:

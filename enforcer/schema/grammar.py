@@ -173,8 +173,6 @@ class Value(NamedTuple):  # made, compared and hashed all the time: a tuple does
         strings: the string language allowed; None for no string.
         arrays: shapes of arrays, their union allowed.
         objects: shapes of objects, their union allowed.
-        cells: for a name and a value that shapes have for it, disjoint values that make it up,
-            the same for all of one name; there where many shapes differ by them.
 
     """
 
@@ -184,7 +182,6 @@ class Value(NamedTuple):  # made, compared and hashed all the time: a tuple does
     strings: Regex | None = None
     arrays: tuple[ArrayShape, ...] = ()
     objects: tuple[ObjectShape, ...] = ()
-    cells: tuple[tuple[tuple[str, ValueId], tuple[ValueId, ...]], ...] = ()
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -207,8 +204,6 @@ class Value(NamedTuple):  # made, compared and hashed all the time: a tuple does
                 yield child
             for mark in shape.marks:
                 yield mark.value
-        for _, parts in self.cells:
-            yield from parts
 
     @property
     def is_scalar(self) -> bool:
@@ -240,9 +235,6 @@ class Value(NamedTuple):  # made, compared and hashed all the time: a tuple does
                     marks=tuple(replace(mark, value=of(mark.value)) for mark in shape.marks),
                 )
                 for shape in self.objects
-            ),
-            cells=tuple(
-                ((name, of(whole)), tuple(map(of, parts))) for (name, whole), parts in self.cells
             ),
         )
 

@@ -115,11 +115,11 @@ def test_the_engine_that_is_chosen(environment: dict[str, str], engine: str) -> 
     ("version", "status"),
     [
         (None, Status.BAD),
-        ("1.7.5", Status.BAD),
-        ("1.7.6", Status.OK),
-        ("1.10.0", Status.OK),
-        ("2.0.0", Status.BAD),
-        ("1.7.6+local", Status.OK),
+        ("0.2.7", Status.BAD),
+        ("0.2.8", Status.OK),
+        ("0.2.10", Status.OK),
+        ("0.3.0", Status.BAD),
+        ("0.2.8+local", Status.OK),
     ],
 )
 def test_versions_of_the_chosen_engine(
@@ -131,15 +131,9 @@ def test_versions_of_the_chosen_engine(
         return version
 
     monkeypatch.setattr(metadata, "version", found)
-    assert installation.engine("llguidance", chosen=True).status is status
+    assert installation.engine("xgrammar", chosen=True).status is status
     if status is Status.BAD:
-        assert installation.engine("llguidance", chosen=False).status is Status.NOTE
-
-
-def test_the_tested_range_of_the_default_engine_is_the_required_one() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    oldest, untested = installation.TESTED_ENGINES["llguidance"]
-    assert f"llguidance>={oldest},<{untested}" in project["dependencies"]
+        assert installation.engine("xgrammar", chosen=False).status is Status.NOTE
 
 
 def test_a_folder_on_the_path_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,16 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from enforcer.engines import _beside_the_machine as load
-from enforcer.engines.llguidance.grammar import _REPLAYED, LLGuidanceGrammar, LLGuidanceMatcher
-from enforcer.errors import EnforcerError, EngineFailure, InvalidSchema, SchemaLimit
+from enforcer.engines import load
+from enforcer.errors import InvalidSchema, SchemaLimit
 from enforcer.request.response_format import FormatKind, ResponseFormat
 from enforcer.schema import compile_schema
 from tests.vocabularies import bits, kimi
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from enforcer.engines import ArgumentEngine
     from enforcer.vocabulary import Vocabulary
 
@@ -59,7 +56,7 @@ def vocabulary() -> Vocabulary:
 
 @pytest.fixture(scope="module")
 def engine(vocabulary: Vocabulary) -> ArgumentEngine:
-    return load(vocabulary)
+    return load("machine", vocabulary)
 
 
 @pytest.mark.parametrize("name", LARGE)
@@ -118,46 +115,6 @@ def test_many_overlapping_patterns_of_names_are_refused_after_little_work() -> N
         compile_schema({"type": "object", "patternProperties": patterns})
 
 
-class Broken(BaseException):
-    """Like pyo3's `PanicException`, which is no `Exception`."""
-
-
-class Raising:
-    """A matcher that panics at one of its methods."""
-
-    def __init__(self, matcher: Any, name: str) -> None:
-        self._matcher, self._name = matcher, name
-
-    def __getattr__(self, name: str) -> Any:
-        if name == self._name:
-            raise Broken("lock poisoned")
-        return getattr(self._matcher, name)
-
-
-@pytest.mark.parametrize(
-    ("method", "use"),
-    [
-        ("unsafe_compute_mask_ptr", lambda m, row: m.fill(row)),
-        ("try_consume_tokens", lambda m, _: m.accept(100)),
-        ("rollback", lambda m, _: m.rollback(1)),
-        ("is_accepting", lambda m, _: m.is_accepting()),
-        ("is_error", lambda m, row: m.fill(row)),
-        ("is_stopped", lambda m, row: m.fill(row)),
-    ],
-)
-def test_a_panic_ends_one_text_by_name(
-    engine: ArgumentEngine, vocabulary: Vocabulary, method: str, use: Callable[..., Any]
-) -> None:
-    grammar = engine.compile(compile_schema({"type": "object"}))
-    matcher, row = grammar.matcher(), np.zeros(vocabulary.words, np.int32)
-    assert matcher.accept(vocabulary.encode("{")[0])
-    assert isinstance(matcher, LLGuidanceMatcher)
-    matcher._matcher = Raising(matcher._matcher, method)
-    with pytest.raises(EngineFailure, match="lock poisoned"):
-        use(matcher, row)
-    assert grammar.matcher().accept(vocabulary.encode("{")[0])
-
-
 @pytest.mark.parametrize(
     "source", ["root ::= x", "start: /[/", "%%%", "root ::= [", "start: missing", "", "\x00"]
 )
@@ -197,13 +154,6 @@ def test_a_grammar_that_leads_nowhere_is_refused_with_the_text_that_does(
     assert caught.value.path == "$.response_format.grammar"
 
 
-def test_a_grammar_of_which_a_mask_is_too_much_is_refused(engine: ArgumentEngine) -> None:
-    ambiguous = "start: e\ne: e e | e e e | /[a-z ]/"
-    with pytest.raises(SchemaLimit, match="cannot hold this grammar") as caught:
-        engine.check_text(ResponseFormat(FormatKind.GRAMMAR, ambiguous))
-    assert caught.value.path == "$.response_format.grammar"
-
-
 @pytest.mark.parametrize(
     ("kind", "source"),
     [
@@ -239,18 +189,3 @@ def test_a_format_that_no_text_at_all_fits_is_none_of_these(
     engine: ArgumentEngine, kind: str, source: str
 ) -> None:
     assert engine.compile_text(ResponseFormat(FormatKind(kind), source)).matcher().is_accepting()
-
-
-def test_a_long_text_does_not_outlive_its_lexer_by_being_read_again(
-    engine: ArgumentEngine, vocabulary: Vocabulary
-) -> None:
-    grammar = engine.compile(compile_schema({"type": "string"}))
-    long, short = grammar.matcher(), grammar.matcher()
-    assert all(map(long.accept, vocabulary.encode('"' + "word " * (_REPLAYED + 50))))
-    assert all(map(short.accept, vocabulary.encode('"word')))
-    assert isinstance(grammar, LLGuidanceGrammar)
-    grammar.lexer().lost = "too many states, for the sake of the test"
-    with pytest.raises(EngineFailure, match="for the sake"):
-        long.accept(vocabulary.encode("a")[0])
-    assert short.accept(vocabulary.encode("a")[0])
-    assert issubclass(EngineFailure, EnforcerError)

@@ -20,7 +20,6 @@ from tests.laid_out import (
     KEPT,
     TABLES,
     bound,
-    counting_short_strings,
     engine,
     legal,
     read,
@@ -33,20 +32,12 @@ from tests.vocabularies import split
 from tests.walks import examples
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from enforcer.engines import ArgumentMatcher, CompiledGrammar
 
 V = vocabulary()
 PAIRS = ("kimi_k3", "qwen3_coder", "minimax_m2", "glm45")
 SEEDS = st.integers(0, 2**32)
 _ENDS = (b"<", b'"', b"}", b"]", b">", b"\n", b"/")
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _counts_short_strings() -> Iterator[None]:
-    with counting_short_strings():
-        yield
 
 
 def compiled(name: str, schema: dict[str, Any]) -> CompiledGrammar:
@@ -56,7 +47,6 @@ def compiled(name: str, schema: dict[str, Any]) -> CompiledGrammar:
 @cache
 def _compiled(name: str, schema: str) -> CompiledGrammar:
     grammar, layout = compile_schema(json.loads(schema), root=Root.OBJECT), bound(name)
-    assert engine().write(grammar, layout)[0] == "\0", "nothing is kept"
     return engine().compile(grammar, layout)
 
 

@@ -1,4 +1,4 @@
-"""Arguments as pairs: rows against accepts and against llguidance, delimiters, odd layouts."""
+"""Arguments as pairs: rows against accepts, delimiters, odd layouts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from enforcer import engines
 from enforcer.layouts import BoundLayout, Layout
 from enforcer.layouts.pattern import ID, symbols
 from enforcer.machine import grammar as binding
@@ -76,11 +75,6 @@ def tree() -> kernel.Tree:
     return bound_vocabulary(vocabulary(), is_raw=True)
 
 
-@cache
-def beside() -> engines.ArgumentEngine:
-    return engines._beside_the_machine(vocabulary())
-
-
 def layout(name: str | int) -> BoundLayout:
     if isinstance(name, str):
         return bound(name)
@@ -117,28 +111,6 @@ def test_rows_are_what_is_accepted_and_no_text_gets_stuck(name: str | int, schem
                 assert text.is_accepting(), vocabulary().decode(text.token_ids())
                 break
             assert text.accept(token_id)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", FORMATS)
-@pytest.mark.parametrize("schema", SCHEMAS)
-def test_rows_are_those_of_llguidance(name: str, schema: str) -> None:
-    other = beside().compile(compile_schema(SCHEMAS[schema]), bound(name))
-    for seed in range(6):
-        random, text, reference = Random(seed), begun(name, SCHEMAS[schema]), other.matcher()
-        for at in range(50):
-            behind = vocabulary().decode(text.token_ids())
-            found, expected = legal(text), legal(reference)
-            assert found <= expected, behind
-            for token_id in expected - found:  # which knows no keys that are not declared
-                keys = _KEY[name].findall(behind + vocabulary().token_bytes(token_id))
-                assert len({*keys}) < len(keys), behind
-            assert text.is_accepting() == reference.is_accepting(), behind
-            token_id = step(text, random, 0.2 + at / 60)
-            if token_id is None:
-                break
-            assert text.accept(token_id)
-            assert reference.accept(token_id)
 
 
 @pytest.mark.parametrize(

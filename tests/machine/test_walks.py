@@ -14,11 +14,58 @@ from enforcer import engines
 from enforcer.machine.grammar import MachineGrammar
 from enforcer.schema import compile_schema
 from enforcer.vocabulary import Vocabulary
-from tests.engines.lengths.test_engine import SCHEMAS, V
 from tests.schema_judge import agree_along_a_walk
+from tests.vocabularies import cut
 
 if TYPE_CHECKING:
     from enforcer.engines import CompiledGrammar
+
+
+# Strings in every spelling, with what may stand around them, in pieces of any length.
+_TEXTS = (
+    '{"a": "ab cd", "b": ["x y", "zz"]}',
+    '{"a":"ab","b":["é日本","\\u00e9\\n"]}',
+    '[" a","🙂🙃","\\ud83d\\ude42","\\\\","\\""]',
+    '{"\\u0061":"a  b","c":{"a":"https://a.b/c"}}',
+)
+_MORE = (b"aaaaaa", b"a a a a", b"nnn", b"tab", b"uuu", b"\\u00", b"\\u", b"0041", b"41b")
+V = cut(_TEXTS, _MORE)
+
+
+def text(pattern: str, most: int, **more: Any) -> dict[str, Any]:
+    return {"type": "string", "pattern": pattern, "maxLength": most, **more}
+
+
+WORDS = text(r"^(?:\S+\s+){0,2}\S+$", 7)
+NESTED = {
+    "$defs": {
+        "node": {
+            "type": "object",
+            "properties": {
+                "a": text("^[a-c é]*$", 5),
+                "b": {"type": "array", "items": WORDS, "maxItems": 3},
+                "c": {"$ref": "#/$defs/node"},
+            },
+            "additionalProperties": text("[a-z]", 6),
+        }
+    },
+    "$ref": "#/$defs/node",
+}
+SCHEMAS: list[dict[str, Any]] = [
+    WORDS,
+    text(r"^\S(.*\S)?$", 6),
+    text("[A-Za-z]", 5),
+    text("^https://", 12),
+    text("^.*$", 7, minLength=2),
+    text(r"^(ab|é|\n|🙂|\\)*$", 6),
+    text("^a.*b.*c$", 9),
+    text("^[^<>]*$", 4),
+    {"anyOf": [WORDS, {"type": "integer"}, {"type": "array", "items": text("^[ab]*$", 4)}]},
+    {"type": "array", "prefixItems": [text("^a", 4), text("^b", 6)], "items": text("^c", 8)},
+    {"type": "array", "items": text("^[ab ]+$", 5), "uniqueItems": True, "maxItems": 4},
+    {"type": "array", "items": {"properties": {"a": WORDS}, "type": "object"}, "uniqueItems": True},
+    NESTED,
+]
 
 
 @cache

@@ -9,13 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from enforcer.engines.llguidance.sheet import Sheet
 from enforcer.numbers.remainders import MOST_REMAINDERS, divisible, ending, factors
 from enforcer.regex import both, example, finite_members, fullmatch, inverse, is_empty
 from enforcer.regex.constructors import concat, repeat
 from enforcer.regex.syntax import names_in
 from tests.schema_judge import accepts, compiled
-from tests.terminals import Terminal
+from tests.string_texts import StringTexts
 
 
 @pytest.mark.slow
@@ -107,22 +106,11 @@ def test_questions_about_a_named_language_are_answered() -> None:
     assert list(names_in(repeat(concat(language, language), 0, 2))) == [language, language]
 
 
-def test_an_engine_shares_what_named_languages_have_in_common() -> None:
-    sheet = Sheet()
-    sheet.text(both(divisible(7, 9, 0), divisible(7, 4, 0)))
-    names = [line.split(":")[0] for line in sheet.lines]
-    assert len(names) == len(set(names)) < 10 * 7
-
-
 @given(st.integers(0, 999), st.integers(0, 2))
-def test_an_engine_follows_them(number: int, places: int) -> None:
+def test_an_automaton_follows_them(number: int, places: int) -> None:
     text = str(number).rjust(places + 1, "0")
     text = f"{text[:-places]}.{text[-places:]}" if places else text
-    sheet = Sheet()
-    name = sheet.text(divisible(7, 3, places))
-    lines = "\n".join(reversed(sheet.lines))
-    terminal = Terminal(f"{name}\n{lines}")
-    assert terminal.accepts(text) == (number % 7 == 0)
+    assert StringTexts(divisible(7, 3, places)).accepts(f'"{text}"') == (number % 7 == 0)
 
 
 def test_a_value_is_the_fraction_that_it_says() -> None:

@@ -21,7 +21,6 @@ from tests.laid_out import (
     KEPT,
     bound,
     coerced,
-    counting_short_strings,
     engine,
     key_is_writable,
     legal,
@@ -37,8 +36,6 @@ from tests.vocabularies import split
 from tests.walks import OBJECTS, examples, instances
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from enforcer.engines import ArgumentMatcher, CompiledGrammar
 
 
@@ -88,12 +85,6 @@ VALUES = st.recursive(
     SCALARS, lambda x: st.lists(x, max_size=2) | st.dictionaries(KEYS, x, max_size=2), max_leaves=3
 )
 INSTANCES = st.dictionaries(KEYS, VALUES, max_size=3)
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _counts_short_strings() -> Iterator[None]:
-    with counting_short_strings():
-        yield
 
 
 def compiled(name: str, schema: dict[str, Any]) -> CompiledGrammar:

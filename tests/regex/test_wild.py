@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from enforcer.engines.llguidance.terminals import expression
 from enforcer.regex import (
     NOTHING,
     RegexBudget,
@@ -22,9 +21,8 @@ from enforcer.regex import (
     not_matching,
     parse,
 )
-from enforcer.spelling import JSON
 from tests.shared_data import shared
-from tests.terminals import Terminal, spellings
+from tests.string_texts import StringTexts, spellings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -115,7 +113,7 @@ def test_real_patterns_mean_what_python_says_and_what_the_engine_accepts(wild: l
     for pattern, language in _parsed(wild)[0]:
         if language == NOTHING:
             continue
-        terminal = Terminal(expression(language, JSON))
+        written = StringTexts(language)
         try:
             member = example(language, budget=2000)
         except RegexBudget:
@@ -130,7 +128,7 @@ def test_real_patterns_mean_what_python_says_and_what_the_engine_accepts(wild: l
             accepted = fullmatch(language, text)
             compared[accepted] += 1
             spelling = "".join(chance.choice(spellings(c)) for c in text)
-            assert terminal.accepts(f'"{spelling}"') == accepted, (pattern, spelling)
+            assert written.accepts(f'"{spelling}"') == accepted, (pattern, spelling)
             if python and accepted:
                 assert python.search(text), (pattern, text)
             if python and fullmatch(not_matching(pattern), text):

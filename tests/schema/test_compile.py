@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from enforcer.engines import load
-from enforcer.engines.llguidance.lark import to_lark
 from enforcer.errors import (
     InvalidSchema,
     SchemaError,
@@ -83,13 +82,6 @@ def test_spellings_and_values(
     accepts: Callable[..., bool], schema: dict[str, Any], text: str, expected: bool
 ) -> None:
     assert accepts(schema, text) is expected
-
-
-def test_a_name_that_decides_past_the_bits_is_refused_by_name() -> None:
-    names = [f"n{i}" for i in range(70)]
-    grammar = compile_schema({"type": "object", "anyOf": [{"required": [x]} for x in names]})
-    with pytest.raises(UnsupportedSchema, match="at most 64"):
-        to_lark(grammar)
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from enforcer.schema.grammar import (
     fresh,
 )
 
-N = [ValueId(Formula(i)) for i in range(12)]
+N = [ValueId(Formula(i)) for i in range(11)]
 ARRAY = ArrayShape(
     (N[2], N[3]),
     N[4],
@@ -31,7 +31,7 @@ OBJECT = ObjectShape(
     witnesses=(Witness("$.not"),),
     marks=(Mark(ANY, N[10], (0,)),),
 )
-VALUE = Value(arrays=(ARRAY,), objects=(OBJECT,), cells=((("b", N[7]), (N[11],)),))
+VALUE = Value(arrays=(ARRAY,), objects=(OBJECT,))
 
 
 def test_every_child_is_named() -> None:

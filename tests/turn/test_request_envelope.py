@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import enforcer
-from enforcer.engines.llguidance import engine as llguidance
+from enforcer.engines import machine
 from enforcer.errors import IllegalPrefix, InvalidTools
 from enforcer.request import spec as specs
 from enforcer.request import spec_text, tools
@@ -128,7 +128,7 @@ def test_looking_compiles_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         raise AssertionError("compiled")
 
-    monkeypatch.setattr(llguidance.LLGuidanceEngine, "compile", refuse)
+    monkeypatch.setattr(machine.MachineEngine, "compile", refuse)
     begun = BEGIN + "functions.get:0" + ARGUMENTS + '{"a'
     prompt = vocabularies.write(VOCABULARY, OPENING + begun)
     look_at_prompt(ENFORCER.table, spec(), Options(), prompt)

@@ -81,8 +81,8 @@ ROWS: dict[str, Row] = {
     "enforcer": Row(
         "the Enforcer",
         "ours",
-        ("kimi-enforcer", "llguidance"),
-        "`engine='llguidance'`, all settings as they come",
+        ("kimi-enforcer",),
+        "`engine='machine'`, all settings as they come",
     ),
     "llguidance": Row(
         "llguidance",

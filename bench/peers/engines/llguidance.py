@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import llguidance
 
 from bench.peers.engines import RefusedError
-from enforcer.engines.llguidance import engine
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,6 +18,21 @@ if TYPE_CHECKING:
 
     from bench.peers.engines import Engine, Grammar, Matcher
     from enforcer import Vocabulary
+
+
+class _Tokenizer:
+    """What `llguidance.TokenizerWrapper` asks of a tokenizer."""
+
+    bos_token_id = None
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self.tokens = [vocabulary.token_bytes(i) for i in range(vocabulary.size)]
+        self.special_token_ids = sorted(vocabulary.control_ids)
+        self.eos_token_id = min(vocabulary.control_ids, default=0)
+        self._encode = vocabulary.encode
+
+    def __call__(self, text: str) -> list[int]:
+        return self._encode(text)
 
 
 class _Matcher:
@@ -50,10 +64,16 @@ class LLGuidance:
 
     tokenizer: Any
 
-    def compile(self, schema: Any) -> Grammar:
-        """Compile a schema."""
+    @classmethod
+    def of(cls, vocabulary: Vocabulary) -> LLGuidance:
+        """Build the table of a vocabulary, with llguidance's own settings."""
+        wrapped = llguidance.TokenizerWrapper(_Tokenizer(vocabulary))
+        return cls(llguidance.LLTokenizer(wrapped, n_vocab=vocabulary.size))
+
+    def compile(self, schema: Any, defaults: dict[str, Any] | None = None) -> Grammar:
+        """Compile a schema, with its own options where none are given."""
         try:
-            text = llguidance.LLMatcher.grammar_from_json_schema(schema)
+            text = llguidance.LLMatcher.grammar_from_json_schema(schema, defaults=defaults)
         except ValueError as error:
             raise RefusedError(str(error)) from error
         matcher = llguidance.LLMatcher(self.tokenizer, text, log_level=0)
@@ -64,5 +84,4 @@ class LLGuidance:
 
 def build(vocabulary: Vocabulary) -> Engine:
     """Build llguidance's table of a vocabulary, with its own settings."""
-    table = engine._table(vocabulary)  # noqa: SLF001 - of all its text, as llguidance has it
-    return LLGuidance(table.tokenizer)
+    return LLGuidance.of(vocabulary)

@@ -43,4 +43,4 @@ class Ours:
 
 def build(vocabulary: Vocabulary) -> Engine:
     """Build the default engine."""
-    return Ours(engines.load("llguidance", vocabulary))
+    return Ours(engines.load("machine", vocabulary))

@@ -38,7 +38,7 @@ def written(definitions: Mapping[ValueId, Value], numbers: Iterable[ValueId]) ->
         table = bare_states(value)
         if table not in tables:
             tables.append(table)
-        values.append([number, tables.index(table), _written(value._replace(cells=()))])
+        values.append([number, tables.index(table), _written(value)])
     return [values, tables]
 
 

@@ -13,8 +13,7 @@ from enforcer.engines.distinct import grammar_as_json
 from enforcer.engines.distinct.completions import Completions, Many
 from enforcer.engines.distinct.fuel import unlimited
 from enforcer.engines.distinct.shapes import ElementShapes
-from enforcer.regex import serialization
-from enforcer.schema.finishing.distinct import is_remembered, is_text, reached
+from enforcer.schema.finishing.distinct import is_remembered, reached
 from enforcer.schema.finishing.tracks import Track, tracks
 from enforcer.schema.finishing.ways import Leads
 
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Uniqueness:
-    """Where a text has arrays and objects that must be kept distinct, and what their elements are.
+    """Where a text has arrays that must be kept distinct, and what their elements are.
 
     Attributes:
         tracks: as `finishing.tracks.tracks` gives them.
@@ -49,23 +48,6 @@ class Uniqueness:
         """The values of all elements."""
         return frozenset(track.element for track in self.tracks if track.element is not None)
 
-    @property
-    def has_names(self) -> bool:
-        """Whether the names of some object must differ."""
-        return any(track.unrepeated is not None for track in self.tracks)
-
-    @property
-    def languages(self) -> dict[ValueId, Regex] | None:
-        """The languages of the elements; None where not all of them are strings."""
-        elements = self.elements
-        if not all(is_text(self.definitions[element]) for element in elements):
-            return None
-        return {
-            element: strings
-            for element in elements
-            if (strings := self.definitions[element].strings) is not None
-        }
-
 
 def written(grammar: ArgumentGrammar) -> list[Any]:
     """Give what a grammar needs as JSON's values; an empty list if nothing has to be distinct."""
@@ -77,7 +59,6 @@ def written(grammar: ArgumentGrammar) -> list[Any]:
     listed = [
         [
             track.element,
-            None if track.unrepeated is None else serialization.to_json(track.unrepeated),
             track.leads.to_json(),
         ]
         for track in found
@@ -91,7 +72,7 @@ def too_few(grammar: ArgumentGrammar) -> list[ArrayShape]:
     ends = Completions(ElementShapes(grammar.definitions), unlimited())
     found = []
     for array in kept:
-        if array.minimum > 1 and not is_text(grammar.definitions[array.rest]):
+        if array.minimum > 1:
             members: set[Json | Many] = set()
             for member in ends.members(array.rest):
                 members.add(member)
@@ -110,10 +91,9 @@ def read(found: list[Any]) -> Uniqueness:
         tuple(
             Track(
                 element,
-                None if unrepeated is None else serialization.from_json(unrepeated),
                 Leads.from_json(leads),
             )
-            for element, unrepeated, leads in listed
+            for element, leads in listed
         ),
         *grammar_as_json.read(values),
         states,

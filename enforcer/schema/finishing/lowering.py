@@ -12,29 +12,20 @@ from typing import TYPE_CHECKING, TypeVar
 
 from enforcer.numbers.division import can_be_written, reason
 from enforcer.numbers.languages import has_text
-from enforcer.regex import entangled, loosened, positive, unwritten
 from enforcer.schema.algebra.shapes import NEVER
-from enforcer.schema.finishing.cells import cells
 from enforcer.schema.finishing.lowering_arrays import ArrayLowering
 from enforcer.schema.finishing.lowering_objects import ObjectLowering
-from enforcer.schema.finishing.unfolding import unfold
 from enforcer.schema.grammar import Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from enforcer.numbers.sets import NumberSet
-    from enforcer.regex import Regex
     from enforcer.schema.algebra.normal_form import Algebra
     from enforcer.schema.algebra.shapes import Formula
     from enforcer.schema.grammar import ArrayShape, ObjectShape
     from enforcer.schema.limits import Limits
 
-_ENTANGLED = (
-    "strings without a match of this pattern are more than the engine can follow, by a count in "
-    "it, by classes such as \\d and \\w with all of Unicode, or by a limit on the length; write "
-    "a shorter pattern, with [0-9] and [a-z], or drop the limit"
-)
 _UNWRITTEN = (
     "no number within the bounds can be written with 49 digits before the point, 40 behind it, or "
     "an exponent from -300 to 300 (integers: to 99); choose bounds that doubles are well within"
@@ -51,8 +42,6 @@ class Lowering:
         refuse: notes the formula whose value cannot be kept, a path, a keyword and a reason;
             in relax mode the constraint is then left out.
         divisors: where each value of `multipleOf` stands in the schema.
-        patterns: path and keyword of each pattern, by the language of its matches and by that
-            of what it does not match.
 
     """
 
@@ -62,14 +51,12 @@ class Lowering:
         limits: Limits,
         refuse: Callable[[Formula, str, str, str], None],
         divisors: Mapping[Fraction, str],
-        patterns: Mapping[Regex, tuple[str, str]],
     ) -> None:
         self._arrays = ArrayLowering(algebra, self._refuse)
         self._objects = ObjectLowering(algebra, limits, self._refuse)
         self._algebra = algebra
         self._limits = limits
         self._divisors = divisors
-        self._patterns = patterns
         self._note = refuse
         self._current: Formula = NEVER
 
@@ -85,58 +72,13 @@ class Lowering:
             numbers = tuple(dict.fromkeys(map(self._divisible, numbers)))
         if numbers:
             numbers = self._with_texts(numbers)
-        if strings is not None and strings.boolean:
-            strings = self._followed(strings)
         if not (value.arrays or value.objects):
             return Value(value.null, value.booleans, numbers, strings)
         arrays = [found for shape in value.arrays for found in self._arrays.lower(shape)]
         objects = [found for shape in value.objects for found in self._objects.lower(shape)]
-        objects = [self._with_names_followed(shape) for shape in objects]
         return Value(
             value.null, value.booleans, numbers, strings, _unlike(arrays), _unlike(objects)
         )
-
-    def lower_with_cells(self, formula: Formula) -> Value:
-        """Lower a value, and find what its alternatives are told apart by."""
-        value = self.lower(formula)
-        if len(value.objects) < 2:  # noqa: PLR2004 - nothing to tell apart
-            return value
-        found = cells(self._algebra, value.objects, self._is_writable)
-        return value._replace(cells=found) if found else value
-
-    def _is_writable(self, formula: Formula) -> bool:
-        """Tell whether a value, and all that it reaches, is enforced as it is."""
-        refused: list[str] = []
-
-        def refuse(_: Formula, path: str, keyword: str, reason: str) -> None:
-            refused.append(f"{path} {keyword} {reason}")
-
-        other = Lowering(self._algebra, self._limits, refuse, self._divisors, self._patterns)
-        unfold(formula, self._limits, other.lower)
-        return not refused
-
-    def _with_names_followed(self, shape: ObjectShape) -> ObjectShape:
-        if not any(names.boolean for names, value in shape.classes if value != NEVER):
-            return shape
-        return replace(
-            shape,
-            classes=tuple(
-                (names if value == NEVER else self._followed(names), value)
-                for names, value in shape.classes
-            ),
-        )
-
-    def _followed(self, strings: Regex) -> Regex:
-        spend = self._algebra.spend
-        found = positive(strings, spend)
-        hard = entangled(found)
-        if not hard:
-            return found
-        places = [at for known, at in self._patterns.items() if hard & unwritten(known, spend)]
-        if not places:  # a format's: soon most texts do not fit it
-            return found
-        self._refuse(*places[0], _ENTANGLED)
-        return loosened(found)
 
     def _with_texts(self, sets: tuple[NumberSet, ...]) -> tuple[NumberSet, ...]:
         """Leave out sets beyond all numbers that are written; refuse where none is left."""

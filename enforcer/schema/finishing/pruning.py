@@ -95,10 +95,8 @@ def _object_has_member(shape: ObjectShape, productive: set[ValueId]) -> bool:
 def _without(value: Value, productive: set[ValueId]) -> Value:
     if not (value.arrays or value.objects):
         return value
-    if (
-        all(_is_whole(array, productive) for array in value.arrays)
-        and all(_is_complete(shape, productive) for shape in value.objects)
-        and all(part in productive for _, parts in value.cells for part in parts)
+    if all(_is_whole(array, productive) for array in value.arrays) and all(
+        _is_complete(shape, productive) for shape in value.objects
     ):
         return value
     return value._replace(
@@ -111,10 +109,6 @@ def _without(value: Value, productive: set[ValueId]) -> Value:
             _reduced(shape, productive)
             for shape in value.objects
             if _object_has_member(shape, productive)
-        ),
-        cells=tuple(
-            (whole, tuple(part for part in parts if part in productive))
-            for whole, parts in value.cells
         ),
     )
 

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 NOWHERE = 0  # the way to values of which nothing is wanted
 ROOT = 1  # the way to the whole text
 
-Parts = dict[tuple[str, "ValueId"], tuple["ValueId", ...]]
-
 
 class TooManyWays(Exception):  # noqa: N818 - told to who asked, never leaves the compiler
     """There are more ways than the limit."""
@@ -96,11 +94,6 @@ class Way:
         """The objects that may stand there."""
         return [shape for value in self.values for shape in value.objects]
 
-    @property
-    def parts(self) -> Parts:
-        """What makes up the value of a property, by its name and that value."""
-        return {key: parts for value in self.values for key, parts in value.cells}
-
 
 def ways(definitions: Mapping[ValueId, Value], root: ValueId, most: int) -> list[Way]:
     """Follow all ways from the root.
@@ -163,9 +156,9 @@ def _way(
     length = max((len(x.choices) - 1 if x.choices else len(x.prefix) for x in long), default=0)
     at = [of(x for shape in arrays for x in _elements(shape, i)) for i in range(length + 1)]
     here = Way(ids, values)
-    objects, parts = here.objects, here.parts
+    objects = here.objects
     names = sorted({name for shape in objects for name, _ in shape.names})
-    declared = {name: of(values_of(objects, name, parts)) for name in names}
+    declared = {name: of(shape.child(name) for shape in objects) for name in names}
     return Way(ids, values, Leads(tuple(at[:-1]), at[-1], declared, of(others_of(objects))))
 
 
@@ -173,17 +166,6 @@ def _elements(shape: ArrayShape, index: int) -> Iterable[ValueId]:
     if shape.choices:
         return (choice.value for choice in shape.choices[min(index, len(shape.choices) - 1)])
     return (shape.prefix[index] if index < len(shape.prefix) else shape.rest,)
-
-
-def property_values(shape: ObjectShape, name: str, parts: Parts) -> Iterable[ValueId]:
-    """List what the value of a property may be, whole and in parts."""
-    whole = shape.child(name)
-    return (whole, *parts.get((name, whole), ()))
-
-
-def values_of(objects: Iterable[ObjectShape], name: str, parts: Parts) -> Iterator[ValueId]:
-    """List the same for several objects."""
-    return (value for shape in objects for value in property_values(shape, name, parts))
 
 
 def others_of(objects: Iterable[ObjectShape]) -> Iterator[ValueId]:

@@ -72,7 +72,6 @@ class Keywords:
         except RegexError as error:
             self.extra.append(self.reader.refuse(self.place, keyword, str(error)))
             return None
-        path = step(self.place.path, keyword)
         limit = self.reader.limits.regex_growth
         if growth(matching, budget=limit) > limit:
             reason = (
@@ -80,7 +79,5 @@ class Keywords:
                 f"{named('regex_growth')}; put between the parts what they cannot hold, or drop "
                 "the inner counts"
             )
-            raise SchemaLimit.of(path, keyword, reason)
-        for language in (matching, failing):
-            self.reader.patterns.setdefault(language, (path, keyword))
+            raise SchemaLimit.of(step(self.place.path, keyword), keyword, reason)
         return matching, failing

@@ -1,7 +1,7 @@
 """What the readers of keywords share while one document is read.
 
 Owns: that each reference is followed once (`document` finds what it leads to), and the notes that
-are taken on the way: what is malformed, what cannot be enforced, and where divisors and patterns
+are taken on the way: what is malformed, what cannot be enforced, and where divisors
 stand. How a subschema becomes a formula is left to `parse`, which brings the readers together. Must
 not know: what a keyword means, engines.
 """
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from fractions import Fraction
 
-    from enforcer.regex import Regex
     from enforcer.schema.algebra.normal_form import Algebra
     from enforcer.schema.algebra.shapes import Formula
 
@@ -63,7 +62,6 @@ class SchemaReader(ABC):
         self.unsupported: dict[Problem, None] = {}
         self.invalid: dict[Problem, None] = {}
         self.divisors: dict[Fraction, str] = {}  # where each `multipleOf` stands
-        self.patterns: dict[Regex, tuple[str, str]] = {}  # and each pattern, by its languages
 
     @abstractmethod
     def parse(self, place: Place) -> Formula:

@@ -51,7 +51,7 @@ def _one_of(known: Mapping[str, _T]) -> Callable[[str], _T]:
 
 def _engine(text: str) -> str:
     name = engines.present_name(text)
-    if name not in (*engines.ENGINES, engines.COMPARED):
+    if name not in engines.ENGINES:
         raise ValueError(" or ".join(engines.ENGINES))
     return name
 

@@ -121,8 +121,8 @@ SERVERS = Gauge(
 )
 VERSION = Gauge(
     "enforcer_version",
-    "API servers, by the versions of the Enforcer and of llguidance.",
-    _by(version=(installed("kimi-enforcer"),), llguidance=(installed("llguidance"),)),
+    "API servers, by the versions of the Enforcer.",
+    _by(version=(installed("kimi-enforcer"),)),
 )
 LAYOUT = Layout([each for each in tuple(vars().values()) if isinstance(each, Family)])
 

@@ -134,7 +134,7 @@ def enforcer_for(tokenizer: Any, spec: Spec | None = None) -> Enforcer:
     else:
         settled = present(spec.settled)
         key = (settled.dialect, settled.engine)
-        if settled.engine not in (*engines.ENGINES, engines.COMPARED):
+        if settled.engine not in engines.ENGINES:
             raise ConfigurationError(
                 f"the API server enforces by the engine {brief(settled.engine)}, which this "
                 "release does not have: give both the same version of kimi-enforcer"

@@ -7,14 +7,13 @@ from typing import Any
 import pytest
 
 from enforcer.errors import UnsupportedSchema
-from enforcer.regex import either, literal, parse
+from enforcer.regex import parse
 from enforcer.schema import OnUnsupported, compile_schema
 from enforcer.schema.algebra.shapes import Formula
 from enforcer.schema.finishing.distinct import Mixed, is_remembered
 from enforcer.schema.finishing.tracks import Track, tracks
 from enforcer.schema.finishing.ways import NOWHERE
-from enforcer.schema.grammar import ArrayShape, ObjectShape, Value, ValueId
-from enforcer.schema.limits import BITS
+from enforcer.schema.grammar import ArrayShape, Value, ValueId
 
 TAGS = {"type": "array", "items": {"type": "string"}, "uniqueItems": True}
 
@@ -77,23 +76,6 @@ def test_too_many_kinds_of_numbers_cost_no_array_of_strings_its_distinctness() -
     relaxed = compile_schema(schema, on_unsupported=OnUnsupported.RELAX)
     assert [problem.path for problem in relaxed.relaxed] == ["$.properties.rows.uniqueItems"]
     assert tracks(relaxed.definitions, relaxed.root)
-
-
-def test_names_without_a_bit_are_mixed_with_any_other_object_of_their_place() -> None:
-    text, whole = ValueId(Formula(2)), ValueId(Formula(3))
-    names = tuple((f"n{i}", text) for i in range(BITS + 1))
-    numerous = ObjectShape(names=names, classes=(), distinct_names=True)
-    definitions = {
-        text: Value(strings=parse("^a*$")),
-        whole: Value(objects=(numerous, ObjectShape(names=names[:1], classes=()))),
-    }
-    with pytest.raises(Mixed) as caught:
-        tracks(definitions, whole)
-    assert caught.value.shapes == (numerous,)
-    alone = {**definitions, whole: Value(objects=(numerous,))}
-    assert [track.unrepeated for track in tracks(alone, whole) if track != Track()] == [
-        either(*(literal(name) for name, _ in names))
-    ]
 
 
 def test_two_languages_at_one_place_are_mixed() -> None:

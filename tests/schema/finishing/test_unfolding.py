@@ -49,7 +49,7 @@ def unfolded(
     def refuse(*problem: object) -> None:
         raise AssertionError(problem)
 
-    lowering = Lowering(parser.algebra, limits, refuse, parser.divisors, parser.patterns)
+    lowering = Lowering(parser.algebra, limits, refuse, parser.divisors)
     return unfold(parser.parse(parser.document.root), limits, lower)
 
 
