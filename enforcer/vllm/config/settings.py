@@ -209,7 +209,7 @@ def read(environment: Mapping[str, str]) -> Settings:
     flags = frozenset(environment.get(TEXT_VARIABLE, "").split())
     changed |= dict.fromkeys(sorted(flags), "on")
     settings = Settings(**values, text_flags=flags, changed=changed)
-    if COMPACT_TEXT in flags and settings.engine not in (engines.MACHINE, engines.COMPARED):
+    if COMPACT_TEXT in flags and settings.engine != engines.MACHINE:
         raise ConfigurationError(
             f"{PREFIX}ENGINE={settings.engine} cannot enforce {COMPACT_TEXT} of "
             "--structured-outputs-config: leave one of them out"
