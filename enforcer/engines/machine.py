@@ -60,6 +60,7 @@ class MachineEngine(ArgumentEngine):
     def _python_tree(self) -> kernel.Tree:
         return bound_vocabulary(self.vocabulary, is_python=True)
 
+    @cached_property
     def _grammars(self) -> ClientGrammars:
         return ClientGrammars(self.vocabulary)
 
