@@ -120,7 +120,7 @@ def trimming(texts: Regex, trim: Trim) -> Regex:
         return either(*(trimming(part, trim) for part in texts.parts))
     if isinstance(texts, Intersection):
         return both(*(trimming(part, trim) for part in texts.parts))
-    counted = counted_characters(texts)
+    counted = _counted_characters(texts)
     if counted is not None:
         return _trimming_counted(*counted)
     begins, ends = concat(_LINE, ANY), concat(ANY, _LINE)
@@ -162,33 +162,11 @@ def trimmed_parts(trim: Trim) -> tuple[tuple[Regex, int], ...]:
     )
 
 
-def counted_characters(texts: Regex) -> tuple[CharSet, int, int | None] | None:
+def _counted_characters(texts: Regex) -> tuple[CharSet, int, int | None] | None:
     """Tell whether texts are any of some characters, so many of them; None if not."""
     if isinstance(texts, Repeat) and isinstance(texts.part, Chars):
         return texts.part.chars, texts.minimum, texts.maximum
     return None
-
-
-def quick(
-    texts: Regex, stops: Sequence[str], trim: Trim = Trim.NONE, allowed: Regex = ANY
-) -> Regex | None:
-    """Give counted texts without the character that a stop begins with; None if they are none.
-
-    An engine knows at a look which tokens are legal among these, even beside others.
-
-    Args:
-        texts: all that are meant.
-        stops: what none may hold.
-        trim: what is trimmed; they are given as they are usually written.
-        allowed: those of them that may be given.
-
-    """
-    counted = counted_characters(texts)
-    if counted is None or not stops:
-        return None
-    members, least, most = counted
-    found = both(repeat(chars(members & ~CharSet.span(stops[0][0])), least, most), allowed)
-    return found if trim is Trim.NONE else concat(_LINE, found, _LINE)
 
 
 def holding(stops: Sequence[str]) -> Regex:
@@ -249,13 +227,6 @@ def _keys(layout: BoundLayout) -> Regex:
     solid = chars(members & ~space().wide)
     inside = concat(solid, repeat(chars(members), 0, None), solid)
     return both(either(solid, inside), allowed)
-
-
-def quick_keys(layout: BoundLayout) -> tuple[Regex, ...]:
-    """Give the keys among these with at most one space, which an engine follows faster."""
-    end = layout.text_behind("key")
-    solid = repeat(chars(ALL & ~space().wide & ~CharSet.span(end[0])), 1, None)
-    return solid, concat(solid, literal(" "), solid)
 
 
 def written_key(names: Regex, layout: BoundLayout) -> Regex:

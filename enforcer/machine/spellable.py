@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from enforcer.errors import Problem, UnsupportedSchema
-from enforcer.layouts import LayoutKind, Trim, Types
+from enforcer.layouts import LayoutKind, Types
 from enforcer.layouts.declared import (
     ONLY_STRING,
     reads_digits_as_doubles,
@@ -20,10 +20,8 @@ from enforcer.layouts.declared import (
 from enforcer.layouts.texts import (
     OPTIONAL_SPACE,
     Readable,
-    counted_characters,
     keys,
     made_of,
-    quick,
     trimmed_parts,
     trimming,
     unstopped,
@@ -38,11 +36,8 @@ from enforcer.regex import (
     inverse,
     is_empty,
     is_surely_empty,
-    length,
     literal,
 )
-from enforcer.regex.caching import cached
-from enforcer.regex.charset import ALL
 from enforcer.regex.constructors import concat
 from enforcer.schema.finishing.distinct import offence
 from enforcer.schema.finishing.lowering_objects import may_run_out
@@ -60,10 +55,7 @@ if TYPE_CHECKING:
     from enforcer.schema.grammar import ObjectShape, ValueId
 
 
-NO_STRING = -1
-_TRIMMED = 2  # line breaks around a value that are not of it
 _FORMAT = "the model's tool-call format"
-_EFFORT = 300  # states to find out that a language holds all texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +65,6 @@ class Option:
     Attributes:
         type: the type that is written before it; None where none is.
         scalars: the texts of strings, numbers and words, in parts; lengths of strings apart.
-        quick: some of these, if they are such that an engine follows them faster alone.
         hard: sets of numbers that have no such language.
         nested: arrays and objects, as JSON; None if there are none.
 
@@ -81,7 +72,6 @@ class Option:
 
     type: str | None
     scalars: tuple[Bounded, ...] = ()
-    quick: Regex | None = None
     hard: tuple[NumberSet, ...] = ()
     nested: Value | None = None
 
@@ -148,30 +138,6 @@ class Spellable:
             )
         return self._options[key]
 
-    def free_after(self, name: str | None, value: ValueId) -> int | None:
-        """Tell how many characters the text of a string must have that then may hold anything.
-
-        Anything but what ends it. None if there is no such number, `NO_STRING` if no text of the
-        value is one of a string, by its type.
-        """
-        found = self._definitions[value]
-        if found.strings is None:
-            return NO_STRING if self.typed else None
-        counted = counted_characters(found.strings)
-        if counted is None or counted[0] != ALL or counted[2] is not None:
-            return None
-        least = counted[1]
-        if self.typed:
-            return least
-        if any(each.hard or each.nested for each in self.options(name, value)):
-            return None
-        types = self.types_of(name)
-        every, _ = _scalars(found, Readable(types), types)
-        if not _holds_all(every, least):
-            return None
-        trims = least and self.layout.layout.trim is Trim.NEWLINE
-        return least + _TRIMMED if trims else least
-
     def types_of(self, name: str | None) -> frozenset[str]:
         """Return the declared types of a property; None is one that is not declared."""
         return ONLY_STRING if name is None else self._types.get(name, ONLY_STRING)
@@ -179,7 +145,7 @@ class Spellable:
     def _written(self, value: Value) -> Iterator[Option]:
         readable = Readable(None)
         if value.strings is not None and (texts := self._strings(value.strings, readable)):
-            yield Option("string", texts, self._quick(value.strings, readable))
+            yield Option("string", texts)
         numbers, hard = spelled_sets(value.numbers)
         if numbers is not None or hard:
             yield Option("number", _spaced(numbers), hard=hard)
@@ -205,8 +171,7 @@ class Spellable:
         if readable.as_json and (value.arrays or value.objects):
             nested = Value(arrays=value.arrays, objects=value.objects)
         if scalars or hard or nested is not None:
-            quick = self._quick(value.strings, readable)
-            yield Option(None, scalars, quick, hard, nested)
+            yield Option(None, scalars, hard, nested)
 
     def _strings(self, strings: Regex, readable: Readable) -> tuple[Bounded, ...]:
         """Return the texts of strings; those that have lengths, by how much of them is trimmed."""
@@ -220,13 +185,6 @@ class Spellable:
                 most = None if found.maximum is None else found.maximum + more
                 parts.append(Bounded(self._unstopped(both(texts, part)), least, most))
         return tuple(each for each in parts if not is_surely_empty(each.text))
-
-    def _quick(self, strings: Regex | None, readable: Readable) -> Regex | None:
-        if strings is None or strings == ANY:
-            return None
-        trim, allowed = self.layout.layout.trim, readable.strings(ANY)
-        strings = made_of(self.layout.writable, strings)
-        return quick(strings, self.layout.avoided, trim, allowed)
 
     def _unstopped(self, texts: Regex) -> Regex:
         """Leave out the texts that hold what no value may hold, or what cannot be written."""
@@ -336,14 +294,6 @@ def _scalars(
     if value.strings is not None:
         texts.append(readable.strings(value.strings))
     return either(*(text for text in texts if text is not None)), hard
-
-
-@cached
-def _holds_all(texts: Regex, least: int) -> bool:
-    """Tell whether all texts of so many characters are among some."""
-    if texts == ANY:
-        return True
-    return is_surely_empty(both(length(least, None), inverse(texts)), budget=_EFFORT)
 
 
 def _spaced(texts: Regex | None) -> tuple[Bounded, ...]:

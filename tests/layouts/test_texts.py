@@ -15,8 +15,6 @@ from enforcer.layouts.texts import (
     avoiding,
     holding,
     keys,
-    quick,
-    quick_keys,
     trimming,
     without,
     written_key,
@@ -116,16 +114,6 @@ def test_a_language_without_the_others_is_itself() -> None:
     assert is_empty(without(literal("a</p>"), holding(STOPS)))
 
 
-@given(st.text("<x\n", max_size=5))
-def test_the_quick_are_some_of_all(text: str) -> None:
-    some = quick(length(1, 3), STOPS)
-    assert fullmatch(some, text) == ("<" not in text and 1 <= len(text) <= 3)
-    lines = quick(length(1, 3), STOPS, Trim.NEWLINE)
-    assert fullmatch(lines, f"\n{text}\n") == fullmatch(some, text)
-    assert quick(parse("x"), STOPS) is None
-    assert quick(ANY, ()) is None
-
-
 @pytest.mark.parametrize("name", [*DECLARED, "kimi_k3", "pythonic"])
 @given(
     key=st.one_of(
@@ -136,8 +124,6 @@ def test_the_quick_are_some_of_all(text: str) -> None:
 def test_keys_that_can_be_written(name: str, key: str) -> None:
     if key.strip() == key.strip("\ufeff"):  # which one of the two readings of white space has
         assert fullmatch(keys(bound(name)), key) == key_is_writable(name, key)
-    if name in DECLARED and any(fullmatch(some, key) for some in quick_keys(bound(name))):
-        assert fullmatch(keys(bound(name)), key)
 
 
 def test_keys_are_escaped() -> None:
