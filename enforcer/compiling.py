@@ -76,7 +76,7 @@ class Grammars:
         self._layout = layout
         # Another layout may have no way to write a name.
         is_json = layout.layout.kind is LayoutKind.JSON
-        self._holds_plain = is_json and engine.capacity.holds_plain
+        self._holds_plain = is_json and engine.holds_plain
         self.cache = cache
         self._on_compile = on_compile
         self._write = write or self._write_here

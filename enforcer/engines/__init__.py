@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from enforcer.engines.capacity import Capacity
     from enforcer.layouts import BoundLayout
     from enforcer.request.response_format import FormatKind, ResponseFormat
     from enforcer.schema import ArgumentGrammar
@@ -95,9 +94,9 @@ class ArgumentEngine(Protocol):
         ...
 
     @property
-    def capacity(self) -> Capacity:
-        """What it can hold, which all that write for it ask."""
-        ...
+    def holds_plain(self) -> bool:
+        """Whether it compiles whatever `enforcer.schema.reading.plain` calls plain."""
+        return False
 
     def warm(self, layout: BoundLayout | None = None) -> None:  # noqa: ARG002 - most build nothing
         """Build what only some grammars need, before the first of them.
@@ -195,9 +194,8 @@ def load(name: str, vocabulary: Vocabulary) -> ArgumentEngine:
     name = present_name(name)
     if name == MACHINE:
         from enforcer.engines.distinct.engine import DistinctEngine
-        from enforcer.engines.machine import MachineEngine
 
-        return DistinctEngine(MachineEngine(vocabulary), vocabulary)
+        return DistinctEngine(vocabulary)
     if name not in ENGINES:
         raise UnknownEngine(f"unknown engine {brief(name)}; choose one of {', '.join(ENGINES)}")
     try:

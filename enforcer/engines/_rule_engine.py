@@ -21,7 +21,19 @@ if TYPE_CHECKING:
 
 
 class RuleEngine(ArgumentEngine):
-    """Compiles rules; each engine says how they are written, and reads that."""
+    """Compiles rules; each engine says how they are written, and reads that.
+
+    Attributes:
+        orders: sets of properties told apart in one object, each by a rule of its own: 2 to the
+            power of n for n declared ones.
+        rules: rules in all.
+        nests: whether a value may hold itself.
+
+    """
+
+    orders: int
+    rules: int
+    nests: bool
 
     @abstractmethod
     def notate(self, rules: Rules) -> str:
@@ -45,7 +57,9 @@ class RuleEngine(ArgumentEngine):
                 f"engine {self.name!r} masks arguments in JSON only; choose 'machine' for this "
                 "dialect"
             )
-        return self.notate(rules_of(grammar, self.capacity))
+        return self.notate(
+            rules_of(grammar, orders=self.orders, rules=self.rules, nests=self.nests)
+        )
 
     def check_text(self, wanted: ResponseFormat) -> None:
         """Refuse what `compile_text` refuses: a regular language leads nowhere else."""
@@ -58,4 +72,4 @@ class RuleEngine(ArgumentEngine):
             UnsupportedSchema: a grammar, an expression that is not regular, or too many states.
 
         """
-        return self.read(self.notate(rules_of_text(wanted, self.capacity)))
+        return self.read(self.notate(rules_of_text(wanted)))

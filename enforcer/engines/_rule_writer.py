@@ -40,7 +40,6 @@ from enforcer.schema.grammar import NOTHING
 from enforcer.spelling import JSON, WHITE_SPACE
 
 if TYPE_CHECKING:
-    from enforcer.engines.capacity import Capacity
     from enforcer.request.response_format import ResponseFormat
     from enforcer.schema import ArgumentGrammar
     from enforcer.schema.grammar import ArrayShape, ObjectShape, Value, ValueId
@@ -55,22 +54,28 @@ _COMMA = Text(concat(_GAP, literal(","), _GAP))
 _COLON = Text(concat(_GAP, literal(":"), _GAP))
 
 
-def rules_of(grammar: ArgumentGrammar, capacity: Capacity) -> Rules:
+def rules_of(grammar: ArgumentGrammar, *, orders: int, rules: int, nests: bool) -> Rules:
     """Write a normal form as rules.
+
+    Args:
+        grammar: the normal form.
+        orders: sets of properties that one object may have a rule for, each.
+        rules: how many there may be in all.
+        nests: whether a rule may lead back to itself.
 
     Raises:
         UnsupportedSchema: what rules without parameters cannot say; lists every offender. Where
-            the engine's may not lead back to themselves, the first that do.
+            rules may not lead back to themselves, the first that do.
 
     """
-    if not capacity.nests:
+    if not nests:
         advice = f"this engine cannot enforce values that nest without a limit; {OTHER_ENGINE}"
         if (problem := recursion(grammar, advice)) is not None:
             raise UnsupportedSchema((problem,))
-    return _Writer(grammar, capacity).write()
+    return _Writer(grammar, orders, rules).write()
 
 
-def rules_of_text(wanted: ResponseFormat, capacity: Capacity) -> Rules:
+def rules_of_text(wanted: ResponseFormat) -> Rules:
     """Write a regular expression or a choice as rules.
 
     Raises:
@@ -80,7 +85,7 @@ def rules_of_text(wanted: ResponseFormat, capacity: Capacity) -> Rules:
     """
     path = f"$.response_format.{wanted.kind.value}"
     keyword = wanted.kind.value
-    if wanted.kind not in capacity.formats:
+    if wanted.kind is FormatKind.GRAMMAR:
         reason = f"this engine does not support `{keyword}`; {OTHER_ENGINE}"
         raise UnsupportedSchema.of(path, keyword, reason)
     if wanted.kind is FormatKind.CHOICE:
@@ -97,9 +102,10 @@ def rules_of_text(wanted: ResponseFormat, capacity: Capacity) -> Rules:
 
 
 class _Writer:
-    def __init__(self, grammar: ArgumentGrammar, capacity: Capacity) -> None:
+    def __init__(self, grammar: ArgumentGrammar, orders: int, rules: int) -> None:
         self._grammar = grammar
-        self._capacity = capacity
+        self._orders = orders
+        self._rules = rules
         self._bodies: dict[str, Expression] = {}
         self._problems: dict[Problem, None] = {}
 
@@ -113,7 +119,7 @@ class _Writer:
                 if child not in seen:
                     seen.add(child)
                     queue.append(child)
-            if self._capacity.rules is not None and len(self._bodies) > self._capacity.rules:
+            if len(self._bodies) > self._rules:
                 self._refuse("$", "", "the schema has too many rules for this engine")
                 break
         if self._problems:
@@ -205,13 +211,12 @@ class _Writer:
             return _EMPTY
         names = tuple(name for name, value in shape.names if not self._is_never(value))
         walk = _Walk(shape, names, is_open=bool(others))
-        most = self._capacity.orders
-        if most is not None and (1 << min(len(walk.names), 64)) * (walk.cap + 1) > most:
+        if (1 << min(len(walk.names), 64)) * (walk.cap + 1) > self._orders:
             self._refuse(
                 f"{shape.path}.properties" if shape.names else shape.path,
                 "properties" if shape.names else "maxProperties",
                 f"this engine needs a rule for each set of properties, and there are more than "
-                f"{most}; declare fewer properties in one object",
+                f"{self._orders}; declare fewer properties in one object",
             )
             return _EMPTY
         prefix = f"o{number}n{nth}"

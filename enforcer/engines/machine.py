@@ -11,7 +11,6 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from enforcer.engines import ArgumentEngine
-from enforcer.engines.capacity import ALL_FORMATS, REGULAR_FORMATS, Capacity
 from enforcer.engines.client_grammar import ClientGrammars
 from enforcer.layouts import LayoutKind
 from enforcer.machine import wire
@@ -30,20 +29,14 @@ if TYPE_CHECKING:
     from enforcer.schema import ArgumentGrammar
     from enforcer.vocabulary import Vocabulary
 
+_REGULAR = frozenset({FormatKind.REGEX, FormatKind.CHOICE})
+
 
 class MachineEngine(ArgumentEngine):
     """Masks texts by the machine; a grammar that it cannot hold raises `NotHeld`."""
 
     name = "machine"
-    capacity = Capacity(
-        bits=62,
-        orders=None,
-        rules=None,
-        states=None,
-        length=None,
-        nests=True,
-        formats=ALL_FORMATS,
-    )
+    holds_plain = True
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.vocabulary = vocabulary
@@ -108,7 +101,7 @@ class MachineEngine(ArgumentEngine):
     @property
     def written_formats(self) -> frozenset[FormatKind]:
         """Formats of which tables are written: none that depend on the vocabulary."""
-        return REGULAR_FORMATS if self.vocabulary.is_complete else frozenset()
+        return _REGULAR if self.vocabulary.is_complete else frozenset()
 
     def write_text(self, wanted: ResponseFormat) -> str:
         """Write the tables of a format of text."""

@@ -18,7 +18,6 @@ from enforcer.engines import CompiledGrammar
 from enforcer.engines._pattern import BORDER, PatternSizeError, escaped, to_pattern
 from enforcer.engines._rule_engine import RuleEngine
 from enforcer.engines._rules import OTHER_ENGINE
-from enforcer.engines.capacity import REGULAR_FORMATS, Capacity
 from enforcer.errors import InvalidVocabulary, UnsupportedSchema
 from enforcer.regex import RegexBudget
 
@@ -32,15 +31,6 @@ if TYPE_CHECKING:
 
 _PATTERN = 200_000  # characters of one regular expression
 _STATES = 4_000
-_CAPACITY = Capacity(
-    bits=0,
-    orders=16,
-    rules=1_000,
-    states=_STATES,
-    length=_PATTERN,
-    nests=False,
-    formats=REGULAR_FORMATS,
-)
 _WORK = 200_000_000  # states times ids: some 20 seconds
 _TRANSITION = 16  # bytes that the index holds for each: two numbers, in tables half full
 _BYTES = outlines_core.Vocabulary(256, {bytes([byte]): [byte] for byte in range(256)})
@@ -52,7 +42,9 @@ class OutlinesCoreEngine(RuleEngine):
     """Compiles argument grammars with outlines-core for one vocabulary."""
 
     name = "outlines-core"
-    capacity = _CAPACITY
+    orders = 16
+    rules = 1_000
+    nests = False
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         controls = vocabulary.control_ids

@@ -16,7 +16,6 @@ from enforcer.engines import CompiledGrammar
 from enforcer.engines._ebnf import to_ebnf
 from enforcer.engines._rule_engine import RuleEngine
 from enforcer.engines._rules import OTHER_ENGINE
-from enforcer.engines.capacity import REGULAR_FORMATS, Capacity
 from enforcer.errors import InvalidVocabulary, UnsupportedSchema
 from enforcer.regex import RegexBudget
 
@@ -29,22 +28,15 @@ if TYPE_CHECKING:
 
 # What still compiles in a second or so for a vocabulary of Kimi's size.
 _STATES = 2_000
-_CAPACITY = Capacity(
-    bits=0,
-    orders=256,
-    rules=4_000,
-    states=_STATES,
-    length=None,
-    nests=True,
-    formats=REGULAR_FORMATS,
-)
 
 
 class XGrammarEngine(RuleEngine):
     """Compiles argument grammars with xgrammar for one vocabulary."""
 
     name = "xgrammar"
-    capacity = _CAPACITY
+    orders = 256
+    rules = 4_000
+    nests = True
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         controls = vocabulary.control_ids

@@ -14,11 +14,12 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from enforcer.engines import ArgumentEngine, pairs
+from enforcer.engines import pairs
 from enforcer.engines.distinct import uniqueness
 from enforcer.engines.distinct.element_tokens import ElementTokens
 from enforcer.engines.distinct.keepers import keepers
 from enforcer.engines.kept_texts import JsonKeeper, KeptMatcher
+from enforcer.engines.machine import MachineEngine
 from enforcer.engines.pairs_keeper import PairsKeeper
 from enforcer.errors import Problem, UnsupportedSchema
 from enforcer.layouts import LayoutKind
@@ -28,10 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from enforcer.engines import ArgumentMatcher, CompiledGrammar
-    from enforcer.engines.capacity import Capacity
     from enforcer.engines.keeper import TextKeeper
     from enforcer.layouts import BoundLayout
-    from enforcer.request.response_format import FormatKind, ResponseFormat
     from enforcer.schema import ArgumentGrammar
     from enforcer.schema.grammar import ArrayShape
     from enforcer.vocabulary import Vocabulary
@@ -42,43 +41,32 @@ _EACH_STATE = 1_500  # bytes of a state of what is written without quotes
 _LISTS = 800_000  # bytes of the numbers that are remembered of one grammar, at most
 
 
-class DistinctEngine(ArgumentEngine):
-    """Keeps elements distinct around another engine; see `enforcer.engines.ArgumentEngine`."""
+class DistinctEngine(MachineEngine):
+    """Keeps elements distinct around the machine; see `enforcer.engines.ArgumentEngine`."""
 
-    def __init__(self, engine: ArgumentEngine, vocabulary: Vocabulary) -> None:
-        self.engine = engine
-        self.vocabulary = vocabulary
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        super().__init__(vocabulary)
         self._crossings: dict[tuple[bytes, bytes], pairs.Crossing] = {}
 
     @cached_property
     def _element_tokens(self) -> ElementTokens:
         return ElementTokens(self.vocabulary)
 
-    @property
-    def name(self) -> str:
-        """The name of the engine within."""
-        return self.engine.name
-
-    @property
-    def capacity(self) -> Capacity:
-        """What the engine within holds."""
-        return self.engine.capacity
-
     def warm(self, layout: BoundLayout | None = None) -> None:
         """Build the tables of the token ids that elements are made of."""
         _ = self._element_tokens
         if layout is not None and layout.layout.kind is LayoutKind.PAIRS:
             self._crossing(*pairs.borders(layout.pair))
-        self.engine.warm(layout)
+        super().warm(layout)
 
     def check(self, grammar: ArgumentGrammar, layout: BoundLayout | None = None) -> None:
         """Raise what `write` or `read` would."""
-        self.engine.check(self._divide(grammar, layout)[0], layout)
+        super().check(self._divide(grammar, layout)[0], layout)
 
     def write(self, grammar: ArgumentGrammar, layout: BoundLayout | None = None) -> str:
         """Write a grammar, and what has to be distinct in its texts."""
         masked, kept = self._divide(grammar, layout)
-        text = self.engine.write(masked, layout)
+        text = super().write(masked, layout)
         if not kept:
             return text
         return _MARK + json.dumps([text, kept, pairs.written(layout, grammar)])
@@ -86,10 +74,10 @@ class DistinctEngine(ArgumentEngine):
     def read(self, written: str) -> CompiledGrammar:
         """Compile what `write` has given."""
         if not written.startswith(_MARK):
-            return self.engine.read(written)
+            return super().read(written)
         text, kept, laid_out = json.loads(written.removeprefix(_MARK))
         layout = None if laid_out is None else pairs.read(laid_out)
-        return self._around(self.engine.read(text), kept, layout)
+        return self._around(super().read(text), kept, layout)
 
     def compile(
         self, grammar: ArgumentGrammar, layout: BoundLayout | None = None
@@ -98,24 +86,7 @@ class DistinctEngine(ArgumentEngine):
         masked, kept = self._divide(grammar, layout)
         if kept:
             return self.read(self.write(grammar, layout))
-        return self.engine.compile(masked, layout)
-
-    def check_text(self, wanted: ResponseFormat) -> None:
-        """Refuse a format of text that is no JSON Schema if it cannot be held."""
-        self.engine.check_text(wanted)
-
-    @property
-    def written_formats(self) -> frozenset[FormatKind]:
-        """Formats of text that `write_text` writes."""
-        return self.engine.written_formats
-
-    def write_text(self, wanted: ResponseFormat) -> str:
-        """Write a format of text that is no JSON Schema."""
-        return self.engine.write_text(wanted)
-
-    def compile_text(self, wanted: ResponseFormat) -> CompiledGrammar:
-        """Compile a format of text that is no JSON Schema."""
-        return self.engine.compile_text(wanted)
+        return super().compile(masked, layout)
 
     def _crossing(self, stop: bytes, opens: bytes) -> pairs.Crossing:
         """Return the token ids that cross such borders of values."""

@@ -267,7 +267,7 @@ def write(
 @cache
 def trusts_plain() -> bool:
     """Return whether the server's engine compiles whatever is plain, within the default limits."""
-    return engines.load(settings.current().engine, _bytes()).capacity.holds_plain
+    return engines.load(settings.current().engine, _bytes()).holds_plain
 
 
 def warm(tokenizer: Any) -> None:

@@ -271,7 +271,7 @@ def test_only_engines_that_hold_every_plain_schema_skip_the_check(name: str) -> 
         }
     ]
     e = Enforcer(vocabularies.small(), engine=name)
-    if e.engine.capacity.holds_plain:
+    if e.engine.holds_plain:
         e.matcher(tools)
     else:
         with pytest.raises(UnsupportedSchema):
