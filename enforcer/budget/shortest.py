@@ -24,7 +24,6 @@ from enforcer.regex import NOTHING, either, literal
 from enforcer.regex.derivative import derivative
 from enforcer.schema.finishing.distinct import forgotten, offence, remembered
 from enforcer.schema.grammar import NEVER, ArrayShape
-from enforcer.schema.limits import BITS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -56,8 +55,7 @@ _DISTINCT = (
 )
 _COUNTED = (
     "the shortest completion of an object cannot be computed where undeclared "
-    f"properties, or more than {BITS} required ones, are counted: declare the "
-    "names, or group them into objects of their own"
+    "properties are counted: declare the names"
 )
 _ENFORCED = (
     "without `finish_within_budget`, which may be the server's own setting, it is enforced exactly"

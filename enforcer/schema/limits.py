@@ -15,11 +15,6 @@ from enforcer.errors import ConfigurationError, brief
 _Choice = TypeVar("_Choice", bound=Enum)
 _MOST = 10**12
 
-# What a finished grammar may keep apart across the members of one value, as far as the engine
-# with the most room can: a bit for each property, element or count. Whoever counts something of
-# its own beside leaves a few for it.
-BITS = 64
-
 
 def is_whole(value: object, least: int) -> TypeGuard[int]:
     """Tell whether something is a whole number that a setting may have."""

@@ -134,7 +134,11 @@ def test_many_optional_properties_keep_the_required_ones_exact(
         ({"$ref": "#/$defs/none"}, InvalidSchema, "$.$ref"),
         ({"$schema": "https://example.com/d"}, UnsupportedSchema, "$.$schema"),
         ({"pattern": "(a)\\1"}, UnsupportedSchema, "$.pattern"),
-        ({"minProperties": 30}, UnsupportedSchema, "$.minProperties"),
+        (
+            {"minProperties": 30, "propertyNames": {"maxLength": 5}},
+            UnsupportedSchema,
+            "$.minProperties",
+        ),
         (False, UnsatisfiableSchema, "$"),
         (
             {"required": ["a"], "properties": {"a": False}, "type": "object"},

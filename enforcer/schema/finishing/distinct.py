@@ -21,7 +21,6 @@ from enforcer.regex import either, literal
 from enforcer.regex.minimal_automaton import TooManyStates, minimal
 from enforcer.schema.finishing.infinite import can_be_explored, is_infinite
 from enforcer.schema.grammar import NEVER, ObjectShape
-from enforcer.schema.limits import BITS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -58,8 +57,7 @@ _LIMITED = (
     "or drop one of the two"
 )
 _TALLIED = (
-    "elements whose undeclared properties are counted, or that have more than "
-    f"{BITS} required ones, cannot be kept unique; drop one of the two"
+    "elements whose undeclared properties are counted cannot be kept unique; drop one of the two"
 )
 ENTANGLED = (
     "which of these strings are left when some are used cannot be followed; write a simpler "
@@ -101,8 +99,7 @@ def offence(shape: ArrayShape | ObjectShape) -> tuple[str, str]:
         return f"{shape.path}.uniqueItems", "uniqueItems"
     if shape.witnesses:
         return shape.witnesses[0].path, "not"
-    keyword = "required" if len(shape.required) > BITS else "minProperties"
-    return f"{shape.path}.{keyword}", keyword
+    return f"{shape.path}.minProperties", "minProperties"
 
 
 def is_text(value: Value) -> bool:
@@ -197,11 +194,9 @@ def forgotten(
 
 
 def _uncounted(shape: ObjectShape) -> ObjectShape:
-    kept = frozenset([name for name, _ in shape.names if name in shape.required][:BITS])
     return replace(
         shape,
-        required=kept,
-        minimum=min(shape.minimum, len(kept) + 1),
+        minimum=min(shape.minimum, len(shape.required) + 1),
         witnesses=(),
         marks=(),
         distinct_names=False,

@@ -18,7 +18,6 @@ from enforcer.schema import grammar
 from enforcer.schema.algebra.shapes import NEVER, ArrayShape, Value
 from enforcer.schema.finishing.counting import counting_automaton
 from enforcer.schema.grammar import Count, ElementChoice, ValueId
-from enforcer.schema.limits import BITS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from enforcer.schema.algebra.shapes import Formula
 
 _MOST_COUNTED = 6  # `contains` counted together in one array
-_COUNT_BITS = BITS - 4
+_MOST_MEMBERS = 60  # each is a bit of a word in the machine
 _MOST_APART = 8  # elements that are told apart one by one
 _MOST_SHAPES_APART = 400
 _TWO = 2  # elements that can be equal
@@ -115,14 +114,14 @@ class ArrayLowering:
             members = None
         else:
             members = self._members(array.rest)
-        if (members is None or len(members) > _COUNT_BITS) and self._is_remembered(array):
+        if (members is None or len(members) > _MOST_MEMBERS) and self._is_remembered(array):
             return self._remembered(array), ()
-        if members is None or len(members) > _COUNT_BITS:
+        if members is None or len(members) > _MOST_MEMBERS:
             self._refuse(
                 f"{array.path}.uniqueItems",
                 "uniqueItems",
                 "only elements that are all described alike can be kept unique, without "
-                f"`contains`, unless they are from one set of at most {_COUNT_BITS} values (an "
+                f"`contains`, unless they are from one set of at most {_MOST_MEMBERS} values (an "
                 "`enum`, booleans, a short range of integers); describe all by `items`, or drop "
                 "`uniqueItems`",
             )
@@ -196,7 +195,7 @@ class ArrayLowering:
 
     def _members(self, formula: Formula) -> tuple[Formula, ...] | None:
         """List the values of a finite domain, each as a formula of its own."""
-        algebra, limit = self._algebra, _COUNT_BITS
+        algebra, limit = self._algebra, _MOST_MEMBERS
         value = algebra.normal(formula)
         if value.arrays or value.objects:
             return None

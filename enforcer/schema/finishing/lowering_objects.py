@@ -1,8 +1,8 @@
 """Constraints across the properties of one object, made countable or refused.
 
 Owns: turning counts of properties, clauses and witnesses into required and marked names
-that an engine can count with a few bits. Names of undeclared properties can repeat without
-an engine noticing; where that would matter, none may be written twice (`distinct_names`).
+that an engine can count. Names of undeclared properties can repeat in some tool-call formats;
+where that would matter, none may be written twice (`distinct_names`).
 Must not know: keywords' syntax, engines.
 """
 
@@ -17,7 +17,6 @@ from enforcer.schema import grammar
 from enforcer.schema.algebra.shapes import NEVER, ObjectShape, Witness
 from enforcer.schema.finishing.infinite import is_infinite, stays_infinite
 from enforcer.schema.grammar import Mark, ValueId, as_value_ids
-from enforcer.schema.limits import BITS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -28,8 +27,6 @@ if TYPE_CHECKING:
     from enforcer.schema.limits import Limits
 
 _MOST_WITNESSES = 3  # properties counted together in one object
-_MOST_REQUIRED = BITS  # to keep apart which of an object's properties have been written
-_MOST_COUNTED = 24  # undeclared properties, from below, each a bit
 
 
 class ObjectLowering:
@@ -46,13 +43,8 @@ class ObjectLowering:
         """Return shapes that can be counted, of which any object fits one if it fits this."""
         if not _needs_lowering(shape):
             return [_finished(shape)]
-        return [self._within_bits(each) for each in self._object(shape)]
-
-    def _object(self, shape: ObjectShape) -> list[grammar.ObjectShape]:
-        if not _needs_lowering(shape):
-            return [_finished(shape)]
         if shape.maximum is not None and shape.some:
-            return [each for x in self._with_clauses_split(shape) for each in self._object(x)]
+            return [each for x in self._with_clauses_split(shape) for each in self.lower(x)]
         shape = self._with_finite_names_declared(shape)
         lowered = []
         for each in self._with_witnesses_placed(shape):
@@ -89,47 +81,19 @@ class ObjectLowering:
                 classes.append((regex, NEVER))
         return replace(shape, names=tuple(names.items()), classes=tuple(classes))
 
-    def _within_bits(self, shape: grammar.ObjectShape) -> grammar.ObjectShape:
-        count = len(shape.required)
-        if count <= _MOST_REQUIRED:
-            return shape
-        more = shape.witnesses or shape.some or shape.maximum is not None or shape.minimum > count
-        # Where nothing else is asked, the number of them is enough.
-        alone = replace(
-            shape,
-            witnesses=(),
-            marks=(),
-            some=frozenset(),
-            minimum=0,
-            maximum=None,
-            distinct_names=True,
-        )
-        if not more:
-            return alone
-        self._refuse(
-            f"{shape.path}.required",
-            "required",
-            f"at most {_MOST_REQUIRED} required properties of one object can be tracked beside "
-            "other conditions on its properties; make some optional, or group them into objects "
-            "of their own",
-        )
-        return alone
-
     def _minimum(self, shape: ObjectShape) -> tuple[ObjectShape, bool]:
         """Give a shape whose least count can be kept, and if that takes distinct names."""
         is_open = any(value != NEVER for _, value in shape.classes)
         most = len(shape.required) + 1
         if not shape.minimum or not is_open or shape.minimum <= most:
             return shape, False
-        room = BITS if shape.maximum is None else BITS - len(shape.names) - shape.maximum
-        if _has_fresh_names(shape) and shape.minimum < most + _MOST_COUNTED and room > 0:
+        if _has_fresh_names(shape):
             return shape, True
         self._refuse(
             f"{shape.path}.minProperties",
             "minProperties",
-            f"no more than {_MOST_COUNTED} properties of undeclared names can be counted, and no "
-            "names of a pattern with a greatest length; declare the names, or set "
-            "`additionalProperties` to false",
+            "properties whose names have a pattern with a greatest length cannot be counted; "
+            "declare the names, or set `additionalProperties` to false",
         )
         return replace(shape, minimum=most), False
 
@@ -266,7 +230,6 @@ def _needs_lowering(shape: ObjectShape) -> bool:
         shape.minimum
         or shape.witnesses
         or (shape.maximum is not None and shape.some)
-        or len(shape.required) > _MOST_REQUIRED
         or (shape.names and any(_may_be_declared(*each) for each in shape.classes))
     )
 
