@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from enforcer.budget.shortest import Shortest
     from enforcer.regex import Regex
 
-_BLANK = frozenset(b" \t\r\n")
 _RETURN, _QUOTE = 0x0D, 0x22
 
 

@@ -16,7 +16,6 @@ from __future__ import annotations
 from functools import lru_cache
 
 from enforcer.regex.assertions import language
-from enforcer.regex.beginnings import breadth, demanding, leading, wandering
 from enforcer.regex.constructors import ANY, NOTHING, either, inverse, length, literal, marker
 from enforcer.regex.derivative import (
     BUDGET,
@@ -80,8 +79,6 @@ __all__ = [
     "RegexBudget",
     "RegexError",
     "both",
-    "breadth",
-    "demanding",
     "either",
     "example",
     "finite_members",
@@ -91,11 +88,9 @@ __all__ = [
     "inverse",
     "is_empty",
     "is_surely_empty",
-    "leading",
     "length",
     "literal",
     "marker",
     "not_matching",
     "parse",
-    "wandering",
 ]
