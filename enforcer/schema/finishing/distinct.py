@@ -59,7 +59,7 @@ _LIMITED = (
 _TALLIED = (
     "elements whose undeclared properties are counted cannot be kept unique; drop one of the two"
 )
-ENTANGLED = (
+_ENTANGLED = (
     "which of these strings are left when some are used cannot be followed; write a simpler "
     "pattern for the elements, or drop `uniqueItems`"
 )
@@ -127,7 +127,7 @@ def reached(definitions: Mapping[ValueId, Value], number: ValueId) -> tuple[Valu
 def obstacle(value: Value) -> str | None:
     """Say what makes it hard to tell how many values begin like a text."""
     if not is_bounded(value):
-        return ENTANGLED
+        return _ENTANGLED
     if len(value.objects) > _MOST_SHAPES or len(value.arrays) > _MOST_SHAPES:
         return _MANIFOLD
     try:

@@ -11,11 +11,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from enforcer.schema.finishing.distinct import (
-    ENTANGLED,
     Mixed,
     bare_key,
     bare_states,
-    is_bounded,
     is_remembered,
     is_text,
     obstacle,
@@ -105,8 +103,6 @@ def _element(way: Way, definitions: Mapping[ValueId, Value]) -> ValueId | None:
         raise Mixed(kept)
     element = elements.pop()
     if is_text(definitions[element]):
-        if not is_bounded(definitions[element]):
-            raise Mixed(kept, ENTANGLED)
         return element
     for each in reached(definitions, element):
         reason = obstacle(definitions[each])
