@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from enforcer.schema.grammar import ValueId
 
 START = Spot(None)
-_TRACKED = 48  # names of one object, at least, that no engine lets come again
 _SCANNED = 10  # rivals that are looked at for a unit of fuel
 _QUOTE, _BACKSLASH = 0x22, 0x5C
 _BLANK = frozenset(b" \t\r\n")
@@ -129,8 +128,6 @@ class ElementFollower:
                 after.threads = tuple(
                     dict.fromkeys(x for t in after.threads for x in self._steps.step(t, byte))
                 )
-                if byte == _QUOTE and spot.kind is TextKind.NAME and after.level is not None:
-                    after.level.may_recur = any(map(_may_recur, after.threads))
                 if after.kind is TextKind.BARE and after.threads and after.contested:
                     self._narrow(after, after.threads)
         elif after.contested and after.kind is None and byte == ord(","):
@@ -326,11 +323,3 @@ class ElementFollower:
 def is_one_gap(blanks: str) -> bool:
     """Tell whether white space is what stands between two tokens, or begins so."""
     return not blanks or _ONE_GAP.fullmatch(blanks) is not None
-
-
-def _may_recur(thread: Thread) -> bool:
-    """Tell whether an engine may let the name come again that has just been written."""
-    frame = thread.frame
-    if not isinstance(frame, InObject) or frame.pair is None:
-        return True
-    return frame.pair.index is None or len(frame.plan.names) > _TRACKED

@@ -55,14 +55,13 @@ class Level:
         items: its properties or elements so far, where its value is wanted.
         index: the number of its elements.
         name: the name of the property whose value is to come.
-        may_recur: whether that name may come again, so that another value would count.
         child: the track of that value.
         depth: the number of levels around it.
 
     """
 
     __slots__ = (
-        *("child", "depth", "element", "index", "is_array", "items", "may_recur", "name", "outer"),
+        *("child", "depth", "element", "index", "is_array", "items", "name", "outer"),
         *("_numbers", "_parts", "rivals", "track", "used"),
     )
 
@@ -84,7 +83,6 @@ class Level:
         self.items: Items = None
         self.index = 0
         self.name: str | None = None
-        self.may_recur = True
         self.child = NOWHERE
         self.depth: int = 0 if outer is None else outer.depth + 1
         self._parts: Rivals | None = None
@@ -105,7 +103,7 @@ class Level:
     def named(self, name: str, child: int) -> Level:
         """Stand behind the name of a property."""
         after = self._again()
-        after.name, after.child, after.may_recur = name, child, True
+        after.name, after.child = name, child
         return after
 
     def after(self, value: Json) -> Level:
@@ -119,10 +117,8 @@ class Level:
             return after
         after.items = (self.items, key, value)
         if any(self.rivals):
-            recurs = isinstance(key, str) and self.may_recur
             after.rivals = tuple(
-                [x for x in each if (y := _part(x, key)) == value or (recurs and y is not None)]
-                for each in self.rivals
+                [x for x in each if _part(x, key) == value] for each in self.rivals
             )
         return after
 
