@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from enforcer.budget.pieces import Pieces
 from enforcer.budget.shortest import Shortest, Untimed, shortest, unknown_text, untimed
+from enforcer.engines import MACHINE
 from enforcer.errors import SchemaError
 from enforcer.layouts import LayoutKind
 from enforcer.request.response_format import FormatKind, ResponseFormat
@@ -76,7 +77,7 @@ class Grammars:
         self._layout = layout
         # Another layout may have no way to write a name.
         is_json = layout.layout.kind is LayoutKind.JSON
-        self._holds_plain = is_json and engine.holds_plain
+        self._holds_plain = is_json and engine.name == MACHINE
         self.cache = cache
         self._on_compile = on_compile
         self._write = write or self._write_here

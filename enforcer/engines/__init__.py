@@ -93,11 +93,6 @@ class ArgumentEngine(Protocol):
         """The name by which `load` finds it."""
         ...
 
-    @property
-    def holds_plain(self) -> bool:
-        """Whether it compiles whatever `enforcer.schema.reading.plain` calls plain."""
-        return False
-
     def warm(self, layout: BoundLayout | None = None) -> None:  # noqa: ARG002 - most build nothing
         """Build what only some grammars need, before the first of them.
 

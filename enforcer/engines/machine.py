@@ -36,7 +36,6 @@ class MachineEngine(ArgumentEngine):
     """Masks texts by the machine; a grammar that it cannot hold raises `NotHeld`."""
 
     name = "machine"
-    holds_plain = True
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.vocabulary = vocabulary

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from enforcer.engines import ENGINES, load
+from enforcer.engines import ENGINES, MACHINE, load
 from enforcer.engines._rule_engine import RuleEngine
 from enforcer.errors import UnsupportedSchema
 from enforcer.request.response_format import FormatKind, ResponseFormat
@@ -50,8 +50,8 @@ def test_values_that_hold_themselves(engine: ArgumentEngine) -> None:
     assert compiles(engine, tree) == getattr(engine, "nests", True)
 
 
-def test_plain_schemas_are_held_by_engines_that_say_so(engine: ArgumentEngine) -> None:
-    assert compiles(engine, closed(48)) == engine.holds_plain
+def test_plain_schemas_are_held_by_the_machine(engine: ArgumentEngine) -> None:
+    assert compiles(engine, closed(48)) == (engine.name == MACHINE)
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _SIZE = 20_000  # characters of the schema as JSON text
 _DEPTH = 8
 _NODES = 150
-NAMES = 48  # of one object; fewer than the bits that engines track names by
+_NAMES = 48  # of one object
 _CHOICES = 64
 _TEXT = 200
 _LENGTH = 10_000
@@ -183,7 +183,7 @@ class _Look:
         others = schema.get("additionalProperties", True)
         if (
             not isinstance(names, dict)
-            or len(names) > NAMES
+            or len(names) > _NAMES
             or not _are_texts(list(names), least=0)
             or not _are_texts(required, least=0)
             or len(names.keys() & required) < len(required)  # a name is missing, or comes twice

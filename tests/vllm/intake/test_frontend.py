@@ -64,9 +64,8 @@ def _vocabulary(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest)
 def use(monkeypatch: pytest.MonkeyPatch, **environment: Any) -> None:
     chosen = settings.read({f"ENFORCER_{name.upper()}": text for name, text in environment.items()})
     monkeypatch.setattr(settings, "current", lambda: chosen)
-    # The process's own would check, or trust, for the wrong engine ever after.
+    # The process's own would check for the wrong engine ever after.
     monkeypatch.setattr(runtime, "pool", cache(runtime.pool.__wrapped__))
-    monkeypatch.setattr(runtime, "trusts_plain", cache(runtime.trusts_plain.__wrapped__))
 
 
 def carried(
