@@ -25,9 +25,8 @@ if TYPE_CHECKING:
 
 
 _LONG = 2  # threads: one that takes very long leaves the other to the rest
-# Niceness above the scheduler's: a quarter of a processor that both want. With more of it the
-# scheduler's thread waits longer for one that has the interpreter and no processor; with none, two
-# large schemas take most of a machine that has two (`python -m bench.neighbours`).
+# Niceness above the scheduler's: with more of it the scheduler's thread waits longer for one that
+# has the interpreter and no processor; with none, a neighbour's gaps are longer (decision 0010).
 _LESS_URGENT = 5
 # Seconds after which a thread releases the interpreter where another waits for it. Python's 5 ms
 # are waited for whenever the scheduler's thread has released it: `python -m bench.giving_way`.
