@@ -157,7 +157,7 @@ class Limits:
             the sizes of all that may come next, summed along 64 characters.
         regex_states: states explored to find out whether a string language is empty.
         steps: shapes combined over the whole compilation; bounds its time.
-        name_bits: names of one object that are tracked for repetition and presence.
+        name_bits: names that a pattern may have for each to be taken as a declared one.
         tools: tools of one request, among which the engine tells apart in one step.
         request: characters of all schemas of one request together, as JSON text.
 
