@@ -398,13 +398,3 @@ def test_what_may_not_be_meant_is_noted_of_what_is_refused_too(
     assert status == 1
     (one,) = report["checked"]
     assert [note["keyword"] for note in one["surprises"]] == ["minlength"]
-
-
-def test_verbose_says_which_engine_masks_the_texts(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "held.json").write_text('{"type": "object"}')
-    assert cli.main(["check", "-v", str(tmp_path)]) == 0
-    assert [x.strip() for x in capsys.readouterr().out.splitlines() if "engine: " in x] == [
-        "engine: machine"
-    ]

@@ -82,7 +82,7 @@ ROWS: dict[str, Row] = {
         "the Enforcer",
         "ours",
         ("kimi-enforcer",),
-        "`engine='machine'`, all settings as they come",
+        "all settings as they come",
     ),
     "llguidance": Row(
         "llguidance",

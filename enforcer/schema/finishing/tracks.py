@@ -80,7 +80,7 @@ def tracks(definitions: Mapping[ValueId, Value], root: ValueId) -> tuple[Track, 
     }
     automata = {bare_key(value): len(bare_states(value)) for value in every}
     if sum(automata.values()) > _ALL_NUMBERS:
-        raise Mixed(kept, _NUMEROUS)
+        raise Mixed((x for x in kept if not is_text(definitions[x.rest])), _NUMEROUS)
     relevant = leading(found, (at for at, element in enumerate(elements) if element is not None))
     return tuple(
         Track(elements[at], way.leads.among(relevant)) if at in relevant else Track()

@@ -162,7 +162,7 @@ def test_the_metrics_tell_the_versions(recorded: Callable[..., list[int]], tmp_p
     startup.say("x", ("hermes",))
     assert recorded(families.SERVERS, "on_request") == [1]
     numbers = stats.total(families.LAYOUT, tmp_path)
-    versions = (metadata.version("kimi-enforcer"), metadata.version("llguidance"))
+    versions = (metadata.version("kimi-enforcer"),)
     assert numbers[families.LAYOUT.of(families.VERSION, versions)] == 1
 
 
