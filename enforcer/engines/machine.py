@@ -33,7 +33,7 @@ _REGULAR = frozenset({FormatKind.REGEX, FormatKind.CHOICE})
 
 
 class MachineEngine(ArgumentEngine):
-    """Masks texts by the machine; a grammar that it cannot hold raises `NotHeld`."""
+    """Masks texts by the machine; a grammar that it cannot hold raises `UnsupportedSchema`."""
 
     name = "machine"
 
@@ -73,7 +73,7 @@ class MachineEngine(ArgumentEngine):
             _ = self._python_tree
 
     def check(self, grammar: ArgumentGrammar, layout: BoundLayout | None = None) -> None:
-        """Raise `NotHeld` if a grammar cannot be held."""
+        """Raise `UnsupportedSchema` if a grammar cannot be held."""
         tables_of(grammar, layout)
 
     def write(self, grammar: ArgumentGrammar, layout: BoundLayout | None = None) -> str:

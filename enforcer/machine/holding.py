@@ -18,16 +18,12 @@ if TYPE_CHECKING:
     from enforcer.schema.grammar import ArrayShape, Value, ValueId
 
 
-class NotHeld(UnsupportedSchema):
-    """The machine cannot hold a grammar; `path` and `reason` say where and why."""
-
-
-def why_not_held(grammar: ArgumentGrammar) -> NotHeld | None:
+def why_not_held(grammar: ArgumentGrammar) -> UnsupportedSchema | None:
     """Return why the machine cannot hold a grammar; None if its tables may tell more."""
     for value in grammar.definitions.values():
         for array in value.arrays:
             for keyword, reason in _of_array(array, grammar.definitions):
-                return NotHeld.of(array.path, keyword, reason)
+                return UnsupportedSchema.of(array.path, keyword, reason)
     return None
 
 

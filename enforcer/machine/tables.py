@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from enforcer.errors import UnsupportedSchema
 from enforcer.layouts import LayoutKind, WhiteSpace
 from enforcer.machine import kernel
 from enforcer.machine.alphabet import TooLargeError
-from enforcer.machine.holding import NotHeld, keeps_distinct, why_not_held
+from enforcer.machine.holding import keeps_distinct, why_not_held
 from enforcer.machine.lengths import FAR_COUNT, Bounded, alternatives
 from enforcer.machine.objects import Objects
 from enforcer.machine.pairs import Pairs
@@ -106,7 +107,7 @@ def tables_of(grammar: ArgumentGrammar, layout: BoundLayout | None) -> Tables:
     """Make the tables of a grammar.
 
     Raises:
-        NotHeld: the machine cannot hold it.
+        UnsupportedSchema: the machine cannot hold it.
 
     """
     refusal = why_not_held(grammar)
@@ -136,7 +137,7 @@ def raw_tables(
         markers: the token id of each marker.
 
     Raises:
-        NotHeld: the automaton is too large.
+        UnsupportedSchema: the automaton is too large.
 
     """
     values = {
@@ -201,7 +202,7 @@ class _Writer:
             around = () if self._pairs is None else self._pairs.around()
             found, wide_rows = parts.arrays()
         except TooLargeError as error:
-            raise NotHeld.of(str(origin), "", f"it needs {error}") from error
+            raise UnsupportedSchema.of(str(origin), "", f"it needs {error}") from error
         records: dict[str, Sequence[Iterable[int]]] = {
             "nodes": nodes,
             "names": self._objects.names,

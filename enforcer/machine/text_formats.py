@@ -9,8 +9,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, NoReturn
 
-from enforcer.errors import InvalidSchema, SchemaLimit
-from enforcer.machine.holding import NotHeld
+from enforcer.errors import InvalidSchema, SchemaLimit, UnsupportedSchema
 from enforcer.machine.tables import raw_tables
 from enforcer.regex import RegexError, both, either, is_surely_empty, literal, rust_syntax
 from enforcer.regex.charset import ALL, CharSet
@@ -48,7 +47,7 @@ def text_tables(wanted: ResponseFormat, writable: CharSet = ALL) -> Tables:
         _fits_nothing(path, keyword, writable)
     try:
         return raw_tables([language])
-    except NotHeld as error:
+    except UnsupportedSchema as error:
         reason = f"the machine cannot hold this {keyword}: {error.problems[0].reason}"
         raise SchemaLimit.of(path, keyword, reason) from error
 

@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 
 from enforcer.budget.reading import Reading
 from enforcer.budget.shortest import NoShortestEnd, Shortest
-from enforcer.errors import EnforcerError
+from enforcer.errors import EnforcerError, UnsupportedSchema
 from enforcer.machine import objects, parts, tables, tallies
 from enforcer.machine.grammar import MachineGrammar, bound_vocabulary
-from enforcer.machine.holding import NotHeld
 from enforcer.machine.tables import tables_of
 from enforcer.schema import Conventions, Root, compile_schema
 from tests.budget_cases import PIECES
@@ -215,7 +214,7 @@ def test_what_is_too_large_is_refused_where_it_is(
     grammar = _grammar({"type": "object", "properties": {"p": schema}, "required": ["p"]})
     tables_of(grammar, None)
     monkeypatch.setattr(*limit, value)
-    with pytest.raises(NotHeld) as refused:
+    with pytest.raises(UnsupportedSchema) as refused:
         tables_of(grammar, None)
     assert refused.value.path.startswith("$")
     assert "it needs" in refused.value.reason
@@ -250,7 +249,7 @@ def test_a_language_that_is_too_large_is_refused_by_its_property() -> None:
     schema = {"anyOf": [{"type": "string", "maxLength": 9_000}, {"const": "a"}, {"type": "null"}]}
     huge = {"type": "string", "pattern": "^(a|b)*a(a|b){20}$"}
     grammar = _grammar({"type": "object", "properties": {"x": schema, "huge name": huge}})
-    with pytest.raises(NotHeld) as refused:
+    with pytest.raises(UnsupportedSchema) as refused:
         tables_of(grammar, None)
     assert refused.value.path == '$.properties["huge name"]'
     assert refused.value.reason.startswith("it needs an automaton of more than 40,000 states; ")
@@ -260,7 +259,7 @@ def test_unique_elements_are_not_held() -> None:
     grammar = _grammar(
         {"type": "object", "properties": {"p": {"type": "array", "uniqueItems": True}}}
     )
-    with pytest.raises(NotHeld) as refused:
+    with pytest.raises(UnsupportedSchema) as refused:
         tables_of(grammar, None)
     found = refused.value.problems[0]
     assert (found.path, found.keyword) == ("$.properties.p", "uniqueItems")
@@ -287,7 +286,7 @@ _NONE_FITS = {
 )
 def test_what_no_text_fits_is_not_held(schema: Any) -> None:
     """A mask would let a text begin that nothing may follow."""
-    with pytest.raises(NotHeld, match="there is none"):
+    with pytest.raises(UnsupportedSchema, match="there is none"):
         tables_of(_grammar(schema), None)
 
 
