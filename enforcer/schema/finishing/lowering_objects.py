@@ -1,8 +1,8 @@
 """Constraints across the properties of one object, made countable or refused.
 
 Owns: turning counts of properties, clauses and witnesses into required and marked names
-that an engine can count. Names of undeclared properties can repeat in some tool-call formats;
-where that would matter, none may be written twice (`distinct_names`).
+that an engine can count. Where a name that is written twice would count twice, it must not be
+(`distinct_names`).
 Must not know: keywords' syntax, engines.
 """
 
