@@ -75,11 +75,6 @@ class Option:
     hard: tuple[NumberSet, ...] = ()
     nested: Value | None = None
 
-    @property
-    def scalar(self) -> Regex | None:
-        """All scalars; None if there are none."""
-        return either(*(each.with_states().text for each in self.scalars)) if self.scalars else None
-
 
 class Spellable:
     """Finds how a layout writes the properties of one grammar.
