@@ -23,7 +23,7 @@ from enforcer.engines._rules import (
     choice,
 )
 from enforcer.errors import Problem, UnsatisfiableSchema, UnsupportedSchema
-from enforcer.numbers.languages import spelled_sets
+from enforcer.numbers.languages import number_texts
 from enforcer.regex import (
     Regex,
     RegexError,
@@ -141,13 +141,7 @@ class _Writer:
 
     def _define(self, number: ValueId, value: Value) -> None:
         options: list[Expression] = []
-        texts = [literal(word) for word in value.words]
-        numbers, hard = spelled_sets(value.numbers)
-        if numbers is not None:
-            texts.append(numbers)
-        if hard:
-            reason = "this divisor is too large to be enforced; list the values in an `enum`"
-            self._problems[Problem("$", "multipleOf", reason)] = None
+        texts = [*map(literal, value.words), *map(number_texts, value.numbers)]
         if texts:
             options.append(Text(either(*texts)))
         if value.strings is not None:

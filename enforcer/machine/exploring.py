@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 MOST_STATES = 40_000
 MOST_CELLS = 1 << 22  # states times classes of characters
 _WORK_OF_STATE = 8
-_DEEPEST = 100
+_DEEPEST = 250
 _DECIMALS = "0123456789."  # equations are of remainders of decimals
 
 

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 from enforcer.layouts import Escape
 from enforcer.layouts.pattern import ID, Space
 from enforcer.layouts.texts import OPTIONAL_SPACE, holding, written_key
-from enforcer.machine.alphabet import TooLargeError
 from enforcer.machine.automata import automaton_of
 from enforcer.machine.key_tokens import OF_MARKER
 from enforcer.machine.lengths import Bounded, apart
@@ -150,8 +149,6 @@ class Pairs:
         for at, value in enumerate(values):
             nested = Value()
             for option in self._spellable.options_of(raw.types, value):
-                if option.hard:
-                    raise TooLargeError("remainders by a divisor that is too large")
                 before = self._before_value(option)
                 for part in option.scalars:
                     _add(found.scalars, part._replace(before=before, behind=self._stop), at)

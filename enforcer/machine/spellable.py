@@ -27,7 +27,7 @@ from enforcer.layouts.texts import (
     unstopped,
 )
 from enforcer.machine.lengths import Bounded, alternatives, apart
-from enforcer.numbers.languages import AS_DOUBLES, spelled_sets, tells_doubles_apart
+from enforcer.numbers.languages import AS_DOUBLES, number_texts, tells_doubles_apart
 from enforcer.regex import (
     ANY,
     both,
@@ -49,7 +49,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from enforcer.layouts import BoundLayout
-    from enforcer.numbers.sets import NumberSet
     from enforcer.regex import Regex
     from enforcer.schema import ArgumentGrammar
     from enforcer.schema.grammar import ObjectShape, ValueId
@@ -65,14 +64,12 @@ class Option:
     Attributes:
         type: the type that is written before it; None where none is.
         scalars: the texts of strings, numbers and words, in parts; lengths of strings apart.
-        hard: sets of numbers that have no such language.
         nested: arrays and objects, as JSON; None if there are none.
 
     """
 
     type: str | None
     scalars: tuple[Bounded, ...] = ()
-    hard: tuple[NumberSet, ...] = ()
     nested: Value | None = None
 
 
@@ -141,9 +138,8 @@ class Spellable:
         readable = Readable(None)
         if value.strings is not None and (texts := self._strings(value.strings, readable)):
             yield Option("string", texts)
-        numbers, hard = spelled_sets(value.numbers)
-        if numbers is not None or hard:
-            yield Option("number", _spaced(numbers), hard=hard)
+        if value.numbers:
+            yield Option("number", _spaced(either(*map(number_texts, value.numbers))))
         if words := [x for each in sorted(value.booleans) if (x := readable.boolean(each))]:
             yield Option("boolean", _spaced(either(*words)))
         if value.null:
@@ -155,18 +151,18 @@ class Spellable:
 
     def _raw(self, value: Value, types: frozenset[str]) -> Iterator[Option]:
         readable = Readable(types)
-        every, hard = _scalars(value, readable, types)
+        every = _scalars(value, readable, types)
         counted: tuple[Bounded, ...] = ()
         if value.strings is not None and _is_counted(value.strings):
-            every, _ = _scalars(value._replace(strings=None), readable, types)
+            every = _scalars(value._replace(strings=None), readable, types)
             counted = self._strings(value.strings, readable)
         texts = self._unstopped(trimming(every, self.layout.layout.trim))
         scalars = counted if is_surely_empty(texts) else (Bounded(texts), *counted)
         nested = None
         if readable.as_json and (value.arrays or value.objects):
             nested = Value(arrays=value.arrays, objects=value.objects)
-        if scalars or hard or nested is not None:
-            yield Option(None, scalars, hard, nested)
+        if scalars or nested is not None:
+            yield Option(None, scalars, nested)
 
     def _strings(self, strings: Regex, readable: Readable) -> tuple[Bounded, ...]:
         """Return the texts of strings; those that have lengths, by how much of them is trimmed."""
@@ -273,22 +269,18 @@ def _is_counted(strings: Regex) -> bool:
     return bool(others) or isinstance(first, Bounded) or apart(first).is_counted
 
 
-def _scalars(
-    value: Value, readable: Readable, types: frozenset[str]
-) -> tuple[Regex, tuple[NumberSet, ...]]:
-    """Give the texts that are read as a scalar, and sets of numbers that have no such language."""
+def _scalars(value: Value, readable: Readable, types: frozenset[str]) -> Regex:
+    """Give the texts that are read as a scalar."""
     texts: list[Regex | None] = [readable.null] if value.null else []
     texts += [readable.boolean(each) for each in sorted(value.booleans)]
-    numbers, hard = spelled_sets(value.numbers)
-    if hard and not (types & {"integer", "number"} and value.strings is None):
-        hard = ()  # they could not be told from strings
-    if numbers is not None:
+    if value.numbers:
+        numbers = either(*map(number_texts, value.numbers))
         if reads_digits_as_doubles(types) and any(map(tells_doubles_apart, value.numbers)):
             numbers = both(numbers, AS_DOUBLES)
         texts.append(readable.numbers(numbers))
     if value.strings is not None:
         texts.append(readable.strings(value.strings))
-    return either(*(text for text in texts if text is not None)), hard
+    return either(*(text for text in texts if text is not None))
 
 
 def _spaced(texts: Regex | None) -> tuple[Bounded, ...]:

@@ -34,7 +34,7 @@ from enforcer.machine.parts import (
 )
 from enforcer.machine.spellable import Spellable
 from enforcer.machine.tallies import tallies_of
-from enforcer.numbers.languages import spelled_sets
+from enforcer.numbers.languages import number_texts
 from enforcer.regex import ANY, NOTHING, either, literal
 from enforcer.regex.syntax import Literal, Union
 from enforcer.schema import compile_schema
@@ -291,12 +291,7 @@ class _Writer:
             if self._is_python:  # whose reader knows JSON's words as well
                 texts += [literal(word.capitalize()) for word in value.words if word != "null"]
                 texts += [literal("None")] if value.null else []
-            if value.numbers:
-                numbers, hard = spelled_sets(value.numbers)
-                if hard:
-                    raise TooLargeError("remainders by a divisor that is too large")
-                if numbers is not None:
-                    texts.append(numbers)
+            texts += [number_texts(each) for each in value.numbers]
             if texts:
                 language = either(*texts)
                 languages[language] = languages.get(language, 0) | 1 << at

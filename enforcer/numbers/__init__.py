@@ -3,6 +3,6 @@
 `sets` knows what a schema says about a number, `doubles` what a program makes of one; `languages`
 builds every usual spelling of a set's members as a value of `enforcer.regex`, from plain
 `decimals` within bounds, `scientific` notation, and what `multiples` have (by their last digits,
-or by the automaton over `remainders`). `division` has the sets that are too large for it. Must
+or by the automaton over `remainders`). `division` says which sets are too large. Must
 not know: schemas, grammars, engines.
 """

@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from enforcer.numbers.decimals import (
+    DIGIT,
     PLACES,
     PLAIN,
     WHOLE,
@@ -32,6 +33,7 @@ from enforcer.numbers.multiples import (
     are_bearable,
     between,
     is_hard,
+    large_multiples,
     multiples,
     not_multiples,
     without_places,
@@ -90,6 +92,10 @@ def number_texts(numbers: NumberSet) -> Regex:
         members = candidates(numbers, MOST_LISTED)
         if members:
             return either(*(_constant(x, plain=numbers.plain) for x in members))
+    if numbers.multiple is not None and not numbers.not_multiples:
+        large = large_multiples(numbers.multiple, plain=numbers.plain)
+        if large is not None:
+            return _large_multiples(numbers, large)
     if not are_bearable(divisors):
         raise NotSpellableError
     parts = []
@@ -109,6 +115,43 @@ def number_texts(numbers: NumberSet) -> Regex:
     return either(*parts)
 
 
+def _large_multiples(numbers: NumberSet, magnitudes: Regex) -> Regex:
+    """Spell multiples of a large number, without an exponent."""
+    low, low_open = moved(numbers.low, is_open=numbers.low_open, up=True)
+    high, high_open = moved(numbers.high, is_open=numbers.high_open, up=False)
+    parts = []
+    if high is None or high > 0:
+        start = low if low is not None and low > 0 else Fraction(0)
+        is_open = low_open if start else True
+        parts.append(both(magnitudes, _whole_within(start, is_open, high, high_open)))
+    if low is None or low < 0:
+        start = -high if high is not None and high < 0 else Fraction(0)
+        is_open = high_open if start else True
+        end = None if low is None else -low
+        within = _whole_within(start, is_open, end, low_open)
+        parts.append(concat(MINUS, both(magnitudes, within)))
+    if contains(numbers, Fraction(0)):
+        parts.append(_constant(Fraction(0), plain=numbers.plain))
+    return either(*parts)
+
+
+def _whole_within(
+    low: Fraction,
+    low_open: bool,  # noqa: FBT001 - half of a bound
+    high: Fraction | None,
+    high_open: bool,  # noqa: FBT001
+) -> Regex:
+    """Match digits and zeros behind a point within bounds, of which as many are counted."""
+    if high is not None:
+        return _within(low, low_open, high, high_open)
+    if not low:
+        return concat(repeat(DIGIT, 1, None), ZEROS)
+    count = len(str(int(low)))
+    few = concat(repeat(DIGIT, 1, count), ZEROS)
+    few = both(_within(low, low_open, None, False), few)
+    return either(few, concat(repeat(DIGIT, count + 1, None), ZEROS))
+
+
 def has_text(numbers: NumberSet) -> bool:
     """Tell whether a spelling leads to a member, or cannot say so by itself."""
     try:
@@ -124,21 +167,6 @@ def tells_doubles_apart(numbers: NumberSet) -> bool:
     """
     bounds = [abs(each) for each in (numbers.low, numbers.high) if each is not None]
     return bool(_divisors(numbers)) or any(each >= _MANY_DIGITS for each in bounds)
-
-
-def spelled_sets(
-    sets: tuple[NumberSet, ...],
-) -> tuple[Regex | None, tuple[NumberSet, ...]]:
-    """Build the language of several sets, None if there is none; and list what has no language."""
-    spelled, hard = [], []
-    for each in sets:
-        try:
-            spelled.append(number_texts(each))
-        except NotSpellableError:
-            hard.append(each)
-    if len(spelled) == 1:
-        return spelled[0], tuple(hard)
-    return (either(*spelled) if spelled else None), tuple(hard)
 
 
 def _constant(value: Fraction, *, plain: bool) -> Regex:

@@ -26,7 +26,7 @@ from enforcer.numbers.decimals import (
     optional,
     whole,
 )
-from enforcer.numbers.remainders import divisible, ending, factors
+from enforcer.numbers.remainders import divisible, ending, factors, of_any_length
 from enforcer.regex import either, inverse, literal
 from enforcer.regex.charset import ASCII_DIGIT, CharSet
 from enforcer.regex.constructors import both, chars, concat, repeat
@@ -41,6 +41,9 @@ _SURE = 15  # digits, any two of which doubles tell apart
 _MOST_RESIDUES = 1_000  # endings written out for a divisor of a power of ten, with places
 _MOST_WHOLE = 200  # without; what has more is as fast with names, and found out about sooner
 _MOST_SIMPLE = 31  # divisors of powers of ten that have few endings, however they go
+_MOST_COUNTED = 64  # remainders, beside which digits are counted
+MOST_UNCOUNTED = 4_096
+_MOST_BEHIND_POINT = 512
 _MOST_REMAINDERS = 5_000  # of an odd divisor, all its factors together
 # Of all divisors together. With three times as many, a step takes the lexer 0.15 s, and more
 # than that it gives up.
@@ -77,6 +80,30 @@ def are_bearable(divisors: Sequence[Fraction]) -> bool:
     while joint % 10 == 0:
         joint //= 10
     return joint <= _MOST_TOGETHER
+
+
+def large_multiples(divisor: Fraction, *, plain: bool) -> Regex | None:
+    """Match unsigned multiples of a large number but 0, however many digits they have.
+
+    Counted, the digits would take as many states for each remainder: only behind a point they are,
+    where a divisor is not too large for that and doubles do not tell multiples apart. Returns None
+    for what `multiples` counts by itself, and for what has too many remainders.
+    """
+    if divisor.denominator != 1:
+        return None
+    left, zeros = divisor.numerator, 0
+    while left % 10 == 0:
+        left, zeros = left // 10, zeros + 1
+    if not _MOST_COUNTED < left <= MOST_UNCOUNTED:
+        return None
+    found = concat(of_any_length(left), literal("0" * zeros))
+    found = both(found, concat(one_of(1, 9), repeat(DIGIT, 0, None)))
+    if plain or (left > _MOST_BEHIND_POINT and not _is_power_of_two(divisor.numerator)):
+        return found
+    if _is_power_of_two(divisor.numerator):
+        return concat(found, ZEROS)
+    short = both(found, repeat(DIGIT, 1, _SURE))
+    return either(found, concat(short, POINT, repeat(ZERO, 1, PLACES)))
 
 
 def multiples(divisor: Fraction, *, plain: bool, sure: bool) -> Regex:

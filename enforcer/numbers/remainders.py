@@ -68,6 +68,37 @@ def ending(divisor: int, length: int) -> Regex | None:
     return either(concat(repeat(DIGIT, 0, None), _exactly(divisor, length)[0]), *exactly)
 
 
+def of_any_length(divisor: int) -> Regex:
+    """Match digits that are a multiple in one run, however many they are, or none at all."""
+    return Named(_AnyLength(divisor, 0))
+
+
+@dataclass(frozen=True, slots=True)
+class _AnyLength:
+    """Any number of digits to come."""
+
+    divisor: int
+    remainder: int
+
+    @property
+    def name(self) -> str:
+        return f"W{self.divisor}_{self.remainder}"
+
+    @property
+    def nullable(self) -> bool:
+        return not self.remainder
+
+    @property
+    def longest(self) -> None:
+        return None
+
+    def moves(self) -> _Moves:
+        return tuple(
+            (some, Named(_AnyLength(self.divisor, after)))
+            for after, some in _moves(self.divisor, self.remainder)
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class _AtMost:
     """Up to `left` digits to come before the point and exactly `places` behind it."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from contextlib import suppress
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -219,8 +218,15 @@ def test_bounds_where_exponents_and_doubles_end(
 ) -> None:
     schema = {"type": kind, keyword: json.loads(sign + bound)}
     grammar = None
-    with suppress(UnsupportedSchema):  # nothing that is written is within such bounds
+    try:
         grammar = compiled(schema)
+    except UnsupportedSchema as refused:
+        # The next double beside an open bound so near to zero has a thousand digits.
+        if "too large" in str(refused):
+            assert "-" in bound
+            assert "exclusive" in keyword
+            return
+        # Else nothing that is written is within such bounds.
     for text in (*WRITTEN, *(f"-{text}" for text in WRITTEN)):
         valid = is_valid(schema, json.loads(text))
         taken = grammar is not None and accepts(grammar, text)
