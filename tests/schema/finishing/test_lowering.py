@@ -62,7 +62,7 @@ def test_complements_of_patterns_are_followed_as_automata() -> None:
 def test_a_complement_that_grows_with_a_count_is_refused_by_its_place() -> None:
     hard = {"pattern": "a.{60}b.{60}c.{60}d"}
     schema = {"type": "object", "properties": {"s": {"type": "string", "not": hard}}}
-    with pytest.raises(UnsupportedSchema, match="4096 states") as caught:
+    with pytest.raises(UnsupportedSchema, match="states") as caught:
         tables_of(compile_schema(schema), None)
     assert caught.value.path == "$.properties.s"
 
