@@ -42,8 +42,8 @@ _MOST_RESIDUES = 1_000  # endings written out for a divisor of a power of ten, w
 _MOST_WHOLE = 200  # without; what has more is as fast with names, and found out about sooner
 _MOST_SIMPLE = 31  # divisors of powers of ten that have few endings, however they go
 _MOST_COUNTED = 64  # remainders, beside which digits are counted
-MOST_UNCOUNTED = 4_096
-_MOST_BEHIND_POINT = 512
+MOST_UNCOUNTED = 1_300
+_STATES = 4_000  # of remainders and digits together, but nine digits in any case
 _MOST_REMAINDERS = 5_000  # of an odd divisor, all its factors together
 # Of all divisors together. With three times as many, a step takes the lexer 0.15 s, and more
 # than that it gives up.
@@ -83,11 +83,11 @@ def are_bearable(divisors: Sequence[Fraction]) -> bool:
 
 
 def large_multiples(divisor: Fraction, *, plain: bool) -> Regex | None:
-    """Match unsigned multiples of a large number but 0, however many digits they have.
+    """Match unsigned multiples of a large number but 0.
 
-    Counted, the digits would take as many states for each remainder: only behind a point they are,
-    where a divisor is not too large for that and doubles do not tell multiples apart. Returns None
-    for what `multiples` counts by itself, and for what has too many remainders.
+    An automaton has a state for each remainder and number of digits, so that a larger divisor has
+    fewer digits. Returns None for what `multiples` counts by itself, and for what has too many
+    remainders.
     """
     if divisor.denominator != 1:
         return None
@@ -97,12 +97,13 @@ def large_multiples(divisor: Fraction, *, plain: bool) -> Regex | None:
     if not _MOST_COUNTED < left <= MOST_UNCOUNTED:
         return None
     found = concat(of_any_length(left), literal("0" * zeros))
-    found = both(found, concat(one_of(1, 9), repeat(DIGIT, 0, None)))
-    if plain or (left > _MOST_BEHIND_POINT and not _is_power_of_two(divisor.numerator)):
+    most = zeros + min(DIGITS, max(_STATES // left, 9))
+    found = both(found, concat(one_of(1, 9), digits(0, most - 1)))
+    if plain:
         return found
-    if _is_power_of_two(divisor.numerator):
+    if most <= _SURE or _is_power_of_two(divisor.numerator):
         return concat(found, ZEROS)
-    short = both(found, repeat(DIGIT, 1, _SURE))
+    short = both(found, digits(1, _SURE))
     return either(found, concat(short, POINT, repeat(ZERO, 1, PLACES)))
 
 
