@@ -66,7 +66,7 @@ class EnforcerRival:
 
         kept = self._enforcer._grammars  # noqa: SLF001 - what a restart would do
         kept.cache = Cache(kept.cache.budget)
-        plain._is_plain.cache_clear()  # noqa: SLF001 - what a restart would do
+        plain._remembered_cost.cache_clear()  # noqa: SLF001 - what a restart would do
         tools._sets = Cache(tools._sets.budget)  # noqa: SLF001 - what a restart would do
 
     def begin(self, tools: Tools) -> tuple[Turn, dict[str, float]]:

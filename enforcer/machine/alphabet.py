@@ -6,6 +6,7 @@ counted, never timed.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
 from enforcer.regex.charset import CharSet, partition
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     Row = tuple[int, ...]
 
 MOST_ATOMS = 512
-MOST_WORK = 4_000_000  # transitions and operands: less than a second
+MOST_WORK = 4_000_000  # transitions and operands: about a second
 ADVICE = "; a pattern with `^` before it, smaller counts or fewer alternatives take fewer"
 DEAD = 0
 EVERY = 1
@@ -82,7 +83,7 @@ class Alphabet:
         return found
 
 
-class Lazy:
+class Lazy(ABC):
     """A deterministic automaton over the atoms of an alphabet.
 
     Attributes:
@@ -113,8 +114,8 @@ class Lazy:
         """Return a state of the same texts of at most so many characters, or of more."""
         return state
 
-    def _row(self, state: int) -> Row:
-        raise NotImplementedError
+    @abstractmethod
+    def _row(self, state: int) -> Row: ...
 
     def _add(self, shortest: int, longest: int, *, accepts: bool) -> int:
         self.accepts.append(accepts)

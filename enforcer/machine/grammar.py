@@ -118,7 +118,7 @@ def bound_vocabulary(
 
 
 def _bears(_text: str, _used_up: int) -> bool:
-    """Say of each name that tokens may depend on it, which keeps fewer rows."""
+    """Return that tokens may depend on a name, whichever it is: fewer rows are kept."""
     return True
 
 

@@ -270,7 +270,7 @@ def _is_counted(strings: Regex) -> bool:
 
 
 def _scalars(value: Value, readable: Readable, types: frozenset[str]) -> Regex:
-    """Give the texts that are read as a scalar."""
+    """Return the texts that are read as a scalar."""
     texts: list[Regex | None] = [readable.null] if value.null else []
     texts += [readable.boolean(each) for each in sorted(value.booleans)]
     if value.numbers:

@@ -20,7 +20,7 @@ _MOST_NAMED = 20  # digits of a divisor that a message has room for
 
 
 def can_be_written(numbers: NumberSet) -> bool:
-    """Tell whether a set of numbers has a spelling."""
+    """Return whether a set of numbers has a spelling."""
     try:
         number_texts(numbers)
     except NotSpellableError:

@@ -110,7 +110,7 @@ def of_schema(name: str, schema: dict[str, Any]) -> MachineGrammar:
 
 
 def pair(name: str, key: str, value: str = "1") -> list[int]:
-    """Give the symbols of a pair; its value is a string."""
+    """Return the symbols of a pair; its value is a string."""
     found: list[int] = []
     for piece in layout(name).pair:
         if isinstance(piece, Field):
@@ -122,7 +122,7 @@ def pair(name: str, key: str, value: str = "1") -> list[int]:
 
 
 def written(name: str, keys: Sequence[str]) -> list[int]:
-    """Give the symbols of arguments with these keys."""
+    """Return the symbols of arguments with these keys."""
     end = [piece for piece in layout(name).close if isinstance(piece, int)]
     return [symbol for key in keys for symbol in pair(name, key)] + end
 

@@ -22,17 +22,23 @@ if TYPE_CHECKING:
 
 _SIZE = 20_000  # characters of the schema as JSON text
 _DEPTH = 8
-_NODES = 150
+_MOST = 150  # schemas within, or as much as they cost
+# What takes longer than a type alone, as so many schemas: a number with bounds takes up to a
+# thirtieth of the work that the machine does for one grammar (`machine.parts.MOST_WORK`), and some
+# milliseconds where it is new; of listed values so many take as long as a schema.
+_BOUNDED = 5
+_LISTED = 8
 _NAMES = 48  # of one object
 _CHOICES = 64
 _TEXT = 200
 _LENGTH = 10_000
 _ITEMS = 64
 _NUMBER = 10**12
-_TOO_MANY = _NODES + 1
+_TOO_MANY = _MOST + 1
 
-# Characters of a schema that, being plain, compiles in a few milliseconds at most.
+# Characters of a plain schema, and what it may cost, that compiles in some milliseconds.
 _QUICK = 2_000
+_MOST_QUICK = 40
 # Small schemas of which it is remembered whether they are plain: a megabyte or a few. An agent's
 # hundred tools come with every turn.
 _SEEN = 2_048
@@ -53,40 +59,42 @@ _ENUMERATED = (frozenset({"type", "enum"}), frozenset({"type", "const"}))
 
 def is_quick(schema: str) -> bool:
     """Return whether a schema of objects is small and plain, and so compiled in little time."""
-    return len(schema) <= _QUICK and _is_plain(schema)
+    return len(schema) <= _QUICK and _remembered_cost(schema) <= _MOST_QUICK
 
 
 def is_plain(schema: str) -> bool:
-    """Return what `is_plain_object` does; of small schemas it is remembered."""
-    return _is_plain(schema) if len(schema) <= _QUICK else is_plain_object(schema)
+    """Return whether a schema of objects, given as JSON text, is plain."""
+    cost = _remembered_cost if len(schema) <= _QUICK else cost_of
+    return cost(schema) <= _MOST
 
 
 @lru_cache(_SEEN)
-def _is_plain(schema: str) -> bool:
-    return is_plain_object(schema)
+def _remembered_cost(schema: str) -> int:
+    return cost_of(schema)
 
 
-def is_plain_object(text: str) -> bool:
-    """Tell whether a schema of objects, given as JSON text, is plain."""
+def cost_of(text: str) -> int:
+    """Return how many schemas of a type alone one of objects costs; many if it is not plain."""
     if len(text) > _SIZE:
-        return False
+        return _TOO_MANY
     try:
         schema = msgspec.json.decode(text)
     except (ValueError, RecursionError):
-        return False  # half a surrogate pair, a number beyond all doubles: to be refused in words
+        # Half a surrogate pair, a number beyond all doubles: to be refused in words.
+        return _TOO_MANY
     if not isinstance(schema, dict):
-        return False
+        return _TOO_MANY
     if not schema:
-        return True
+        return 1
     if schema.get("type") != "object":
-        return False
+        return _TOO_MANY
     if not _AT_ROOT.isdisjoint(schema):
         if "$schema" in schema and schema["$schema"] not in _DIALECTS:
-            return False
+            return _TOO_MANY
         root = {key: value for key, value in schema.items() if key not in _AT_ROOT}
         look = _Look(schema)
-        return look.definitions() + look.count(root, _DEPTH) <= _NODES
-    return _Look(schema).count(schema, _DEPTH) <= _NODES
+        return look.definitions() + look.count(root, _DEPTH)
+    return _Look(schema).count(schema, _DEPTH)
 
 
 class _Look:
@@ -96,7 +104,7 @@ class _Look:
         self._document = document
 
     def definitions(self) -> int:
-        """Count the schemas within the definitions, used or not."""
+        """Return what the schemas within the definitions cost, used or not."""
         found = 0
         for key in ("$defs", "definitions"):
             named = self._document.get(key, {})
@@ -106,7 +114,7 @@ class _Look:
         return found
 
     def count(self, schema: Any, depth: int) -> int:
-        """Count the schemas within a plain one."""
+        """Return what a plain schema and those within it cost."""
         if schema is True:
             return 1
         if not isinstance(schema, dict) or depth == 0:
@@ -134,7 +142,7 @@ class _Look:
             return self._object(schema, keys, depth)
         if kind == "array":
             return self._array(schema, keys, depth)
-        return 1 if _KINDS[kind](schema, keys) else _TOO_MANY
+        return _cost(schema, keys) if _KINDS[kind](schema, keys) else _TOO_MANY
 
     def _untyped(self, schema: dict[str, Any], keys: set[str], depth: int) -> int:
         if keys == {"$ref"}:
@@ -149,7 +157,7 @@ class _Look:
                 return _TOO_MANY
             return 1 + sum(self.count(option, depth - 1) for option in options)
         if keys in _ENUMERATED_ONLY:
-            return 1 if _are_scalars(_values(schema)) else _TOO_MANY
+            return _cost(schema, keys) if _are_scalars(_values(schema)) else _TOO_MANY
         return _TOO_MANY
 
     def _referred(self, schema: dict[str, Any]) -> Any:
@@ -191,6 +199,13 @@ class _Look:
             return _TOO_MANY
         found = 1 if isinstance(others, bool) else 1 + self.count(others, depth - 1)
         return found + sum(self.count(value, depth - 1) for value in names.values())
+
+
+def _cost(schema: dict[str, Any], keys: set[str]) -> int:
+    """Return what a plain scalar costs."""
+    if "minimum" in keys or "maximum" in keys:
+        return _BOUNDED
+    return 1 + len(schema.get("enum", ())) // _LISTED
 
 
 def _nullable(kinds: list[Any]) -> str | None:
