@@ -40,12 +40,6 @@ _RECORDS = {
     "automata": kernel.AUTOMATON,
     "bounds": kernel.BOUND,
 }
-_ORDER = (
-    "nodes", "names", "classes", "places", "arrays", "limits", "marks", "counts", "needs",
-    "bits", "trie_edges", "edge_character", "edge_to", "trie_value", "trie_low", "trie_high",
-    "automata", "transitions", "ascii", "range_low", "range_class", "accepts", "leads", "bounds",
-    "rests", "wide", "safe", "safe_steps", "opens", "trie_opens", "pairs", "markers",
-)  # fmt: skip
 _OWN = 12_000  # bytes of views and objects
 _LAYOUTS = 4  # of a vocabulary, whose tokens about keys are remembered
 _NO_KEYS = KeyTokens((), (OF_MARKER, OF_MARKER))
@@ -58,12 +52,10 @@ def bound(tables: Tables, tree: kernel.Tree) -> kernel.Tables:
         EngineFailure: a text could be led out of bounds by them.
 
     """
-    arrays = [
-        kernel.records(tables.arrays[name], _RECORDS[name])
-        if name in _RECORDS
-        else tables.arrays[name].data
-        for name in _ORDER
-    ]
+    arrays = {
+        name: kernel.records(array, _RECORDS[name]) if name in _RECORDS else array.data
+        for name, array in tables.arrays.items()
+    }
     count = 2 * tables.wide_rows if tables.is_python else tables.wide_rows
     rows = [tree.free, tree.raw_free, *[None] * (count - OWN_ROWS)]
     if max(tables.arrays["markers"], default=0) >= tree.tokens:
@@ -71,9 +63,9 @@ def bound(tables: Tables, tree: kernel.Tree) -> kernel.Tables:
     around = tuple(tables.arrays["pairs"][AUTOMATA:].tolist())
     try:
         keys = tree.key_tokens(around) if around else _NO_KEYS
+        spanning = np.array(keys.spanning, np.int32)
         return kernel.Tables(
-            *(*arrays, tables.white_space, tables.is_python, rows),
-            *(keys.bears, np.array(keys.spanning, np.int32)),
+            arrays, tables.white_space, tables.is_python, rows, keys.bears, spanning
         )
     except ValueError as error:
         raise EngineFailure(f"tables of a grammar are damaged: {error}") from error

@@ -842,76 +842,45 @@ class Tables:
 
     def __init__(
         self,
-        nodes: Node[::1],
-        names: Name[::1],
-        classes: cython.const_int[::1],
-        places: Place[::1],
-        arrays: Array[::1],
-        limits: Limit[::1],
-        marks: Mark[::1],
-        counts: Count[::1],
-        needs: Need[::1],
-        bits: cython.const_longlong[::1],
-        trie_edges: cython.const_int[::1],
-        edge_character: cython.const_int[::1],
-        edge_to: cython.const_int[::1],
-        trie_value: cython.const_longlong[::1],
-        trie_low: cython.const_longlong[::1],
-        trie_high: cython.const_longlong[::1],
-        automata: Automaton[::1],
-        transitions: cython.const_int[::1],
-        ascii_: cython.const_int[::1],
-        range_low: cython.const_int[::1],
-        range_class: cython.const_int[::1],
-        accepts: cython.const_longlong[::1],
-        leads: cython.const_longlong[::1],
-        bounds: Bound[::1],
-        rests: cython.const_longlong[::1],
-        wide: cython.const_int[::1],
-        safe: cython.const_longlong[::1],
-        safe_steps: cython.const_int[::1],
-        opens: cython.const_longlong[::1],
-        trie_opens: cython.const_longlong[::1],
-        pairs: cython.const_int[::1],
-        markers: cython.const_int[::1],
+        arrays: dict,
         white_space: cython.int,
         is_python: cython.bint,
         rows: list,
         key_bears,
         key_spanning: cython.const_int[::1],
     ):
-        self.nodes = nodes
-        self.names = names
-        self.classes = classes
-        self.places = places
-        self.arrays = arrays
-        self.limits = limits
-        self.marks = marks
-        self.counts = counts
-        self.needs = needs
-        self.bits = bits
-        self.trie_edges = trie_edges
-        self.edge_character = edge_character
-        self.edge_to = edge_to
-        self.trie_value = trie_value
-        self.trie_low = trie_low
-        self.trie_high = trie_high
-        self.automata = automata
-        self.transitions = transitions
-        self.ascii = ascii_
-        self.range_low = range_low
-        self.range_class = range_class
-        self.accepts = accepts
-        self.leads = leads
-        self.bounds = bounds
-        self.rests = rests
-        self.wide = wide
-        self.safe = safe
-        self.safe_steps = safe_steps
-        self.opens = opens
-        self.trie_opens = trie_opens
-        self.pairs = pairs
-        self.markers = markers
+        self.nodes = arrays["nodes"]
+        self.names = arrays["names"]
+        self.classes = arrays["classes"]
+        self.places = arrays["places"]
+        self.arrays = arrays["arrays"]
+        self.limits = arrays["limits"]
+        self.marks = arrays["marks"]
+        self.counts = arrays["counts"]
+        self.needs = arrays["needs"]
+        self.bits = arrays["bits"]
+        self.trie_edges = arrays["trie_edges"]
+        self.edge_character = arrays["edge_character"]
+        self.edge_to = arrays["edge_to"]
+        self.trie_value = arrays["trie_value"]
+        self.trie_low = arrays["trie_low"]
+        self.trie_high = arrays["trie_high"]
+        self.automata = arrays["automata"]
+        self.transitions = arrays["transitions"]
+        self.ascii = arrays["ascii"]
+        self.range_low = arrays["range_low"]
+        self.range_class = arrays["range_class"]
+        self.accepts = arrays["accepts"]
+        self.leads = arrays["leads"]
+        self.bounds = arrays["bounds"]
+        self.rests = arrays["rests"]
+        self.wide = arrays["wide"]
+        self.safe = arrays["safe"]
+        self.safe_steps = arrays["safe_steps"]
+        self.opens = arrays["opens"]
+        self.trie_opens = arrays["trie_opens"]
+        self.pairs = arrays["pairs"]
+        self.markers = arrays["markers"]
         self.white_space = white_space
         self.is_python = is_python
         self.rows = rows
@@ -921,17 +890,17 @@ class Tables:
         self.kept_bytes = 0
         self.is_open = False
         self.distinct = NOT_KEPT
-        for k in range(nodes.shape[0]):
-            if nodes[k].distinct != NOT_KEPT:
+        for k in range(self.nodes.shape[0]):
+            if self.nodes[k].distinct != NOT_KEPT:
                 least = self.distinct if self.distinct != NOT_KEPT else NEVER_ENDING
-                self.distinct = min(least, nodes[k].distinct)
-            if nodes[k].classes != 0:
+                self.distinct = min(least, self.nodes[k].distinct)
+            if self.nodes[k].classes != 0:
                 self.is_open = True
         damaged = self.damaged()
         if damaged:
             raise ValueError(f"the table of {damaged} has an index that is out of bounds")
-        has_stops = pairs.shape[0] != 0 and pairs[STOPS] >= 0
-        self.ending = [None] * self.states_of(pairs[STOPS]) if has_stops else []
+        has_stops = self.pairs.shape[0] != 0 and self.pairs[STOPS] >= 0
+        self.ending = [None] * self.states_of(self.pairs[STOPS]) if has_stops else []
 
     # Every index that a text may follow is checked here, once: the tables come from another
     # process. What is in bounds but wrong gives wrong masks, and nothing worse.
@@ -1811,7 +1780,6 @@ class Text:
 
     @cython.cfunc
     @cython.inline
-    @cython.exceptval(-2, check=False)
     def leads_on(
         self, a: cython.pointer[Automaton], state: i64, languages: i64, count: i64
     ) -> cython.bint:
@@ -1837,7 +1805,6 @@ class Text:
         return languages
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def is_within(self, number: index, state: i64, count: i64) -> cython.bint:
         """Return whether a word of a length within a bound is reached from a state."""
         bound = self.tables.bounds[number]
@@ -1897,7 +1864,6 @@ class Text:
         return room
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def is_any_length(self, s: cython.pointer[State]) -> cython.bint:
         """Return whether it decides over no language how many characters of a token follow."""
         a = self.automaton(self.automaton_of(s))
@@ -1910,7 +1876,6 @@ class Text:
         return True
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def trie_leads_on(self, s: cython.pointer[State], trie_node: i64) -> cython.bint:
         """Return whether a text below a trie's node may come: of a name, one that may come."""
         if trie_node < 0:
@@ -1962,7 +1927,6 @@ class Text:
         return low
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def viable(self, s: cython.pointer[State], low: i64, high: i64) -> cython.bint:
         """Return whether some character of a range may come next in a string or name."""
         if low > high:
@@ -1996,7 +1960,6 @@ class Text:
         return False
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def take(self, s: cython.pointer[State], character: i64) -> cython.bint:
         """Advance a string or name by a whole character."""
         state = s.automaton_state
@@ -2175,7 +2138,6 @@ class Text:
 
     @cython.cfunc
     @cython.inline
-    @cython.exceptval(-2, check=False)
     def is_quote(self, byte: i64) -> cython.bint:
         """Return whether a byte opens a string."""
         return byte == 34 or (self.is_python and byte == 39)
@@ -2237,20 +2199,17 @@ class Text:
 
     @cython.cfunc
     @cython.inline
-    @cython.exceptval(-2, check=False)
     def is_of_call(self, frame: i64) -> cython.bint:
         """Return whether a frame is of Python's keyword arguments, rather than of an object."""
         return self.is_python and self.arena[frame + PARENT] < 0
 
     @cython.cfunc
     @cython.inline
-    @cython.exceptval(-2, check=False)
     def may_be_raw(self, byte: i64) -> cython.bint:
         """Return whether a string may hold a control character as it is."""
         return self.is_python and byte != 0 and byte != 10 and byte != 13
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def open_argument(self, s: cython.pointer[State], byte: i64) -> cython.bint:
         """Advance by the first byte of an argument's name."""
         if not is_of_word(byte) or not self.open_name(s, IN_ARGUMENT):
@@ -2264,13 +2223,11 @@ class Text:
     # Raw text
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def take_raw(self, s: cython.pointer[State], character: i64) -> cython.bint:
         """Advance raw text by a whole character."""
         return self.take(s, character) and self.end_raw(s, character)
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def end_raw(self, s: cython.pointer[State], character: i64) -> cython.bint:
         """Leave raw text that ends behind the character that was taken; return whether it may."""
         if s.phase == IN_RAW:
@@ -2295,7 +2252,6 @@ class Text:
         return self.close_value(s, s.values)
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def begin_part(self, s: cython.pointer[State], phase: i64, languages: i64) -> cython.bint:
         """Begin a part of a pair that has an automaton of its own; return whether it may."""
         s.phase = phase
@@ -2307,7 +2263,6 @@ class Text:
         return languages != 0
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def begin_pair(self, s: cython.pointer[State], may_follow: cython.bint) -> cython.bint:
         """Go on behind a pair, or to the first one: another one may follow, or the end."""
         languages = cython.cast(cython.longlong, 1 if may_follow else 0)
@@ -2316,7 +2271,6 @@ class Text:
         return self.begin_part(s, BETWEEN, languages)
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def open_pairs(self, s: cython.pointer[State]) -> cython.bint:
         """Set up the first pair of a text."""
         if not self.open_object(s):
@@ -2325,7 +2279,6 @@ class Text:
         return self.begin_pair(s, may_follow)
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def end_key(self, s: cython.pointer[State], ended: i64) -> cython.bint:
         """Go on to the value if a key has ended, by the languages that it is in."""
         n = self.tables.trie_value[s.trie_node] if s.trie_node >= 0 else -1
@@ -2341,7 +2294,6 @@ class Text:
         return self.open_text(s, IN_VALUE)
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def end_raw_value(self, s: cython.pointer[State], ended: i64, character: i64) -> cython.bint:
         """End a raw value, or open JSON in it, by the languages that its text is in."""
         node = self.node(s.node)
@@ -2362,7 +2314,6 @@ class Text:
         return self.open_array(s) if character == 91 else self.open_object(s)
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def avoids_stops(self, s: cython.pointer[State], byte: i64) -> cython.bint:
         """Advance a JSON string by a byte; return whether no delimiter ends with it."""
         a = self.automaton(self.tables.pairs[STOPS])
@@ -2383,13 +2334,11 @@ class Text:
         return -1
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def take_marker(self, s: cython.pointer[State], number: i64) -> cython.bint:
         """Advance a state by a marker, in place; return whether it is legal."""
         return s.phase >= IN_RAW and s.pending == 0 and self.take_raw(s, FIRST_SURROGATE + number)
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def set_markers(self) -> cython.bint:
         """Decide over the bits of the markers: which may follow the first state."""
         for k in range(self.tables.markers.shape[0]):
@@ -2477,7 +2426,6 @@ class Text:
     # Objects
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def open_names(self, frame: i64) -> cython.bint:
         """Write the declared names that may come into a frame; return whether there are any."""
         node = self.node_of(frame)
@@ -2499,7 +2447,6 @@ class Text:
 
     @cython.cfunc
     @cython.inline
-    @cython.exceptval(-2, check=False)
     def may_come(self, frame: i64, node: cython.pointer[Node], n: i64, full: i64) -> cython.bint:
         """Return whether some live shape has a value for a name, and room for it.
 
@@ -2584,7 +2531,6 @@ class Text:
         return self.classes_left(frame, 0, 0, found)
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def open_object(self, s: cython.pointer[State]) -> cython.bint:
         """Advance by the bracket that opens an object."""
         node = self.node(s.node)
@@ -2606,7 +2552,6 @@ class Text:
         return some
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def next_name(self, s: cython.pointer[State]) -> cython.bint:
         """Advance by the comma between two properties."""
         frame = self.copy_frame(s)
@@ -2626,7 +2571,6 @@ class Text:
         return some or self.open_classes(frame) != 0
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def open_name(self, s: cython.pointer[State], phase: i64) -> cython.bint:
         """Set up a name: behind the quote of one in JSON, or a key."""
         trie_node = self.node_of(s.frame).name_trie
@@ -2642,7 +2586,6 @@ class Text:
         return s.automaton_state >= 0 or s.trie_node >= 0
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def begin_name(self, s: cython.pointer[State], byte: i64) -> cython.bint:
         """Advance by the byte that begins a name: a quote, or the first of an argument's."""
         if self.is_of_call(s.frame):
@@ -2654,7 +2597,6 @@ class Text:
         return True
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def close_name(self, s: cython.pointer[State]) -> cython.bint:
         """Advance by the quote that closes a name, or end one that has none."""
         n = self.tables.trie_value[s.trie_node] if s.trie_node >= 0 else -1
@@ -2665,7 +2607,6 @@ class Text:
         return s.automaton_state >= 0 and self.undeclared_name(s)
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def declared_name(self, s: cython.pointer[State], n: i64) -> cython.bint:
         """Set up the value of a declared name."""
         possible = self.names_at(s.frame) + self.name_words(s.frame)
@@ -2696,7 +2637,6 @@ class Text:
         return values != 0
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def undeclared_name(self, s: cython.pointer[State]) -> cython.bint:
         """Set up the value of an undeclared name, by the classes that it is in."""
         a = self.automaton(self.node_of(s.frame).class_automaton)
@@ -2752,7 +2692,6 @@ class Text:
 
     @cython.cfunc
     @cython.inline
-    @cython.exceptval(-2, check=False)
     def is_kept(self, s: cython.pointer[State]) -> cython.bint:
         """Return whether a state is in a name or string that may not be written again.
 
@@ -2823,7 +2762,6 @@ class Text:
         return count
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def is_written(self, frame: i64, first: i64, count: i64) -> cython.bint:
         """Return whether an object has the name whose characters are on the arena."""
         classes = self.ending_classes(frame)
@@ -2971,7 +2909,6 @@ class Text:
         return classes
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def leads_to_name(
         self, s: cython.pointer[State], a: cython.pointer[Automaton], i: index, low: i64, high: i64
     ) -> cython.bint:
@@ -2993,7 +2930,6 @@ class Text:
         return False
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def bears_on_tokens(self, frame: i64) -> cython.bint:
         """Return whether a row depends on a frame's names, beside the one that is being written."""
         written = self.arena[frame + WRITTEN]
@@ -3002,7 +2938,6 @@ class Text:
         return self.arena[written - 1] & BEARS != 0
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def decide_naming(self) -> cython.bint:
         """Decide over the tokens in which the name of the first state ends, or can no longer.
 
@@ -3018,7 +2953,6 @@ class Text:
         return self.decide_spanning()
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def decide_spanning(self) -> cython.bint:
         """Decide over the tokens in which an undeclared name may end and another one begin.
 
@@ -3035,7 +2969,6 @@ class Text:
         return True
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def may_be_last(self) -> cython.bint:
         """Return whether an array may have its last distinct string within a token."""
         if self.tables.distinct <= self.tree.most_commas + 1:
@@ -3047,7 +2980,6 @@ class Text:
         return ending <= self.arena[frame + CURRENT] + self.tree.most_commas + 1
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def decide(self, token_ids: cython.const_int[::1]) -> cython.bint:
         """Set the bits of those of some token ids that `accept` takes."""
         self.is_exact = True
@@ -3062,7 +2994,6 @@ class Text:
         return True
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def takes(self, s: cython.pointer[State], token_id: index) -> cython.bint:
         """Advance a state by the bytes of a token; return whether they are legal."""
         for i in range(self.tree.text0[token_id], self.tree.text0[token_id + 1]):
@@ -3071,7 +3002,6 @@ class Text:
         return True
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def leave_out(self, first: index, end: index, depth: index) -> cython.bint:
         """Clear the tokens at and below some siblings that write a name again, or begin none."""
         s = self.state(depth)
@@ -3090,7 +3020,6 @@ class Text:
         return True
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def leave_out_from(self, node: cython.pointer[TrieNode], depth: index) -> cython.bint:
         """Do the same below a node, if a name or string begins behind it."""
         s = self.state(depth)
@@ -3100,7 +3029,6 @@ class Text:
         return self.leave_out(node.child, node.child + node.children, depth)
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def follow(
         self, first: index, end: index, depth: index, name: i64, classes: i64
     ) -> cython.bint:
@@ -3138,7 +3066,6 @@ class Text:
         return True
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def begins_name(self, depth: index, byte: i64, is_exact: cython.bint) -> cython.bint:
         """Advance a state, on the next one's place, by a byte of a name; exactly as `accept` does.
 
@@ -3165,7 +3092,6 @@ class Text:
 
     @cython.cfunc
     @cython.inline
-    @cython.exceptval(-2, check=False)
     def ends_name(self, s: cython.pointer[State], byte: i64) -> cython.bint:
         """Return whether a byte ends a name or string of which it is no character."""
         if self.is_of_call(s.frame):
@@ -3174,7 +3100,6 @@ class Text:
 
     @cython.cfunc
     @cython.inline
-    @cython.exceptval(-2, check=False)
     def is_of_pairs(self, frame: i64) -> cython.bint:
         """Return whether a frame is of pairs, rather than of an object or array in one."""
         return self.is_laid_out and self.arena[frame + PARENT] < 0
@@ -3182,7 +3107,6 @@ class Text:
     # Values of properties
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def filter_shapes(self, s: cython.pointer[State], fitted: i64) -> cython.bint:
         """Leave those shapes of an object live that the value of its last name fits."""
         frame = self.copy_frame(s)
@@ -3216,7 +3140,6 @@ class Text:
         return some
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def note_hits(self, frame: i64, fitted: i64) -> cython.bint:
         """Write which witnesses the last property is, whose value fits some values.
 
@@ -3301,7 +3224,6 @@ class Text:
 
     @cython.cfunc
     @cython.inline
-    @cython.exceptval(-2, check=False)
     def may_go_on(self, frame: i64, node: cython.pointer[Node], i: i64) -> cython.bint:
         """Return whether one of the arrays that a frame may be can have another element."""
         maximum = self.tables.arrays[node.array0 + i].maximum
@@ -3369,7 +3291,6 @@ class Text:
 
     @cython.cfunc
     @cython.inline
-    @cython.exceptval(-2, check=False)
     def has_all(self, frame: i64, array: index) -> cython.bint:
         """Return whether an array has enough elements of each kind that is counted."""
         number = self.tables.arrays[array].tally
@@ -3395,7 +3316,6 @@ class Text:
         return arrays
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def open_array(self, s: cython.pointer[State]) -> cython.bint:
         """Advance by the bracket that opens an array."""
         node = self.node(s.node)
@@ -3413,7 +3333,6 @@ class Text:
         return True
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def next_element(self, s: cython.pointer[State]) -> cython.bint:
         """Set up the element that comes next; return whether one may."""
         node = self.node_of(s.frame)
@@ -3446,7 +3365,6 @@ class Text:
         return found
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def filter_arrays(self, s: cython.pointer[State], fitted: i64) -> cython.bint:
         """Leave those arrays live that the last element fits, and count it."""
         before = s.frame
@@ -3492,7 +3410,6 @@ class Text:
     # Values
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def open_value(self, s: cython.pointer[State], byte: i64) -> cython.bint:
         """Advance by the first byte of a value."""
         s.pending = 0
@@ -3505,7 +3422,6 @@ class Text:
         return self.open_bare(s, byte)
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def open_string(self, s: cython.pointer[State], quote: i64) -> cython.bint:
         """Advance by the quote that opens a string."""
         may_come = self.open_text(s, IN_STRING)
@@ -3514,7 +3430,6 @@ class Text:
         return may_come
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def open_text(self, s: cython.pointer[State], phase: i64) -> cython.bint:
         """Set up the text of a string, or raw text; return whether some may come."""
         node = self.node(s.node)
@@ -3555,7 +3470,6 @@ class Text:
         return ended & s.languages
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def close_string(self, s: cython.pointer[State]) -> cython.bint:
         """Advance by the quote that closes a string."""
         node = self.node(s.node)
@@ -3576,7 +3490,6 @@ class Text:
         return True
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def open_bare(self, s: cython.pointer[State], byte: i64) -> cython.bint:
         """Advance by the first byte of a number or word."""
         node = self.node(s.node)
@@ -3592,7 +3505,6 @@ class Text:
 
     @cython.cfunc
     @cython.inline
-    @cython.exceptval(-2, check=False)
     def bare_byte(self, s: cython.pointer[State], byte: i64) -> cython.bint:
         """Advance a number or word by a byte of its own."""
         if byte >= 128:
@@ -3608,7 +3520,6 @@ class Text:
         return True
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def close_bare(self, s: cython.pointer[State]) -> cython.bint:
         """End a number or word before the byte that comes next."""
         node = self.node(s.node)
@@ -3623,7 +3534,6 @@ class Text:
         return self.close_value(s, fitted & s.values)
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def close_value(self, s: cython.pointer[State], fitted: i64) -> cython.bint:
         """Go on behind a value that fits some values of its node."""
         if fitted == 0:
@@ -3642,7 +3552,6 @@ class Text:
         return self.filter_shapes(s, fitted)
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def close_raw(self, s: cython.pointer[State], fitted: i64) -> cython.bint:
         """Go on behind a property's value: to its delimiter if it is JSON, else to the next key."""
         if s.phase < IN_RAW:
@@ -3654,7 +3563,6 @@ class Text:
         return self.begin_pair(s, self.next_name(s))
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def close_bracket(self, s: cython.pointer[State], byte: i64) -> cython.bint:
         """Advance by the bracket that closes an object or array, or a call of Python's."""
         wanted = 93 if self.arena[s.frame + IS_ARRAY] else 41 if self.is_of_call(s.frame) else 125
@@ -3668,7 +3576,6 @@ class Text:
     # Bytes
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def step(self, s: cython.pointer[State], byte: i64) -> cython.bint:
         """Advance a state by a byte, in place; return whether it is legal."""
         if self.has_stops and (s.phase == IN_STRING or s.phase == IN_NAME):
@@ -3719,7 +3626,6 @@ class Text:
         return False
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def white_space(self, s: cython.pointer[State], byte: i64) -> cython.bint:
         """Advance by white space between tokens: one space, or a line break and its indentation."""
         if self.tables.white_space < (1 if byte == 32 else 2):
@@ -3787,7 +3693,6 @@ class Text:
 
     @cython.cfunc
     @cython.inline
-    @cython.exceptval(-2, check=False)
     def set_ids(self, first: index, end: index) -> cython.bint:
         """Set the bits of some token ids of the trie."""
         self.work += (end - first) >> 3
@@ -3797,7 +3702,6 @@ class Text:
         return True
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def clear_ids(self, first: index, end: index) -> cython.bint:
         """Clear the bits of some token ids of the trie."""
         self.work += (end - first) >> 3
@@ -3808,7 +3712,6 @@ class Text:
 
     @cython.cfunc
     @cython.inline
-    @cython.exceptval(-2, check=False)
     def set_own(self, node: cython.pointer[TrieNode]) -> cython.bint:
         """Set the bits of the token ids that end at a node."""
         if node.own == 1:
@@ -3831,7 +3734,6 @@ class Text:
         return cython.address(self.nodes[number])
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def walk(self, first: index, end: index, depth: index) -> cython.bint:
         """Set the bits of the legal tokens at and below some siblings.
 
@@ -3877,7 +3779,6 @@ class Text:
         return True
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def walk_string(
         self,
         a: cython.pointer[Automaton],
@@ -3965,7 +3866,6 @@ class Text:
         return True
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def walk_character(
         self,
         a: cython.pointer[Automaton],
@@ -4082,7 +3982,6 @@ class Text:
 
     @cython.cfunc
     @cython.inline
-    @cython.exceptval(-2, check=False)
     def is_in_range(self, a: cython.pointer[Automaton], character: i64) -> cython.bint:
         """Return whether a character is in the range that the last one was in."""
         end = a.range0 + a.ranges
@@ -4094,7 +3993,6 @@ class Text:
         return self.last_range + 1 == end or character < self.tables.range_low[self.last_range + 1]
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def put_state(self, base: index, depth: index, state: i64, count: i64) -> cython.bint:
         """Write the state behind a byte more, in the string that another state is in."""
         self.states[depth + 1] = self.states[base]
@@ -4105,7 +4003,6 @@ class Text:
         return True
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def leave_string(
         self, number: index, base: index, depth: index, state: i64, count: i64, is_same: cython.bint
     ) -> cython.bint:
@@ -4132,7 +4029,6 @@ class Text:
         return child < end and self.walk(child, end, depth + 1)
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def leave_raw(
         self,
         number: index,
@@ -4160,7 +4056,6 @@ class Text:
         return self.leave_out_from(node, depth + 1)
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def note_exit(self, number: index, depth: index, is_same: cython.bint) -> cython.bint:
         """Append an exit of the wide row that is made."""
         self.exits[self.count] = number
@@ -4186,7 +4081,6 @@ class Text:
                     self.row[w] &= ~bit32(b)
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def is_legal(self, token_id: index) -> cython.bint:
         """Return whether a token may follow the first state."""
         self.states[1] = self.states[0]
@@ -4212,7 +4106,6 @@ class Text:
         return None if found is False else found
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def walk_stops(self, first: index, end: index, stop: i64) -> cython.bint:
         """Set the bits of the tokens at and below some siblings in which a delimiter ends."""
         at = self.automaton(self.tables.pairs[STOPS]).states + stop
@@ -4233,7 +4126,6 @@ class Text:
         return True
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def walk_pending(
         self, first: index, end: index, depth: index, is_looping: cython.bint
     ) -> cython.bint:
@@ -4265,7 +4157,6 @@ class Text:
             self.added[self.ids[r]] = count + FAR
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def reach(self, exit_: index, depth: i64) -> cython.bint:
         """Advance the first state by the bytes before an exit; return whether that is legal."""
         first = self.tree.text0[self.ids[self.trie_node(exit_).rank]]
@@ -4277,7 +4168,6 @@ class Text:
         return True
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def is_listed(self, s: cython.pointer[State], exit_: index, depth: i64) -> cython.bint:
         """Return whether the bytes before an exit may end a text of the state's trie."""
         trie_node = s.trie_node
@@ -4299,7 +4189,6 @@ class Text:
         return value >= 0 if s.phase == IN_NAME or s.phase == IN_KEY else value != 0
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def leave(self, exit_: index, depth: i64) -> cython.bint:
         """Set the bits of the legal tokens of an exit."""
         if self.reach(exit_, depth):
@@ -4307,7 +4196,6 @@ class Text:
         return True
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def leave_alike(self, wide: WideRow) -> cython.bint:
         """Set the bits of the legal tokens of all looping exits of a wide row."""
         s = self.state(0)
@@ -4334,7 +4222,6 @@ class Text:
         return True
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def mask(self) -> cython.bint:
         """Write the row of the first state."""
         s = self.state(0)
@@ -4388,7 +4275,6 @@ class Text:
         return self.set_markers()
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def walk_long(self, near: i64) -> cython.bint:
         """Set the bits of the legal tokens within a string that have more characters than so many.
 

@@ -157,5 +157,5 @@ def bundled(spec: Spec, bundle: Callable[[str], str], most: int) -> Spec:
 def with_schemas(spec: Spec, schemas: Mapping[str, str]) -> Spec:
     """Return a spec whose named tools have other schemas."""
     own = spec.toolset.tools
-    changed = {name: replace(own[name], schema=schema) for name, schema in schemas.items()}
+    changed = {name: own[name]._replace(schema=schema) for name, schema in schemas.items()}
     return replace(spec, toolset=replace(spec.toolset, tools=Tools(own | changed)))

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
-from typing import Any, TypeGuard
+from typing import Any, NamedTuple, TypeGuard
 
 import msgspec
 
@@ -38,21 +38,25 @@ class ToolChoice(Enum):
     REQUIRED = "required"
 
 
-@dataclass(frozen=True, slots=True)
-class Tool:
+class Tool(NamedTuple):
     """One declared function.
 
     Attributes:
         name: as declared.
         schema: its `parameters` as JSON text, the key under which grammars are cached;
             `"{}"` where none are declared.
-        path: where its `parameters` stand in the request.
+        at: its place among the request's tools.
 
     """
 
     name: str
     schema: str
-    path: str
+    at: int
+
+    @property
+    def path(self) -> str:
+        """Where its `parameters` stand in the request."""
+        return f"{_PATH}[{self.at}].function.parameters"
 
 
 class Tools(dict[str, Tool]):
@@ -146,8 +150,8 @@ def encoded(tools: object) -> bytes:
 
 def bare_tool(tool: object) -> object:
     """Return what is written of a tool; what is none is left as it is."""
-    function = tool.get("function") if isinstance(tool, Mapping) else None
-    if not isinstance(tool, Mapping) or not isinstance(function, Mapping):
+    function = tool.get("function") if isinstance(tool, dict | Mapping) else None
+    if not isinstance(tool, dict | Mapping) or not isinstance(function, dict | Mapping):
         return tool
     kept = {key: function[key] for key in ("name", "parameters") if key in function}
     return {**({"type": tool["type"]} if "type" in tool else {}), "function": kept}
@@ -170,24 +174,21 @@ def _read(text: bytes) -> Tools:
         raise misfit(error, _PATH) from error
     tools = Tools()
     for at, entry in enumerate(entries):
-        path = f"{_PATH}[{at}].function"
         if entry.type != "function":
             reason = f"only tools of type 'function' are known, not {brief(entry.type)}"
             raise InvalidTools(f"{_PATH}[{at}].type", reason)
         if entry.function is None:
-            raise InvalidTools(path, "it must be an object with a `name`")
-        name = read_name(entry.function.name, f"{path}.name")
+            raise InvalidTools(f"{_PATH}[{at}].function", "it must be an object with a `name`")
+        name = read_name(entry.function.name, f"{_PATH}[{at}].function.name")
         if name in tools:
-            raise InvalidTools(f"{path}.name", f"the name {name!r} is declared twice")
-        tools[name] = Tool(name, _schema(entry.function, path), f"{path}.parameters")
+            reason = f"the name {name!r} is declared twice"
+            raise InvalidTools(f"{_PATH}[{at}].function.name", reason)
+        schema = bytes(entry.function.parameters).decode()
+        tools[name] = Tool(name, "{}" if schema == "null" else schema, at)
+        if not schema.startswith(("{", "null")):
+            reason = f"it must be a JSON Schema object, not {schema:.40}"
+            raise InvalidTools(tools[name].path, reason)
     return tools
-
-
-def _schema(function: _Function, path: str) -> str:
-    text = bytes(function.parameters).decode()
-    if not text.startswith(("{", "null")):
-        raise InvalidTools(f"{path}.parameters", f"it must be a JSON Schema object, not {text:.40}")
-    return "{}" if text == "null" else text
 
 
 def rewritten(tools: Tools) -> bytes:

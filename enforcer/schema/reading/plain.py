@@ -52,6 +52,7 @@ _DIALECTS = (
     "https://json-schema.org/draft/2020-12/schema",
 )
 _AT_ROOT = frozenset({"$schema", "$defs", "definitions"})
+_OF_OBJECT = frozenset({"type", "properties", "required", "additionalProperties"})
 _DEFINITION = re.compile(r"#/(\$defs|definitions)/([A-Za-z0-9_.\-]+)")
 _ENUMERATED_ONLY = (frozenset({"enum"}), frozenset({"const"}))
 _ENUMERATED = (frozenset({"type", "enum"}), frozenset({"type", "const"}))
@@ -125,6 +126,8 @@ class _Look:
                 return 1
             if len(schema) == 2 and isinstance(schema.get("description"), str):  # noqa: PLR2004
                 return 1
+        if kind == "object" and schema.keys() <= _OF_OBJECT:
+            return self._object(schema, depth)
         keys = schema.keys() - _ANNOTATIONS
         if len(keys) < len(schema):
             for key in schema.keys() - keys:
@@ -139,7 +142,7 @@ class _Look:
         if not isinstance(kind, str) or kind not in _KINDS:
             return _TOO_MANY
         if kind == "object":
-            return self._object(schema, keys, depth)
+            return self._object(schema, depth) if keys <= _OF_OBJECT else _TOO_MANY
         if kind == "array":
             return self._array(schema, keys, depth)
         return _cost(schema, keys) if _KINDS[kind](schema, keys) else _TOO_MANY
@@ -183,22 +186,22 @@ class _Look:
             return _TOO_MANY
         return 1 + (self.count(schema["items"], depth - 1) if "items" in schema else 0)
 
-    def _object(self, schema: dict[str, Any], keys: set[str], depth: int) -> int:
-        if not keys <= {"type", "properties", "required", "additionalProperties"}:
-            return _TOO_MANY
+    def _object(self, schema: dict[str, Any], depth: int) -> int:
         names = schema.get("properties", {})
         required = schema.get("required", ())
         others = schema.get("additionalProperties", True)
         if (
             not isinstance(names, dict)
             or len(names) > _NAMES
-            or not _are_texts(list(names), least=0)
+            or not _are_texts([*names], least=0)
             or not _are_texts(required, least=0)
             or len(names.keys() & required) < len(required)  # a name is missing, or comes twice
         ):
             return _TOO_MANY
         found = 1 if isinstance(others, bool) else 1 + self.count(others, depth - 1)
-        return found + sum(self.count(value, depth - 1) for value in names.values())
+        for value in names.values():
+            found += self.count(value, depth - 1)
+        return found
 
 
 def _cost(schema: dict[str, Any], keys: set[str]) -> int:
@@ -293,7 +296,9 @@ def _are_texts(value: Any, *, least: int) -> bool:
         text = "".join(value)
     except TypeError:
         return False
-    return text.isprintable() and max(map(len, value), default=0) <= _TEXT
+    if len(text) > _TEXT and max(map(len, value)) > _TEXT:
+        return False
+    return text.isprintable()
 
 
 def _is_flat(value: Any) -> bool:
