@@ -72,7 +72,7 @@ KINDS = [(TOOLS, "auto"), (TOOLS, "required"), (TOOLS[:1], "required"), (None, N
 
 def readable(tools: list[dict[str, Any]] | None, choice: Any, prompt: list[int]) -> ReadableMatcher:
     """Give the matcher of a turn that vLLM's own parser reads."""
-    reader = stock.text_reader(ENFORCER.table)
+    reader = stock.reader(ENFORCER.table)
     assert reader is not None
     return ReadableMatcher(ENFORCER.matcher(tools, choice, prompt_ids=prompt), reader)
 

@@ -113,7 +113,7 @@ def admit(
 def text_reader(spec: Spec, enforcer_of: Callable[[Spec | None], Enforcer]) -> Reader | None:
     """Return what keeps a spec's turn readable for a parser of vLLM's; None where ours reads it."""
     as_text = spec.settled is not None and spec.settled.as_text
-    return stock.text_reader(enforcer_of(spec).table) if as_text else None
+    return stock.reader(enforcer_of(spec).table) if as_text else None
 
 
 def tell_of_failure(

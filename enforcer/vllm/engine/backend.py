@@ -306,7 +306,7 @@ def initialised(original: Callable[..., None]) -> Callable[..., None]:
         try:
             host.enforcer().warm(in_time=settings.current().may_finish)
             if served_model.has_stock_parser():
-                stock.text_reader(host.enforcer().table)
+                stock.reader(host.enforcer().table)
             runtime.pool().warm()
         except EnforcerError as error:
             metrics.log_nothing(served_model.blamed(error), asked=served_model.has_our_parser())

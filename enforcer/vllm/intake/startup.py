@@ -67,7 +67,7 @@ def said(parser: str | None, dialects: tuple[str, ...], chosen: Settings) -> str
         given = f"--tool-call-parser {parser}" if parser else "no --tool-call-parser"
         what = f"no request is enforced by itself ({given}{_remedy(parser, dialects)})"
         others = "on any route: only requests with a spec of `enforcer.extra_body`"
-        if any(stock.is_known(dialects_.load(name)) for name in dialects):
+        if any(stock.markers(dialects_.load(name)) for name in dialects):
             others += _OF_VLLM
     if chosen.require:
         excepted = ", ".join(sorted(chosen.require_except))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
+from functools import partial
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -21,10 +22,11 @@ from enforcer.vllm.intake import admission, checks, stops
 from enforcer.vllm.intake.answers import answered, option_refusal
 from enforcer.vllm.logits_processor import processor as logits_processor
 from enforcer.vllm.observe import request_context
-from enforcer.vllm.server import bodies, pacing, reply_lengths
+from enforcer.vllm.server import pacing, reply_lengths
+from enforcer.vllm.server.bodies import RequestMiddleware
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Awaitable, Callable, Iterator
 
     from enforcer.request.spec import Spec
 
@@ -33,6 +35,10 @@ _TOOLS = "$.tools"
 _DIALOGS = {"messages", "input"}  # of a body whose reply vLLM's parser reads
 _TOKENS = "/inference/v1/generate"  # sampling parameters in a field of their own
 _COHERE = "/cohere/v2/chat"
+_DROPS = (
+    f"vLLM drops what `enforcer.extra_body` builds on {_COHERE}, and would serve the request "
+    "unenforced: use /v1/chat/completions"
+)
 # All that generate and are registered by vLLM, by itself or with an option.
 _ROUTES = (
     *("/v1/chat/completions", "/v1/chat/completions/batch", "/v1/completions", "/v1/responses"),
@@ -40,34 +46,85 @@ _ROUTES = (
 )
 
 
-class RefuseEarly(bodies.BodyCheck):
+class RefuseEarly(RequestMiddleware):
     """Answers requests that the logits processor would reject with HTTP 400, streamed or not."""
 
-    def concerns(self, path: str) -> bool:
-        """Return whether a route generates."""
-        return path.endswith(_ROUTES)
-
-    async def check(self, raw: bytes, scope: Any) -> Exception | None:
-        """Reject a body whose spec cannot be enforced, or is another than its request says."""
-        config = getattr(getattr(scope.get("app"), "state", None), "vllm_config", None)
-        if config is not None:  # the plugin learns of it when vLLM's application is made
-            reply_lengths.meet(config)
-        body = None
-        with suppress(ValueError, RecursionError):
-            body = json.loads(raw) if carrier.may_be_in(raw) else None
-        return await _refused(body, scope["path"]) if isinstance(body, dict) else None
+    def __init__(self, app: Callable[..., Awaitable[None]]) -> None:
+        super().__init__(partial(_checked, app))
 
 
-async def _refused(body: dict[str, Any], path: str) -> Exception | None:
+async def _checked(
+    app: Callable[..., Awaitable[None]], scope: Any, receive: Any, send: Any
+) -> None:
+    """Serve a request, or answer it in vLLM's place.
+
+    A rejected request looks to the application as if its client had gone.
+    """
+    if scope.get("method") != "POST" or not scope["path"].endswith(_ROUTES):
+        await app(scope, receive, send)
+        return
+    pending: Iterator[Any] | None = None
+    rejected: Exception | None = None
+
+    async def reading() -> Any:
+        nonlocal pending, rejected
+        if pending is None:
+            came = [await receive()]
+            while came[-1].get("more_body"):
+                came.append(await receive())
+            raw = b"".join(message.get("body", b"") for message in came)
+            rejected = await _rejected(raw, scope)
+            pending = iter(came)
+        if rejected is not None:
+            return {"type": "http.disconnect"}
+        return next(pending, None) or await receive()
+
+    async def sending(message: Any) -> None:
+        if rejected is None:
+            await send(message)
+
+    try:
+        await app(scope, reading, sending)
+    except Exception:
+        if rejected is None:
+            raise  # else the application only says that its client has gone
+    if rejected is not None:
+        await _answer(rejected, scope["path"])(scope, receive, send)
+
+
+def _answer(error: Exception, path: str) -> Any:
+    """Return vLLM's answer to an error, in the form of the route."""
+    # Of the API server alone; workers import this module as well.
+    from fastapi.responses import JSONResponse
+    from vllm.entrypoints.anthropic.api_router import translate_error_response
+    from vllm.entrypoints.serve.exception_handling.error_response import create_error_response
+
+    answer = create_error_response(error)
+    if path.endswith(_MESSAGES):
+        return translate_error_response(answer)
+    return JSONResponse(answer.model_dump(), answer.error.code)
+
+
+async def _rejected(raw: bytes, scope: Any) -> Exception | None:
     """Return why a body cannot be served; None where that is vLLM's affair."""
+    config = getattr(getattr(scope.get("app"), "state", None), "vllm_config", None)
+    if config is not None:  # the plugin learns of it when vLLM's application is made
+        reply_lengths.meet(config)
+    body: Any = None
+    with suppress(ValueError, RecursionError):
+        body = json.loads(raw) if carrier.may_be_in(raw) else None
+    if not isinstance(body, dict):
+        return None
     request_context.begin(SimpleNamespace(model_fields_set=body, request_id=body.get("request_id")))
-    if path.endswith(_TOKENS):
+    if scope["path"].endswith(_TOKENS):
         body = _sampling(body)
     own, extra = body.get("structured_outputs"), body.get("vllm_xargs")
     tag = own.get("structural_tag") if isinstance(own, dict) else None
     try:
-        if path.endswith(_COHERE):
-            _refuse_dropped(tag, extra)
+        if scope["path"].endswith(_COHERE) and (
+            carrier.from_structural_tag(tag) is not None or carrier.from_extra(extra) is not None
+        ):
+            raise option_refusal("vllm_xargs", _DROPS)
         logits_processor.refuse_other_route(tag)
         if isinstance(extra, dict) and extra.get(carrier.KEY) is not None:
             await _check(logits_processor.spec_text(extra), body)
@@ -84,21 +141,6 @@ def _sampling(body: dict[str, Any]) -> dict[str, Any]:
         return {}
     more = {"vllm_xargs": own.get("extra_args")}
     return {**own, **more, "kv_transfer_params": body.get("kv_transfer_params")}
-
-
-def _refuse_dropped(tag: object, extra: object) -> None:
-    """Reject a spec on a route where vLLM drops it.
-
-    Raises:
-        VLLMValidationError: there is one.
-
-    """
-    if carrier.from_structural_tag(tag) is not None or carrier.from_extra(extra) is not None:
-        raise option_refusal(
-            "vllm_xargs",
-            f"vLLM drops what `enforcer.extra_body` builds on {_COHERE}, and would serve the "
-            "request unenforced: use /v1/chat/completions",
-        )
 
 
 async def _check(text: str, body: dict[str, Any]) -> None:
@@ -135,11 +177,9 @@ def _refuse_another(spec: Spec, body: dict[str, Any]) -> None:
     for message in _objects(body.get("messages")):
         declared |= _declared(message.get("tools"))  # as Kimi's API lets system messages
     choice, named = _choice(body.get("tool_choice"))
-    if choice == "none" and allowed:
-        raise _another(f"calls of {brief(allowed[0])}, and `tool_choice` none")
     for name in allowed:
-        if name not in declared:
-            raise _another(f"calls of {brief(name)}, which `tools` does not declare")
+        if name not in declared or choice == "none":
+            raise _another(f"calls of {brief(name)}, which `tools` and `tool_choice` do not")
         schema = declared[name]
         own = spec.toolset.tools[name].schema
         if isinstance(schema, dict) and not is_same(as_text(schema, _TOOLS), own):

@@ -25,7 +25,8 @@ from enforcer.errors import ConfigurationError
 from enforcer.request.carrier import KEY, from_structural_tag
 from enforcer.vllm.config import settings
 from enforcer.vllm.config.names import PATCHED
-from enforcer.vllm.intake import startup
+from enforcer.vllm.intake import admission, checks, startup, stops
+from enforcer.vllm.intake.answers import answered, option_refusal
 from enforcer.vllm.logits_processor import rows
 from enforcer.vllm.logits_processor.rows import RowTurn
 from enforcer.vllm.native import stock
@@ -74,10 +75,6 @@ class EnforcerLogitsProcessor(V1LogitsProcessor, V2LogitsProcessor):  # type: ig
                 or it has a sampling option that could leave no id legal.
 
         """
-        # Needed in the API server only, and not in every worker.
-        from enforcer.vllm.intake import admission, checks, stops
-        from enforcer.vllm.intake.answers import answered
-
         extra = sampling_params.extra_args or {}
         own = sampling_params.structured_outputs
         refuse_other_route(own.structural_tag if own else None)
@@ -102,7 +99,7 @@ class EnforcerLogitsProcessor(V1LogitsProcessor, V2LogitsProcessor):  # type: ig
         config = vllm_config.model_config
         tokenizer: Any = cached_tokenizer_from_config(config)
         enforcer = runtime.enforcer_of_model(tokenizer, config.get_vocab_size())
-        stock.text_reader(enforcer.table)  # lest the first request's step builds it
+        stock.reader(enforcer.table)  # lest the first request's step builds it
 
         def start(params: SamplingParams, prompt_ids: list[int] | None) -> RowTurn:
             budget = reply_lengths.budget(config, len(prompt_ids or ()), params)
@@ -146,8 +143,6 @@ def spec_text(extra: Mapping[str, Any]) -> str:
         VLLMValidationError: it is a word for servers with the plugin, or no spec.
 
     """
-    from enforcer.vllm.intake.answers import option_refusal
-
     text = extra[KEY]
     if isinstance(text, str) and text.lstrip().startswith("{"):
         return text
@@ -171,8 +166,6 @@ def refuse_other_route(tag: object) -> None:
     """
     plugin = hasattr(SamplingParams._validate_structured_outputs, PATCHED)  # noqa: SLF001
     if from_structural_tag(tag) is not None and not plugin:
-        from enforcer.vllm.intake.answers import option_refusal
-
         raise option_refusal(
             "structured_outputs",
             "this server enforces with the logits processor: build the request with "

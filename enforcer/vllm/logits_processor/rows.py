@@ -77,7 +77,7 @@ class RowTurn:
             # Its result is in the process's cache, and held here as long as the turn lasts.
             self._prepared = lanes.begin(enforcer.prepare(spec), lambda: own() is not None)
             matcher = enforcer.start(spec, self._prompt_ids, self._budget, ahead=lanes.short)
-            reader = stock.text_reader(enforcer.table)
+            reader = stock.reader(enforcer.table)
             self._matcher = matcher if reader is None else ReadableMatcher(matcher, reader)
         except BaseException as error:  # noqa: BLE001 - whatever it is, it ends this turn alone
             metrics.log_failed(

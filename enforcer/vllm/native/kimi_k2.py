@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from enforcer.errors import InvalidTools
 from enforcer.request import response_format as formats
 from enforcer.request import tools as tools_
 from enforcer.request.spec import Spec
-from enforcer.vllm.native import patterns
-from enforcer.vllm.native.patterns import PATH, Hole, Stock, UnlikeError
+from enforcer.vllm.native import tags
+from enforcer.vllm.native.tags import PATH, Stock, UnlikeError
 
 if TYPE_CHECKING:
     from enforcer.turn.dialect import Dialect
@@ -17,11 +18,6 @@ if TYPE_CHECKING:
 # The roles of a dialect whose calls look like Kimi K2's.
 CALL = ("section_begin", "call_begin", "arguments_begin", "call_end", "section_end")
 THINK = ("think_begin", "think_end")
-# K is the rest of a think, O one that may be left out.
-_AROUND = {"{}": False, "(K {})": True, "(O? {})": True}
-# A turn behind its think: B and E are the section's markers, L is a list of calls, C the call of a
-# named function, X a text that has a format, A text and calls. Each with its `tool_choice`.
-_TURNS = {"A": "auto", "((B L E)|X)": "auto", "(B L E)": "required", "(B C E)": "required"}
 
 
 def markers(dialect: Dialect) -> tuple[str, ...]:
@@ -29,43 +25,6 @@ def markers(dialect: Dialect) -> tuple[str, ...]:
     if any(role not in dialect.markers for role in (*CALL, *THINK)):
         return ()
     return tuple(name for role in CALL for name in dialect.markers[role])
-
-
-def _letters(dialect: Dialect) -> dict[str, Any]:
-    begin, call, arguments, call_end, end, think, think_end = (
-        dialect.markers[role][0] for role in (*CALL, *THINK)
-    )
-
-    def name(header: Any) -> str:
-        # Only the index is missing from the header.
-        own = header[len(call) :] if isinstance(header, str) and header.startswith(call) else None
-        parts = None if own is None else dialect.header_parts(f"{own}0")
-        if parts is None:
-            raise UnlikeError
-        return parts[0]
-
-    schema = {"type": "json_schema", "json_schema": Hole("schema")}
-    index = {"type": "regex", "pattern": r"\d+"}
-    tool = patterns.tag(
-        Hole("name", name), patterns.sequence(index, patterns.const(arguments), schema), call_end
-    )
-    text_and_calls = {
-        "type": "triggered_tags",
-        "triggers": [begin],
-        "tags": [patterns.tag(begin, patterns.calls(tool), end)],
-        "stop_after_first": Hole("only_one"),
-        "excludes": [think, think_end, call],
-    }
-    return {
-        "K": patterns.tag("", {"type": "any_text"}, think_end),
-        "O": patterns.tag(think, {"type": "any_text"}, think_end),
-        "A": text_and_calls,
-        "B": patterns.const(begin),
-        "E": patterns.const(end),
-        "L": patterns.calls(tool),
-        "C": tool,
-        "X": Hole("text", patterns.text_format),
-    }
 
 
 def turn(data: Any, dialect: Dialect) -> Stock:
@@ -76,15 +35,46 @@ def turn(data: Any, dialect: Dialect) -> Stock:
         InvalidTools: a name or schema in it is not what a chat request carries.
 
     """
-    choice, think_apart, found = patterns.read(_letters(dialect), _AROUND, _TURNS, data)
-    tools = [(tool["name"], tool["schema"]) for tool in found.get("tools", [found])]
-    declared = [_tool(name, schema) for name, schema in tools]
-    toolset = tools_.parse(declared, choice, not found.get("only_one", True))
-    free = tuple(name for name, schema in tools if schema is True)
-    return Stock(Spec(toolset, 0, formats.parse(found.get("text"))), think_apart, free)
+    m = SimpleNamespace()  # its attributes are values in a `match` statement
+    m.begin, m.call, m.arguments, m.call_end, m.end, m.think, m.think_end = (
+        dialect.markers[role][0] for role in (*CALL, *THINK)
+    )
+    m.never = [m.think, m.think_end, m.call]
+    m.index, m.text = ("regex", r"\d+"), ("any_text", [], None, None)
+    thinks = ("tag", "", m.text, m.think_end), ("optional", ("tag", m.think, m.text, m.think_end))
+
+    def tool(node: Any) -> tuple[str, Any]:
+        match node:
+            case ("tag", str(header), ("sequence", [m.index, m.arguments, schema]), m.call_end):
+                # Only the index is missing from the header.
+                parts = dialect.header_parts(header.removeprefix(m.call) + "0")
+                if parts is not None and header.startswith(m.call):
+                    return parts[0], tags.schema(schema)
+        raise UnlikeError
+
+    found, think_apart, wanted = tags.read(data), False, None
+    match found:
+        case ("sequence", [think, rest]) if think in thinks:
+            found, think_apart = rest, True
+    match found:
+        case ("triggered_tags", [m.begin], [("tag", m.begin, calls, m.end)], False, most, m.never):
+            choice = "auto"
+            if not calls or calls[-1] is not most:
+                raise UnlikeError
+        case ("or", [("sequence", [m.begin, calls, m.end]), node]):
+            choice, wanted = "auto", tags.text_format(node)
+        case ("sequence", [m.begin, calls, m.end]):
+            choice = "required"
+        case _:
+            raise UnlikeError
+    called, only_one = tags.calls(calls, tool)
+    declared = [_declared(name, schema) for name, schema in called]
+    toolset = tools_.parse(declared, choice, not only_one)
+    free = tuple(name for name, schema in called if schema is True)
+    return Stock(Spec(toolset, 0, formats.parse(wanted)), think_apart, free)
 
 
-def _tool(name: str, schema: Any) -> dict[str, Any]:
+def _declared(name: str, schema: Any) -> dict[str, Any]:
     if "." in name:
         raise InvalidTools(
             PATH,
@@ -92,7 +82,4 @@ def _tool(name: str, schema: Any) -> dict[str, Any]:
             f"{name.rpartition('.')[2]!r}: rename the tool, or serve with the parser "
             "kimi_k2_enforced",
         )
-    function: dict[str, Any] = {"name": name}
-    if schema is not True and schema is not None:
-        function["parameters"] = schema
-    return {"type": "function", "function": function}
+    return {"function": {"name": name, "parameters": None if schema is True else schema}}

@@ -9,6 +9,7 @@ schemas from the prompt.
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 from enforcer.errors import InvalidTools
@@ -16,8 +17,8 @@ from enforcer.layouts import Escape
 from enforcer.request import response_format as formats
 from enforcer.request import tools as tools_
 from enforcer.request.spec import Spec
-from enforcer.vllm.native import patterns
-from enforcer.vllm.native.patterns import PATH, Hole, Stock, UnlikeError
+from enforcer.vllm.native import tags
+from enforcer.vllm.native.tags import PATH, Stock, UnlikeError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -26,56 +27,20 @@ if TYPE_CHECKING:
     from enforcer.vocabulary import Vocabulary
 
 OPEN, CLOSE, SEP = "<|open|>", "<|close|>", "<|sep|>"
-_RESPONSE, _RESPONSE_END = f"{OPEN}response{SEP}", f"{CLOSE}response{SEP}"
-_TOOLS, _TOOLS_END = f"{OPEN}tools{SEP}", f"{CLOSE}tools{SEP}"
-_CALL, _CALL_END = f'{OPEN}call tool="', f"{CLOSE}call{SEP}"
-_BEFORE_INDEX = '" index="'
+_TOOLS, _CALL = "<|open|>tools<|sep|>", '<|open|>call tool="'
+_HEADER = re.compile(r'<\|open\|>call tool="(.*)" index="', re.DOTALL)
+_INDICES = ("regex", "[0-9]+"), ("regex", "[1-9][0-9]*")
+_RESPONSE, _RESPONSE_END = "<|open|>response<|sep|>", "<|close|>response<|sep|>"
+_FRAMING = (_RESPONSE, _RESPONSE + _RESPONSE_END, _RESPONSE_END)
 _DECLARES = 'message role="system" type="tool-declare"'
 _FENCE, _FENCE_END = "```json\n", "\n```"
-
-
-def _name(header: Any) -> str:
-    begins = isinstance(header, str) and header.startswith(_CALL)
-    if not begins or not header.endswith(_BEFORE_INDEX):
-        raise UnlikeError
-    return Escape.XML.read(header.removeprefix(_CALL).removesuffix(_BEFORE_INDEX))
-
-
-def _text(node: Any) -> dict[str, Any]:
-    if isinstance(node, dict) and node.get("type") == "any_text":
-        patterns.values({"type": "any_text", "excludes": Hole("")}, node)
-        return {"type": "text"}
-    return patterns.text_format(node)
-
-
-# A call's arguments are not looked at.
-_INDEX = {"type": "regex", "pattern": Hole("", patterns.among("[0-9]+", "[1-9][0-9]*"))}
-_TOOL = patterns.tag(
-    Hole("name", _name), patterns.sequence(_INDEX, patterns.const(f'"{SEP}'), Hole("")), _CALL_END
+# Turns in letters: K is the think, R the response, F markers of a response without text, T the
+# tools, M the end of the message. A think comes first in those of the second line, the prompt has
+# begun the response in others.
+_TURNS = (
+    "F? R T?;F? R T;R T?;R T;((R T?)|(F T));(R|F) T;((R T?)|T);((R T?)|(F? T));(R? T);((R|F)? T)"
 )
-_FRAMING = patterns.among(_RESPONSE, _RESPONSE + _RESPONSE_END, _RESPONSE_END)
-_LETTERS = {
-    "K": patterns.tag("", {"type": "any_text", "excludes": Hole("")}, f"{CLOSE}think{SEP}"),
-    "R": patterns.tag(Hole("", patterns.among("", _RESPONSE)), Hole("text", _text), _RESPONSE_END),
-    "T": patterns.tag(_TOOLS, patterns.calls(_TOOL), _TOOLS_END),
-    "F": patterns.const(Hole("", _FRAMING)),
-    "M": patterns.const(f"{CLOSE}message{SEP}"),
-}
-_AROUND = {"({} M?)": False, "(K {} M?)": True}
-# A turn between its think and the message's end: R is the response, T the tools, F markers of a
-# response without text. Each with its `tool_choice`.
-_TURNS = {
-    "F? R T?": "auto",  # the Python front end
-    "F? R T": "required",
-    "R T?": "auto",  # the Rust one; the prompt has begun the response
-    "R T": "required",
-    "((R T?)|(F T))": "auto",
-    "(R|F) T": "required",
-    "((R T?)|T)": "auto",  # a think comes first
-    "((R T?)|(F? T))": "auto",
-    "(R? T)": "required",
-    "((R|F)? T)": "required",
-}
+_SHAPES = {f"({think}{turn} M?)" for think in ("", "K ") for turn in _TURNS.split(";")}
 
 
 def markers(dialect: Dialect) -> tuple[str, ...]:
@@ -91,15 +56,59 @@ def turn(data: Any, vocabulary: Vocabulary, prompt_ids: Sequence[int]) -> Stock:
         InvalidTools: a name or schema is not what a chat request carries.
 
     """
-    choice, think_apart, found = patterns.read(_LETTERS, _AROUND, _TURNS, data)
-    names = [tool["name"] for tool in found["tools"]]
-    known = dict(_declared(vocabulary, prompt_ids))
-    if not known.keys() >= set(names):
+    texts, calls = [], []
+
+    def spelled(node: Any) -> str:
+        """Write a format in letters, such as `(R T?)` for a sequence or `(R|F)` for a choice."""
+        match node:
+            case ("tag", "", ("any_text", _, None, None), "<|close|>think<|sep|>"):
+                return "K"
+            case ("tag", "" | "<|open|>response<|sep|>", text, "<|close|>response<|sep|>"):
+                texts.append(_text(text))
+                return "R"
+            case ("tag", "<|open|>tools<|sep|>", several, "<|close|>tools<|sep|>"):
+                calls.append(tags.calls(several, _name))
+                return "T"
+            case "<|close|>message<|sep|>":
+                return "M"
+            case str() if node in _FRAMING:
+                return "F"
+            case ("optional", part):
+                return f"{spelled(part)}?"
+            case ("sequence", [*parts]):
+                return f"({' '.join(map(spelled, parts))})"
+            case ("or", [*parts]):
+                return f"({'|'.join(map(spelled, parts))})"
         raise UnlikeError
-    toolset = tools_.parse([known[name] for name in names], choice, not found["only_one"])
+
+    shape = spelled(tags.read(data))
+    if shape not in _SHAPES or any(each != calls[0] for each in calls):
+        raise UnlikeError
+    known, (names, only_one) = dict(_declared(vocabulary, prompt_ids)), calls[0]
+    if not known.keys() >= {*names}:
+        raise UnlikeError
+    choice = "auto" if "T?" in shape else "required"
+    toolset = tools_.parse([known[name] for name in names], choice, not only_one)
     # Beside a call that is demanded there need be no text.
-    wanted = formats.parse(found["text"]) if choice == "auto" else None
-    return Stock(Spec(toolset, 0, wanted), think_apart)
+    wanted = formats.parse(texts[0]) if choice == "auto" else None
+    return Stock(Spec(toolset, 0, wanted), shape.startswith("(K"))
+
+
+def _text(node: Any) -> dict[str, Any] | None:
+    match node:
+        case ("any_text", _, None, None):
+            return None
+    return tags.text_format(node)
+
+
+def _name(node: Any) -> str:
+    """Read the tool's name in the tag of a call, whose arguments are not looked at."""
+    match node:
+        case ("tag", str(header), ("sequence", [index, '"<|sep|>', _]), "<|close|>call<|sep|>"):
+            found = _HEADER.fullmatch(header)
+            if found is not None and index in _INDICES:
+                return Escape.XML.read(found[1])
+    raise UnlikeError
 
 
 def _declared(vocabulary: Vocabulary, prompt_ids: Sequence[int]) -> Iterator[tuple[str, Any]]:
@@ -109,28 +118,21 @@ def _declared(vocabulary: Vocabulary, prompt_ids: Sequence[int]) -> Iterator[tup
         InvalidTools: a declaration cannot be read.
 
     """
-    for header, body in _messages(vocabulary, prompt_ids):
-        if header != _DECLARES:
-            continue
-        begin, end = body.find(_FENCE) + len(_FENCE), body.rfind(_FENCE_END)
-        try:
-            listed = json.loads(body[begin:end])
-            yield from ((tool["function"]["name"], tool) for tool in listed)
-        except (ValueError, TypeError, KeyError, RecursionError) as error:
-            raise InvalidTools(
-                PATH, f"the prompt's declaration of the tools cannot be read: {error!r}"
-            ) from error
-
-
-def _messages(vocabulary: Vocabulary, prompt_ids: Sequence[int]) -> Iterator[tuple[str, str]]:
-    """Yield the tags of a rendered prompt, each with the text right behind it."""
-    controls = vocabulary.control_ids
     opens, seps = vocabulary.control(OPEN), vocabulary.control(SEP)
-    marks = [at for at, token in enumerate(prompt_ids) if token in controls]
+    marks = [at for at, token in enumerate(prompt_ids) if token in vocabulary.control_ids]
 
     def text(begin: int, end: int) -> str:
         return vocabulary.decode(prompt_ids[begin + 1 : end]).decode(errors="replace")
 
     for begin, middle, end in zip(marks, marks[1:], marks[2:], strict=False):
-        if prompt_ids[begin] == opens and prompt_ids[middle] == seps:
-            yield text(begin, middle), text(middle, end)
+        is_tag = prompt_ids[begin] == opens and prompt_ids[middle] == seps
+        if not is_tag or text(begin, middle) != _DECLARES:
+            continue
+        body = text(middle, end)
+        try:
+            listed = json.loads(body[body.find(_FENCE) + len(_FENCE) : body.rfind(_FENCE_END)])
+            yield from ((tool["function"]["name"], tool) for tool in listed)
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
+            raise InvalidTools(
+                PATH, f"the prompt's declaration of the tools cannot be read: {error!r}"
+            ) from error

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable, Iterator
 
     from enforcer.turn.table import Table
 
@@ -17,37 +17,31 @@ def tokens(table: Table, patterns: Iterable[str]) -> frozenset[int]:
     return frozenset(token for pattern in patterns for name, token in known if name in pattern)
 
 
-def beginnings(table: Table) -> tuple[str, ...]:
+def beginnings(table: Table) -> list[str]:
     """Return the patterns that begin a call, or a section of calls."""
-    dialect = table.dialect
-    return _those(table, lambda at, to: at not in dialect.calling and to in dialect.calling)
+    calling = table.dialect.calling
+    return [each for each, at, to in _transitions(table) if at not in calling and to in calling]
 
 
-def inside_calls(table: Table) -> tuple[str, ...]:
+def inside_calls(table: Table) -> list[str]:
     """Return the patterns in calls and between them."""
-    dialect = table.dialect
-    return _those(table, lambda at, to: {at, to} <= dialect.calling)
+    return [each for each, *ends in _transitions(table) if table.dialect.calling.issuperset(ends)]
 
 
-def of_calls(table: Table) -> tuple[str, ...]:
+def of_calls(table: Table) -> list[str]:
     """Return the patterns that begin calls, stand in them, or follow them."""
-    dialect = table.dialect
-    return _those(table, lambda at, to: not {at, to} <= dialect.speaking)
+    text = table.dialect.speaking
+    return [each for each, *ends in _transitions(table) if not text.issuperset(ends)]
 
 
-def of_text(table: Table) -> tuple[str, ...]:
+def of_text(table: Table) -> list[str]:
     """Return the patterns of a turn without calls."""
-    dialect = table.dialect
-    return _those(table, lambda at, to: {at, to} <= dialect.speaking)
+    return [each for each, *ends in _transitions(table) if table.dialect.speaking.issuperset(ends)]
 
 
-def _those(table: Table, wanted: Callable[[str, str], bool]) -> tuple[str, ...]:
-    """Return the patterns by the states that they leave and lead to."""
-    dialect = table.dialect
-    return tuple(
-        pattern
-        for name, state in dialect.states.items()
-        for role, transition in state.on.items()
-        for pattern in dialect.markers[role]
-        if wanted(name, transition.to)
-    )
+def _transitions(table: Table) -> Iterator[tuple[str, str, str]]:
+    """Yield each pattern with the states that it leaves and leads to."""
+    for name, state in table.dialect.states.items():
+        for role, transition in state.on.items():
+            for pattern in table.dialect.markers[role]:
+                yield pattern, name, transition.to

@@ -23,24 +23,20 @@ from enforcer.errors import RequestError, UnknownTag
 from enforcer.turn import prompt_calls
 from enforcer.vllm.native import kimi_k2, kimi_k3, marker_roles
 from enforcer.vllm.native.misreadings import Reader
-from enforcer.vllm.native.patterns import PATH, Stock, UnlikeError
+from enforcer.vllm.native.tags import PATH, Stock, UnlikeError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from enforcer.turn.dialect import Dialect
     from enforcer.turn.table import Table
+    from enforcer.vocabulary import Vocabulary
 
-_READERS = 8  # two for each model that one process may serve
-_UNREAD = (UnlikeError, ValueError, RecursionError)
-
-
-def is_known(dialect: Dialect) -> bool:
-    """Return whether tags of vLLM's own for this format can be read."""
-    return bool(_markers(dialect))
+_READERS = 8  # three for each model that one process may serve
 
 
-def _markers(dialect: Dialect) -> tuple[str, ...]:
+def markers(dialect: Dialect) -> tuple[str, ...]:
+    """Return markers of calls that tags of vLLM's own for a format spell; none if unknown."""
     return (*kimi_k2.markers(dialect), *kimi_k3.markers(dialect))
 
 
@@ -50,7 +46,7 @@ def concerns(tag: object, dialect: Dialect) -> bool:
     Tags of formats whose shapes are not known are vLLM's own affair.
     """
     # As in JSON, where quotes are escaped.
-    return isinstance(tag, str) and any(json.dumps(each)[1:-1] in tag for each in _markers(dialect))
+    return isinstance(tag, str) and any(json.dumps(each)[1:-1] in tag for each in markers(dialect))
 
 
 def left_free(tag: str, dialect: Dialect) -> tuple[str, ...]:
@@ -67,19 +63,27 @@ def left_free(tag: str, dialect: Dialect) -> tuple[str, ...]:
     return found.left_free if found else ()
 
 
-def turn_of(tag: str, dialect: Dialect) -> Stock | None:
+def turn_of(
+    tag: str,
+    dialect: Dialect,
+    vocabulary: Vocabulary | None = None,
+    prompt_ids: Sequence[int] = (),
+) -> Stock | None:
     """Read a tag as far as no vocabulary is needed, which vLLM's front end does not have.
 
     Returns:
-        Its meaning without the dialog's counter; None where the engine alone can tell.
+        Its meaning without the dialog's counter; None where it has another shape, or the engine
+        alone can tell.
 
     Raises:
         InvalidTools: as `recognise` does.
 
     """
-    if kimi_k2.markers(dialect):
-        with suppress(*_UNREAD):
+    with suppress(UnlikeError, ValueError, RecursionError):
+        if kimi_k2.markers(dialect):
             return kimi_k2.turn(json.loads(tag), dialect)
+        if kimi_k3.markers(dialect) and vocabulary is not None:
+            return kimi_k3.turn(json.loads(tag), vocabulary, prompt_ids)
     return None
 
 
@@ -100,10 +104,7 @@ def recognise(tag: str, table: Table, prompt_ids: Sequence[int] | None) -> Stock
 
     """
     ids = prompt_ids or ()
-    found = turn_of(tag, table.dialect)
-    if found is None and kimi_k3.markers(table.dialect):
-        with suppress(*_UNREAD):
-            found = kimi_k3.turn(json.loads(tag), table.vocabulary, ids)
+    found = turn_of(tag, table.dialect, table.vocabulary, ids)
     if found is None:
         raise UnknownTag(
             PATH,
@@ -116,31 +117,28 @@ def recognise(tag: str, table: Table, prompt_ids: Sequence[int] | None) -> Stock
 
 
 @lru_cache(_READERS)
-def reader(table: Table, *, think_apart: bool) -> Reader:
-    """Return what the parser of the front end that built a tag would misread."""
-    markers = _misread(table.dialect, thinks=think_apart)
-    return Reader(table, markers, closed_think=think_apart)
+def reader(table: Table, *, think_apart: bool | None = None) -> Reader | None:
+    """Return what vLLM's parsers would misread.
 
-
-@lru_cache(_READERS)
-def text_reader(table: Table) -> Reader | None:
-    """Return what vLLM's Python parser of any format would misread.
+    Args:
+        table: the dialect, bound to the vocabulary.
+        think_apart: as `Stock` has it, whose tag is enforced; None for a spec, whose reply vLLM's
+            Python parser reads.
 
     Returns:
-        None where no marker of its calls is a special token, so that none can be spelled instead.
+        None where no marker of the format's calls is a special token, so that none can be spelled
+        instead.
 
     """
-    markers = _misread(table.dialect, thinks=False)
-    if not markers:
-        special = marker_roles.tokens(table, marker_roles.of_calls(table))
-        markers = [name for name, token in table.vocabulary.controls.items() if token in special]
-    return Reader(table, markers, closed_think=False, trims=False) if markers else None
-
-
-def _misread(dialect: Dialect, *, thinks: bool) -> list[str]:
-    """Return the texts that vLLM's parsers take for markers; none if the format's are not known."""
+    dialect = table.dialect
     if kimi_k2.markers(dialect):
-        roles = (*kimi_k2.CALL, *kimi_k2.THINK) if thinks else kimi_k2.CALL
-        return [name for role in roles for name in dialect.markers[role]]
-    # Any marker of Kimi K3's format begins with one of these.
-    return [kimi_k3.OPEN, kimi_k3.CLOSE] if kimi_k3.markers(dialect) else []
+        roles = (*kimi_k2.CALL, *kimi_k2.THINK) if think_apart else kimi_k2.CALL
+        misread = [name for role in roles for name in dialect.markers[role]]
+    elif kimi_k3.markers(dialect):
+        misread = [kimi_k3.OPEN, kimi_k3.CLOSE]  # any marker begins with one of these
+    else:
+        special = marker_roles.tokens(table, marker_roles.of_calls(table))
+        misread = [name for name, token in table.vocabulary.controls.items() if token in special]
+    if not misread:
+        return None
+    return Reader(table, misread, closed_think=bool(think_apart), trims=think_apart is not None)

@@ -293,8 +293,8 @@ SAYS_ONE = enforcer.extra_body([named("get", {"properties": {"n": {"const": 1}}}
         ("auto", {"response_format": OTHERS}, "not in the `response_format`"),
         ("auto", {"tools": None}, "calls of 'get', which"),
         ("auto", {"tools": []}, "calls of 'get', which"),
-        ("required", {"tool_choice": "none"}, "calls of 'get', and `tool_choice` none"),
-        ("auto", {"tool_choice": {"type": "none"}}, "calls of 'get', and `tool_choice` none"),
+        ("required", {"tool_choice": "none"}, "calls of 'get', which"),
+        ("auto", {"tool_choice": {"type": "none"}}, "calls of 'get', which"),
     ],
 )
 def test_a_spec_of_another_request_is_refused(choice: str, more: dict[str, Any], says: str) -> None:

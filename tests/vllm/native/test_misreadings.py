@@ -39,7 +39,9 @@ def start(
     choice: str = "auto",
 ) -> ReadableMatcher:
     matcher = ENFORCER.matcher(tool(schema), choice, prompt_ids=write(V, prompt))
-    return ReadableMatcher(matcher, stock.reader(TABLE, think_apart=think_apart))
+    reader = stock.reader(TABLE, think_apart=think_apart)
+    assert reader is not None
+    return ReadableMatcher(matcher, reader)
 
 
 def legal(matcher: ExplainedMatcher | ReadableMatcher) -> set[int]:
@@ -141,7 +143,9 @@ def test_a_string_that_must_hold_a_marker_is_written_with_an_escape() -> None:
 def test_text_that_must_spell_a_marker_closes_the_gate() -> None:
     wanted = {"type": "choice", "choice": ["a<|tool_call_begin|>"]}
     plain = ENFORCER.matcher(tool(), "auto", prompt_ids=write(V, OPEN), response_format=wanted)
-    matcher = ReadableMatcher(plain, stock.reader(TABLE, think_apart=False))
+    reader = stock.reader(TABLE, think_apart=False)
+    assert reader is not None
+    matcher = ReadableMatcher(plain, reader)
     ids = text_ids("a<|tool_call_begin|")
     assert feed(matcher, ids) == len(ids)
     assert legal(matcher) == set(TABLE.turn_end_ids)

@@ -21,14 +21,14 @@ from enforcer.request import response_format, tools
 from enforcer.request.spec import Spec
 from enforcer.turn import dialects
 from enforcer.turn.table import Table
-from enforcer.vllm.native import patterns, stock
+from enforcer.vllm.native import stock
 from enforcer.vocabulary import Vocabulary
 from tests.stock_tags import python_tag
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from enforcer.vllm.native.patterns import Stock
+    from enforcer.vllm.native.tags import Stock
 
 
 KIMI = dialects.load("kimi_k2")
@@ -203,27 +203,6 @@ def is_object(tag: str, path: tuple[int | str, ...]) -> bool:
     for key in path:
         node = node[key]
     return isinstance(node, dict)
-
-
-def test_keys_that_say_what_holds_without_them_may_be_missing() -> None:
-    """Older and newer releases of xgrammar write more or fewer of them."""
-
-    def bare(node: Any) -> Any:
-        if isinstance(node, list):
-            return [bare(item) for item in node]
-        if not isinstance(node, dict):
-            return node
-        absent = patterns.ABSENT.get(node.get("type"), {})
-        return {
-            key: value if key == "json_schema" else bare(value)
-            for key, value in node.items()
-            if key not in absent or absent[key] != value
-        }
-
-    for tag in RECORDED:
-        shorter = json.dumps(bare(json.loads(tag)))
-        assert len(shorter) < len(tag)
-        assert read(shorter) == read(tag)
 
 
 CALL = RECORDED[1]

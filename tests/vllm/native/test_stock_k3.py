@@ -30,7 +30,7 @@ from enforcer.vllm import patches
 from enforcer.vllm.config import names
 from enforcer.vllm.native import kimi_k3
 from enforcer.vllm.native.misreadings import ReadableMatcher
-from enforcer.vllm.native.patterns import Stock, UnlikeError
+from enforcer.vllm.native.tags import Stock, UnlikeError
 from enforcer.vllm.observe import recording
 from enforcer.vllm.server import runtime
 from enforcer.vocabulary import Vocabulary
