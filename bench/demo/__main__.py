@@ -22,7 +22,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from bench.demo import servers, table, transparency, workload
 from bench.demo.servers import ENFORCED, FREE, STRICT
-from enforcer.verify import client, counts, measure
+from enforcer.verify import client, measure, report
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -127,7 +127,7 @@ def _judged(
 
 def _show(verdicts: Mapping[servers.Setting, Sequence[measure.Verdict]]) -> Console:
     """Print a row for each server, and how it was started."""
-    rows = {setting.name: counts.count(judged) for setting, judged in verdicts.items()}
+    rows = {setting.name: report.count(judged) for setting, judged in verdicts.items()}
     console = Console(width=max(Console().width, WIDTH), highlight=False)
     console.print(table.render(rows))
     for setting in verdicts:
@@ -155,7 +155,7 @@ def _report(
         if verdict.findings:
             faults = "; ".join(finding.message for finding in verdict.findings)
             print(f"{faults}: {reply} for {json.dumps(body)}", file=sys.stderr)
-    return 0 if counts.count(verdicts[ENFORCED]).perfect else 1
+    return 0 if report.count(verdicts[ENFORCED]).perfect else 1
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from enforcer.verify.report import percent
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from enforcer.verify.counts import Row
+    from enforcer.verify.report import Row
 
 # K2-Vendor-Verifier's columns, then the ones that it does not have.
 COLUMNS = (
@@ -50,14 +50,14 @@ def cells(row: Row) -> tuple[str, ...]:
     """Write a row's counts, in the order of `COLUMNS` without the first."""
     counts = (
         row.requests,
-        *(row.finish.get(reason, 0) for reason in ("stop", "tool_calls", "others")),
+        *(row.finish_reasons.get(reason, 0) for reason in ("stop", "tool_calls", "others")),
         *(row.faults.get(fault, 0) for fault in (Fault.UNDECLARED, Fault.SCHEMA)),
-        row.successful,
+        row.successful_calls,
     )
     others = (Fault.CHOICE, Fault.FINISH, Fault.REFUSED, Fault.FAILED)
     return (
         *map(str, counts),
-        percent(row.accuracy),
+        percent(row.schema_accuracy),
         *(str(row.faults.get(fault, 0)) for fault in (Fault.ID, Fault.LEAK)),
         str(row.empty),
         str(sum(row.faults.get(fault, 0) for fault in others)),

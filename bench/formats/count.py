@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from enforcer.verify.measure import Fault, judge
+from enforcer.verify.measure import Expected, Fault, judge
 from enforcer.verify.measure import IdRule as Rule
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def count(
 def _columns(
     row: Format, vocabulary: Vocabulary, body: Mapping[str, Any], reply: Reply
 ) -> list[str]:
-    verdict = judge(body, reply, Rule.UNIQUE)
+    verdict = judge(body, reply, Expected(Rule.UNIQUE))
     if not reply.answered:
         return ["failed"]
     is_so = {

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from bench.matrix import modes
 from bench.matrix.routes import Client, Route
-from enforcer.verify.expected import Expected
-from enforcer.verify.measure import Fault, Finding, IdRule
+from enforcer.verify.measure import Expected, Fault, Finding, IdRule, judge
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -102,7 +101,7 @@ def assess(
     seen = body | {"stream": False} if assembled else body
     if cell.route in _ANY_ID:
         expected = replace(expected, ids=IdRule.UNIQUE)
-    findings = list(expected.judge(seen, reply).findings)
+    findings = list(judge(seen, reply, expected).findings)
     if cell.mode == "response_format" and reply.finish_reason == "stop" and not reply.calls:
         try:
             fits = json.loads(reply.content) in (1, 2)

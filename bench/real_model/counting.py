@@ -12,7 +12,7 @@ from rich.table import Table
 
 from bench.formats.catalogue import FORMATS
 from bench.formats.count import begun
-from enforcer.verify.measure import Fault, IdRule, judge
+from enforcer.verify.measure import Expected, Fault, IdRule, judge
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -64,7 +64,7 @@ class Counts:
 def verdicts(requests: Sequence[Request], replies: Sequence[Reply]) -> list[Verdict]:
     """Judge each reply by its request."""
     return [
-        judge(request.body, reply, IdRule.UNIQUE)
+        judge(request.body, reply, Expected(IdRule.UNIQUE))
         for request, reply in zip(requests, replies, strict=True)
     ]
 

@@ -28,7 +28,7 @@ from bench.demo.servers import MODEL_NAME
 from bench.matrix import workload
 from bench.rust_front_end.server import ENFORCED, STOCK, serving, settings
 from enforcer.verify import client
-from enforcer.verify.measure import MARKERS, Fault, IdRule, judge
+from enforcer.verify.measure import MARKERS, Expected, Fault, IdRule, judge
 from tests import format_models
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def count(
     found: Counter[str] = Counter()
     shown = 0
     for body, reply in zip(requests, replies, strict=True):
-        verdict = judge(body, reply, spoken.ids, spoken.markers)
+        verdict = judge(body, reply, Expected(spoken.ids, spoken.markers))
         text = vocabulary.decode(reply.token_ids)
         counted = {
             "undeclared": Fault.UNDECLARED in verdict.faults,

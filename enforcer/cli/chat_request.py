@@ -74,7 +74,7 @@ def read(file: str, choice: str | None = None) -> ChatRequest:
         )
     declared = declarations.find(found[0])
     if declared.unreadable:
-        raise ConfigurationError(declared.unreadable[0].message)
+        raise ConfigurationError(declared.unreadable[0])
     if not (declared.declared or declared.without_tools):
         raise ConfigurationError(f"{file} has no tool and no request")
     if any(one.root is Root.ANY and one.form is None for one in declared.declared):

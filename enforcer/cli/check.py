@@ -19,8 +19,10 @@ from enforcer.cli.check_report import Tally, as_json, complaints, row, summary
 from enforcer.cli.options import (
     add_closed_objects,
     add_command,
+    add_dialect,
     add_documents,
     add_engine,
+    add_json,
     named,
 )
 from enforcer.cli.output import complain, say, say_json
@@ -77,13 +79,9 @@ def add_parser(commands: Any) -> None:
         "enforced, and `max_tokens` may cut their calls off",
     )  # fmt: skip
     add_documents(parser)
-    parser.add_argument(
-        "--dialect", default="kimi_k2", metavar="NAME",
-        help="the model's tool-call format, by the name of its dialect or of vLLM's "
-        "parser for it (%(default)s): some formats cannot write every name or value",
-    )  # fmt: skip
+    add_dialect(parser, "kimi_k2")
     add_engine(parser)
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    add_json(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -108,7 +106,7 @@ def run(options: argparse.Namespace) -> int:
     warm(engine, layout)
     provided = read_documents(options.documents)
     tally = Tally()
-    told: set[object] = set()
+    told: set[tuple[str, str]] = set()
     for record in _records(options.files):
         if isinstance(record, documents.Unreadable):
             tally.unreadable.append(record.message)
@@ -116,7 +114,7 @@ def run(options: argparse.Namespace) -> int:
         found = declarations.find(record)
         tally.without_tools += found.without_tools
         tally.functions += found.functions
-        tally.unreadable += [each.message for each in found.unreadable]
+        tally.unreadable += found.unreadable
         tally.add_oversized(oversized(found.declared, asked.limits))
         whole = list(_whole(found.declared, provided, tally))
         before = len(tally.checked)

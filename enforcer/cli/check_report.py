@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from enforcer.cli.declarations import Declaration, Functions
     from enforcer.cli.request_limits import Oversized
-    from enforcer.errors import Problem
+    from enforcer.errors import Problem, RequestError
 
 _SHOWN = 20  # records that cannot be read
 _MOST_PROBLEMS = 20  # of one schema
@@ -47,7 +47,7 @@ class Status(Enum):
     REFUSED = "refused"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Checked:
     """What was found out about one declaration.
 
@@ -64,7 +64,7 @@ class Checked:
     """
 
     declaration: Declaration
-    status: Status
+    status: Status = Status.EXACT
     problems: tuple[Problem, ...] = ()
     error: str = ""
     relaxable: bool = False
@@ -72,6 +72,14 @@ class Checked:
     rules: int = 0
     surprises: tuple[Problem, ...] = ()
     untimed: tuple[Problem, ...] = ()
+
+    def refuse(self, error: RequestError) -> None:
+        """Refuse it, for one more reason where it has been refused before."""
+        earlier = self.problems if self.status is Status.REFUSED else ()
+        self.status = Status.REFUSED
+        self.problems = (*error.problems, *earlier)
+        self.error = self.error or type(error).__name__
+        self.relaxable = False
 
 
 @dataclass(frozen=True, slots=True)

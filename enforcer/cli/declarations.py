@@ -8,11 +8,10 @@ which format its text is to be (that is `response_formats`).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from enforcer.cli import response_formats
-from enforcer.documents import Unreadable
 from enforcer.schema import Root
 from enforcer.schema.keywords import KEYWORDS
 
@@ -74,11 +73,6 @@ class Declaration:
 
 
 @dataclass(frozen=True, slots=True)
-class WithoutTools:
-    """A request that declares no tool, but for those that its server runs itself."""
-
-
-@dataclass(frozen=True, slots=True)
 class Functions:
     """A list `functions`, which chat requests had before `tools`, and which vLLM does not read.
 
@@ -92,63 +86,58 @@ class Functions:
     path: str
 
 
-_Stands = Declaration | Unreadable | WithoutTools | Functions
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Found:
     """What stands in a document.
 
     Attributes:
+        where: the file, and the line in JSON Lines.
         declared: the schemas, in the document's order.
-        unreadable: what is none of the kinds.
+        unreadable: messages about what is none of the kinds.
         without_tools: how many requests declare no tool, but for those that a server runs itself.
         functions: what requests declare in a form that nothing is made of.
 
     """
 
-    declared: tuple[Declaration, ...]
-    unreadable: tuple[Unreadable, ...]
-    without_tools: int
-    functions: tuple[Functions, ...] = ()
+    where: str
+    declared: list[Declaration] = field(default_factory=list)
+    unreadable: list[str] = field(default_factory=list)
+    without_tools: int = 0
+    functions: list[Functions] = field(default_factory=list)
 
 
 def find(document: Document) -> Found:
     """List what a document declares; what is none of the kinds spoils nothing else in it."""
-    found = list(_find(document.value, "$", document.where))
-    return Found(
-        tuple(one for one in found if isinstance(one, Declaration)),
-        tuple(one for one in found if isinstance(one, Unreadable)),
-        sum(isinstance(one, WithoutTools) for one in found),
-        tuple(one for one in found if isinstance(one, Functions)),
-    )
+    found = Found(document.where)
+    _read(found, document.value, "$")
+    return found
 
 
-def _find(value: Any, path: str, where: str) -> Iterator[_Stands]:
+def _read(found: Found, value: Any, path: str) -> None:
     if isinstance(value, list):
         for at, item in enumerate(value):
-            yield from _find(item, f"{path}[{at}]", where)
+            _read(found, item, f"{path}[{at}]")
         return
     if isinstance(value, Mapping):
         for key in _AROUND:
             if isinstance(value.get(key), Mapping) and not isinstance(value.get("tools"), list):
-                yield from _find(value[key], f"{path}.{key}", where)
+                _read(found, value[key], f"{path}.{key}")
                 return
         if _is_request(value):
-            yield from _of_request(value, path, where)
+            _read_request(found, value, path)
             return
-        if (tool := _tool(value, path, where)) is not None:
-            yield tool
+        if (tool := _tool(value, path, found.where)) is not None:
+            found.declared.append(tool)
             return
     if isinstance(value, bool) or (
         isinstance(value, Mapping) and (not value or not _KEYWORDS.isdisjoint(value))
     ):
-        yield Declaration(None, value, Root.ANY, where, path, path)
+        found.declared.append(Declaration(None, value, Root.ANY, found.where, path, path))
         return
     fits = isinstance(value, Mapping)
     why = " (an object without any keyword of JSON Schema would fit everything)" if fits else ""
     what = "neither a JSON Schema, nor a tool, a request or an MCP tool list"
-    yield Unreadable(f"{where}: `{path}` is {what}{why}")
+    found.unreadable.append(f"{found.where}: `{path}` is {what}{why}")
 
 
 def _is_request(value: Mapping[str, Any]) -> bool:
@@ -161,7 +150,7 @@ def _is_request(value: Mapping[str, Any]) -> bool:
     return said and not _BESIDE.isdisjoint(value)
 
 
-def _of_request(value: Mapping[str, Any], path: str, where: str) -> Iterator[_Stands]:
+def _read_request(found: Found, value: Mapping[str, Any], path: str) -> None:
     lists = [(value.get("tools"), f"{path}.tools")]
     messages = value.get("messages")
     for at, message in enumerate(messages if isinstance(messages, list) else ()):
@@ -169,46 +158,41 @@ def _of_request(value: Mapping[str, Any], path: str, where: str) -> Iterator[_St
         if isinstance(message, Mapping):
             lists.append((message.get("tools"), f"{path}.messages[{at}].tools"))
     asked = [key for key in _ASKING if key in value]  # nothing in an MCP result
-    found: list[Declaration | Unreadable] = []
+    before = len(found.declared) + len(found.unreadable)
     for tools, here in lists:
         if isinstance(tools, list):
-            found += _listed(tools, here, where)
+            listed = _listed(found, tools, here)
+            found.declared += [replace(one, request=path if asked else None) for one in listed]
         elif tools is not None:
-            found.append(Unreadable(f"{where}: `{here}` is not a list of tools"))
-    if asked and not found:
-        yield WithoutTools()
+            found.unreadable.append(f"{found.where}: `{here}` is not a list of tools")
+    found.without_tools += bool(asked) and len(found.declared) + len(found.unreadable) == before
     if isinstance(messages, list) and value.get("functions"):
-        yield Functions(where, f"{path}.functions")
-    request = path if asked else None
-    for one in found:
-        yield replace(one, request=request) if isinstance(one, Declaration) else one
+        found.functions.append(Functions(found.where, f"{path}.functions"))
     # What a completion without a chat must be is left to vLLM.
     wanted = None if asked == ["prompt"] else response_formats.demanded(value, path)
     if wanted is not None:
-        yield Declaration(
-            *(None, wanted.schema, Root.ANY, where, wanted.path, wanted.path, wanted.form),
-            request=path,
+        at_schema = (found.where, wanted.path, wanted.path)
+        found.declared.append(
+            Declaration(None, wanted.schema, Root.ANY, *at_schema, wanted.form, request=path)
         )
 
 
-def _listed(tools: list[Any], path: str, where: str) -> Iterator[Declaration | Unreadable]:
+def _listed(found: Found, tools: list[Any], path: str) -> Iterator[Declaration]:
     for at, value in enumerate(tools):
         here = f"{path}[{at}]"
         kind = value.get("type") if isinstance(value, Mapping) else None
         if kind == "namespace" and isinstance(value.get("tools"), list):
-            yield from _namespaced(value, here, where)
+            # vLLM shows the model the functions of a namespace under such names.
+            for one in _listed(found, value["tools"], f"{here}.tools"):
+                yield replace(one, name=f"{value.get('name')}__{one.name}")
         elif not (isinstance(kind, str) and kind in _WITHOUT_SCHEMA):
-            tool = _tool(value, here, where) if isinstance(value, Mapping) else None
-            yield tool or Unreadable(f"{where}: `{here}` is not a function with a {_SCHEMA}")
-
-
-def _namespaced(
-    value: Mapping[str, Any], path: str, where: str
-) -> Iterator[Declaration | Unreadable]:
-    """List a namespace's functions under the names that vLLM shows the model."""
-    for one in _listed(value["tools"], f"{path}.tools", where):
-        shown = f"{value.get('name')}__"
-        yield replace(one, name=f"{shown}{one.name}") if isinstance(one, Declaration) else one
+            tool = _tool(value, here, found.where) if isinstance(value, Mapping) else None
+            if tool is not None:
+                yield tool
+            else:
+                found.unreadable.append(
+                    f"{found.where}: `{here}` is not a function with a {_SCHEMA}"
+                )
 
 
 def _tool(value: Mapping[str, Any], path: str, where: str) -> Declaration | None:

@@ -6,23 +6,27 @@ checked (that is `enforcer.doctor`).
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
 
-from enforcer.cli.options import add_command, add_model, missing, path, positive
+from enforcer.cli.options import (
+    add_command,
+    add_dialect,
+    add_json,
+    add_model,
+    add_server,
+    endpoint_of,
+    path,
+)
 from enforcer.cli.output import say, say_json
 from enforcer.diagnosis import Check, Status
 from enforcer.doctor import installation
 from enforcer.errors import ConfigurationError
 from enforcer.turn import dialects
-from enforcer.verify import KEY_VARIABLE
 from enforcer.vllm.config import names
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator
-
-    from enforcer.verify.client import Endpoint
+    from collections.abc import Iterable
 
 _DESCRIPTION = """\
 Checks this installation, with --model a model's folder too; with --url a running server
@@ -47,25 +51,19 @@ def add_parser(commands: Any) -> None:
     parser.add_argument(
         "--chat-template", type=path, metavar="FILE", help="template that the server is given"
     )
-    parser.add_argument(
-        "--dialect", metavar="NAME",
-        help="the model's format: a dialect, or the name of vLLM's parser for it "
-        "(default: the one that the server at --url names, else $ENFORCER_DIALECT)",
-    )  # fmt: skip
+    add_dialect(
+        parser, None, "default: the one that the server at --url names, else $ENFORCER_DIALECT"
+    )
     parser.add_argument(
         "--url", help="base URL of a running server, checked in place of this installation"
     )
     parser.add_argument("--served-model", metavar="NAME", help="its model, if it serves several")
-    parser.add_argument("--key", help="API key ($OPENAI_API_KEY by default)")
-    parser.add_argument(
-        "--timeout", type=positive(float), default=60, metavar="S",
-        help="seconds that the server may stay silent (%(default)s)",
-    )  # fmt: skip
+    add_server(parser, timeout=60)
     parser.add_argument(
         "--require-all", action="store_true",
         help="the server must enforce every request, not only those that ask for it",
     )  # fmt: skip
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    add_json(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -80,18 +78,14 @@ def run(options: argparse.Namespace) -> int:
         raise ConfigurationError("--require-all is asked of a server: name it with --url")
     if options.dialect is not None:
         dialects.named(names.stock(options.dialect))  # whatever else is checked
-    if options.url is not None:
-        _endpoint(options)  # before other checks
     checks: list[Check] = []
-    before = ""
-    for of, check in _checks(options):
-        checks.append(check)
-        if options.json:
-            continue
-        if options.url and options.model and of != before:
-            say(f"{of}:")
-        before = of
-        _print(check)
+    for group, found in _groups(options):
+        if options.url and options.model and not options.json:
+            say(f"{group}:")
+        for check in found:
+            checks.append(check)
+            if not options.json:
+                _print(check)
     number = "1 check" if len(checks) == 1 else f"{len(checks)} checks"
     bad = sum(check.status is Status.BAD for check in checks)
     caveats = [check.caveat for check in checks if check.caveat]
@@ -100,8 +94,7 @@ def run(options: argparse.Namespace) -> int:
             {"name": c.name, "status": c.status.value, "found": c.found, "mend": c.mend or None}
             for c in checks
         ]
-        told = {"checks": values, "bad": bad, "caveats": caveats}
-        say_json(told)
+        say_json({"checks": values, "bad": bad, "caveats": caveats})
     elif bad:
         say(f"{number}, {bad} to mend")
     elif caveats:
@@ -111,49 +104,39 @@ def run(options: argparse.Namespace) -> int:
     return int(bad > 0)
 
 
-def _checks(options: argparse.Namespace) -> Iterator[tuple[str, Check]]:
-    """Run the checks that the options ask for, each with the name of its group.
+def _groups(options: argparse.Namespace) -> list[tuple[str, Iterable[Check]]]:
+    """Return the checks that the options ask for, by what is checked.
 
     This environment says nothing of a server: its settings are those of another shell, and its
     packages may be on another machine.
     """
+    groups: list[tuple[str, Iterable[Check]]] = []
     if options.url is None:
-        yield from (("this environment", check) for check in installation.checks())
+        groups.append(("this environment", installation.checks()))
     if options.model:
-        from enforcer.doctor.model import checks as model_checks
+        from enforcer.doctor import model
 
-        of_model = model_checks(
+        of_model = model.checks(
             options.model,
             dialect=options.dialect,
             template=options.chat_template,
             trust_remote_code=options.trust_remote_code,
         )
-        yield from (("the model's folder", check) for check in of_model)
+        groups.append(("the model's folder", of_model))
     if options.url is not None:
+        endpoint = endpoint_of(options)
         from enforcer.doctor import server
 
         of_server = server.checks(
-            options.url,
-            key=_endpoint(options).key,
+            endpoint.url,
+            key=endpoint.key,
             model=options.served_model,
             dialect=options.dialect,
             timeout=options.timeout,
             require_all=options.require_all,
         )
-        yield from (("the server", check) for check in of_server)
-
-
-def _endpoint(options: argparse.Namespace) -> Endpoint:
-    """Read where the server is, and import what asks it."""
-    try:
-        from enforcer.doctor import server
-        from enforcer.verify import client
-    except ModuleNotFoundError as error:
-        raise ConfigurationError(
-            f"`enforcer doctor --url` needs the package {error.name!r}: {missing(error)}"
-        ) from error
-    key = options.key or os.environ.get(KEY_VARIABLE)
-    return client.Endpoint.at(options.url, key=key, timeout=min(server.SOON, options.timeout))
+        groups.append(("the server", of_server))
+    return groups
 
 
 def _print(check: Check) -> None:

@@ -7,7 +7,7 @@ exit status. Must not know: what is legal, how it is put in words (that is `enfo
 from __future__ import annotations
 
 import asyncio
-import os
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,10 +17,13 @@ from enforcer.cli import chat_request, partial_turn
 from enforcer.cli.options import (
     add_closed_objects,
     add_command,
+    add_dialect,
     add_documents,
     add_engine,
+    add_json,
     add_model,
-    missing,
+    add_server,
+    endpoint_of,
     named,
     path,
 )
@@ -28,12 +31,12 @@ from enforcer.cli.output import complain, say, say_json, write_file
 from enforcer.errors import ConfigurationError, RequestError
 from enforcer.explain import page, reply, table, trace
 from enforcer.explain.trace import Given
+from enforcer.explain.words import quoted
 from enforcer.request.options import Options
 from enforcer.schema import Conventions, Integers, OnUnsupported
 from enforcer.schema.bundling import read_documents
 from enforcer.tokenizers.kimi import split
 from enforcer.turn import dialects
-from enforcer.verify import KEY_VARIABLE
 from enforcer.vllm.config import names
 from enforcer.vocabulary import Vocabulary
 
@@ -74,7 +77,9 @@ def add_parser(commands: Any) -> None:
     )
     add_documents(parser)
     turn = parser.add_argument_group("the turn").add_mutually_exclusive_group()
-    turn.add_argument("--text", metavar="TEXT", help="as text; @FILE reads it from a file")
+    turn.add_argument(
+        "--text", default="", metavar="TEXT", help="as text; @FILE reads it from a file"
+    )
     parser.add_argument(
         "--call", metavar="NAME",
         help="TEXT is the arguments of a call to that tool, without the turn's markers",
@@ -89,7 +94,7 @@ def add_parser(commands: Any) -> None:
         help="a chat completion with `token_ids`, `logprobs` or both",
     )  # fmt: skip
     turn.add_argument("--url", metavar="URL", help="have a server answer the request: its base URL")
-    parser.add_argument("--key", help=f"API key of that server (${KEY_VARIABLE} by default)")
+    add_server(parser, timeout=300)
     parser.add_argument(
         "--scores", type=path, metavar="FILE",
         help="answer of /v1/completions to the prompt and the turn of --reply as one prompt, "
@@ -98,11 +103,7 @@ def add_parser(commands: Any) -> None:
     parser.add_argument(
         "--tool-choice", metavar="CHOICE", help="auto, none, required, or the name of a tool"
     )
-    parser.add_argument(
-        "--dialect", default="kimi_k2", metavar="NAME",
-        help="the model's tool-call format, by the name of its dialect or of vLLM's "
-        "parser for it (%(default)s)",
-    )  # fmt: skip
+    add_dialect(parser, "kimi_k2")
     add_model(parser)
     parser.add_argument(
         "--on-unsupported", choices=[how.value for how in OnUnsupported], default="refuse",
@@ -116,7 +117,7 @@ def add_parser(commands: Any) -> None:
     )  # fmt: skip
     add_engine(parser)
     parser.add_argument("--html", type=path, metavar="FILE", help="write a page that shows it")
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    add_json(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -140,7 +141,6 @@ def run(options: argparse.Namespace) -> int:
     name = names.stock(options.dialect)
     if options.call is not None:
         text = partial_turn.with_call(text, options.call, request, dialects.named(name))
-    _refuse_unwritten(text)
     vocabulary = _vocabulary(options, text, dialects.named(name))
     dialect = dialects.named(name, vocabulary.controls)
     provided = read_documents(options.documents)
@@ -159,17 +159,27 @@ def run(options: argparse.Namespace) -> int:
         raise error.at(request.place) from error
     title = "tools: " + (", ".join(matcher.envelope.names) or "no tool")
     if aside:
-        title += "; not enforceable, and followed with any object as arguments: " + ", ".join(
-            one.tool for one in aside
-        )
+        title += "; not enforceable, and followed with any object as arguments: " + ", ".join(aside)
     found = trace.follow(matcher, recorded.given, title)
     if options.html is not None:
         write_file(options.html, page.render(found))
     if options.json:
-        said = table.as_json(found) | {"set_aside": [one.to_json() for one in aside]}
-        say_json(said)
+        set_aside = [
+            {
+                "tool": tool,
+                "error": type(why).__name__,
+                "problems": list(map(asdict, why.problems)),
+            }
+            for tool, why in aside.items()
+        ]
+        say_json(table.as_json(found) | {"set_aside": set_aside})
     else:
-        say(*aside, *table.lines(found))
+        for tool, why in aside.items():
+            say(
+                f"{quoted(tool)} cannot be enforced, and a server refuses the request; what "
+                f"follows takes it with any object: {why}"
+            )
+        say(*table.lines(found))
     if hint := partial_turn.hint(given, matcher, dialect):
         complain(hint)
     return int(bool(found.changed or aside))
@@ -185,24 +195,25 @@ def opening_of(enforcer: Enforcer) -> list[int]:
     return [*begin, *vocabulary.encode(role), *end]
 
 
-def _text(given: str | None) -> str:
-    if given is None or not given.startswith("@"):
-        return given or ""
-    try:
-        return Path(given[1:]).read_text(encoding="utf-8").removesuffix("\n")
-    except (OSError, ValueError) as error:
-        raise ConfigurationError(f"cannot read {given[1:]}: {error}") from error
+def _text(given: str) -> str:
+    """Read the turn's text.
 
+    Raises:
+        ConfigurationError: no such file, or no model writes it: bytes of a command line that are no
+            UTF-8, halves of a surrogate pair.
 
-def _refuse_unwritten(text: str) -> None:
-    """Refuse what no model writes: bytes of a command line that are no UTF-8, halves of a pair."""
+    """
     try:
-        text.encode()
+        if given.startswith("@"):
+            given = Path(given[1:]).read_text(encoding="utf-8").removesuffix("\n")
+        given.encode()
     except UnicodeEncodeError as error:
         raise ConfigurationError(
-            f"the TEXT is no UTF-8 at character {error.start + 1} of the turn: give it in UTF-8, "
-            "by @FILE say"
+            f"the TEXT is no UTF-8 at character {error.start + 1}: give it in UTF-8, by @FILE say"
         ) from error
+    except (OSError, ValueError) as error:
+        raise ConfigurationError(f"cannot read {given[1:]}: {error}") from error
+    return given
 
 
 def _recorded(
@@ -230,13 +241,9 @@ def _recorded(
 
 def _asked(options: argparse.Namespace, request: ChatRequest) -> tuple[Any, Any]:
     """Have a server answer the request of the file, and score its answer."""
-    try:
-        from enforcer.verify import scored
-        from enforcer.verify.client import Endpoint
-    except ModuleNotFoundError as error:
-        raise ConfigurationError(
-            f"--url needs the package {error.name!r}: {missing(error)}"
-        ) from error
+    endpoint = endpoint_of(options)
+    from enforcer.verify import scored
+
     if request.api != "chat":
         raise ConfigurationError(
             f"{options.tools} is no chat request: --url sends one to /chat/completions, with its "
@@ -245,7 +252,6 @@ def _asked(options: argparse.Namespace, request: ChatRequest) -> tuple[Any, Any]
     body = dict(request.body)
     if options.tool_choice is not None:
         body["tool_choice"] = request.fields["tool_choice"]
-    endpoint = Endpoint.at(options.url, key=options.key or os.environ.get(KEY_VARIABLE))
     return asyncio.run(scored.ask(endpoint, body, _TOP))
 
 
@@ -263,32 +269,18 @@ def _vocabulary(options: argparse.Namespace, text: str, dialect: Dialect) -> Voc
     ranks, config = folder / "tiktoken.model", folder / "tokenizer_config.json"
     if ranks.is_file() and config.is_file():
         return Vocabulary.from_tiktoken(ranks, config)
-    try:
-        from transformers import AutoTokenizer
-    except ModuleNotFoundError as error:
-        raise ConfigurationError(
-            f"{folder} has no tiktoken.model; other tokenizers need the package {error.name!r}: "
-            "pip install transformers torch"
-        ) from error
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(
-            str(folder), trust_remote_code=options.trust_remote_code, local_files_only=True
-        )
-    except Exception as error:
-        raise ConfigurationError(f"the tokenizer in {folder} cannot be loaded: {error}") from error
+    from enforcer.doctor.model import load_tokenizer
+
+    tokenizer = load_tokenizer(folder, trust_remote_code=options.trust_remote_code)
     return Vocabulary.from_transformers(tokenizer)
 
 
 def _of_pieces(text: str, dialect: Dialect) -> Vocabulary:
     """Make a vocabulary of the bytes, the dialect's markers and the pieces of a text."""
     parts = trace.split_markers(text, dialect.controls)
-    pieces = {
-        piece.encode(): None
-        for is_marker, part in parts
-        if not is_marker
-        for piece in split(part)
-        if len(piece.encode()) > 1
-    }
-    tokens = [bytes([byte]) for byte in range(256)] + list(pieces)
+    pieces = dict.fromkeys(
+        piece.encode() for is_marker, part in parts if not is_marker for piece in split(part)
+    )
+    tokens = list(dict.fromkeys(bytes([byte]) for byte in range(256)) | pieces)
     controls = {name: len(tokens) + at for at, name in enumerate(dialect.controls)}
     return Vocabulary([*tokens, *(name.encode() for name in controls)], controls)

@@ -6,14 +6,19 @@ Owns: their names and what their help says. Must not know: what a command does w
 from __future__ import annotations
 
 import argparse
+import os
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from enforcer import engines
+from enforcer.errors import ConfigurationError
+from enforcer.verify import KEY_VARIABLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from enforcer.verify.client import Endpoint
 
 
 def add_command(
@@ -73,6 +78,52 @@ def add_documents(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> 
     )  # fmt: skip
 
 
+def add_dialect(parser: Any, default: str | None, says: str = "%(default)s") -> None:
+    """Add `--dialect`; `says` tells which it is by default."""
+    parser.add_argument(
+        "--dialect",
+        default=default,
+        metavar="NAME",
+        help="the model's tool-call format: a dialect, or the name of vLLM's parser for it "
+        f"({says})",
+    )
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    """Add `--json`."""
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def add_server(parser: Any, timeout: float) -> None:
+    """Add `--key` and `--timeout`, which `endpoint_of` reads beside `--url`."""
+    parser.add_argument("--key", help=f"API key of the server (${KEY_VARIABLE} by default)")
+    parser.add_argument(
+        "--timeout",
+        type=positive(float),
+        default=timeout,
+        metavar="S",
+        help="seconds that it may stay silent (%(default)s)",
+    )
+
+
+def endpoint_of(given: argparse.Namespace, **more: Any) -> Endpoint:
+    """Return the server that `--url` names, and import what sends requests.
+
+    Raises:
+        ConfigurationError: not a URL, or a package is missing.
+
+    """
+    try:
+        from enforcer.verify.client import Endpoint
+    except ModuleNotFoundError as error:
+        raise ConfigurationError(
+            f"to ask a server, `enforcer` needs the package {error.name!r}: pip install "
+            f"{error.name}, or this project with its extra `cli`"
+        ) from error
+    key = given.key or os.environ.get(KEY_VARIABLE)
+    return Endpoint.at(given.url, key=key, timeout=given.timeout, **more)
+
+
 def path(text: str) -> Path:
     """Read a path, for `type=` of an option."""
     return Path(named(text))
@@ -103,8 +154,3 @@ def positive(kind: type[int | float]) -> Callable[[str], float]:
         return value
 
     return read
-
-
-def missing(error: ModuleNotFoundError) -> str:
-    """Say how to install a package that a command needs."""
-    return f"pip install {error.name}, or this project with its extra `cli`"

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from enforcer.errors import ConfigurationError, SchemaError
 from enforcer.explain import trace
-from enforcer.explain.words import quoted
 from enforcer.layouts.pattern import Field
 from enforcer.request import history
 from enforcer.turn import pattern
@@ -30,41 +28,19 @@ if TYPE_CHECKING:
 _OF_A_SCHEMA = re.compile(r"\$\.tools\[(\d+)\]\.function\.parameters\b")
 
 
-@dataclass(frozen=True, slots=True)
-class SetAside:
-    """A tool that cannot be enforced, and is explained as if it took any object.
-
-    Attributes:
-        tool: its name.
-        error: why, with the paths of the file.
-
-    """
-
-    tool: str
-    error: SchemaError
-
-    def __str__(self) -> str:
-        return (
-            f"{quoted(self.tool)} cannot be enforced, and a server refuses the request; what "
-            f"follows takes it with any object: {self.error}"
-        )
-
-    def to_json(self) -> dict[str, Any]:
-        """Give it as JSON values."""
-        problems = [asdict(each) for each in self.error.problems]
-        return {"tool": self.tool, "error": type(self.error).__name__, "problems": problems}
-
-
 def start(
     enforcer: Enforcer, request: ChatRequest, prompt_ids: Sequence[int]
-) -> tuple[ExplainedMatcher, list[SetAside]]:
+) -> tuple[ExplainedMatcher, dict[str, SchemaError]]:
     """Start the turn of a request, without the schemas of tools that cannot be enforced.
+
+    Returns:
+        The turn, and why each of those tools, by its name, cannot be enforced.
 
     Raises:
         RequestError: the request is refused for something else than a tool's schema.
 
     """
-    fields, aside = dict(request.fields), list[SetAside]()
+    fields, aside = dict(request.fields), dict[str, SchemaError]()
     while True:
         try:
             return enforcer.matcher(**fields, prompt_ids=prompt_ids), aside
@@ -75,7 +51,7 @@ def start(
             function = tools[at]["function"] if found else {}
             if not function.get("parameters"):  # not a schema's fault
                 raise
-            aside.append(SetAside(str(function["name"]), error.at(request.place)))
+            aside[str(function["name"])] = error.at(request.place)
             tools[at] = {**tools[at], "function": {**function, "parameters": {}}}
             fields["tools"] = tools
 

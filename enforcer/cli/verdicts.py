@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from time import process_time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from enforcer.budget.shortest import Untimed, shortest, unknown_text, untimed
 from enforcer.checking.work import LOOK, SECONDS, TOO_SLOW
@@ -78,7 +78,9 @@ class Judge:
     layout: BoundLayout
     pieces: Pieces | None = None
 
-    def check(self, declared: Sequence[Declaration], told: set[object]) -> Iterator[Checked]:
+    def check(
+        self, declared: Sequence[Declaration], told: set[tuple[str, str]]
+    ) -> Iterator[Checked]:
         """Check what one document declares, apart from what requests before it have declared.
 
         Args:
@@ -87,177 +89,127 @@ class Judge:
                 are added.
 
         """
-        seen: set[object] = set()
+        names: set[str] = set()
         before = frozenset(told)
-        for declaration in declared:
-            said = declaration.schema if declaration.form is None else declaration.form
-            key = (repr(declaration.name), json.dumps(said, sort_keys=True))
-            is_tool = declaration.root is Root.OBJECT
-            name = declaration.name
-            if declaration.form is not None:
-                key = (declaration.path, key[1])
-                if key in before:
-                    continue
-            if is_tool and key in before and isinstance(name, str) and name not in seen:
-                seen.add(name)
+        for each in declared:
+            is_format, is_tool = each.form is not None, each.root is Root.OBJECT
+            name = each.path if is_format else repr(each.name)
+            said = json.dumps(each.form if is_format else each.schema, sort_keys=True)
+            if (name, said) in before and (is_format or (is_tool and name not in names)):
+                names.add(name)
                 continue
-            told.add(key)
-            one = self._check(declaration)
-            if is_tool:
-                if isinstance(declaration.name, str) and declaration.name in seen:
-                    problem = Problem(declaration.name_path, "", "the name is declared twice")
-                    one = _refused_too(one, problem)
-                else:
-                    try:
-                        seen.add(read_name(declaration.name, declaration.name_path))
-                        refuse_name(self.dialect, str(declaration.name), declaration.name_path)
-                    except InvalidTools as error:
-                        one = _refused_too(one, Problem(error.path, "", error.reason))
+            told.add((name, said))
+            one = self._check(each)
+            if is_tool and name in names:
+                one.refuse(InvalidTools(each.name_path, "the name is declared twice"))
+            elif is_tool:
+                names.add(name)
+                try:
+                    read_name(each.name, each.name_path)
+                    refuse_name(self.dialect, str(each.name), each.name_path)
+                except InvalidTools as error:
+                    one.refuse(error)
             yield one
 
     def _check(self, declaration: Declaration) -> Checked:
         """Check one schema or format, and say what the time that it took means on a server."""
+        one = Checked(declaration)
         begun = process_time()
+        how = ""
         try:
             with at_most(_STOPPED * SECONDS):
-                one = self._enforced(declaration)
+                self._enforce(one)
+        except RequestError as error:
+            one.refuse(error)
         except TooLong:
-            one = Checked(declaration, Status.REFUSED)
-            return _too_slow(one, process_time() - begun, "it was stopped after")
-        one = _timed(one, process_time() - begun)
+            how = "it was stopped after"
+        seconds = process_time() - begun
+        if seconds > SECONDS and not how:
+            how = "it took"
+        if how:
+            one = Checked(declaration)
+            one.refuse(
+                SchemaLimit.of(declaration.path, "", f"{TOO_SLOW}; here {how} {seconds:.1f} s")
+            )
+        elif seconds > LOOK and one.status is not Status.REFUSED:
+            one.surprises += (Problem(declaration.path, "", _SLOW.format(seconds=seconds)),)
+        one.milliseconds = seconds * _MILLI
         if declaration.form is not None and declaration.schema is None:
             return one
         if one.status is Status.REFUSED and self.options.on_unsupported is OnUnsupported.REFUSE:
-            one = replace(one, relaxable=self._relaxable(one))
-        if not isinstance(declaration.schema, Mapping | bool | None):
-            return one
-        noted = surprises(declaration.schema, closed=self.options.conventions.closed_objects)
-        found = SchemaError(tuple(noted)).under(declaration.path).problems if noted else ()
-        return replace(one, surprises=(*one.surprises, *found))
+            one.relaxable = self._relaxable(one)
+        if isinstance(declaration.schema, Mapping | bool | None):
+            noted = surprises(declaration.schema, closed=self.options.conventions.closed_objects)
+            one.surprises += tuple(each.under(declaration.path) for each in noted)
+        return one
 
-    def _enforced(self, declaration: Declaration) -> Checked:
-        """Do what a server does before it takes a schema or format."""
-        schema = declaration.schema
+    def _enforce(self, one: Checked) -> None:
+        """Do what a server does before it takes a schema or format.
+
+        Raises:
+            RequestError: it is refused.
+
+        """
+        declaration, schema = one.declaration, one.declaration.schema
         if declaration.form is not None and schema is None:
-            if self.pieces is not None:
-                kind = str((declaration.form or {}).get("type", ""))
-                text = unknown_text(kind)
-                return _late(
-                    declaration, [replace(text, path="$" + text.path.removeprefix(_FORMAT))]
-                )
-            return self._enforced_text(declaration)
+            try:
+                self._enforce_text(declaration.form)
+            except RequestError as error:
+                raise error.at(lambda at: declaration.path + at.removeprefix(_FORMAT)) from error
+            return
         if declaration.root is Root.OBJECT and not isinstance(schema, Mapping | None):
             reason = f"a tool's schema must be an object, not {type(schema).__name__}"
-            problem = Problem(declaration.path, "", reason)
-            return Checked(declaration, Status.REFUSED, (problem,), InvalidTools.__name__)
+            raise InvalidTools(declaration.path, reason)
         try:
-            grammar = compile_schema(
-                {} if schema is None else schema,
-                root=declaration.root,
-                on_unsupported=self.options.on_unsupported,
-                conventions=self.options.conventions,
-            )
+            grammar = self._compiled(declaration, self.options.on_unsupported)
             # A schema by itself may be of any text; arguments are laid out as the format has them.
             layout = self.layout if declaration.root is Root.OBJECT else None
             self.engine.check(grammar, layout)
             ends = None if self.pieces is None else shortest(grammar, self.pieces)
+            if isinstance(ends, Untimed):
+                one.untimed = tuple(each.under(declaration.path) for each in ends.problems)
+                is_refused = self.options.on_unsupported is OnUnsupported.REFUSE
+                if is_refused or declaration.form is not None:
+                    raise untimed(*ends.problems)
         except SchemaError as error:
-            problems = error.under(declaration.path).problems
-            return Checked(declaration, Status.REFUSED, problems, type(error).__name__)
-        late = ends.problems if isinstance(ends, Untimed) else ()
-        may_be_late = (
-            self.options.on_unsupported is not OnUnsupported.REFUSE and declaration.form is None
-        )
-        if late and not may_be_late:
-            return _late(declaration, late)
-        relaxed = SchemaError(grammar.relaxed).under(declaration.path) if grammar.relaxed else None
-        return Checked(
-            declaration,
-            Status.RELAXED if relaxed else Status.EXACT,
-            relaxed.problems if relaxed else (),
-            rules=len(grammar.definitions),
-            surprises=tuple(_never_given(grammar, declaration)),
-            untimed=tuple(each.under(declaration.path) for each in late),
-        )
+            raise error.under(declaration.path) from error
+        one.rules = len(grammar.definitions)
+        one.surprises = tuple(_never_given(grammar, declaration))
+        if grammar.relaxed:
+            one.status = Status.RELAXED
+            one.problems = tuple(each.under(declaration.path) for each in grammar.relaxed)
 
-    def _enforced_text(self, declaration: Declaration) -> Checked:
+    def _enforce_text(self, form: Mapping[str, Any]) -> None:
         """Do the same for a format of text that is no JSON Schema."""
-        try:
-            if declaration.form is not None and declaration.form.get("type") == "structural_tag":
-                raise InvalidTools(_FORMAT, _OTHER_CONSTRAINT)
-            wanted = response_format.parse(declaration.form)
-            if wanted is not None:
-                self.engine.check_text(wanted)
-        except RequestError as error:
-            problems = error.at(lambda path: declaration.path + path.removeprefix(_FORMAT)).problems
-            return Checked(declaration, Status.REFUSED, problems, type(error).__name__)
-        return Checked(declaration, Status.EXACT)
+        kind = str(form.get("type", ""))
+        if self.pieces is not None:
+            raise untimed(unknown_text(kind))
+        if kind == "structural_tag":
+            raise InvalidTools(_FORMAT, _OTHER_CONSTRAINT)
+        wanted = response_format.parse(form)
+        if wanted is not None:
+            self.engine.check_text(wanted)
+
+    def _compiled(self, declaration: Declaration, on_unsupported: OnUnsupported) -> ArgumentGrammar:
+        return compile_schema(
+            {} if declaration.schema is None else declaration.schema,
+            root=declaration.root,
+            on_unsupported=on_unsupported,
+            conventions=self.options.conventions,
+        )
 
     def _relaxable(self, one: Checked) -> bool:
         """Tell whether relaxing would have the refused schema enforced, or a superset of it."""
         if one.error != UnsupportedSchema.__name__:
             return False
-        declaration = one.declaration
-        schema = {} if declaration.schema is None else declaration.schema
         try:
             with at_most(_STOPPED * SECONDS):
-                grammar = compile_schema(
-                    schema,
-                    root=declaration.root,
-                    on_unsupported=OnUnsupported.RELAX,
-                    conventions=self.options.conventions,
-                )
-                if declaration.form is None or self.pieces is None:
+                grammar = self._compiled(one.declaration, OnUnsupported.RELAX)
+                if one.declaration.form is None or self.pieces is None:
                     return True  # of a tool, calls may then be cut off
                 return not isinstance(shortest(grammar, self.pieces), Untimed)
         except (SchemaError, TooLong):
             return False
-
-
-def _refused_too(one: Checked, problem: Problem) -> Checked:
-    """Refuse the tool for its name, whatever its schema is."""
-    earlier = one.problems if one.status is Status.REFUSED else ()
-    return replace(
-        one,
-        status=Status.REFUSED,
-        problems=(problem, *earlier),
-        error=one.error or InvalidTools.__name__,
-        relaxable=False,
-    )
-
-
-def _timed(one: Checked, seconds: float) -> Checked:
-    """Refuse what a server has no time for, whatever came of it, and note what is slow there."""
-    if seconds > SECONDS:
-        return _too_slow(one, seconds, "it took")
-    one = replace(one, milliseconds=seconds * _MILLI)
-    if seconds > LOOK and one.status is not Status.REFUSED:
-        note = Problem(one.declaration.path, "", _SLOW.format(seconds=seconds))
-        return replace(one, surprises=(*one.surprises, note))
-    return one
-
-
-def _too_slow(one: Checked, seconds: float, how: str) -> Checked:
-    problem = Problem(one.declaration.path, "", f"{TOO_SLOW}; here {how} {seconds:.1f} s")
-    return Checked(
-        one.declaration,
-        Status.REFUSED,
-        (problem,),
-        SchemaLimit.__name__,
-        milliseconds=seconds * _MILLI,
-    )
-
-
-def _late(declaration: Declaration, late: Sequence[Problem]) -> Checked:
-    """Refuse what cannot be finished within a budget, in the words of a server."""
-    error = untimed(*late).under(declaration.path)
-    return Checked(
-        declaration,
-        Status.REFUSED,
-        error.problems,
-        type(error).__name__,
-        untimed=tuple(each.under(declaration.path) for each in late),
-    )
 
 
 def _never_given(grammar: ArgumentGrammar, declaration: Declaration) -> Iterator[Problem]:

@@ -9,31 +9,37 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import os
 from contextlib import suppress
-from dataclasses import dataclass
-from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from enforcer import documents
 from enforcer.cli import verify_report
-from enforcer.cli.options import add_command, add_documents, finite, missing, path, positive
+from enforcer.cli.options import (
+    add_command,
+    add_dialect,
+    add_documents,
+    add_server,
+    endpoint_of,
+    finite,
+    path,
+    positive,
+)
 from enforcer.cli.output import complain, remark, say
-from enforcer.cli.progress import progress
 from enforcer.errors import ConfigurationError
 from enforcer.schema.bundling.folders import read_schemas
 from enforcer.turn import dialects
-from enforcer.verify import KEY_VARIABLE, expected, measure, reference, suites
-from enforcer.verify.measure import Fault, IdRule
+from enforcer.verify import expected, reference, suites
+from enforcer.verify.measure import Fault, IdRule, judge
 from enforcer.verify.report import Result
 from enforcer.verify.suites import Recorded
 from enforcer.vllm.config import names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from enforcer.verify.client import Endpoint
-    from enforcer.verify.expected import Expected
+    from enforcer.verify.measure import Expected
+    from enforcer.verify.reference import Reference
     from enforcer.verify.replies import Reply
     from enforcer.verify.suites import Case
 
@@ -57,26 +63,15 @@ _NO_CALLS = (
 INTERRUPTED = 130  # as shells have it, 128 and the signal's number
 
 
-class Stream(Enum):
-    """Whether the requests are streamed."""
-
-    YES = "yes"
-    NO = "no"
-    BOTH = "both"
-    RECORDED = "recorded"
-
-
 _NOT_FOUND = 404
-_SUFFIX = {Stream.NO: ", whole", Stream.YES: ", streamed", Stream.RECORDED: ""}
-
-
-@dataclass(frozen=True, slots=True)
-class _Run:
-    """Requests that are counted together, in one column."""
-
-    name: str
-    stream: Stream  # any but BOTH
-    cases: Sequence[Case]
+# Whether the requests of each run are streamed; None leaves them as they were recorded.
+_STREAMED: Mapping[str, tuple[bool | None, ...]] = {
+    "yes": (True,),
+    "no": (False,),
+    "both": (False, True),
+    "recorded": (None,),
+}
+_SUFFIX = {False: ", whole", True: ", streamed", None: ""}
 
 
 def add_parser(commands: Any) -> None:
@@ -94,14 +89,10 @@ def add_parser(commands: Any) -> None:
         required=True,
         help="base URL of the OpenAI-compatible routes, such as http://localhost:8000/v1",
     )
+    add_server(server, timeout=300)
     server.add_argument(
         "--model", help="name of the model (by default the only one that the server serves)"
     )
-    server.add_argument("--key", help=f"API key (${KEY_VARIABLE} by default)")
-    server.add_argument(
-        "--timeout", type=positive(float), default=300, metavar="S",
-        help="seconds without any data after which a request has failed (%(default)s)",
-    )  # fmt: skip
     server.add_argument(
         "--concurrency", type=positive(int), default=16, metavar="N",
         help="requests that are sent at once (%(default)s)",
@@ -109,7 +100,7 @@ def add_parser(commands: Any) -> None:
     _add_requests(parser.add_argument_group("what is sent"))
     _add_rules(parser.add_argument_group("what is judged"))
     parser.add_argument("--report", type=path, metavar="FILE", help="write the report as JSON")
-    parser.add_argument("--quiet", action="store_true", help="no progress bar")
+    parser.add_argument("--quiet", action="store_true", help="do not show the progress")
 
 
 def _add_requests(what: Any) -> None:
@@ -123,7 +114,7 @@ def _add_requests(what: Any) -> None:
         "temperature above 0 a server sent the same twice is not quite like itself either",
     )  # fmt: skip
     what.add_argument(
-        "--stream", type=Stream, default=None, metavar="|".join(s.value for s in Stream),
+        "--stream", choices=_STREAMED, metavar="|".join(_STREAMED),
         help="whether to stream (schemas: both, requests: as recorded)",
     )  # fmt: skip
     what.add_argument(
@@ -143,11 +134,7 @@ def _add_requests(what: Any) -> None:
 
 
 def _add_rules(judging: Any) -> None:
-    judging.add_argument(
-        "--dialect", metavar="NAME",
-        help="the model's tool-call format, by the name of its dialect or of vLLM's "
-        "parser for it (by default what the server's metrics say, else kimi_k2)",
-    )  # fmt: skip
+    add_dialect(judging, None, "by default what the server's metrics say, else kimi_k2")
     judging.add_argument(
         "--ids", type=IdRule, metavar="|".join(r.value for r in IdRule),
         help="form that the ids of calls must have: functions.NAME:IDX (kimi), "
@@ -180,46 +167,37 @@ def run(options: argparse.Namespace) -> int:
         ConfigurationError: nothing can be measured.
 
     """
-    try:
-        from enforcer.verify import client
-    except ModuleNotFoundError as error:
-        raise ConfigurationError(
-            f"`enforcer verify` needs the package {error.name!r}: {missing(error)}"
-        ) from error
+    endpoint = endpoint_of(options, concurrency=options.concurrency)
     if not (options.schemas or options.requests):
         raise ConfigurationError("nothing to send: give --schemas, --requests or both")
     if options.reference and not options.requests:
         raise ConfigurationError("--reference has the finish reasons of --requests; give both")
-    endpoint = client.Endpoint.at(
-        options.url,
-        key=options.key or os.environ.get(KEY_VARIABLE),
-        timeout=options.timeout,
-        concurrency=options.concurrency,
-    )
     if options.report:
         verify_report.refuse_unwritable(options.report)
     recorded = suites.recorded_cases(options.requests) if options.requests else Recorded()
-    if options.reference:
-        # What is wrong with it is told now, and not after everything has been sent.
-        places = (one.at for one in recorded.cases if one.at is not None)
-        reference.read(options.reference, 1 + max(places, default=-1))
-    runs = _runs(options, recorded)
+    theirs = reference.read(options.reference) if options.reference else None
+    runs = list(_runs(options, recorded.cases))
     _tell_left_out(recorded)
-    model = options.model or _only_model(asyncio.run(client.models(endpoint)), endpoint)
+    model, shown = asyncio.run(_asked(endpoint, options.model))
     provided, _ = read_schemas(options.documents)
-    told = None if options.dialect else expected.told(asyncio.run(client.metrics(endpoint)))
-    dialect = dialects.named(names.stock(options.dialect or told or "kimi_k2"))
-    judging = expected.of(dialect, options.ids, provided)
+    dialect = options.dialect or expected.told(shown) or "kimi_k2"
+    judging = expected.of(dialects.named(names.stock(dialect)), options.ids, provided)
     results: dict[str, list[Result]] = {}
-    total = sum(len(one.cases) for one in runs)
-    with progress(total, quiet=options.quiet) as advance:
-        for one in runs:
-            results[one.name] = _measure(endpoint, model, one, options, advance, judging=judging)
-            if len(results[one.name]) < len(one.cases):
-                return _tell_part(
-                    {name: run for name, run in results.items() if run}, total, options
-                )
-    status = _tell(results, options)
+    total = sum(len(cases) for _, _, cases in runs)
+    advance = _progress(total, quiet=options.quiet)
+    for name, stream, cases in runs:
+        bodies = [_body(case, model, options, stream=stream) for case in cases]
+        results[name] = _measure(endpoint, cases, bodies, advance, judging)
+        if len(results[name]) < len(cases):  # Ctrl-C
+            break
+    measured = sum(map(len, results.values()))
+    if measured < total:
+        results = {name: run for name, run in results.items() if run}
+        if results:
+            verify_report.show(results, total, theirs, options.report)
+        remark("", f"interrupted: {measured} of {total} requests were measured")
+        return INTERRUPTED
+    status = _tell(results, theirs, options)
     if recorded.unreadable:
         count = len(recorded.unreadable)
         said = (
@@ -230,39 +208,27 @@ def run(options: argparse.Namespace) -> int:
     return status
 
 
-def _tell_part(
-    results: Mapping[str, Sequence[Result]], total: int, options: argparse.Namespace
-) -> int:
-    """Tell what was measured before Ctrl-C."""
-    if results:
-        verify_report.show(results, total, options.reference, options.report)
-    measured = sum(map(len, results.values()))
-    remark("", f"interrupted: {measured} of {total} requests were measured")
-    return INTERRUPTED
+async def _asked(endpoint: Endpoint, model: str | None) -> tuple[str, str | None]:
+    """Return the model's name, by default that of the only one, and the server's metrics."""
+    from enforcer.verify import client
+
+    if model is None:
+        served = await client.models(endpoint)
+        if len(served) != 1:
+            known = f"one of {', '.join(served)}" if served else "it does not say which it serves"
+            raise ConfigurationError(f"name the model of {endpoint.url} with --model: {known}")
+        model = served[0]
+    return model, await client.metrics(endpoint)
 
 
-def _only_model(served: list[str], endpoint: Endpoint) -> str:
-    if len(served) == 1:
-        return served[0]
-    known = f"one of {', '.join(served)}" if served else "it does not say which it serves"
-    raise ConfigurationError(f"name the model of {endpoint.url} with --model: {known}")
-
-
-def _runs(options: argparse.Namespace, recorded: Recorded) -> list[_Run]:
-    runs = []
-    if options.schemas:
-        cases = suites.schema_cases(options.schemas)[: options.limit]
-        runs += [
-            _Run("schemas" + _SUFFIX[stream], stream, cases)
-            for stream in _ways(options.stream or Stream.BOTH)
-        ]
-    if recorded.cases:
-        sent = recorded.cases[: options.limit]
-        runs += [
-            _Run("requests" + _SUFFIX[stream], stream, sent)
-            for stream in _ways(options.stream or Stream.RECORDED)
-        ]
-    return runs
+def _runs(
+    options: argparse.Namespace, recorded: Sequence[Case]
+) -> Iterator[tuple[str, bool | None, Sequence[Case]]]:
+    """Yield each run, which is a column: its name, whether it is streamed, its requests."""
+    schemas = suites.schema_cases(options.schemas) if options.schemas else []
+    for name, cases, stream in (("schemas", schemas, "both"), ("requests", recorded, "recorded")):
+        for streamed in _STREAMED[options.stream or stream] if cases else ():
+            yield name + _SUFFIX[streamed], streamed, cases[: options.limit]
 
 
 def _tell_left_out(recorded: Recorded) -> None:
@@ -274,47 +240,53 @@ def _tell_left_out(recorded: Recorded) -> None:
         complain(f"{count} skipped{first}:", *skipped[: suites.SHOWN])
 
 
-def _ways(stream: Stream) -> tuple[Stream, ...]:
-    return (Stream.NO, Stream.YES) if stream is Stream.BOTH else (stream,)
+def _progress(total: int, *, quiet: bool) -> Callable[[], None]:
+    """Return what is called after each reply: every tenth of the way it writes a line."""
+    done = 0
+
+    def advance() -> None:
+        nonlocal done
+        done += 1
+        if not quiet and done * 10 // total > (done - 1) * 10 // total:
+            remark(f"{done} of {total} answered")
+
+    return advance
 
 
 def _measure(
     endpoint: Endpoint,
-    model: str,
-    one: _Run,
-    options: argparse.Namespace,
+    cases: Sequence[Case],
+    bodies: Sequence[Mapping[str, Any]],
     advance: Callable[[], None],
-    *,
     judging: Expected,
 ) -> list[Result]:
+    """Send the requests and judge the replies; fewer than requests after Ctrl-C."""
     from enforcer.verify import client
 
-    bodies = [_body(case, model, one.stream, options) for case in one.cases]
-    ids = [_request_id(case, at) for at, case in enumerate(one.cases)]
+    # By its record's number, or a schema's place among the schemas, from 1.
+    places = [at if case.at is None else case.at for at, case in enumerate(cases)]
+    ids = [f"enforcer-verify-{1 + at}" for at in places]
     replies: dict[int, Reply] = {}
 
     def arrived(at: int, reply: Reply) -> None:
         replies[at] = reply
         advance()
 
-    with suppress(KeyboardInterrupt):  # fewer results than cases say so
+    with suppress(KeyboardInterrupt):
         asyncio.run(client.send_all(endpoint, bodies, arrived, ids))
     return [
-        Result(case, bool(body.get("stream")), reply, judging.judge(body, reply), ids[at])
-        for at, (case, body) in enumerate(zip(one.cases, bodies, strict=True))
-        if (reply := replies.get(at)) is not None
+        Result(case, bool(body.get("stream")), replies[at], judge(body, replies[at], judging), id_)
+        for at, (case, body, id_) in enumerate(zip(cases, bodies, ids, strict=True))
+        if at in replies
     ]
 
 
-def _request_id(case: Case, at: int) -> str:
-    """Name a request by its record's number, or a schema's place among the schemas, from 1."""
-    return f"enforcer-verify-{1 + (at if case.at is None else case.at)}"
-
-
-def _body(case: Case, model: str, stream: Stream, options: argparse.Namespace) -> Mapping[str, Any]:
+def _body(
+    case: Case, model: str, options: argparse.Namespace, *, stream: bool | None
+) -> Mapping[str, Any]:
     body = {**case.body, "model": model, **options.extra_body}
-    if stream is not Stream.RECORDED:
-        body["stream"] = stream is Stream.YES
+    if stream is not None:
+        body["stream"] = stream
     if options.max_tokens is not None:
         body.pop("max_completion_tokens", None)
         body["max_tokens"] = options.max_tokens
@@ -323,29 +295,28 @@ def _body(case: Case, model: str, stream: Stream, options: argparse.Namespace) -
     return body
 
 
-def _tell(results: Mapping[str, Sequence[Result]], options: argparse.Namespace) -> int:
+def _tell(
+    results: Mapping[str, Sequence[Result]], theirs: Reference | None, options: argparse.Namespace
+) -> int:
     every = [result for run in results.values() for result in run]
-    if not any(one.reply.answered or measure.is_refusal(one.reply) for one in every):
+    if all(Fault.FAILED in result.verdict.faults for result in every):
         [finding] = every[0].verdict.findings
         # The server's own word for it, as vLLM's `Valid aliases`, is not that of our option.
         is_named = options.model is not None and every[0].reply.status == _NOT_FOUND
         mend = f" (is {options.model} a model of that server? --model names it)" if is_named else ""
         raise ConfigurationError(f"no request was answered: {finding.message}{mend}")
-    verify_report.show(results, len(every), options.reference, options.report)
-    say("", verify_report.summary(every))
-    wrong = any(result.verdict.faults - _allowed(options) for result in every)
-    if wrong and not any(result.verdict.faults - {Fault.REFUSED} for result in every):
+    row = verify_report.show(results, len(every), theirs, options.report)
+    say("", verify_report.summary(row))
+    wrong = {fault for fault, count in row.faults.items() if count}
+    if options.allow_refused:
+        wrong.discard(Fault.REFUSED)
+    if wrong == {Fault.REFUSED}:
         say("where refusals are meant, --allow-refused makes them nothing wrong")
-    if not any(result.verdict.complete for result in every):
-        cut_off = any(result.reply.answered for result in every)
-        mend = "raise --max-tokens" if cut_off else "every request was refused or failed"
+    if not row.complete:
+        mend = "raise --max-tokens" if row.cut_off else "every request was refused or failed"
         say(f"no reply was complete, so nothing was shown: {mend}")
         return 1 if wrong else 2
-    if not any(result.verdict.complete and result.reply.calls for result in every):
+    if not row.with_calls:
         say(_NO_CALLS)
         return 1
-    return int(wrong)
-
-
-def _allowed(options: argparse.Namespace) -> set[Fault]:
-    return {Fault.REFUSED} if options.allow_refused else set()
+    return int(bool(wrong))

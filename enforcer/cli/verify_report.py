@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING
 
 from enforcer.cli.output import say, write_file
 from enforcer.errors import ConfigurationError
-from enforcer.verify import counts, reference, report
+from enforcer.verify import report
 from enforcer.verify.measure import Fault
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from enforcer.verify.report import Result
+    from enforcer.verify.reference import Reference
+    from enforcer.verify.report import Result, Row
 
 _SHOWN = 5  # findings of one kind
 _HOW_ALIKE = (
@@ -32,28 +33,28 @@ _HOW_ALIKE = (
 def show(
     results: Mapping[str, Sequence[Result]],
     requests: int,
-    compared: Path | None,
+    theirs: Reference | None,
     file: Path | None,
-) -> None:
-    """Print the table and the findings, and write the report.
+) -> Row:
+    """Print the table and the findings, and write the report; return the counts of all runs.
 
     Args:
         results: those of each run.
         requests: how many were to be sent.
-        compared: the reference.
+        theirs: the reference.
         file: where the report goes.
 
     """
     every = [result for run in results.values() for result in run]
-    rows = {name: counts.count([r.verdict for r in run]) for name, run in results.items()}
+    rows = {name: report.count([r.verdict for r in run]) for name, run in results.items()}
+    whole = report.count([result.verdict for result in every])
     if len(rows) > 1:
-        rows["all"] = counts.count([result.verdict for result in every])
-    theirs = reference.read(compared, _recorded(every)) if compared else None
-    similarity = _similarity(results, theirs.reasons) if theirs else None
-    say(*report.table(rows, similarity).split("\n"))
-    if theirs:
+        rows["all"] = whole
+    found = None if theirs is None else _similarity(every, theirs)
+    say(*report.table(rows, found))
+    if theirs is not None:
         say("", *_HOW_ALIKE.split("\n"))
-        if similarity is not None and not similarity.compared:
+        if found is not None and not found.compared:
             say(
                 "Nothing could be compared: the reference has an answer to none of the requests "
                 "that were",
@@ -67,14 +68,14 @@ def show(
             )
     _print_findings(every)
     if file:
-        found = report.as_json(rows, every, similarity, requests)
-        write_file(file, json.dumps(found, indent=1, ensure_ascii=False) + "\n")
+        values = report.as_json(rows, every, found, requests)
+        write_file(file, json.dumps(values, indent=1, ensure_ascii=False) + "\n")
+    return whole
 
 
-def summary(results: Sequence[Result]) -> str:
+def summary(row: Row) -> str:
     """Tell what replies violate apart from what was refused or failed, which are no replies."""
-    row = counts.count([result.verdict for result in results])
-    refused, failed = (row.faults.get(fault, 0) for fault in (Fault.REFUSED, Fault.FAILED))
+    refused, failed = row.faults[Fault.REFUSED], row.faults[Fault.FAILED]
     replies = row.requests - refused - failed
     violated = replies - row.right
     said = f"{violated} of {replies} replies violate" if violated else "no reply violates"
@@ -86,24 +87,16 @@ def summary(results: Sequence[Result]) -> str:
     return line
 
 
-def _recorded(results: Sequence[Result]) -> int:
-    """Tell how many records a reference has to tell of."""
-    return max((1 + one.case.at for one in results if one.case.at is not None), default=0)
-
-
-def _similarity(
-    results: Mapping[str, Sequence[Result]], theirs: Sequence[str | None]
-) -> counts.Similarity:
-    """Compare each run of the recorded requests with the reference."""
-    pairs: list[tuple[str | None, str | None]] = []
-    for name, run in results.items():
-        if name.startswith("requests"):
-            ours = {r.case.at: r.reply for r in run if r.case.at is not None}
-            pairs += [
-                (reply.finish_reason if reply.answered else None, theirs[at])
-                for at, reply in ours.items()
-            ]
-    return counts.similarity(pairs)
+def _similarity(results: Sequence[Result], theirs: Reference) -> report.Similarity:
+    """Compare the answers to recorded requests with the reference."""
+    return report.similarity(
+        (
+            each.reply.finish_reason if each.reply.answered else None,
+            theirs.reasons.get(each.case.at),
+        )
+        for each in results
+        if each.case.at is not None
+    )
 
 
 def _print_findings(results: Sequence[Result]) -> None:

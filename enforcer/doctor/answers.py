@@ -17,7 +17,6 @@ from enforcer.request.carrier import ALLOW
 from enforcer.turn import dialects
 from enforcer.verify import expected as expected_
 from enforcer.verify import measure
-from enforcer.verify.expected import Expected
 from enforcer.verify.measure import Fault
 from enforcer.vllm.config import names
 
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from enforcer.errors import RequestError
-    from enforcer.verify.measure import Finding, Verdict
+    from enforcer.verify.measure import Expected, Finding, Verdict
     from enforcer.verify.replies import Reply
 
 _FLAGS = "start it with --enable-auto-tool-choice --tool-call-parser"
@@ -175,14 +174,14 @@ def _is_at_format(reply: Reply) -> bool:
 def calls(
     body: Mapping[str, Any],
     reply: Reply,
-    route: Route | None = None,
-    expected: Expected | None = None,
+    route: Route | None,
+    expected: Expected,
 ) -> Check:
     """Judge the answer to `required`: it shows that the engine process enforces as well."""
     title = f"required call, {'streamed' if body.get('stream') else 'not streamed'}"
     if not reply.status:
         return _unanswered(title, reply)
-    verdict = (expected or Expected()).judge(body, reply)
+    verdict = measure.judge(body, reply, expected)
     if findings := _findings(verdict, route):
         found = "; ".join(finding.message for finding in findings)
         mend = "read the engine's log for `enforcer`: it may run without the plugin"
@@ -210,17 +209,15 @@ def _findings(verdict: Verdict, route: Route | None) -> list[Finding]:
 def keeps_quiet(
     body: Mapping[str, Any],
     reply: Reply,
-    route: Route | None = None,
-    expected: Expected | None = None,
-    *,
-    start: str = _START,
+    route: Route | None,
+    expected: Expected,
+    start: str,
 ) -> Check:
     """Judge the answer to `without_tools`."""
     title = "reply to a request without tools"
     if not reply.status:
         return _unanswered(title, reply)
-    findings = _findings((expected or Expected()).judge(body, reply), route)
-    if findings:
+    if findings := _findings(measure.judge(body, reply, expected), route):
         return bad(title, "; ".join(finding.message for finding in findings), start)
     return ok(title, "it calls nothing, though earlier replies of the dialog do")
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import os
 import platform
+import re
 import sys
 from importlib import metadata
 from importlib.util import find_spec
@@ -128,13 +129,8 @@ def compiled_modules() -> Check:
 
 def _parts(version: str) -> tuple[int, ...]:
     """Give the numbers of a release; a pre-release or local suffix does not count."""
-    numbers = []
-    for part in version.partition("+")[0].split("."):
-        digits = "".join(c for c in part if c.isdecimal()) if part[:1].isdecimal() else ""
-        if not digits:
-            break
-        numbers.append(int(digits))
-    return tuple(numbers)
+    release = re.match(r"\d+(\.\d+)*", version)
+    return () if release is None else tuple(map(int, release[0].split(".")))
 
 
 def settings(environment: Mapping[str, str]) -> Check:

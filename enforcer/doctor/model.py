@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from enforcer.diagnosis import Check, bad, note, ok
 from enforcer.diagnosis.template import checks_of
-from enforcer.errors import EnforcerError, UnknownDialect
+from enforcer.errors import ConfigurationError, EnforcerError, UnknownDialect
 from enforcer.turn import dialects
 from enforcer.turn.table import Table
 from enforcer.vllm.config import names, settings
@@ -57,18 +57,10 @@ def checks(
             yield bad("settings", str(error), "mend or unset the variable")
         return
     try:
-        from transformers import AutoTokenizer
-    except ModuleNotFoundError:
-        mend = "pip install transformers torch, or leave --model out"
-        yield bad("tokenizer", "not checked: the package `transformers` is not installed", mend)
-        return
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(
-            str(folder), trust_remote_code=trust_remote_code, local_files_only=True
-        )
-    except Exception as error:  # noqa: BLE001 - whatever a tokenizer's own code raises
-        mend = "complete the folder; a tokenizer that is code needs --trust-remote-code"
-        yield bad("tokenizer", f"it cannot be loaded: {error!r}", mend)
+        tokenizer = load_tokenizer(folder, trust_remote_code=trust_remote_code)
+    except ConfigurationError as error:
+        wrong, _, mend = str(error).rpartition("; ")
+        yield bad("tokenizer", wrong, mend)
         return
     try:
         vocabulary = Vocabulary.from_transformers(tokenizer)
@@ -82,6 +74,32 @@ def checks(
     found = dialects.named(name, vocabulary.controls)
     yield from vocabulary_checks(vocabulary, folder, found)
     yield from checks_of(tokenizer, template, found)
+
+
+def load_tokenizer(folder: Path, *, trust_remote_code: bool) -> Any:
+    """Load the tokenizer of a model's folder, with `transformers`.
+
+    Raises:
+        ConfigurationError: the package is not installed, or the tokenizer cannot be loaded; the
+            message ends in what to do.
+
+    """
+    try:
+        from transformers import AutoTokenizer
+    except ModuleNotFoundError as error:
+        raise ConfigurationError(
+            "the tokenizer is not read: the package `transformers` is not installed; "
+            "pip install transformers torch"
+        ) from error
+    try:
+        return AutoTokenizer.from_pretrained(
+            str(folder), trust_remote_code=trust_remote_code, local_files_only=True
+        )
+    except Exception as error:
+        raise ConfigurationError(
+            f"the tokenizer in {folder} cannot be loaded: {error!r}; complete the folder, and run "
+            "a tokenizer that is code with --trust-remote-code"
+        ) from error
 
 
 def vocabulary_checks(vocabulary: Vocabulary, folder: Path, dialect: Dialect) -> Iterator[Check]:

@@ -16,7 +16,7 @@ from enforcer.client.body import Route
 from enforcer.diagnosis import Check, Status, bad, ok
 from enforcer.doctor import answers, probes
 from enforcer.doctor.versions import versions
-from enforcer.errors import ConfigurationError, UnsatisfiableSchema
+from enforcer.errors import UnsatisfiableSchema
 from enforcer.request.carrier import REQUIRES
 from enforcer.turn import dialects
 from enforcer.verify import client, measure
@@ -27,7 +27,7 @@ from enforcer.vllm.config import names, settings
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from enforcer.verify.expected import Expected
+    from enforcer.verify.measure import Expected
     from enforcer.verify.replies import Reply
 
 SOON = 10.0  # seconds in which a server answers what takes no model
@@ -84,16 +84,9 @@ def _find_model(endpoint: Endpoint, model: str | None) -> tuple[Check, str | Non
     served: list[str] = []
     try:
         served = asyncio.run(client.models(endpoint))
-    except client.NoModelList as error:
-        if model is None:
-            mend = "mend the path in --url, or name the model of a gateway with --served-model"
-            return bad("server", str(error), mend), None
-    except client.NoAccess as error:
-        return bad("server", error.found, error.mend), None
-    except client.NotHttp as error:
-        return bad("server", str(error), "mend --url, or what answers there"), None
-    except ConfigurationError as error:
-        return bad("server", str(error), "start it, or mend --url"), None
+    except client.Unanswered as error:
+        if model is None or not error.is_listless:
+            return bad("server", error.found, error.mend), None
     model = model or next(iter(served), None)
     if model is None:
         return bad("server", f"{endpoint.url} lists no model", "name it with --served-model"), None
@@ -123,7 +116,7 @@ def _enforced(
     yield answers.refuses(inexact, nothing)
     yield answers.calls(demand, whole, route, expected)
     yield answers.calls(streamed, in_parts, route, expected)
-    yield answers.keeps_quiet(quiet, text, route, expected, start=start)
+    yield answers.keeps_quiet(quiet, text, route, expected, start)
     yield from map(answers.switches, off)
     yield answers.in_time(endless)
 

@@ -15,7 +15,7 @@ from enforcer.turn.dialect import Segment
 from enforcer.turn.pattern import BLANK, FIELDS, ID, Choice, pieces_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from enforcer.turn.pattern import Fixed, Language
     from enforcer.turn.position import Position
@@ -48,9 +48,11 @@ def exits(table: Table, now: Position) -> Iterator[Exit]:
         return
     opening = (now.row if segment is Segment.ARGUMENTS else now.markers).opening
     for each in table.lexer.open_markers(place, opening):
-        control = _control(table, each.role)
-        for text in table.dialect.markers[each.role]:
-            for whole in _spellings(pieces_of(text, FIELDS), control(text)):
+        texts = table.dialect.markers[each.role]
+        for text in texts:
+            is_token = text in table.vocabulary.controls
+            names = (text,) if is_token else (*table.dialect.tokens.names, *texts)
+            for whole in _spellings(table, pieces_of(text, FIELDS), names):
                 rest = rest_of(each.rest, whole)
                 if rest and not _belongs(table, now, rest[0]):
                     yield Exit(each.role, rest, bool(each.length))
@@ -81,8 +83,7 @@ def behind_name(table: Table, tail: Language) -> Symbols | None:
 
 
 def _rest(language: Language, table: Table, pieces: Sequence[Fixed]) -> Symbols | None:
-    inside = {name: table.vocabulary.controls.get(name) for name in table.dialect.tokens.names}
-    for whole in _spellings(pieces, inside.get):
+    for whole in _spellings(table, pieces, table.dialect.tokens.names):
         rest = rest_of(language, whole)
         if rest is not None:
             return rest
@@ -100,21 +101,16 @@ def rest_of(language: Language, whole: Symbols) -> Symbols | None:
     return None
 
 
-def _control(table: Table, role: str) -> Callable[[str], Callable[[str], int | None]]:
-    """Give what looks up the control tokens in a marker, which may be one as a whole."""
-    controls = table.vocabulary.controls
-    inside = frozenset(table.dialect.tokens.names) | frozenset(table.dialect.markers[role])
+def _spellings(table: Table, pieces: Sequence[Fixed], names: Iterable[str]) -> Iterator[Symbols]:
+    """Write pieces in all ways but for white space; none if a field is among them.
 
-    def of_marker(text: str) -> Callable[[str], int | None]:
-        if text in controls:
-            return lambda name: controls.get(name) if name == text else None
-        return lambda name: controls.get(name) if name in inside else None
+    Args:
+        table: of the turn.
+        pieces: of a marker or a header.
+        names: the special tokens that may be among them.
 
-    return of_marker
-
-
-def _spellings(pieces: Sequence[Fixed], control: Callable[[str], int | None]) -> Iterator[Symbols]:
-    """Write pieces in all ways but for white space; none if a field is among them."""
+    """
+    inside = {name: table.vocabulary.controls.get(name) for name in names}
     ways: list[tuple[str, ...]] = []
     for piece in pieces:
         if isinstance(piece, Choice):
@@ -124,4 +120,4 @@ def _spellings(pieces: Sequence[Fixed], control: Callable[[str], int | None]) ->
         elif piece is not BLANK:
             return
     for words in product(*ways):
-        yield tuple(symbols("".join(words), control))
+        yield tuple(symbols("".join(words), inside.get))

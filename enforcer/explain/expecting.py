@@ -7,6 +7,7 @@ the mask says. Must not know: how a turn is advanced, how a text is read, why an
 
 from __future__ import annotations
 
+from functools import cached_property
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ from enforcer.engines.mask_rows import is_member, members
 from enforcer.explain import borders
 from enforcer.explain.borders import exits
 from enforcer.explain.text import FollowedText
-from enforcer.explain.words import Expected, Option, listing, quoted, shown
+from enforcer.explain.words import Expected, Option, listing, quoted, shown, spelled
 from enforcer.turn.pattern import ID
 
 if TYPE_CHECKING:
@@ -32,34 +33,22 @@ if TYPE_CHECKING:
 _LISTED = 5  # ids that are listed where there are no words for them
 
 
-def mask_of(matcher: Matcher) -> npt.NDArray[np.int32]:
-    """Give the mask row of a matcher: int32, shape `(vocabulary.words,)`."""
-    row = np.zeros((1, matcher.envelope.table.vocabulary.words), dtype=np.int32)
-    matcher.fill(row)
-    legal: npt.NDArray[np.int32] = row[0]
-    return legal
-
-
 def is_set(row: npt.NDArray[np.int32], token_id: int) -> bool:
     """Tell whether a mask row has an id."""
     return 0 <= token_id < 32 * len(row) and is_member(row, token_id)
 
 
 class Place:
-    """One place of a turn.
+    """One place of a turn, with its mask row: int32, shape `(vocabulary.words,)`."""
 
-    Args:
-        matcher: of the turn.
-        row: its mask, int32, shape `(vocabulary.words,)`.
-
-    """
-
-    def __init__(self, matcher: Matcher, row: npt.NDArray[np.int32]) -> None:
+    def __init__(self, matcher: Matcher) -> None:
         self.now: Position = matcher.position
         self.envelope: Envelope = matcher.envelope
         self.table = self.envelope.table
         self.vocabulary = self.table.vocabulary
-        self.row = row
+        rows = np.zeros((1, self.vocabulary.words), dtype=np.int32)
+        matcher.fill(rows)
+        self.row: npt.NDArray[np.int32] = rows[0]
         self.roles = {
             self.vocabulary.control(name): role
             for role, names in self.table.dialect.markers.items()
@@ -67,8 +56,9 @@ class Place:
             if name in self.vocabulary.controls
         }
 
+    @cached_property
     def expected(self) -> Expected:
-        """Say what may come next."""
+        """What may come next."""
         now = self.now
         at: str | None = None
         begun = ""
@@ -107,12 +97,12 @@ class Place:
     def _marker_options(self) -> tuple[Option, ...]:
         if not self.table.is_simple and self.now.failure is None:
             return tuple(self._spelled_markers())
-        names = {
-            self._name(token_id): self._role(token_id)
-            for token_id in sorted(self.roles)
+        legal = {
+            self.vocabulary.token_bytes(token_id).decode(): role
+            for token_id, role in sorted(self.roles.items())
             if is_set(self.row, token_id)
         }
-        return tuple(Option(f"{role}: `{name}`", (name,)) for name, role in names.items())
+        return tuple(Option(f"{_marker(role)}: `{name}`", (name,)) for name, role in legal.items())
 
     def _spelled_markers(self) -> Iterator[Option]:
         said = set()
@@ -121,25 +111,11 @@ class Place:
             if (found.role, name) in said or not self._begins_legally(found.rest):
                 continue
             said.add((found.role, name))
-            role = f"the marker of {found.role.replace('_', ' ')}"
-            if found.begun:
-                yield Option(f"{role}, which goes on with {shown(name)}", (name,))
-            else:
-                yield Option(f"{role}: {shown(name)}", (name,))
+            joint = ", which goes on with" if found.begun else ":"
+            yield Option(f"{_marker(found.role)}{joint} {shown(name)}", (name,))
 
     def _written(self, symbols: Sequence[int]) -> str:
-        """Write symbols as text, control tokens by their names."""
-        data = b"".join(
-            bytes([each]) if each < ID else self.vocabulary.token_bytes(each - ID)
-            for each in symbols
-        )
-        return data.decode("utf-8", "replace")
-
-    def _name(self, token_id: int) -> str:
-        return self.vocabulary.token_bytes(token_id).decode()
-
-    def _role(self, token_id: int) -> str:
-        return "the marker of " + self.roles.get(token_id, "no known role").replace("_", " ")
+        return spelled(symbols, self.vocabulary.token_bytes)
 
     def header_so_far(self) -> bytes:
         """Give what has been written of a header."""
@@ -167,8 +143,8 @@ class Place:
         found = []
         if names:
             one = (*head, *node.trie.texts[left[-1]])
-            spelled = f", written {shown(self._written(one))}" if len(left) == 1 else ""
-            found.append(Option(f"the name of a tool: {listing(names)}{spelled}", names))
+            text = f", written {shown(self._written(one))}" if len(left) == 1 else ""
+            found.append(Option(f"the name of a tool: {listing(names)}{text}", names))
         return (*found, *self._fallen(node))
 
     def _fallen(self, node: HeaderNode) -> Iterator[Option]:
@@ -196,6 +172,10 @@ class Place:
         data = bytes(text)
         found = (self.vocabulary.find(data[:end]) for end in range(1, len(data) + 1))
         return any(token_id is not None and is_set(self.row, token_id) for token_id in found)
+
+
+def _marker(role: str) -> str:
+    return "the marker of " + role.replace("_", " ")
 
 
 def _steps(node: HeaderNode, symbol: int) -> bool:

@@ -12,18 +12,62 @@ that such a reply shows nothing that was taken away; scoring the same ids once m
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
-from enforcer.errors import ConfigurationError, brief
+import msgspec
+
+from enforcer.errors import ConfigurationError
 from enforcer.explain.trace import Given
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from enforcer.vocabulary import Vocabulary
 
-_BY_ID = "token_id:"  # how vLLM writes tokens with `return_tokens_as_token_ids`
+# How vLLM writes tokens with `return_tokens_as_token_ids`; no id has more digits.
+_BY_ID = re.compile("token_id:([0-9]{1,18})")
+_MASKED = -9_000  # vLLM writes -9999 for what is masked
+_Form = TypeVar("_Form")
+_Id = Annotated[int, msgspec.Meta(ge=0)]
+
+
+class _Scored(msgspec.Struct):
+    id: _Id
+    top: list[tuple[_Id, float]] = []
+
+
+class _Ids(msgspec.Struct):
+    token_ids: list[_Id | _Scored]
+    prompt_token_ids: list[_Id] | None = None
+
+
+class _Token(msgspec.Struct):
+    token: str = ""
+    bytes: list[Annotated[int, msgspec.Meta(ge=0, le=255)]] | None = None
+    logprob: float | None = None
+    top_logprobs: list[_Token] | None = None
+
+
+class _Logprobs(msgspec.Struct):
+    content: list[_Token] | None = None
+
+
+class _Score(msgspec.Struct):
+    logprob: float
+
+
+class _Choice(msgspec.Struct):
+    token_ids: list[_Id] | None = None
+    logprobs: _Logprobs | None = None
+    prompt_logprobs: list[dict[_Id, _Score] | None] | None = None
+
+
+class _Reply(msgspec.Struct):
+    choices: Annotated[list[_Choice], msgspec.Meta(min_length=1)]
+    prompt_token_ids: list[_Id] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,26 +94,12 @@ def read_ids(value: object, where: str) -> Recorded:
         ConfigurationError: another form.
 
     """
-    prompt = None
-    if isinstance(value, Mapping):
-        prompt = value.get("prompt_token_ids")
-        value = value.get("token_ids")
-    if not isinstance(value, list):
-        raise _wrong(where, "a list of ids")
-    return Recorded(
-        tuple(_given(each, f"{where}, position {at}") for at, each in enumerate(value)),
-        None if prompt is None else tuple(_ids(prompt, f"{where}, prompt_token_ids")),
+    found = _read({"token_ids": value} if isinstance(value, list) else value, _Ids, where)
+    given = (
+        Given(each.id, _sorted(each.top)) if isinstance(each, _Scored) else Given(each)
+        for each in found.token_ids
     )
-
-
-def _given(value: object, where: str) -> Given:
-    if not isinstance(value, Mapping):
-        return Given(_id(value, where))
-    top = value.get("top", [])
-    if not isinstance(top, list) or not all(isinstance(x, list) and len(x) == 2 for x in top):  # noqa: PLR2004
-        raise _wrong(where, "`top` as a list of [id, score]")
-    pairs = [(_id(token, where), _score(score, where)) for token, score in top]
-    return Given(_id(value.get("id"), where), _sorted(pairs))
+    return Recorded(tuple(given), _prompt(found))
 
 
 def read_reply(value: object, vocabulary: Vocabulary, where: str) -> Recorded:
@@ -79,29 +109,21 @@ def read_reply(value: object, vocabulary: Vocabulary, where: str) -> Recorded:
         ConfigurationError: it is none, or tells no ids.
 
     """
-    if isinstance(value, Mapping) and isinstance(value.get("response"), Mapping):
+    if isinstance(value, Mapping) and "response" in value:
         value = value["response"]
-    choices = value.get("choices") if isinstance(value, Mapping) else None
-    if not isinstance(value, Mapping) or not isinstance(choices, list) or not choices:
-        raise _wrong(where, "a chat completion")
-    choice = choices[0]
-    prompt = value.get("prompt_token_ids")
-    logprobs = choice.get("logprobs") if isinstance(choice, Mapping) else None
-    content = logprobs.get("content") if isinstance(logprobs, Mapping) else None
-    ids = choice.get("token_ids") if isinstance(choice, Mapping) else None
-    if content is None and ids is None:
-        raise _wrong(where, "a reply with its ids: ask for `return_token_ids` and `logprobs`")
-    if not isinstance(content, list | None):
-        raise _wrong(where, "`logprobs.content` as a list")
-    tops = [_top(entry, vocabulary, where) for entry in content or ()]
-    own = (
-        [_id(each, where) for each in ids]
-        if isinstance(ids, list)
-        else [_own(entry, vocabulary, where) for entry in content or ()]
-    )
+    reply = _read(value, _Reply, where)
+    choice = reply.choices[0]
+    content = None if choice.logprobs is None else choice.logprobs.content
+    if content is None and choice.token_ids is None:
+        raise ConfigurationError(
+            f"{where}: the reply does not have its ids: ask for `return_token_ids` and `logprobs`"
+        )
+    tops = [_top(each.top_logprobs or (), vocabulary) for each in content or ()]
+    own = choice.token_ids
+    if own is None:
+        own = [_own(each, vocabulary, where) for each in content or ()]
     tops += [()] * (len(own) - len(tops))
-    given = tuple(Given(token, top) for token, top in zip(own, tops, strict=False))
-    return Recorded(given, None if prompt is None else tuple(_ids(prompt, where)))
+    return Recorded(tuple(map(Given, own, tops)), _prompt(reply))
 
 
 def scored(recorded: Recorded, value: object, where: str) -> Recorded:
@@ -116,107 +138,62 @@ def scored(recorded: Recorded, value: object, where: str) -> Recorded:
         ConfigurationError: the answer has no such scores, or of another number of ids.
 
     """
-    choices = value.get("choices") if isinstance(value, Mapping) else None
-    first = choices[0] if isinstance(choices, list) and choices else None
-    scores = first.get("prompt_logprobs") if isinstance(first, Mapping) else None
+    scores = _read(value, _Reply, where).choices[0].prompt_logprobs or []
     before = len(recorded.prompt_ids or ())
-    if not isinstance(scores, list) or len(scores) != before + len(recorded.given):
-        raise _wrong(where, "`prompt_logprobs` for every id of the prompt and the turn")
+    if len(scores) != before + len(recorded.given):
+        raise ConfigurationError(
+            f"{where}: expected `prompt_logprobs` for every id of the prompt and the turn"
+        )
     given = []
-    for at, (each, entry) in enumerate(zip(recorded.given, scores[before:], strict=True), before):
-        pairs = _prompt_scores(entry, f"{where}, prompt_logprobs[{at}]")
-        given.append(Given(each.token_id, _sorted(pairs)))
-    return Recorded(tuple(given), recorded.prompt_ids)
+    for each, entry in zip(recorded.given, scores[before:], strict=True):
+        # Of the first id of a prompt there are none.
+        pairs = ((token_id, score.logprob) for token_id, score in (entry or {}).items())
+        given.append(replace(each, top=_sorted(pairs)))
+    return replace(recorded, given=tuple(given))
 
 
-def _prompt_scores(entry: object, where: str) -> list[tuple[int, float]]:
-    """Read the scores of one place; of the first one of a prompt there are none."""
-    if entry is None:
-        return []
-    if not isinstance(entry, Mapping):
-        raise _wrong(where, f"scores by id, not {brief(entry)}")
-    pairs = []
-    for token, found in entry.items():
-        token_id = _number(token)
-        if token_id is None:
-            raise _wrong(where, f"an id, not {brief(token)}")
-        if not isinstance(found, Mapping):
-            raise _wrong(where, f"an object with a `logprob`, not {brief(found)}")
-        pairs.append((token_id, _score(found.get("logprob"), where)))
-    return pairs
+def _read(value: object, form: type[_Form], where: str) -> _Form:
+    try:
+        return msgspec.convert(value, form, str_keys=True)
+    except ValueError as error:
+        raise ConfigurationError(f"{where}: {error}") from error
 
 
-def _own(entry: object, vocabulary: Vocabulary, where: str) -> int:
-    found = _token(entry, vocabulary) if isinstance(entry, Mapping) else None
+def _prompt(found: _Ids | _Reply) -> tuple[int, ...] | None:
+    return None if found.prompt_token_ids is None else tuple(found.prompt_token_ids)
+
+
+def _own(entry: _Token, vocabulary: Vocabulary, where: str) -> int:
+    found = _token(entry, vocabulary)
     if found is None:
-        raise _wrong(where, f"tokens of this vocabulary, not {entry!r:.80}: is --model right?")
+        raise ConfigurationError(
+            f"{where}: {entry.token!r:.80} is no token of this vocabulary: is --model right?"
+        )
     return found
 
 
-def _top(entry: object, vocabulary: Vocabulary, where: str) -> tuple[tuple[int, float], ...]:
-    listed = entry.get("top_logprobs") if isinstance(entry, Mapping) else None
-    if not isinstance(listed, list | None) or not all(isinstance(x, Mapping) for x in listed or ()):
-        raise _wrong(where, "`top_logprobs` as a list of objects")
+def _top(listed: Iterable[_Token], vocabulary: Vocabulary) -> tuple[tuple[int, float], ...]:
     pairs = []
-    for each in listed or ():
-        token, score = _token(each, vocabulary), each.get("logprob")
-        # vLLM writes -9999 for what is masked.
-        if token is not None and isinstance(score, float | int) and score > _MASKED:
-            pairs.append((token, _score(score, where)))
+    for each in listed:
+        token, score = _token(each, vocabulary), each.logprob
+        if token is not None and score is not None and score > _MASKED:
+            pairs.append((token, score))
     return _sorted(pairs)
 
 
-_MASKED = -9_000
-
-
-def _token(entry: Mapping[str, Any], vocabulary: Vocabulary) -> int | None:
+def _token(entry: _Token, vocabulary: Vocabulary) -> int | None:
     """Find the id of a token, by its number if it has one, else by its name or its bytes."""
-    token = entry.get("token")
-    if isinstance(token, str) and token.startswith(_BY_ID):
-        return _number(token.removeprefix(_BY_ID))
-    if isinstance(token, str) and token in vocabulary.controls:
-        return vocabulary.control(token)
-    data = entry.get("bytes")
-    if isinstance(data, list) and all(isinstance(x, int) and 0 <= x < 256 for x in data):  # noqa: PLR2004
-        return vocabulary.find(bytes(data))
+    if by_id := _BY_ID.fullmatch(entry.token):
+        return int(by_id[1])
+    if entry.token in vocabulary.controls:
+        return vocabulary.control(entry.token)
+    if entry.bytes is not None:
+        return vocabulary.find(bytes(entry.bytes))
     # The half of a surrogate pair is no token of any vocabulary.
-    return (
-        vocabulary.find(token.encode("utf-8", "surrogatepass")) if isinstance(token, str) else None
-    )
+    return vocabulary.find(entry.token.encode("utf-8", "surrogatepass"))
 
 
-def _number(token: object) -> int | None:
-    """Read the digits of an id; none has more than this."""
-    is_one = isinstance(token, str) and re.fullmatch("[0-9]{1,18}", token)
-    return int(str(token)) if is_one else None
-
-
-def _sorted(pairs: Sequence[tuple[int, float]]) -> tuple[tuple[int, float], ...]:
+def _sorted(pairs: Iterable[tuple[int, float]]) -> tuple[tuple[int, float], ...]:
     """Give the scores in order; one that is infinite, or none, is that of an id ruled out."""
     finite = {token: score for token, score in pairs if isfinite(score)}
     return tuple(sorted(finite.items(), key=lambda pair: -pair[1]))
-
-
-def _ids(value: object, where: str) -> list[int]:
-    if not isinstance(value, list):
-        raise _wrong(where, "a list of ids")
-    return [_id(each, where) for each in value]
-
-
-def _id(value: object, where: str) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise _wrong(where, f"an id, not {value!r:.80}")
-    return value
-
-
-def _score(value: object, where: str) -> float:
-    if not isinstance(value, int | float) or isinstance(value, bool):
-        raise _wrong(where, f"a score, not {brief(value)}")
-    try:
-        return float(value)
-    except OverflowError:
-        raise _wrong(where, "a score, not a huge integer") from None
-
-
-def _wrong(where: str, expected: str) -> ConfigurationError:
-    return ConfigurationError(f"{where}: expected {expected}")

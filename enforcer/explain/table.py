@@ -5,6 +5,7 @@ Owns: what is printed, and the form of the JSON. Must not know: how a turn is fo
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from enforcer.explain.words import shown
@@ -12,8 +13,8 @@ from enforcer.explain.words import shown
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from enforcer.explain.trace import Rival, Step, Trace
-    from enforcer.explain.words import Expected
+    from enforcer.explain.trace import Step, Trace
+    from enforcer.explain.words import Expected, Explanation
 
 _WIDEST = 30  # characters of a token
 _INDENT = " " * 6
@@ -21,13 +22,13 @@ _INDENT = " " * 6
 
 def lines(trace: Trace) -> Iterator[str]:
     """Give a line for each id, and beneath it what the mask took away."""
-    tokens = [_cut(shown(step.token)) for step in trace.steps]
-    places = [_place(step.expected) for step in trace.steps]
+    tokens = [_cut(shown(step.own.token)) for step in trace.steps]
+    places = [_place(step.own.expected) for step in trace.steps]
     wide = max(map(len, tokens), default=0)
     wide_place = max(map(len, places), default=0)
     for step, token, place in zip(trace.steps, tokens, places, strict=True):
-        sign = " " if step.legal else "✗"
-        count = f"{step.expected.legal:,} of {step.vocabulary:,} legal"
+        sign = " " if step.own.legal else "✗"
+        count = f"{step.own.expected.legal:,} of {step.vocabulary:,} legal"
         yield f"{step.at:4} {sign} {token:<{wide}}  {place:<{wide_place}}  {count}"
         yield from (_INDENT + line for line in _reasons(step))
     if trace.left:
@@ -40,7 +41,7 @@ def lines(trace: Trace) -> Iterator[str]:
         yield f"next: {trace.after}"
     changed = len(trace.changed)
     said = f"changed at {changed} of them" if changed else "nothing was taken away"
-    if not any(step.rivals for step in trace.steps):
+    if not any(step.top for step in trace.steps):
         said = "the last one is not legal" if changed else "all legal" + _unknown(trace)
     followed = len(trace.steps)
     yield f"{followed} token{'' if followed == 1 else 's'}: {said}"
@@ -49,13 +50,13 @@ def lines(trace: Trace) -> Iterator[str]:
 def _reasons(step: Step) -> Iterator[str]:
     """Return a line for each reason why tokens are illegal, and once what is expected instead."""
     found: dict[str, list[str]] = {}
-    for rival in step.taken_away:
+    for rival, score in step.taken_away:
         token = shown(rival.token)
         reason = rival.reason.removeprefix(token).lstrip(": ")
-        found.setdefault(reason, []).append(f"{token} ({rival.score:.2f})")
-    said = [] if step.legal else [f"not legal: {step.reason}"]
+        found.setdefault(reason, []).append(f"{token} ({score:.2f})")
+    said = [] if step.own.legal else [f"not legal: {step.own.reason}"]
     said += [f"taken away: {', '.join(tokens)}: {reason}" for reason, tokens in found.items()]
-    expected = f"expected {step.expected}"
+    expected = f"expected {step.own.expected}"
     is_told = False
     for line in said:
         without = line.removesuffix(expected).rstrip(":, ")
@@ -91,39 +92,27 @@ def as_json(trace: Trace) -> dict[str, Any]:
 
 
 def _step(step: Step) -> dict[str, Any]:
-    return {
+    return _token(step.own) | {
         "at": step.at,
-        "id": step.token_id,
-        "token": step.token,
         "marker": step.is_marker,
-        "legal": step.legal,
-        "reason": step.reason,
         "vocabulary": step.vocabulary,
-        "expected": _expected(step.expected),
-        "top": [_rival(rival) for rival in step.rivals],
-        "taken_away": [rival.token_id for rival in step.taken_away],
+        "expected": _expected(step.own.expected),
+        "top": [_token(rival) | {"score": score} for rival, score in step.top],
+        "taken_away": [rival.token_id for rival, _ in step.taken_away],
     }
 
 
-def _rival(rival: Rival) -> dict[str, Any]:
+def _token(found: Explanation) -> dict[str, Any]:
+    reason = "" if found.legal else found.reason
     return {
-        "id": rival.token_id,
-        "token": rival.token,
-        "score": rival.score,
-        "legal": rival.legal,
-        "reason": rival.reason,
+        "id": found.token_id,
+        "token": found.token,
+        "legal": found.legal,
+        "reason": reason,
     }
 
 
 def _expected(found: Expected) -> dict[str, Any]:
-    return {
-        "state": found.state,
-        "tool": found.tool,
-        "path": found.at,
-        "begun": found.begun,
-        "legal": found.legal,
-        "options": [
-            {"what": each.what, "values": list(each.values), "paths": list(each.paths)}
-            for each in found.options
-        ],
-    }
+    values = asdict(found)
+    values["path"] = values.pop("at")
+    return values

@@ -6,16 +6,18 @@ are spelled. Must not know: files, how it is shown.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import re
+from dataclasses import dataclass
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from enforcer.explain.expecting import is_set, mask_of
-from enforcer.explain.turn import expected, explain
+from enforcer.explain.expecting import Place
+from enforcer.explain.why import why
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from enforcer.explain.words import Expected
+    from enforcer.explain.words import Expected, Explanation
     from enforcer.turn.matcher import Matcher
     from enforcer.vocabulary import Vocabulary
 
@@ -36,59 +38,28 @@ class Given:
 
 
 @dataclass(frozen=True, slots=True)
-class Rival:
-    """An id that the model scored at one place.
-
-    Attributes:
-        token: what it stands for.
-        score: its log probability or logit.
-        legal: whether the mask lets it through.
-        reason: why not; empty where it is legal.
-
-    """
-
-    token_id: int
-    token: str
-    score: float
-    legal: bool
-    reason: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Step:
     """One id of a turn.
 
     Attributes:
         at: its position, from 0.
-        token: what it stands for.
-        is_marker: whether it is a control token.
-        expected: what was legal before it.
+        own: the id, whether it is legal, and what was expected in its place.
+        top: the ids that the model scored there and their scores, best first.
+        is_marker: whether it is a special token.
         vocabulary: how many ids there are.
-        legal: whether it is legal.
-        reason: why not; empty where it is.
-        rivals: what the model scored there, best first.
 
     """
 
     at: int
-    token_id: int
-    token: str
+    own: Explanation
+    top: tuple[tuple[Explanation, float], ...]
     is_marker: bool
-    expected: Expected
     vocabulary: int
-    legal: bool
-    reason: str = ""
-    rivals: tuple[Rival, ...] = ()
 
     @property
-    def taken_away(self) -> tuple[Rival, ...]:
+    def taken_away(self) -> tuple[tuple[Explanation, float], ...]:
         """The ids that the model scored above the best legal one, and the mask forbids."""
-        found = []
-        for rival in self.rivals:
-            if rival.legal:
-                break
-            found.append(rival)
-        return tuple(found)
+        return tuple(takewhile(lambda scored: not scored[0].legal, self.top))
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,79 +76,47 @@ class Trace:
     """
 
     steps: tuple[Step, ...]
-    left: tuple[int, ...] = ()
-    after: Expected | None = None
-    title: str = field(default="")
-    ended: bool = False
+    left: tuple[int, ...]
+    after: Expected | None
+    title: str
+    ended: bool
 
     @property
     def changed(self) -> tuple[Step, ...]:
         """The steps at which the model's own first choice was not legal, or the id was not."""
-        return tuple(step for step in self.steps if step.taken_away or not step.legal)
+        return tuple(step for step in self.steps if step.taken_away or not step.own.legal)
 
 
-def follow(matcher: Matcher, given: Iterable[Given], title: str = "") -> Trace:
+def follow(matcher: Matcher, given: Sequence[Given], title: str = "") -> Trace:
     """Follow a turn; ends at the first id that is not legal."""
     vocabulary = matcher.envelope.table.vocabulary
     steps: list[Step] = []
-    rest = list(given)
-    while rest:
-        step = _step(matcher, vocabulary, rest.pop(0), len(steps))
-        steps.append(step)
-        if not step.legal or not matcher.accept(step.token_id):
-            return Trace(tuple(steps), tuple(each.token_id for each in rest), None, title)
-    return Trace(tuple(steps), (), expected(matcher), title, matcher.is_finished)
-
-
-def _step(matcher: Matcher, vocabulary: Vocabulary, given: Given, at: int) -> Step:
-    row = mask_of(matcher)
-    found = expected(matcher, row)
-
-    def why(token_id: int) -> str:
-        return "" if is_set(row, token_id) else explain(matcher, token_id, row).reason
-
-    reason = why(given.token_id)
-    rivals = tuple(
-        Rival(token_id, token_of(vocabulary, token_id), score, is_set(row, token_id), why(token_id))
-        for token_id, score in given.top
-    )
-    return Step(
-        at,
-        given.token_id,
-        token_of(vocabulary, given.token_id),
-        given.token_id in vocabulary.control_ids,
-        found,
-        vocabulary.size,
-        not reason,
-        reason,
-        rivals,
-    )
-
-
-def token_of(vocabulary: Vocabulary, token_id: int) -> str:
-    """Give what an id stands for, readable whatever it is."""
-    if not 0 <= token_id < vocabulary.size:
-        return ""
-    return vocabulary.token_bytes(token_id).decode("utf-8", "backslashreplace")
+    after: Expected | None = None
+    for at, each in enumerate(given):
+        place = Place(matcher)
+        top = tuple((why(place, token_id), score) for token_id, score in each.top)
+        own = why(place, each.token_id)
+        is_marker = own.token_id in vocabulary.control_ids
+        steps.append(Step(at, own, top, is_marker, vocabulary.size))
+        if not own.legal or not matcher.accept(own.token_id):
+            break
+    else:
+        after = Place(matcher).expected
+    left = tuple(each.token_id for each in given[len(steps) :])
+    ended = after is not None and matcher.is_finished
+    return Trace(tuple(steps), left, after, title, ended)
 
 
 def read_spelled(vocabulary: Vocabulary, text: str) -> list[int]:
     """Split a text into ids, every control token that is spelled in it being that token."""
     ids: list[int] = []
-    for is_marker, part in split_markers(text, sorted(vocabulary.controls)):
+    for is_marker, part in split_markers(text, vocabulary.controls):
         ids += [vocabulary.control(part)] if is_marker else vocabulary.encode(part)
     return ids
 
 
-def split_markers(text: str, names: Sequence[str]) -> Iterable[tuple[bool, str]]:
-    """Split a text at the markers that are spelled in it."""
-    while text:
-        found = [(at, -len(name), name) for name in names if (at := text.find(name)) >= 0]
-        if not found:
-            yield False, text
-            return
-        at, _, name = min(found)
-        if at:
-            yield False, text[:at]
-        yield True, name
-        text = text[at + len(name) :]
+def split_markers(text: str, names: Iterable[str]) -> list[tuple[bool, str]]:
+    """Split a text at the markers that are spelled in it; of two at one place, at the longer."""
+    markers = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
+    parts = re.split(f"({markers or '(?!)'})", text)
+    return [(at % 2 == 1, part) for at, part in enumerate(parts) if part]

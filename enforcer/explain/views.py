@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from enforcer.explain.places import VALUE, Spot, spot
-from enforcer.explain.words import Option, quoted
-from enforcer.layouts import ID, Decoder, Trim, Types
+from enforcer.explain.words import Option, quoted, spelled
+from enforcer.layouts import Decoder, Trim, Types
 from enforcer.layouts.declared import ONLY_STRING
 
 if TYPE_CHECKING:
@@ -39,9 +39,8 @@ class LaidOut:
     name_of: Callable[[int], bytes]
 
     def show(self, symbols: Iterable[int]) -> str:
-        """Write symbols as text, control tokens by their names."""
-        data = (bytes([x]) if x < ID else self.name_of(x - ID) for x in symbols)
-        return b"".join(data).decode("utf-8", "replace")
+        """Write symbols as text, special tokens by their names."""
+        return spelled(symbols, self.name_of)
 
 
 class View(ABC):

@@ -27,7 +27,7 @@ def why(place: Place, token_id: int) -> Explanation:
     known = 0 <= token_id < place.vocabulary.size
     data = place.vocabulary.token_bytes(token_id) if known else b""
     token = data.decode("utf-8", "backslashreplace")
-    found = place.expected()
+    found = place.expected
     legal = is_set(place.row, token_id)
     if legal:
         reason = f"{shown(data)} is legal"

@@ -10,11 +10,12 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from enforcer.layouts import ID
 from enforcer.numbers.sets import REALS
 from enforcer.regex import ANY, RegexBudget, finite_members
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from fractions import Fraction
 
     from enforcer.numbers.sets import NumberSet
@@ -137,11 +138,17 @@ def quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
-def listing(values: Sequence[str], joint: str = "one of ") -> str:
+def spelled(symbols: Iterable[int], name_of: Callable[[int], bytes]) -> str:
+    """Write symbols as text, special tokens by their names."""
+    data = (bytes([each]) if each < ID else name_of(each - ID) for each in symbols)
+    return b"".join(data).decode("utf-8", "replace")
+
+
+def listing(values: Sequence[str]) -> str:
     """List values in words: the first of many."""
     if len(values) == 1:
         return values[0]
-    return joint + first_of(values)
+    return f"one of {first_of(values)}"
 
 
 def first_of(values: Sequence[str], joint: str = ", ") -> str:

@@ -90,37 +90,28 @@ def _refuse_unsendable(key: str | None) -> None:
         )
 
 
-class NoAccess(ConfigurationError):  # noqa: N818 - named for what is wrong
-    """A server wants a key, or another one.
+class Unanswered(ConfigurationError):  # noqa: N818 - named for what is wrong
+    """A server did not say which models it serves.
 
     Attributes:
-        found: what it says.
+        found: what was found.
         mend: what to do about it.
+        is_listless: whether it answers, but has no list of models, as a gateway may have none.
 
     """
 
-    def __init__(self, found: str, mend: str) -> None:
+    def __init__(self, found: str, mend: str, *, is_listless: bool = False) -> None:
         super().__init__(f"{found}; {mend}")
         self.found = found
         self.mend = mend
-
-
-class NotHttp(ConfigurationError):  # noqa: N818 - named for what is wrong
-    """Something answers at the URL, in another protocol than the URL's."""
-
-
-class NoModelList(ConfigurationError):  # noqa: N818 - named for what is wrong
-    """A server answers, but not at the URL's `/models`."""
+        self.is_listless = is_listless
 
 
 async def models(endpoint: Endpoint) -> list[str]:
     """Ask which models are served; empty where the server does not say.
 
     Raises:
-        NoAccess: it wants a key, or another one.
-        NoModelList: it has no such route.
-        NotHttp: what answers there does not speak the URL's protocol.
-        ConfigurationError: no server answers there.
+        Unanswered: no server answers there, or it wants another key, protocol or path.
 
     """
     async with endpoint.client() as client:
@@ -133,33 +124,35 @@ async def models(endpoint: Endpoint) -> list[str]:
             return []
     if response.status_code in (401, 403):
         does, one = ("refuses the key", "another one") if endpoint.key else ("wants a key", "it")
-        raise NoAccess(
+        raise Unanswered(
             f"{endpoint.url} {does} (HTTP {response.status_code})",
             f"give {one} with --key or ${KEY_VARIABLE}",
         )
     if response.status_code in (404, 405):
-        raise NoModelList(
+        raise Unanswered(
             f"{endpoint.url} has no list of models (HTTP {response.status_code} at "
-            f"{endpoint.url}/models): the URL must be the base of the OpenAI-compatible routes, "
-            f"which mostly ends in /v1"
+            f"{endpoint.url}/models)",
+            "mend the path in --url, which mostly ends in /v1, or name the model of a gateway",
+            is_listless=True,
         )
     listed = data.get("data") if isinstance(data, dict) else None
     found = listed if isinstance(listed, list) else []
     return [str(m["id"]) for m in found if isinstance(m, dict) and "id" in m]
 
 
-def _unanswered(endpoint: Endpoint, error: httpx.HTTPError) -> ConfigurationError:
+def _unanswered(endpoint: Endpoint, error: httpx.HTTPError) -> Unanswered:
     """Tell a port where nothing listens from one that hangs up."""
     scheme, _, rest = endpoint.url.partition("://")
+    mend = "mend --url, or what answers there"
     said = f"{endpoint.url} answers, but not in {scheme}: {error!r}"
     if "CERTIFICATE_VERIFY_FAILED" in str(error):
-        return NotHttp(f"the certificate of {endpoint.url} is not trusted here: {error!r}")
+        return Unanswered(f"the certificate of {endpoint.url} is not trusted here: {error!r}", mend)
     if scheme == "https" and "[SSL" in str(error):
-        return NotHttp(f"{said}: do you mean http://{rest}?")
+        return Unanswered(f"{said}: do you mean http://{rest}?", mend)
     if isinstance(error, httpx.RemoteProtocolError | httpx.ReadError | httpx.WriteError):
         other = "" if scheme == "https" else f": do you mean https://{rest}, or another port?"
-        return NotHttp(f"{said}{other}")
-    return ConfigurationError(f"no server answers at {endpoint.url}: {error!r}")
+        return Unanswered(f"{said}{other}", mend)
+    return Unanswered(f"no server answers at {endpoint.url}: {error!r}", "start it, or mend --url")
 
 
 async def metrics(endpoint: Endpoint) -> str | None:
@@ -176,7 +169,6 @@ async def post(endpoint: Endpoint, route: str, body: Mapping[str, Any]) -> Any:
     """Send one body, and give the JSON that comes back.
 
     Raises:
-        NotHttp: what answers there does not speak the URL's protocol.
         ConfigurationError: no server answers there, or with an error, which the message quotes.
 
     """
@@ -190,9 +182,8 @@ async def post(endpoint: Endpoint, route: str, body: Mapping[str, Any]) -> Any:
         except httpx.HTTPError as error:
             raise _unanswered(endpoint, error) from error
     if not response.is_success:
-        said = _message(response.text) or response.text or response.reason_phrase
         raise ConfigurationError(
-            f"{endpoint.url}{route} answers with HTTP {response.status_code}: {said[:_QUOTED]}"
+            f"{endpoint.url}{route} answers with HTTP {response.status_code}: {_said(response)}"
         )
     try:
         return response.json()
@@ -230,15 +221,16 @@ async def send_all(
         return await asyncio.gather(*(send(at, body) for at, body in enumerate(bodies)))
 
 
-def _message(text: str) -> str:
-    """Find the message in the JSON that a server sends with an error; empty if it is another."""
+def _said(response: httpx.Response) -> str:
+    """Return the message in the JSON that a server sends with an error, else all that it says."""
+    text = response.text or response.reason_phrase
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
-        return ""
+        return text[:_QUOTED]
     error = value.get("error", value) if isinstance(value, dict) else None
     said = error.get("message") if isinstance(error, dict) else None
-    return said if isinstance(said, str) else ""
+    return (said if isinstance(said, str) and said else text)[:_QUOTED]
 
 
 async def _send(
@@ -253,9 +245,8 @@ async def _send(
             "POST", "/chat/completions", content=content, headers={**_JSON, **headers}
         ) as response:
             if not response.is_success:
-                text = (await response.aread()).decode(errors="replace")
-                said = _message(text) or text or response.reason_phrase
-                return Reply(response.status_code, said[:_QUOTED])
+                await response.aread()
+                return Reply(response.status_code, _said(response))
             if not body.get("stream"):
                 return replies.whole(json.loads(await response.aread()))
             deltas = replies.Deltas()

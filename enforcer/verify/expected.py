@@ -6,21 +6,15 @@ Owns: which ids and markers go with which dialect. Must not know: how replies ar
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from enforcer.turn.dialect import Ids
-from enforcer.verify import measure
-from enforcer.verify.measure import IdRule
+from enforcer.verify.measure import Expected, IdRule, documents
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from referencing import Registry
-
     from enforcer.turn.dialect import Dialect
-    from enforcer.verify.measure import Verdict
-    from enforcer.verify.replies import Reply
 
 _TOLD = re.compile(r'^enforcer_dialect\{dialect="(\w+)"\} [1-9]', re.MULTILINE)
 _RULES = {
@@ -29,26 +23,6 @@ _RULES = {
     Ids.RANDOM: IdRule.UNIQUE,
     Ids.RANDOM9: IdRule.NINE,
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Expected:
-    """How replies are judged.
-
-    Attributes:
-        ids: what the id of a call has to be.
-        markers: what no text may have in it.
-        registry: what the schemas of requests may refer to.
-
-    """
-
-    ids: IdRule = IdRule.KIMI
-    markers: tuple[str, ...] = measure.MARKERS
-    registry: Registry[Any] = measure.NO_DOCUMENTS
-
-    def judge(self, body: Mapping[str, Any], reply: Reply) -> Verdict:
-        """Judge one reply to a chat request."""
-        return measure.judge(body, reply, self.ids, self.markers, self.registry)
 
 
 def told(metrics: str | None) -> str | None:
@@ -70,4 +44,4 @@ def of(
     """
     opens = {*dialect.turn.begin, dialect.turn.end}
     markers = tuple(name for name in dialect.controls if name not in opens)
-    return Expected(ids or _RULES[dialect.ids], markers, measure.documents(schemas or {}))
+    return Expected(ids or _RULES[dialect.ids], markers, documents(schemas or {}))

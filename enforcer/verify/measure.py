@@ -115,21 +115,27 @@ def is_refusal(reply: Reply) -> bool:
     return reply.status in _REFUSED
 
 
-def judge(
-    body: Mapping[str, Any],
-    reply: Reply,
-    ids: IdRule = IdRule.KIMI,
-    markers: Iterable[str] = MARKERS,
-    registry: Registry[Any] = NO_DOCUMENTS,
-) -> Verdict:
-    """Judge one reply to a chat request.
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What the replies of a format's model must look like.
 
-    Args:
-        body: the request.
-        reply: the reply to it.
+    Attributes:
         ids: what the id of a call has to be.
-        markers: those of the model's format.
-        registry: what the request's schemas may refer to.
+        markers: what no text may have in it.
+        registry: what the schemas of requests may refer to.
+
+    """
+
+    ids: IdRule = IdRule.KIMI
+    markers: Sequence[str] = MARKERS
+    registry: Registry[Any] = NO_DOCUMENTS
+
+
+KIMI_K2 = Expected()
+
+
+def judge(body: Mapping[str, Any], reply: Reply, expected: Expected = KIMI_K2) -> Verdict:
+    """Judge one reply to a chat request.
 
     A reply that was cut off (`finish_reason` is `length`) has no calls: not streamed, it
     must not report any; streamed, the last one is a prefix and is judged only if its
@@ -148,18 +154,12 @@ def judge(
         complete=complete,
         has_calls=complete and bool(reply.calls),
         empty=complete and not reply.calls and not reply.content,
-        findings=tuple(_findings(body, reply, ids, markers, registry)),
+        findings=tuple(_findings(body, reply, expected)),
     )
 
 
-def _findings(
-    body: Mapping[str, Any],
-    reply: Reply,
-    ids: IdRule,
-    markers: Iterable[str],
-    registry: Registry[Any],
-) -> Iterable[Finding]:
-    for marker in markers:
+def _findings(body: Mapping[str, Any], reply: Reply, expected: Expected) -> Iterable[Finding]:
+    for marker in expected.markers:
         if marker in reply.content:
             yield Finding(Fault.LEAK, f"{marker} in the content")
     calls = reply.calls
@@ -177,9 +177,9 @@ def _findings(
     for call in calls:
         if call.name not in schemas:
             yield Finding(Fault.UNDECLARED, f"{call.name!r} is not declared or not allowed")
-        elif problem := _mismatch(call.arguments, schemas[call.name], registry):
+        elif problem := _mismatch(call.arguments, schemas[call.name], expected.registry):
             yield Finding(Fault.SCHEMA, f"{call.name}: {problem}")
-    yield from _wrong_ids(body, calls, ids)
+    yield from _wrong_ids(body, calls, expected.ids)
 
 
 def _wrong_ids(body: Mapping[str, Any], calls: Sequence[Call], rule: IdRule) -> Iterable[Finding]:

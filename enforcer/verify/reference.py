@@ -23,17 +23,18 @@ class Reference:
     """What another server answered.
 
     Attributes:
-        reasons: finish reasons in the order of the recorded requests; None where it has none.
+        reasons: finish reasons by the place of the recorded request, from 0; None where it gave no
+            answer.
         interrupted: of a report that Ctrl-C ended, how many requests were measured, and how
             many were to be; None of any other reference.
 
     """
 
-    reasons: tuple[str | None, ...]
+    reasons: Mapping[int, str | None]
     interrupted: tuple[int, int] | None = None
 
 
-def read(path: Path, number: int) -> Reference:
+def read(path: Path) -> Reference:
     """Read a reference.
 
     Understood: our own reports, and JSON Lines whose lines are finish reasons or objects
@@ -41,15 +42,11 @@ def read(path: Path, number: int) -> Reference:
     K2-Vendor-Verifier's `data_index` (from 1), that tells their request; otherwise their
     order does.
 
-    Args:
-        path: the file.
-        number: how many requests there are; a request without a line has None.
-
     Raises:
         ConfigurationError: the file cannot be read, or a line has no finish reason.
 
     """
-    found: list[str | None] = [None] * number
+    found: dict[int, str | None] = {}
     lines = documents.read(path)
     first = lines[0].value
     interrupted = None
@@ -72,9 +69,8 @@ def read(path: Path, number: int) -> Reference:
         index = entry.get("data_index", at + 1) if isinstance(entry, dict) else at + 1
         if not isinstance(index, int) or index < 1:
             raise ConfigurationError(f"{where}: {index!r} is no data_index (1, 2, …)")
-        if index <= number:
-            found[index - 1] = _finish_reason(entry, where)
-    return Reference(tuple(found), interrupted)
+        found[index - 1] = _finish_reason(entry, where)
+    return Reference(found, interrupted)
 
 
 def _finish_reason(entry: Any, where: str) -> str | None:

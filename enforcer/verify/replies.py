@@ -58,35 +58,9 @@ def whole(response: Any) -> Reply:
 
     A response of another form gives a reply with an `error`.
     """
-    try:
-        choice = response["choices"][0]
-        message = choice["message"]
-        return Reply(
-            OK,
-            _aborted(choice["finish_reason"]),
-            finish_reason=choice["finish_reason"],
-            content=_text(message.get("content")),
-            calls=tuple(
-                Call(
-                    _text(call["id"]),
-                    _text(call["function"]["name"]),
-                    _text(call["function"]["arguments"]),
-                )
-                for call in message.get("tool_calls") or ()
-            ),
-            token_ids=tuple(choice.get("token_ids") or ()),
-            reasoning=_reasoning(message),
-        )
-    except (AttributeError, IndexError, KeyError, TypeError) as error:
-        return Reply(OK, f"not a chat completion: {error!r}")
-
-
-def _aborted(finish_reason: str | None) -> str:
-    return "the server aborted the reply" if finish_reason == ABORTED else ""
-
-
-def _reasoning(part: Mapping[str, Any]) -> str:
-    return _text(part.get("reasoning") or part.get("reasoning_content"))
+    found = Deltas()
+    found.add(response)
+    return found.reply()
 
 
 def _text(value: Any) -> str:
@@ -103,7 +77,7 @@ def _text(value: Any) -> str:
 
 @dataclass(slots=True)
 class Deltas:
-    """The parts of a streamed turn as they arrive."""
+    """The parts of a turn as they arrive; a response that was not streamed is one part."""
 
     _error: str = ""
     _status: int = OK
@@ -114,15 +88,15 @@ class Deltas:
     _calls: dict[int, list[str]] = field(default_factory=dict)
 
     def add(self, event: Any) -> None:
-        """Take the next event of the stream; what is no chunk of a completion is an error."""
+        """Take the next event of the stream; what is no part of a completion is an error."""
         try:
             if "error" in event:
                 self._fail(event["error"])
             for choice in event.get("choices") or ():
-                if not choice.get("index"):  # the first choice, as in `whole`
+                if not choice.get("index"):
                     self._add_choice(choice)
         except (AttributeError, KeyError, TypeError) as error:
-            self._error = f"not a chunk of a chat completion: {error!r}"
+            self._error = f"not a chat completion: {error!r}"
 
     def _fail(self, error: Any) -> None:
         code = error.get("code") if isinstance(error, dict) else None
@@ -130,13 +104,14 @@ class Deltas:
         self._error = str(error)
 
     def _add_choice(self, choice: Mapping[str, Any]) -> None:
-        delta = choice.get("delta") or {}
+        said = choice.get("delta", choice.get("message")) or {}
         self._finish_reason = choice.get("finish_reason") or self._finish_reason
-        self._content.append(_text(delta.get("content")))
-        self._reasoning.append(_reasoning(delta))
+        self._content.append(_text(said.get("content")))
+        self._reasoning.append(_text(said.get("reasoning") or said.get("reasoning_content")))
         self._token_ids.extend(choice.get("token_ids") or ())
-        for part in delta.get("tool_calls") or ():
-            call = self._calls.setdefault(index(part["index"]), ["", "", ""])
+        for at, part in enumerate(said.get("tool_calls") or ()):
+            number = at if part.get("index") is None else index(part["index"])
+            call = self._calls.setdefault(number, ["", "", ""])
             function = part.get("function") or {}
             call[0] += _text(part.get("id"))
             call[1] += _text(function.get("name"))
@@ -144,9 +119,11 @@ class Deltas:
 
     def reply(self) -> Reply:
         """Give the turn as far as it has come."""
-        error = self._error or _aborted(self._finish_reason)
+        error = self._error
         if not error and self._finish_reason is None:
-            error = "the stream ended without a finish_reason"
+            error = "it ended without a finish_reason"
+        elif not error and self._finish_reason == ABORTED:
+            error = "the server aborted the reply"
         return Reply(
             self._status,
             error,

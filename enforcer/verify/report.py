@@ -1,20 +1,20 @@
-"""A measurement, written down: a table for people, JSON for machines.
+"""A measurement, written down: the counts of its runs, a table for people, JSON for machines.
 
-Owns: what is printed and in which order, and the report's form. Must not know: how
-requests are made, sent or judged.
+Owns: what is counted of the verdicts on replies, as K2-Vendor-Verifier counts it, how alike two
+servers are, and the report's form. Must not know: how requests are made, sent or judged.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from enforcer.verify.measure import Fault
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from enforcer.verify.counts import Row, Similarity
     from enforcer.verify.measure import Verdict
     from enforcer.verify.replies import Reply
     from enforcer.verify.suites import Case
@@ -42,94 +42,141 @@ class Result:
     request_id: str
 
 
-def percent(share: float) -> str:
-    """Write a share, rounded down so that only a whole one shows 100 %."""
-    return f"{int(share * 10_000) / 100:.2f} %"
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The counts of one run; all of them count requests, as K2-Vendor-Verifier does.
+
+    Attributes:
+        schema_accuracy: the share of the replies with calls whose calls all are declared and valid;
+            None where no reply has calls.
+        right: those with nothing wrong, the ones that were cut off included.
+
+    """
+
+    requests: int
+    finish_reasons: Mapping[str, int]
+    complete: int
+    cut_off: int
+    empty: int
+    with_calls: int
+    successful_calls: int
+    schema_accuracy: float | None
+    faults: Mapping[Fault, int]
+    right: int
+
+    @property
+    def perfect(self) -> bool:
+        """Whether nothing was wrong with any reply, and some had calls."""
+        return self.with_calls > 0 and self.right == self.requests
 
 
-def table(rows: Mapping[str, Row], similarity: Similarity | None = None) -> str:
-    """Lay out one column per run, K2-Vendor-Verifier's measures first."""
-    lines: list[tuple[str, list[str]]] = [("", list(rows))]
-
-    def line(title: str, cells: Sequence[object]) -> None:
-        lines.append((title, [str(cell) for cell in cells]))
-
-    runs = list(rows.values())
-    line("requests", [row.requests for row in runs])
-    for reason in ("stop", "tool_calls", "others"):
-        line(f"finish_reason {reason}", [row.finish.get(reason, 0) for row in runs])
-    line("cut off by max_tokens", [row.cut_off for row in runs])
-    line("complete, with calls", [row.with_calls for row in runs])
-    line("successful calls", [row.successful for row in runs])
-    line("schema accuracy", [_accuracy(row) for row in runs])
-    line("empty replies", [row.empty for row in runs])
-    for fault, title in _FAULTS.items():
-        line(title, [row.faults.get(fault, 0) for row in runs])
-    if similarity is not None:
-        line("trigger similarity (F1)", [_similarity(similarity)])
-    titles = max(len(title) for title, _ in lines)
-    widths = [max(len(name), 10) for name in rows]
-    return "\n".join(
-        f"{title:<{titles}}"
-        + "".join(f"  {cell:>{width}}" for cell, width in zip(cells, widths, strict=False))
-        for title, cells in lines
+def count(verdicts: Sequence[Verdict]) -> Row:
+    """Count the verdicts of one run."""
+    bad_call = {Fault.UNDECLARED, Fault.SCHEMA}
+    unanswered = {Fault.FAILED, Fault.REFUSED}
+    with_calls = [verdict for verdict in verdicts if verdict.has_calls]
+    successful = sum(not verdict.faults & bad_call for verdict in with_calls)
+    return Row(
+        requests=len(verdicts),
+        finish_reasons=dict(Counter(verdict.finish for verdict in verdicts)),
+        complete=sum(verdict.complete for verdict in verdicts),
+        cut_off=sum(not v.complete and not v.faults & unanswered for v in verdicts),
+        empty=sum(verdict.empty for verdict in verdicts),
+        with_calls=len(with_calls),
+        successful_calls=successful,
+        schema_accuracy=successful / len(with_calls) if with_calls else None,
+        faults={each: sum(each in verdict.faults for verdict in verdicts) for each in Fault},
+        right=sum(not verdict.findings for verdict in verdicts),
     )
 
 
-def _accuracy(row: Row) -> str:
-    return percent(row.accuracy) if row.with_calls else "-"
+@dataclass(frozen=True, slots=True)
+class Similarity:
+    """How alike two servers are in when they call, by finish reasons.
+
+    Attributes:
+        f1: harmonic mean of precision and recall, 1.0 if neither ever called; None where nothing
+            was compared.
+        compared: number of requests that both answered.
+        both, ours, theirs, neither: requests that ended in `tool_calls` at both servers, at
+            the measured one alone, at the reference alone, at neither.
+
+    """
+
+    f1: float | None
+    compared: int
+    both: int
+    ours: int
+    theirs: int
+    neither: int
 
 
-def _similarity(found: Similarity) -> str:
-    return percent(found.f1) if found.compared else "-"
+def similarity(pairs: Iterable[tuple[str | None, str | None]]) -> Similarity:
+    """Compare finish reasons, ours first; a pair with None (no answer) is left out."""
+    known = [pair for pair in pairs if None not in pair]
+    counts = Counter((ours == "tool_calls", theirs == "tool_calls") for ours, theirs in known)
+    both, ours, theirs = counts[True, True], counts[True, False], counts[False, True]
+    mixed = 2 * both + ours + theirs
+    f1 = 2 * both / mixed if mixed else 1.0 if known else None
+    return Similarity(f1, len(known), both, ours, theirs, counts[False, False])
+
+
+def percent(share: float | None) -> str:
+    """Write a share, rounded down so that only a whole one shows 100 %."""
+    return "-" if share is None else f"{int(share * 10_000) / 100:.2f} %"
+
+
+def table(rows: Mapping[str, Row], found: Similarity | None = None) -> list[str]:
+    """Return the lines of a table with a column a run, K2-Vendor-Verifier's measures first."""
+    columns = [_column(row) for row in rows.values()]
+    lines: list[tuple[str, list[str]]] = [("", list(rows))]
+    lines += [(title, [str(column[title]) for column in columns]) for title in columns[0]]
+    if found is not None:
+        lines.append(("trigger similarity (F1)", [percent(found.f1)]))
+    titles = max(len(title) for title, _ in lines)
+    widths = [max(len(name), 10) for name in rows]
+    return [
+        f"{title:<{titles}}"
+        + "".join(f"  {cell:>{width}}" for cell, width in zip(cells, widths, strict=False))
+        for title, cells in lines
+    ]
+
+
+def _column(row: Row) -> dict[str, object]:
+    reasons = ("stop", "tool_calls", "others")
+    return {
+        "requests": row.requests,
+        **{f"finish_reason {each}": row.finish_reasons.get(each, 0) for each in reasons},
+        "cut off by max_tokens": row.cut_off,
+        "complete, with calls": row.with_calls,
+        "successful calls": row.successful_calls,
+        "schema accuracy": percent(row.schema_accuracy),
+        "empty replies": row.empty,
+        **{title: row.faults[fault] for fault, title in _FAULTS.items()},
+    }
 
 
 def as_json(
-    rows: Mapping[str, Row],
-    results: Sequence[Result],
-    similarity: Similarity | None,
-    requests: int,
+    rows: Mapping[str, Row], results: Sequence[Result], found: Similarity | None, requests: int
 ) -> dict[str, Any]:
-    """Give the whole measurement as JSON values; `results` may serve as a reference later.
+    """Return the whole measurement as JSON values; `results` may serve as a reference later.
 
     Args:
         rows: the counts of each run.
         results: those of all runs.
-        similarity: to the reference, if there is one.
+        found: the similarity to the reference, if there is one.
         requests: how many were to be sent; after Ctrl-C, more than were measured.
 
     """
     return {
         "requests": requests,
         "measured": len(results),
-        "runs": {name: _row(row) for name, row in rows.items()},
-        "trigger_similarity": None if similarity is None else _similarity_values(similarity),
+        "runs": {
+            name: asdict(row) | {"faults": {each.name.lower(): row.faults[each] for each in Fault}}
+            for name, row in rows.items()
+        },
+        "trigger_similarity": None if found is None else asdict(found),
         "results": [_result(result) for result in results],
-    }
-
-
-def _row(row: Row) -> dict[str, Any]:
-    return {
-        "requests": row.requests,
-        "finish_reasons": dict(row.finish),
-        "complete": row.complete,
-        "cut_off": row.cut_off,
-        "empty": row.empty,
-        "with_calls": row.with_calls,
-        "successful_calls": row.successful,
-        "schema_accuracy": row.accuracy if row.with_calls else None,
-        "faults": {fault.name.lower(): row.faults.get(fault, 0) for fault in Fault},
-    }
-
-
-def _similarity_values(found: Similarity) -> dict[str, Any]:
-    return {
-        "f1": found.f1 if found.compared else None,
-        "compared": found.compared,
-        "both": found.both,
-        "ours": found.ours,
-        "theirs": found.theirs,
-        "neither": found.neither,
     }
 
 
@@ -142,9 +189,7 @@ def _result(result: Result) -> dict[str, Any]:
         "streamed": result.streamed,
         "status": reply.status,
         "finish_reason": reply.finish_reason,
-        "calls": [
-            {"id": call.id, "name": call.name, "arguments": call.arguments} for call in reply.calls
-        ],
+        "calls": [asdict(call) for call in reply.calls],
         "findings": [
             {"fault": finding.fault.name.lower(), "message": finding.message}
             for finding in result.verdict.findings

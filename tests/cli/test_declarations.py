@@ -32,14 +32,16 @@ WITHOUT_TOOLS = {
 
 @pytest.mark.parametrize("value", WITHOUT_TOOLS.values(), ids=WITHOUT_TOOLS)
 def test_a_request_without_tools_is_one(value: dict[str, Any]) -> None:
-    assert found(value) == Found((), (), 1)
+    assert found(value) == Found("file:1", without_tools=1)
 
 
 def test_functions_of_a_chat_are_no_tools() -> None:
     chat = {"model": "m", "messages": [USER], "functions": [{"name": "f", "parameters": {}}]}
-    assert found(chat) == Found((), (), 1, (Functions("file:1", "$.functions"),))
-    assert found(chat | {"functions": []}) == Found((), (), 1)
-    assert found({"tools": [TOOL], "functions": [TOOL]}).functions == ()  # no request
+    assert found(chat) == Found(
+        "file:1", without_tools=1, functions=[Functions("file:1", "$.functions")]
+    )
+    assert found(chat | {"functions": []}) == Found("file:1", without_tools=1)
+    assert found({"tools": [TOOL], "functions": [TOOL]}).functions == []  # no request
 
 
 SCHEMAS = {
@@ -58,13 +60,13 @@ def test_a_schema_is_still_one(value: dict[str, Any]) -> None:
 
 
 def test_an_empty_tool_list_of_a_server_is_no_request() -> None:
-    assert found({"tools": []}) == Found((), (), 0)
+    assert found({"tools": []}) == Found("file:1")
 
 
 def test_one_bad_tool_spoils_no_other() -> None:
     read = found({"tools": [TOOL, {"name": "bad"}, 7, TOOL | {"name": "g"}]})
     assert [one.name for one in read.declared] == ["f", "g"]
-    first, second = (each.message for each in read.unreadable)
+    first, second = read.unreadable
     assert first.startswith("file:1: `$.tools[1]` is not a function with a schema")
     assert "`$.tools[2]`" in second
 
@@ -72,7 +74,7 @@ def test_one_bad_tool_spoils_no_other() -> None:
 def test_one_bad_item_of_a_list_spoils_no_other() -> None:
     read = found([{"type": "string"}, 7, {"city": "Oslo"}])
     assert len(read.declared) == 1
-    told = [each.message for each in read.unreadable]
+    told = read.unreadable
     assert ["`$[1]`" in told[0], "`$[2]`" in told[1]] == [True, True]
     # What an object could have been taken for is of no interest where there is none.
     assert ["keyword" in message for message in told] == [False, True]
@@ -80,7 +82,7 @@ def test_one_bad_item_of_a_list_spoils_no_other() -> None:
 
 def test_tools_that_are_no_list_are_told() -> None:
     [one] = found({"model": "m", "messages": [], "tools": {"f": {}}}).unreadable
-    assert "`$.tools` is not a list of tools" in one.message
+    assert "`$.tools` is not a list of tools" in one
 
 
 def test_a_format_is_declared_beside_tools_and_without() -> None:
@@ -95,7 +97,7 @@ def test_a_format_is_declared_beside_tools_and_without() -> None:
 
 def test_the_format_of_a_completion_is_left_to_vllm() -> None:
     body = {"model": "m", "prompt": "hi", "structured_outputs": {"regex": "("}}
-    assert found(body) == Found((), (), 1)
+    assert found(body) == Found("file:1", without_tools=1)
 
 
 def test_a_kind_of_tool_that_is_no_word_is_told() -> None:

@@ -175,25 +175,6 @@ def test_progress_is_shown_on_standard_error(
     assert "4 of 4 answered" in capsys.readouterr().err
 
 
-def test_progress_is_a_bar_on_a_terminal(
-    schemas: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pytest.importorskip("rich")
-    monkeypatch.setenv("FORCE_COLOR", "1")  # which rich takes for a terminal
-    with serving(enforced) as server:
-        assert cli.main(["verify", "--url", server.url, "--schemas", schemas]) == 0
-    assert "4/4" in capsys.readouterr().err
-
-
-def test_progress_needs_no_package(
-    schemas: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "rich.console", None)
-    with serving(enforced) as server:
-        assert cli.main(["verify", "--url", server.url, "--schemas", schemas]) == 0
-    assert "4 of 4 answered" in capsys.readouterr().err
-
-
 def test_a_missing_client_is_told(
     schemas: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

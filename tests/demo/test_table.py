@@ -7,17 +7,18 @@ from rich.console import Console
 
 from bench.demo import table
 from bench.demo.__main__ import WIDTH
-from enforcer.verify.counts import Row
 from enforcer.verify.measure import Fault
+from enforcer.verify.report import Row
 
 ROW = Row(
     requests=12,
-    finish={"stop": 3, "tool_calls": 8, "others": 1},
+    finish_reasons={"stop": 3, "tool_calls": 8, "others": 1},
     faults={Fault.UNDECLARED: 2, Fault.SCHEMA: 1, Fault.FAILED: 1, Fault.CHOICE: 2, Fault.LEAK: 4},
     complete=11,
     cut_off=1,
     with_calls=8,
-    successful=5,
+    successful_calls=5,
+    schema_accuracy=5 / 8,
     empty=0,
     right=4,
 )
@@ -42,7 +43,7 @@ def test_cells_stand_under_their_columns() -> None:
 
 
 def test_accuracy_is_rounded_down() -> None:
-    row = replace(ROW, with_calls=30_000, successful=29_999)
+    row = replace(ROW, schema_accuracy=29_999 / 30_000)
     assert "99.99 %" in table.cells(row)
 
 

@@ -159,5 +159,5 @@ def test_without_transformers_a_model_is_not_well(
     monkeypatch.setitem(sys.modules, "transformers", None)
     [check] = model.checks(tmp_path, dialect="kimi_k2")
     assert check.status is BAD
-    assert "not checked" in check.found
+    assert "not installed" in check.found
     assert "pip install transformers" in check.mend

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 import enforcer
-from enforcer.explain.turn import expected, explain
+from enforcer.explain.expecting import Place
+from enforcer.explain.why import why as reason_of
 from enforcer.request.spec import Spec
 from enforcer.request.tools import parse
 from tests.explained_turns import ARGUMENTS, TOOLS, told, turn, why
@@ -175,9 +176,9 @@ def test_servers_matchers_remember_no_text() -> None:
     matcher = served.start(spec, None)
     for token_id in write(V, ARGUMENTS):
         assert matcher.accept(token_id)
-    (option,) = expected(matcher).options
+    (option,) = Place(matcher).expected.options
     assert option.what == "more of this text"
-    assert not explain(matcher, V.find(b"1")).legal
+    assert not reason_of(Place(matcher), V.find(b"1")).legal
 
 
 UNIQUE = {

@@ -11,8 +11,8 @@ from tests.walks import V
 def test_a_turn_that_is_legal() -> None:
     text = ARGUMENTS + '{"city":"P"}<|tool_call_end|>'
     found = follow(turn(), [Given(i) for i in write(V, text)])
-    assert "".join(step.token for step in found.steps) == text
-    assert all(step.legal and not step.reason for step in found.steps)
+    assert "".join(step.own.token for step in found.steps) == text
+    assert all(step.own.legal for step in found.steps)
     assert found.changed == ()
     assert found.after.state == "BETWEEN"
     assert [step.is_marker for step in found.steps[:2]] == [True, True]
@@ -24,7 +24,7 @@ def test_a_turn_that_is_not_ends_where_it_is_not() -> None:
     assert found.left == (V.find(b"1"),)
     assert found.after is None
     assert found.changed == (found.steps[-1],)
-    assert 'one of "c", "f"' in found.steps[-1].reason
+    assert 'one of "c", "f"' in found.steps[-1].own.reason
 
 
 def test_what_the_mask_took_away() -> None:
@@ -32,9 +32,9 @@ def test_what_the_mask_took_away() -> None:
     ids = [Given(i) for i in write(V, ARGUMENTS + '{"unit":"')]
     found = follow(turn(), [*ids, Given(c, ((k, -0.1), (c, -2.5), (f, -3.0)))])
     (step,) = found.changed
-    assert [rival.token for rival in step.taken_away] == ["k"]
-    assert [rival.legal for rival in step.rivals] == [False, True, True]
-    assert "does not fit" in step.rivals[0].reason
+    assert [rival.token for rival, _ in step.taken_away] == ["k"]
+    assert [rival.legal for rival, _ in step.top] == [False, True, True]
+    assert "does not fit" in step.top[0][0].reason
 
 
 def test_an_id_below_the_best_legal_one_was_not_taken_away() -> None:
@@ -47,7 +47,7 @@ def test_an_id_below_the_best_legal_one_was_not_taken_away() -> None:
 def test_markers_that_are_spelled_are_tokens() -> None:
     text = "a<|tool_call_end|><|tool<think>"
     assert read_spelled(V, text) == write(V, text)
-    assert list(split_markers("x<a>y<ab>", ["<a>", "<ab>"])) == [
+    assert split_markers("x<a>y<ab>", ["<a>", "<ab>"]) == [
         (False, "x"),
         (True, "<a>"),
         (False, "y"),

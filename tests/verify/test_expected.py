@@ -10,8 +10,7 @@ import pytest
 from enforcer.turn import dialects
 from enforcer.turn.dialect import Ids
 from enforcer.verify import expected, measure
-from enforcer.verify.expected import Expected
-from enforcer.verify.measure import Fault, IdRule
+from enforcer.verify.measure import Expected, Fault, IdRule, judge
 from enforcer.verify.replies import Call, Reply
 
 KIMI = dialects.load("kimi_k2")
@@ -38,9 +37,9 @@ def test_a_reply_is_judged_by_them() -> None:
         calls=(Call("call_1", "f", "{}"),),
         status=200,
     )
-    strict = Expected(IdRule.NINE, ("<tool_call>",)).judge(BODY, reply)
+    strict = judge(BODY, reply, Expected(IdRule.NINE, ("<tool_call>",)))
     assert strict.faults == {Fault.ID, Fault.LEAK}
-    assert not Expected(IdRule.UNIQUE).judge(BODY, reply).faults
+    assert not judge(BODY, reply, Expected(IdRule.UNIQUE)).faults
 
 
 def test_schemas_may_refer_to_documents_and_to_nothing_else() -> None:
@@ -52,7 +51,7 @@ def test_schemas_may_refer_to_documents_and_to_nothing_else() -> None:
         reply = Reply(
             200, finish_reason="tool_calls", calls=(Call("functions.f:0", "f", arguments),)
         )
-        return expected.of(KIMI, schemas=schemas).judge(body, reply).faults
+        return judge(body, reply, expected.of(KIMI, schemas=schemas)).faults
 
     known = {uri: {"const": "Rome"}}
     assert not faults('{"a": "Rome"}', known)

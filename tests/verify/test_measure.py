@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from enforcer.verify.measure import Fault, IdRule, Verdict, judge
+from enforcer.verify.measure import Expected, Fault, IdRule, Verdict, judge
 from enforcer.verify.replies import Call, Reply
 
 WEATHER = {
@@ -190,7 +190,7 @@ def test_the_index_goes_on_from_the_history() -> None:
 )
 def test_rules_of_ids(rule: IdRule, right: tuple[str, str], wrong: tuple[str, str]) -> None:
     def faults(ids: tuple[str, str]) -> frozenset[Fault]:
-        return judge(body("weather"), called(*((i, *GOOD[1:]) for i in ids)), rule).faults
+        return judge(body("weather"), called(*((i, *GOOD[1:]) for i in ids)), Expected(rule)).faults
 
     assert not faults(right)
     assert faults(wrong) == {Fault.ID}

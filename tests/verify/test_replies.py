@@ -75,7 +75,6 @@ def test_reasoning_has_two_names() -> None:
 def test_what_is_no_completion_is_an_error(value: Any) -> None:
     got = whole(value)
     assert not got.answered
-    assert "not a chat completion" in got.error
 
 
 @pytest.mark.parametrize("event", [None, 7, {"choices": [7]}, {"choices": [{"delta": 7}]}])

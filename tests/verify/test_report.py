@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from enforcer.verify import counts
+from enforcer.verify import report
 from enforcer.verify.measure import Fault, Finding, Verdict
 
 VERDICTS = st.builds(
@@ -26,18 +26,18 @@ UNANSWERED = st.sampled_from([Fault.FAILED, Fault.REFUSED]).map(
 
 @given(st.lists(VERDICTS | UNANSWERED))
 def test_counts_add_up(verdicts: list[Verdict]) -> None:
-    row = counts.count(verdicts)
-    assert row.requests == sum(row.finish.values()) == len(verdicts)
-    unanswered = row.faults.get(Fault.FAILED, 0) + row.faults.get(Fault.REFUSED, 0)
+    row = report.count(verdicts)
+    assert row.requests == sum(row.finish_reasons.values()) == len(verdicts)
+    unanswered = row.faults[Fault.FAILED] + row.faults[Fault.REFUSED]
     assert row.complete + row.cut_off + unanswered == row.requests
-    assert 0 <= row.successful <= row.with_calls <= row.complete
+    assert 0 <= row.successful_calls <= row.with_calls <= row.complete
     bad = sum(bool(v.faults & {Fault.UNDECLARED, Fault.SCHEMA}) for v in verdicts if v.has_calls)
-    assert row.successful == row.with_calls - bad
+    assert row.successful_calls == row.with_calls - bad
     wrong = [v for v in verdicts if v.findings]
     assert row.empty == sum(v.empty for v in verdicts)
     assert row.right == len(verdicts) - len(wrong)
     assert row.perfect == (row.with_calls > 0 and not wrong)
-    assert not row.perfect or row.accuracy == 1
+    assert not row.perfect or row.schema_accuracy == 1
 
 
 REASONS = st.sampled_from(["stop", "tool_calls", "length", None])
@@ -47,7 +47,7 @@ REASONS = st.sampled_from(["stop", "tool_calls", "length", None])
 def test_similarity_is_the_harmonic_mean_of_precision_and_recall(
     pairs: list[tuple[str | None, str | None]],
 ) -> None:
-    found = counts.similarity(pairs)
+    found = report.similarity(pairs)
     known = [(a == "tool_calls", b == "tool_calls") for a, b in pairs if a and b]
     assert found.compared == len(known)
     ours, theirs = (sum(side) for side in zip(*known, strict=True)) if known else (0, 0)
@@ -56,4 +56,4 @@ def test_similarity_is_the_harmonic_mean_of_precision_and_recall(
         precision, recall = both / ours, both / theirs
         assert found.f1 == pytest.approx(2 * precision * recall / (precision + recall))
     else:
-        assert found.f1 == (0.0 if ours or theirs else 1.0)
+        assert found.f1 == (None if not known else 0.0 if ours or theirs else 1.0)
