@@ -357,7 +357,6 @@ def new_states(count: int) -> np.ndarray:
 
 
 @cython.cfunc
-@cython.inline
 @cython.exceptval(check=False)
 def bit(n: i64) -> i64:
     """Return a word with one bit."""
@@ -367,7 +366,6 @@ def bit(n: i64) -> i64:
 
 
 @cython.cfunc
-@cython.inline
 @cython.exceptval(check=False)
 def bit32(n: i32) -> i32:
     """Return a word of a bitmask row with one bit."""
@@ -377,7 +375,6 @@ def bit32(n: i32) -> i32:
 
 
 @cython.cfunc
-@cython.inline
 @cython.exceptval(check=False)
 def count_bits(word: i64) -> i64:
     """Return how many bits of a word are set."""
@@ -389,7 +386,6 @@ def count_bits(word: i64) -> i64:
 
 
 @cython.cfunc
-@cython.inline
 @cython.exceptval(check=False)
 def within(first: i64, count: i64, size: i64) -> cython.bint:
     """Return whether so many entries from the first one on are in a table of that size."""
@@ -397,7 +393,6 @@ def within(first: i64, count: i64, size: i64) -> cython.bint:
 
 
 @cython.cfunc
-@cython.inline
 @cython.exceptval(check=False)
 def low_half(word: i64) -> i32:
     """Return the lower half of a word, with its sign."""
@@ -408,7 +403,6 @@ def low_half(word: i64) -> i32:
 
 
 @cython.cfunc
-@cython.inline
 @cython.exceptval(check=False)
 def hexadecimal(byte: i64) -> i64:
     """Return the value of a hexadecimal digit; -1 for any other byte."""
@@ -422,7 +416,6 @@ def hexadecimal(byte: i64) -> i64:
 
 
 @cython.cfunc
-@cython.inline
 @cython.exceptval(check=False)
 def is_of_word(byte: i64) -> cython.bint:
     """Return whether a byte may stand in a name of Python's, which are in ASCII here."""
@@ -430,7 +423,6 @@ def is_of_word(byte: i64) -> cython.bint:
 
 
 @cython.cfunc
-@cython.inline
 @cython.exceptval(check=False)
 def first_byte(character: i64) -> i64:
     """Return the first byte of a character in UTF-8."""
@@ -1695,7 +1687,6 @@ class Text:
                 written = now
 
     @cython.cfunc
-    @cython.inline
     @cython.boundscheck(False)
     @cython.exceptval(check=False)
     def past_state(self, i: index) -> cython.pointer[State]:
@@ -1708,7 +1699,6 @@ class Text:
         return cython.address(self.past[i])
 
     @cython.cfunc
-    @cython.inline
     @cython.boundscheck(False)
     @cython.exceptval(check=False)
     def state(self, depth: index) -> cython.pointer[State]:
@@ -1721,7 +1711,6 @@ class Text:
         return cython.address(self.states[depth])
 
     @cython.cfunc
-    @cython.inline
     @cython.boundscheck(False)
     @cython.exceptval(check=False)
     def node(self, number: index) -> cython.pointer[Node]:
@@ -1734,7 +1723,6 @@ class Text:
         return cython.address(self.tables.nodes[number])
 
     @cython.cfunc
-    @cython.inline
     @cython.boundscheck(False)
     @cython.exceptval(check=False)
     def node_of(self, frame: index) -> cython.pointer[Node]:
@@ -1745,7 +1733,6 @@ class Text:
         return self.node(self.arena[frame + NODE_OF])
 
     @cython.cfunc
-    @cython.inline
     @cython.boundscheck(False)
     @cython.exceptval(check=False)
     def automaton(self, number: index) -> cython.pointer[Automaton]:
@@ -1758,7 +1745,6 @@ class Text:
         return cython.address(self.tables.automata[number])
 
     @cython.cfunc
-    @cython.inline
     @cython.exceptval(-2, check=False)
     def automaton_of(self, s: cython.pointer[State]) -> index:
         """Return the number of the automaton of the string, name or word that a state is in."""
@@ -1779,7 +1765,6 @@ class Text:
     # Automata and tries
 
     @cython.cfunc
-    @cython.inline
     def leads_on(
         self, a: cython.pointer[Automaton], state: i64, languages: i64, count: i64
     ) -> cython.bint:
@@ -1897,7 +1882,6 @@ class Text:
         return False
 
     @cython.cfunc
-    @cython.inline
     @cython.exceptval(-2, check=False)
     def range_of(self, a: cython.pointer[Automaton], character: i64) -> index:
         """Return the number of the range of characters that holds one."""
@@ -1912,7 +1896,6 @@ class Text:
         return low - 1
 
     @cython.cfunc
-    @cython.inline
     @cython.exceptval(-2, check=False)
     def edge_from(self, trie_node: index, character: i64) -> index:
         """Return the number of the first edge with this character or a later one."""
@@ -2137,13 +2120,11 @@ class Text:
     # Strings of Python
 
     @cython.cfunc
-    @cython.inline
     def is_quote(self, byte: i64) -> cython.bint:
         """Return whether a byte opens a string."""
         return byte == 34 or (self.is_python and byte == 39)
 
     @cython.cfunc
-    @cython.inline
     @cython.exceptval(-2, check=False)
     def quote_of(self, s: cython.pointer[State]) -> i64:
         """Return the byte that ends a string."""
@@ -2198,13 +2179,11 @@ class Text:
     # Keyword arguments of Python
 
     @cython.cfunc
-    @cython.inline
     def is_of_call(self, frame: i64) -> cython.bint:
         """Return whether a frame is of Python's keyword arguments, rather than of an object."""
         return self.is_python and self.arena[frame + PARENT] < 0
 
     @cython.cfunc
-    @cython.inline
     def may_be_raw(self, byte: i64) -> cython.bint:
         """Return whether a string may hold a control character as it is."""
         return self.is_python and byte != 0 and byte != 10 and byte != 13
@@ -2324,7 +2303,6 @@ class Text:
         return s.stop >= 0
 
     @cython.cfunc
-    @cython.inline
     @cython.exceptval(-2, check=False)
     def marker_of(self, token_id: i64) -> i64:
         """Return the number of the marker that a token id is; -1 if it is none."""
@@ -2353,21 +2331,18 @@ class Text:
     # Frames
 
     @cython.cfunc
-    @cython.inline
     @cython.exceptval(-2, check=False)
     def names_at(self, frame: i64) -> i64:
         """Return where an object's frame has the names that it has had."""
         return frame + LIVE + self.node_of(frame).shape_words
 
     @cython.cfunc
-    @cython.inline
     @cython.exceptval(-2, check=False)
     def name_words(self, frame: i64) -> i64:
         """Return how many words of bits an object's frame has for names."""
         return (self.node_of(frame).names + 63) >> 6
 
     @cython.cfunc
-    @cython.inline
     @cython.exceptval(-2, check=False)
     def frame_size(self, frame: i64) -> i64:
         """Return how many words a frame has."""
@@ -2377,14 +2352,12 @@ class Text:
         return self.hits_at(frame) - frame + node.witnesses * node.shape_words
 
     @cython.cfunc
-    @cython.inline
     @cython.exceptval(-2, check=False)
     def counted_at(self, frame: i64) -> i64:
         """Return where an object's frame has the number of its properties, if it has that."""
         return self.names_at(frame) + 2 * self.name_words(frame)
 
     @cython.cfunc
-    @cython.inline
     @cython.exceptval(-2, check=False)
     def hits_at(self, frame: i64) -> i64:
         """Return where an object's frame has the shapes whose witnesses it has had."""
@@ -2446,7 +2419,6 @@ class Text:
         return found
 
     @cython.cfunc
-    @cython.inline
     def may_come(self, frame: i64, node: cython.pointer[Node], n: i64, full: i64) -> cython.bint:
         """Return whether some live shape has a value for a name, and room for it.
 
@@ -2465,7 +2437,6 @@ class Text:
         return False
 
     @cython.cfunc
-    @cython.inline
     @cython.exceptval(-2)
     def shapes_with_room(self, frame: i64, name: index, w: index, full: i64) -> i64:
         """Return a word of the live shapes in which a declared name may come."""
@@ -2505,7 +2476,6 @@ class Text:
         return full
 
     @cython.cfunc
-    @cython.inline
     @cython.exceptval(-2, check=False)
     def full_at(self, frame: i64) -> i64:
         """Return where `note_full` has written; -1 where properties are not counted."""
@@ -2679,7 +2649,6 @@ class Text:
     # Undeclared names that an object has
 
     @cython.cfunc
-    @cython.inline
     @cython.exceptval(-2, check=False)
     def ending_classes(self, frame: i64) -> i64:
         """Return how many classes a frame's names note of which they may be the last ones."""
@@ -2691,7 +2660,6 @@ class Text:
         return self.node(self.tables.places[node.place0].node).string_languages
 
     @cython.cfunc
-    @cython.inline
     def is_kept(self, s: cython.pointer[State]) -> cython.bint:
         """Return whether a state is in a name or string that may not be written again.
 
@@ -2702,7 +2670,6 @@ class Text:
         return self.arena[s.frame + IS_ARRAY] == KEEPS
 
     @cython.cfunc
-    @cython.inline
     @cython.exceptval(-2, check=False)
     def automaton_in(self, frame: i64) -> index:
         """Return the number of the automaton of a frame's undeclared names or distinct strings."""
@@ -2712,14 +2679,12 @@ class Text:
         return self.node(self.tables.places[node.place0].node).string_automaton
 
     @cython.cfunc
-    @cython.inline
     @cython.exceptval(-2, check=False)
     def length_of(self, name: i64) -> i64:
         """Return how many characters a written name has."""
         return self.arena[name] >> LENGTH_AT & LENGTHS
 
     @cython.cfunc
-    @cython.inline
     @cython.exceptval(-2, check=False)
     def marks_of(self, classes: i64) -> i64:
         """Return how many words a written name has before its characters.
@@ -2730,7 +2695,6 @@ class Text:
         return classes + 2 if classes != 0 else 1
 
     @cython.cfunc
-    @cython.inline
     @cython.exceptval(-2, check=False)
     def marked_before(self, written: i64, classes: i64) -> i64:
         """Return the last name with a mark that is no later than a written one, 0 for none."""
@@ -2743,7 +2707,6 @@ class Text:
         return self.arena[name + 1 + classes]
 
     @cython.cfunc
-    @cython.inline
     @cython.exceptval(-2, check=False)
     def character_of(self, name: i64, classes: i64, i: i64) -> i64:
         """Return a character of a written name."""
@@ -2861,7 +2824,6 @@ class Text:
         return found
 
     @cython.cfunc
-    @cython.inline
     @cython.exceptval(-2, check=False)
     def range_end(self, a: cython.pointer[Automaton], i: index) -> i64:
         """Return the last character of a range."""
@@ -2870,7 +2832,6 @@ class Text:
         return self.tables.range_low[i + 1] - 1
 
     @cython.cfunc
-    @cython.inline
     @cython.exceptval(-2, check=False)
     def next_state(self, a: cython.pointer[Automaton], state: i64, i: index) -> i64:
         """Return the state that the characters of a range lead to, -1 for none."""
@@ -3082,7 +3043,6 @@ class Text:
         return found == INSIDE
 
     @cython.cfunc
-    @cython.inline
     @cython.exceptval(-2, check=False)
     def name_byte(self, s: cython.pointer[State], byte: i64) -> cython.int:
         """Advance a name or string by a byte; see `character_byte`. A key is raw text."""
@@ -3091,7 +3051,6 @@ class Text:
         return self.character_byte(s, byte)
 
     @cython.cfunc
-    @cython.inline
     def ends_name(self, s: cython.pointer[State], byte: i64) -> cython.bint:
         """Return whether a byte ends a name or string of which it is no character."""
         if self.is_of_call(s.frame):
@@ -3099,7 +3058,6 @@ class Text:
         return byte == self.quote_of(s) and not self.is_of_pairs(s.frame)
 
     @cython.cfunc
-    @cython.inline
     def is_of_pairs(self, frame: i64) -> cython.bint:
         """Return whether a frame is of pairs, rather than of an object or array in one."""
         return self.is_laid_out and self.arena[frame + PARENT] < 0
@@ -3223,7 +3181,6 @@ class Text:
     # Arrays
 
     @cython.cfunc
-    @cython.inline
     def may_go_on(self, frame: i64, node: cython.pointer[Node], i: i64) -> cython.bint:
         """Return whether one of the arrays that a frame may be can have another element."""
         maximum = self.tables.arrays[node.array0 + i].maximum
@@ -3231,7 +3188,6 @@ class Text:
         return is_live and (maximum < 0 or self.arena[frame + CURRENT] < maximum)
 
     @cython.cfunc
-    @cython.inline
     @cython.exceptval(-2, check=False)
     def place_of(self, frame: i64, node: cython.pointer[Node]) -> index:
         """Return the place of an array's next element."""
@@ -3282,7 +3238,6 @@ class Text:
         return tally
 
     @cython.cfunc
-    @cython.inline
     @cython.exceptval(-2, check=False)
     def need_of(self, array: index, length: i64, tally: i64) -> index:
         """Return the number of what an array still needs behind so many elements."""
@@ -3290,7 +3245,6 @@ class Text:
         return self.tables.arrays[array].need0 + place * self.tables.arrays[array].sums + tally
 
     @cython.cfunc
-    @cython.inline
     def has_all(self, frame: i64, array: index) -> cython.bint:
         """Return whether an array has enough elements of each kind that is counted."""
         number = self.tables.arrays[array].tally
@@ -3504,7 +3458,6 @@ class Text:
         return self.bare_byte(s, byte)
 
     @cython.cfunc
-    @cython.inline
     def bare_byte(self, s: cython.pointer[State], byte: i64) -> cython.bint:
         """Advance a number or word by a byte of its own."""
         if byte >= 128:
@@ -3692,7 +3645,6 @@ class Text:
         return 0 if s.phase == DONE else SPACES | QUOTE_GROUP | CLOSE_OBJECT_GROUP
 
     @cython.cfunc
-    @cython.inline
     def set_ids(self, first: index, end: index) -> cython.bint:
         """Set the bits of some token ids of the trie."""
         self.work += (end - first) >> 3
@@ -3711,7 +3663,6 @@ class Text:
         return True
 
     @cython.cfunc
-    @cython.inline
     def set_own(self, node: cython.pointer[TrieNode]) -> cython.bint:
         """Set the bits of the token ids that end at a node."""
         if node.own == 1:
@@ -3721,7 +3672,6 @@ class Text:
         return True
 
     @cython.cfunc
-    @cython.inline
     @cython.boundscheck(False)
     @cython.exceptval(check=False)
     def trie_node(self, number: index) -> cython.pointer[TrieNode]:
@@ -3981,7 +3931,6 @@ class Text:
         return -1 if self.viable(self.state(depth + 1), low, high) else ILLEGAL_CHARACTER
 
     @cython.cfunc
-    @cython.inline
     def is_in_range(self, a: cython.pointer[Automaton], character: i64) -> cython.bint:
         """Return whether a character is in the range that the last one was in."""
         end = a.range0 + a.ranges
