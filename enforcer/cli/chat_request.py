@@ -9,16 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from enforcer import documents
 from enforcer.cli import declarations
 from enforcer.errors import ConfigurationError
 from enforcer.schema import Root
 from enforcer.verify.apis import api_of
-
-if TYPE_CHECKING:
-    from enforcer.cli.declarations import Declaration
 
 _CALLED = {"function_call", "tool_use"}  # a call in the dialog of Responses, of Messages
 
@@ -37,22 +34,13 @@ class ChatRequest:
     fields: dict[str, Any]
     body: Mapping[str, Any]
     api: str
-    _tools: tuple[Declaration, ...]
-    _format: Declaration | None
+    _places: Mapping[str, str]
 
     def place(self, path: str) -> str:
         """Give the place in the file of one in the request of Chat Completions."""
-        for at, one in enumerate(self._tools):
-            begin = f"$.tools[{at}].function"
-            for own, theirs in (
-                (f"{begin}.parameters", one.path),
-                (f"{begin}.name", one.name_path),
-            ):
-                if path == own or path.startswith((f"{own}.", f"{own}[")):
-                    return theirs + path.removeprefix(own)
-        begin = "$.response_format.json_schema.schema"
-        if self._format is not None and path.startswith(begin):
-            return self._format.path + path.removeprefix(begin)
+        for own, theirs in self._places.items():
+            if path == own or path.startswith((f"{own}.", f"{own}[")):
+                return theirs + path.removeprefix(own)
         return path
 
 
@@ -82,30 +70,27 @@ def read(file: str, choice: str | None = None) -> ChatRequest:
             f"{file} has a JSON Schema by itself: make a tool of it, an object with a `name` and "
             "the schema as `parameters`"
         )
-    tools = tuple(one for one in declared.declared if one.form is None)
-    form = next((one for one in declared.declared if one.form is not None), None)
     body = _body(found[0].value)
-    fields: dict[str, Any] = {
-        "tools": [
-            {"type": "function", "function": {"name": one.name, "parameters": one.schema}}
-            for one in tools
-        ]
-    }
     api = api_of(body)
+    fields: dict[str, Any] = {"tools": []}
+    places: dict[str, str] = {}
     if api:
         fields |= _fields(body)
-    if form is not None:
-        fields["response_format"] = form.form
-    elif api == "chat" and "response_format" in body:
+    if api == "chat" and "response_format" in body:
         fields["response_format"] = body["response_format"]  # JSON of any kind, or free text
+    for one in declared.declared:
+        if one.form is not None:
+            fields["response_format"] = one.form
+            places["$.response_format.json_schema.schema"] = one.path
+            continue
+        begin = f"$.tools[{len(fields['tools'])}].function"
+        places |= {f"{begin}.parameters": one.path, f"{begin}.name": one.name_path}
+        function = {"name": one.name, "parameters": one.schema}
+        fields["tools"].append({"type": "function", "function": function})
     if choice is not None:
-        fields["tool_choice"] = _as_choice(choice)
-    return ChatRequest(fields, body, api, tools, form)
-
-
-def _as_choice(given: str) -> Any:
-    """Give a mode, or the name of a tool, as `tool_choice`."""
-    return given if given in ("auto", "none", "required") else _named(given)
+        is_mode = choice in ("auto", "none", "required")
+        fields["tool_choice"] = choice if is_mode else _named(choice)
+    return ChatRequest(fields, body, api, places)
 
 
 def _body(value: object) -> dict[str, Any]:

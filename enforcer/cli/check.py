@@ -17,12 +17,11 @@ from enforcer.checking.work import warm
 from enforcer.cli import declarations
 from enforcer.cli.check_report import Tally, as_json, complaints, row, summary
 from enforcer.cli.options import (
-    add_closed_objects,
     add_command,
     add_dialect,
-    add_documents,
     add_engine,
     add_json,
+    add_schemas,
     named,
 )
 from enforcer.cli.output import complain, say, say_json
@@ -45,40 +44,23 @@ if TYPE_CHECKING:
 
 _DESCRIPTION = """\
 Tells for every schema whether it is enforced exactly, and if not, why and what to write
-instead; and what in it may not mean what its author thinks. FILE is JSON or JSON Lines (- is
-the standard input), or a folder of such files: a JSON Schema, a tool or list of tools (OpenAI
-Chat Completions or Responses, Anthropic), a request, with or without tools, or an MCP server's
-answer to tools/list. Of a request, the format that it demands of its text is checked as well.
-What comes again with the same schema, as in recorded requests, is told once.
+instead; and what in it may not mean what its author thinks. FILE holds JSON Schemas, tools or
+requests of any API, or an MCP server's answer to tools/list.
 
-Exit status: 0 if all are exact (or, with --relax, relaxed), 1 if one is refused, or a request for
-all of its schemas together, 2 if a file or record cannot be read or is none of these (the others
-are checked all the same), or if there is nothing to check at all."""
+Exit status: 0 if all are exact (or, with --relax, relaxed), 1 if a schema or request is refused,
+2 if something cannot be read or there is nothing to check."""
 
 
 def add_parser(commands: Any) -> None:
     """Add the command to the parser's commands."""
     parser = add_command(commands, run, "check", "tell which schemas can be enforced", _DESCRIPTION)
-    parser.add_argument(
-        "files",
-        nargs="+",
-        type=named,
-        metavar="FILE",
-        help="JSON or JSON Lines, or a folder of such files; - is stdin",
-    )
-    parser.add_argument(
-        "--relax", action="store_true",
-        help="enforce the nearest superset of a schema that cannot be enforced exactly, "
-        "as on_unsupported='relax' does",
-    )  # fmt: skip
-    add_closed_objects(parser)
-    parser.add_argument(
-        "--finish-within-budget", action="store_true",
-        help="refuse schemas whose shortest completion cannot be computed, as a server "
-        "with ENFORCER_FINISH_WITHIN_BUDGET=on does; with --relax they are "
-        "enforced, and `max_tokens` may cut their calls off",
-    )  # fmt: skip
-    add_documents(parser)
+    add = parser.add_argument
+    file_help = "JSON or JSON Lines, or a folder of such files; - is stdin"
+    add("files", nargs="+", type=named, metavar="FILE", help=file_help)
+    add("--relax", action="store_true", help="enforce the nearest superset of what is not exact")
+    budget_help = "refuse what a server with ENFORCER_FINISH_WITHIN_BUDGET=on refuses"
+    add("--finish-within-budget", action="store_true", help=budget_help)
+    add_schemas(parser)
     add_dialect(parser, "kimi_k2")
     add_engine(parser)
     add_json(parser)

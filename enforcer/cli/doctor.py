@@ -33,10 +33,6 @@ Checks this installation, with --model a model's folder too; with --url a runnin
 in its place. Each line says what was checked and what was found; the line below it, what
 to do.
 
-An operator may want a server that enforces only requests that ask for it, or that serves
-schemas which cannot be enforced exactly: both are notes, and the last line says so. With
---require-all the former is a fault.
-
 Exit status: 0 if nothing must be mended, 1 if something must, 2 on wrong usage."""
 _SIGNS = {Status.OK: "ok  ", Status.NOTE: "note", Status.BAD: "BAD "}
 _INDENT = " " * 6
@@ -44,25 +40,16 @@ _INDENT = " " * 6
 
 def add_parser(commands: Any) -> None:
     """Add the command to the parser's commands."""
-    parser = add_command(
-        commands, run, "doctor", "check an installation, a model, a running server", _DESCRIPTION
-    )
+    told = "check an installation, a model, a running server"
+    parser = add_command(commands, run, "doctor", told, _DESCRIPTION)
+    add = parser.add_argument
     add_model(parser)
-    parser.add_argument(
-        "--chat-template", type=path, metavar="FILE", help="template that the server is given"
-    )
-    add_dialect(
-        parser, None, "default: the one that the server at --url names, else $ENFORCER_DIALECT"
-    )
-    parser.add_argument(
-        "--url", help="base URL of a running server, checked in place of this installation"
-    )
-    parser.add_argument("--served-model", metavar="NAME", help="its model, if it serves several")
+    add("--chat-template", type=path, metavar="FILE", help="template that the server is given")
+    add_dialect(parser, None, "by default the server's, else $ENFORCER_DIALECT")
+    add("--url", help="a running server, checked in place of this installation: its base URL")
+    add("--served-model", metavar="NAME", help="its model, if it serves several")
     add_server(parser, timeout=60)
-    parser.add_argument(
-        "--require-all", action="store_true",
-        help="the server must enforce every request, not only those that ask for it",
-    )  # fmt: skip
+    add("--require-all", action="store_true", help="the server must enforce every request")
     add_json(parser)
 
 

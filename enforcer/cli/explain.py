@@ -15,13 +15,12 @@ from enforcer import documents
 from enforcer.api import Enforcer
 from enforcer.cli import chat_request, partial_turn
 from enforcer.cli.options import (
-    add_closed_objects,
     add_command,
     add_dialect,
-    add_documents,
     add_engine,
     add_json,
     add_model,
+    add_schemas,
     add_server,
     endpoint_of,
     named,
@@ -52,15 +51,9 @@ Follows a turn token by token: in which state it was, how many ids were legal, w
 have come instead and by which part of the schema, and what the mask took away where the
 model's scores are given. Without a turn, it tells what one may begin with.
 
-FILE is a request of any of the three APIs, or tools as `enforcer check` takes them. In a TEXT
-every marker that is spelled is its token, and what stands before an opening of the
-assistant's turn is the prompt. Without --model the pieces that Kimi's tokenizer splits text
-into are the tokens, beside the control tokens of the --dialect.
-
-With --url the request is sent to a server, and its turn scored once more as a prompt, which
-shows what the model would rather have said, on any route of enforcement.
-
-A tool that cannot be enforced is told, and the others are explained all the same.
+In a TEXT every marker that is spelled is its token, and what stands before an opening of
+the assistant's turn is the prompt. Without --model the tokens are the pieces that Kimi's
+tokenizer splits text into. With --url a server answers the request, and scores its turn.
 
 Exit status: 0 if every id is legal and none was taken away, 1 if one was, or a tool cannot be
 enforced, 2 if a file cannot be read or is none of these, or the server does not answer."""
@@ -69,54 +62,30 @@ _TOP = 5  # scores beside an id's own
 
 def add_parser(commands: Any) -> None:
     """Add the command to the parser's commands."""
-    parser = add_command(
-        commands, run, "explain", "tell what was legal in a turn, and why", _DESCRIPTION
+    told = "tell what was legal in a turn, and why"
+    parser = add_command(commands, run, "explain", told, _DESCRIPTION)
+    add = parser.add_argument
+    add("--tools", required=True, type=named, metavar="FILE", help="tools or a request; - is stdin")
+    add("--tool-choice", metavar="CHOICE", help="auto, none, required, or the name of a tool")
+    turn = parser.add_argument_group("the turn").add_mutually_exclusive_group().add_argument
+    turn("--text", default="", metavar="TEXT", help="as text; @FILE reads it from a file")
+    turn(
+        "--ids", type=path, metavar="FILE", help="as JSON: token ids, with scores if they are known"
     )
-    parser.add_argument(
-        "--tools", required=True, type=named, metavar="FILE", help="tools or a request; - is stdin"
-    )
-    add_documents(parser)
-    turn = parser.add_argument_group("the turn").add_mutually_exclusive_group()
-    turn.add_argument(
-        "--text", default="", metavar="TEXT", help="as text; @FILE reads it from a file"
-    )
-    parser.add_argument(
-        "--call", metavar="NAME",
-        help="TEXT is the arguments of a call to that tool, without the turn's markers",
-    )  # fmt: skip
-    turn.add_argument(
-        "--ids", type=path, metavar="FILE",
-        help="as JSON: token ids, or objects with an `id` and `top`, a list of [id, "
-        "score]",
-    )  # fmt: skip
-    turn.add_argument(
-        "--reply", type=path, metavar="FILE",
-        help="a chat completion with `token_ids`, `logprobs` or both",
-    )  # fmt: skip
-    turn.add_argument("--url", metavar="URL", help="have a server answer the request: its base URL")
+    turn("--reply", type=path, metavar="FILE", help="a chat completion with its ids or `logprobs`")
+    turn("--url", metavar="URL", help="have a server answer the request: its base URL")
+    add("--call", metavar="NAME", help="TEXT is the arguments of a call to that tool alone")
+    add("--scores", type=path, metavar="FILE", help="`prompt_logprobs` of the prompt and --reply")
     add_server(parser, timeout=300)
-    parser.add_argument(
-        "--scores", type=path, metavar="FILE",
-        help="answer of /v1/completions to the prompt and the turn of --reply as one prompt, "
-        "with `prompt_logprobs`",
-    )  # fmt: skip
-    parser.add_argument(
-        "--tool-choice", metavar="CHOICE", help="auto, none, required, or the name of a tool"
-    )
     add_dialect(parser, "kimi_k2")
     add_model(parser)
-    parser.add_argument(
-        "--on-unsupported", choices=[how.value for how in OnUnsupported], default="refuse",
-        help="what to do with a schema that cannot be enforced exactly, as on the "
-        "server (%(default)s)",
-    )  # fmt: skip
-    add_closed_objects(parser)
-    parser.add_argument(
-        "--integers", choices=[how.value for how in Integers], default=Integers.VALUE.value,
-        help="which texts are integers, as ENFORCER_INTEGERS on the server (%(default)s)",
-    )  # fmt: skip
+    add_schemas(parser)
+    hows = [how.value for how in OnUnsupported]
+    add("--on-unsupported", choices=hows, default="refuse", help="as on the server (%(default)s)")
+    hows = [how.value for how in Integers]
+    add("--integers", choices=hows, default="value", help="as on the server (%(default)s)")
     add_engine(parser)
-    parser.add_argument("--html", type=path, metavar="FILE", help="write a page that shows it")
+    add("--html", type=path, metavar="FILE", help="write a page that shows it")
     add_json(parser)
 
 

@@ -34,11 +34,9 @@ def add_command(
         description: likewise, at length; its lines stay as they are.
 
     """
+    as_it_is = argparse.RawDescriptionHelpFormatter
     parser: argparse.ArgumentParser = commands.add_parser(
-        name,
-        help=what,
-        description=description,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        name, help=what, description=description, formatter_class=as_it_is
     )
     parser.set_defaults(run=run)
     return parser
@@ -47,46 +45,40 @@ def add_command(
 def add_engine(parser: argparse.ArgumentParser) -> None:
     """Add `--engine`."""
     parser.add_argument(
-        "--engine", type=engines.present_name, choices=engines.ENGINES, default=engines.MACHINE,
+        "--engine",
+        type=engines.present_name,
+        choices=engines.ENGINES,
+        default=engines.MACHINE,
         help="(%(default)s)",
-    )  # fmt: skip
+    )
 
 
-def add_closed_objects(parser: argparse.ArgumentParser) -> None:
-    """Add `--closed-objects` and `--no-closed-objects`; as on a server, objects are closed."""
-    parser.add_argument(
-        "--closed-objects", action=argparse.BooleanOptionalAction, default=True,
-        help="whether objects that declare properties and say nothing of others have no others, as "
-        "with ENFORCER_CLOSED_OBJECTS",
-    )  # fmt: skip
+def add_schemas(parser: argparse.ArgumentParser) -> None:
+    """Add how schemas are read: `--documents`, `--closed-objects` and `--no-closed-objects`."""
+    add_documents(parser)
+    add = parser.add_argument
+    says = "as with ENFORCER_CLOSED_OBJECTS on a server"
+    add("--closed-objects", action=argparse.BooleanOptionalAction, default=True, help=says)
 
 
 def add_model(parser: argparse.ArgumentParser) -> None:
     """Add `--model`, a folder, and `--trust-remote-code`."""
-    parser.add_argument("--model", type=path, metavar="PATH", help="folder of the model")
-    parser.add_argument(
-        "--trust-remote-code", action="store_true", help="run the tokenizer code in that folder"
-    )
+    add = parser.add_argument
+    add("--model", type=path, metavar="PATH", help="folder of the model")
+    add("--trust-remote-code", action="store_true", help="run the tokenizer code in that folder")
 
 
-def add_documents(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
+def add_documents(parser: Any) -> None:
     """Add `--documents`, which may be given several times; `options.documents` is a list."""
-    parser.add_argument(
-        "--documents", action="append", default=[], type=named, metavar="[URI=]PATH",
-        help="file or folder of JSON Schemas that others may refer to by their `$id`, as with "
-        "ENFORCER_DOCUMENTS; with URI=, also by their place below it",
-    )  # fmt: skip
+    says = "file or folder of JSON Schemas that others may refer to, as with ENFORCER_DOCUMENTS"
+    add = parser.add_argument
+    add("--documents", action="append", default=[], type=named, metavar="[URI=]PATH", help=says)
 
 
 def add_dialect(parser: Any, default: str | None, says: str = "%(default)s") -> None:
     """Add `--dialect`; `says` tells which it is by default."""
-    parser.add_argument(
-        "--dialect",
-        default=default,
-        metavar="NAME",
-        help="the model's tool-call format: a dialect, or the name of vLLM's parser for it "
-        f"({says})",
-    )
+    says = f"the model's format: a dialect, or the name of vLLM's parser for it ({says})"
+    parser.add_argument("--dialect", default=default, metavar="NAME", help=says)
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:
@@ -96,14 +88,10 @@ def add_json(parser: argparse.ArgumentParser) -> None:
 
 def add_server(parser: Any, timeout: float) -> None:
     """Add `--key` and `--timeout`, which `endpoint_of` reads beside `--url`."""
-    parser.add_argument("--key", help=f"API key of the server (${KEY_VARIABLE} by default)")
-    parser.add_argument(
-        "--timeout",
-        type=positive(float),
-        default=timeout,
-        metavar="S",
-        help="seconds that it may stay silent (%(default)s)",
-    )
+    add = parser.add_argument
+    add("--key", help=f"API key of the server (${KEY_VARIABLE} by default)")
+    says = "seconds that it may stay silent (%(default)s)"
+    add("--timeout", type=positive(float), default=timeout, metavar="S", help=says)
 
 
 def endpoint_of(given: argparse.Namespace, **more: Any) -> Endpoint:

@@ -49,13 +49,9 @@ undeclared calls, arguments that fail their schema, ids, finish reasons, markers
 text. A suite of schemas, each of which must be called with (--schemas), recorded
 requests (--requests), or both.
 
-Exit status: 0 if nothing is wrong, 1 if a reply violates what its request demands, a
-request was refused (unless --allow-refused) or failed, or no reply has a call, which
-shows nothing of calls, 2 if nothing could be measured or a line of --requests is no JSON
-(the others are measured all the same), 130 after Ctrl-C, which shows what was measured
-until then.
-A reply that max_tokens cut off is counted as such; it is no violation unless it
-reports a call."""
+Exit status: 0 if nothing is wrong, 1 if a reply violates what its request demands, a request
+was refused or failed, or no reply has a call, 2 if nothing could be measured or a line of
+--requests is no JSON, 130 after Ctrl-C, which shows what was measured until then."""
 _NO_CALLS = (
     "no complete reply has a call, so nothing was shown of calls: send requests that demand one "
     "(`tool_choice: required`), or --schemas, which does"
@@ -76,77 +72,36 @@ _SUFFIX = {False: ", whole", True: ", streamed", None: ""}
 
 def add_parser(commands: Any) -> None:
     """Add the command to the parser's commands."""
-    parser = add_command(
-        commands,
-        run,
-        "verify",
-        "measure a running server, as the vendor verifiers do",
-        _DESCRIPTION,
-    )
+    told = "measure a running server, as the vendor verifiers do"
+    parser = add_command(commands, run, "verify", told, _DESCRIPTION)
     server = parser.add_argument_group("the server")
-    server.add_argument(
-        "--url",
-        required=True,
-        help="base URL of the OpenAI-compatible routes, such as http://localhost:8000/v1",
-    )
+    add = server.add_argument
+    add("--url", required=True, help="base URL of its routes, as http://localhost:8000/v1")
+    add("--model", help="name of the model (by default the only one that the server serves)")
     add_server(server, timeout=300)
-    server.add_argument(
-        "--model", help="name of the model (by default the only one that the server serves)"
-    )
-    server.add_argument(
-        "--concurrency", type=positive(int), default=16, metavar="N",
-        help="requests that are sent at once (%(default)s)",
-    )  # fmt: skip
-    _add_requests(parser.add_argument_group("what is sent"))
-    _add_rules(parser.add_argument_group("what is judged"))
+    concurrency_help = "requests that are sent at once (%(default)s)"
+    add("--concurrency", type=positive(int), default=16, metavar="N", help=concurrency_help)
+    add = parser.add_argument_group("what is sent").add_argument
+    add("--schemas", type=path, metavar="PATH", help="folder or file of schemas")
+    add("--requests", type=path, metavar="FILE", help="recorded chat requests; others are skipped")
+    ways = "|".join(_STREAMED)
+    add("--stream", choices=_STREAMED, metavar=ways, help="by default both, requests as recorded")
+    add("--max-tokens", type=positive(int), metavar="N", help="`max_tokens` of every request")
+    add("--temperature", type=finite, metavar="T", help="`temperature` of every request")
+    body_help = "fields to add to the body of every request"
+    add("--extra-body", type=_object, default={}, metavar="JSON", help=body_help)
+    add("--limit", type=positive(int), metavar="N", help="send only the first N")
+    judging = parser.add_argument_group("what is judged")
+    add = judging.add_argument
+    reference_help = "finish reasons that another server gave to --requests"
+    add("--reference", type=path, metavar="FILE", help=reference_help)
+    add_dialect(judging, None, "by default what the server's metrics say, else kimi_k2")
+    rules = "|".join(rule.value for rule in IdRule)
+    add("--ids", type=IdRule, metavar=rules, help="form of the ids of calls, if not the dialect's")
+    add_documents(judging)
+    add("--allow-refused", action="store_true", help="do not count HTTP 400 as wrong")
     parser.add_argument("--report", type=path, metavar="FILE", help="write the report as JSON")
     parser.add_argument("--quiet", action="store_true", help="do not show the progress")
-
-
-def _add_requests(what: Any) -> None:
-    what.add_argument("--schemas", type=path, metavar="PATH", help="folder or file of schemas")
-    what.add_argument(
-        "--requests", type=path, metavar="FILE", help="recorded chat requests; others are skipped"
-    )
-    what.add_argument(
-        "--reference", type=path, metavar="FILE",
-        help="finish reasons that another server gave to --requests, for the similarity; at a "
-        "temperature above 0 a server sent the same twice is not quite like itself either",
-    )  # fmt: skip
-    what.add_argument(
-        "--stream", choices=_STREAMED, metavar="|".join(_STREAMED),
-        help="whether to stream (schemas: both, requests: as recorded)",
-    )  # fmt: skip
-    what.add_argument(
-        "--max-tokens", type=positive(int), metavar="N", help="`max_tokens` of every request"
-    )
-    what.add_argument(
-        "--temperature", type=finite, metavar="T", help="`temperature` of every request"
-    )
-    what.add_argument(
-        "--extra-body",
-        type=_object,
-        default={},
-        metavar="JSON",
-        help="fields to add to the body of every request",
-    )
-    what.add_argument("--limit", type=positive(int), metavar="N", help="send only the first N")
-
-
-def _add_rules(judging: Any) -> None:
-    add_dialect(judging, None, "by default what the server's metrics say, else kimi_k2")
-    judging.add_argument(
-        "--ids", type=IdRule, metavar="|".join(r.value for r in IdRule),
-        help="form that the ids of calls must have: functions.NAME:IDX (kimi), "
-        "anything:IDX, nine letters and digits, or any that are not repeated (by "
-        "default the dialect's)",
-    )  # fmt: skip
-    add_documents(judging)
-    judging.add_argument(
-        "--allow-refused",
-        action="store_true",
-        help="do not count refused requests (HTTP 400) as wrong",
-    )
 
 
 def _object(text: str) -> dict[str, Any]:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import fields
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from enforcer.errors import EnforcerError
 from enforcer.explain.words import kinds, strings_of
@@ -32,6 +34,9 @@ if TYPE_CHECKING:
 
 _ANY_SCALAR = Value(ANYTHING.null, ANYTHING.booleans, ANYTHING.numbers, ANYTHING.strings)
 _ANY_ARRAY = (shapes.ArrayShape(), ArrayShape((), ValueId(ALWAYS)))
+# Fields of shapes that are written out, and what says nothing in the others.
+_SAID = ("prefix", "rest", "names", "classes", "required")
+_NOTHING: tuple[object, ...] = (0, None, (), frozenset())
 _JOINTS = {And: "all of", Or: "some of", OneOf: "one of"}
 
 
@@ -52,10 +57,10 @@ def stages(schema: object) -> str:
     return "\n".join(
         (
             f"# Reading: the schema is the formula f{root}",
-            *_formulas(parser.algebra, root),
+            *_reached(root, partial(_formula, parser.algebra)),
             "",
             "# Algebra: the normal form of each formula that is asked for",
-            *(f"f{each} = {line}" for each, line in _normal_forms(parser.algebra, root)),
+            *_reached(root, partial(_normal_form, parser.algebra)),
             "",
             f"# Finishing: what is left, countable and completable; the value is v{grammar.root}",
             *(f"v{each} = {_value(value, _name_of_value)}" for each, value in values.items()),
@@ -63,38 +68,33 @@ def stages(schema: object) -> str:
     )
 
 
-def _formulas(algebra: Algebra, root: Formula) -> Iterator[str]:
-    """Write the formula of the root, and all that it is built of, once each."""
-    seen, queue = {root}, [root]
-    for formula in queue:
-        node = algebra.look(formula)
-        parts: Iterable[Formula] = ()
-        if isinstance(node, Unknown | Reference):
-            said = "an unknown" if isinstance(node, Unknown) else "a reference"
-        elif isinstance(node, Not):
-            parts = (node.part,)
-            said = f"not {_name(node.part)}"
-        elif isinstance(node, And | Or | OneOf):
-            parts = node.parts
-            said = f"{_JOINTS[type(node)]}({', '.join(map(_name, parts))})"
-        else:
-            parts = node.children()
-            said = _value(node, _name)
-        yield f"f{formula} = {said}"
-        fresh = [each for each in dict.fromkeys(parts) if each not in {*seen, NEVER, ALWAYS}]
-        seen.update(fresh)
-        queue.extend(fresh)
-
-
-def _normal_forms(algebra: Algebra, root: Formula) -> Iterator[tuple[Formula, str]]:
-    """Write the normal form of the root and of all formulas that it mentions."""
+def _reached(
+    root: Formula, written: Callable[[Formula], tuple[str, Iterable[Formula]]]
+) -> Iterator[str]:
+    """Write the root and all that it is built of, once each; `written` gives a text and parts."""
     seen, queue = {NEVER, ALWAYS, root}, [root]
     for formula in queue:
-        value = algebra.normal(formula)
-        yield formula, _value(value, _name)
-        fresh = [each for each in dict.fromkeys(value.children()) if each not in seen]
+        said, parts = written(formula)
+        yield f"f{formula} = {said}"
+        fresh = [each for each in dict.fromkeys(parts) if each not in seen]
         seen.update(fresh)
         queue.extend(fresh)
+
+
+def _formula(algebra: Algebra, formula: Formula) -> tuple[str, Iterable[Formula]]:
+    node = algebra.look(formula)
+    if isinstance(node, Unknown | Reference):
+        return "an unknown" if isinstance(node, Unknown) else "a reference", ()
+    if isinstance(node, Not):
+        return f"not {_name(node.part)}", (node.part,)
+    if isinstance(node, And | Or | OneOf):
+        return f"{_JOINTS[type(node)]}({', '.join(map(_name, node.parts))})", node.parts
+    return _value(node, _name), node.children()
+
+
+def _normal_form(algebra: Algebra, formula: Formula) -> tuple[str, Iterable[Formula]]:
+    value = algebra.normal(formula)
+    return _value(value, _name), value.children()
 
 
 def _name(formula: Formula) -> str:
@@ -120,19 +120,7 @@ def _array(array: shapes.ArrayShape | ArrayShape, name: Callable[[Formula], str]
         *map(name, array.prefix),
         *([] if array.rest == NEVER else [f"{name(array.rest)}, …"]),
     ]
-    bounds = [_bounds("elements", array.minimum, array.maximum)]
-    if isinstance(array, ArrayShape):
-        for i, count in enumerate(array.contains):
-            ways = dict.fromkeys(x.value for slot in array.choices for x in slot if i in x.counted)
-            counted = _listed(map(name, ways))
-            bounds.append(f"{_bounds('times', count.minimum, count.maximum)} {counted}")
-    else:
-        for each in array.contains:
-            times = _bounds("times", each.minimum, each.maximum)
-            bounds.append(f"{times} {name(each.value)}")
-        bounds += ["repeated"] * array.repeated
-    bounds += ["unique"] * array.unique
-    return f"array [{', '.join(said)}]" + "".join(f"; {each}" for each in bounds if each)
+    return f"array [{', '.join(said)}]{_more(array)}"
 
 
 def _object(shape: shapes.ObjectShape | ObjectShape, name: Callable[[Formula], str]) -> str:
@@ -140,30 +128,24 @@ def _object(shape: shapes.ObjectShape | ObjectShape, name: Callable[[Formula], s
         f"{key}{'' if key in shape.required else '?'}: {name(child)}" for key, child in shape.names
     ]
     said += [f"{_names(names)}: {name(child)}" for names, child in shape.classes if child != NEVER]
-    bounds = [_bounds("properties", shape.minimum, shape.maximum)]
-    bounds += [f"some of {_listed(sorted(each))}" for each in sorted(shape.some, key=sorted)]
-    for each in shape.marks if isinstance(shape, ObjectShape) else shape.witnesses:
-        bounds.append(f"some {_names(each.names)}: {name(each.value)}")
-    if isinstance(shape, ObjectShape) and shape.distinct_names:
-        bounds.append("no name twice")
-    return f"object {{{', '.join(said)}}}" + "".join(f"; {each}" for each in bounds if each)
+    return f"object {{{', '.join(said)}}}{_more(shape)}"
+
+
+def _more(shape: Any) -> str:
+    """Write the other fields of a shape that demand something."""
+    found = {each.name: getattr(shape, each.name) for each in fields(shape) if each.compare}
+    return "".join(
+        f"; {name} {value}"
+        for name, value in found.items()
+        if name not in _SAID and value not in _NOTHING
+    )
 
 
 def _names(names: Regex) -> str:
     if names == ANY:
         return "…"
     members = strings_of(names)
-    return "some names" if members is None else _listed(map(json.dumps, members))
-
-
-def _bounds(what: str, minimum: int, maximum: int | None) -> str:
-    least = [f"at least {minimum}"] if minimum else []
-    most = [] if maximum is None else [f"at most {maximum}"]
-    return f"{' and '.join([*least, *most])} {what}" if least or most else ""
-
-
-def _listed(parts: Iterable[str]) -> str:
-    return " or ".join(parts)
+    return "some names" if members is None else " or ".join(map(json.dumps, members))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -7,7 +7,6 @@ Owns: what an answer says of the server, and the words for it. Must not know: ho
 from __future__ import annotations
 
 import json
-import re
 from typing import TYPE_CHECKING, Any
 
 from enforcer.client.body import Route
@@ -17,6 +16,7 @@ from enforcer.request.carrier import ALLOW
 from enforcer.turn import dialects
 from enforcer.verify import expected as expected_
 from enforcer.verify import measure
+from enforcer.verify.expected import samples
 from enforcer.verify.measure import Fault
 from enforcer.vllm.config import names
 
@@ -36,8 +36,9 @@ _HOW = {
     Route.PLUGIN: "enforcer.extra_body(…)",
     Route.LOGITS_PROCESSOR: "enforcer.extra_body(…, via=enforcer.Route.LOGITS_PROCESSOR)",
 }
-PROCESSES = re.compile(r'^enforcer_processes\{part="(\w+)"\} (\S+)$', re.MULTILINE)
-_ENGINES = re.compile(r'^vllm:num_requests_running\{[^}]*\bengine="(\d+)"', re.MULTILINE)
+
+
+PROCESSES = "enforcer_processes"
 
 
 def how_to_start(metrics: str | None) -> str:
@@ -62,27 +63,19 @@ def enforces(reply: Reply, start: str = _START) -> Check:
     if reply.answered:
         return bad(title, "none: the server accepts a tool that is declared twice",
                    f"{start}, and run `enforcer doctor` where the server runs")  # fmt: skip
-    found = f"HTTP {reply.status}: {reply.error}"
-    if measure.is_refusal(reply):
-        return bad(
-            title,
-            f"not known: the server refuses the probe, but not as the Enforcer does: {found}",
-            start,
-        )
-    if reply.status == _NOT_FOUND:
-        return bad(
-            title,
-            f"not known: the server has no such model or path: {found}",
-            "mend the path in --url, or --served-model",
-        )
+    return _unknown(title, reply, start if measure.is_refusal(reply) else "read the server's log")
+
+
+def _unknown(title: str, reply: Reply, mend: str = "read the server's log") -> Check:
+    """Report an answer that neither the Enforcer nor a server without it gives."""
     if not reply.status:
-        return _unanswered(title, reply)
-    return bad(title, f"not known: the server failed: {found}", "read the server's log")
-
-
-def _unanswered(title: str, reply: Reply) -> Check:
-    mend = "read the server's log; if it is slow or busy, give it longer with --timeout"
-    return bad(title, f"not known: the server did not answer: {reply.error}", mend)
+        mend = "read the server's log; if it is slow or busy, give it longer with --timeout"
+        return bad(title, f"not known: the server did not answer: {reply.error}", mend)
+    said = "the server did not answer as the Enforcer does"
+    if reply.status == _NOT_FOUND:
+        said = "the server has no such model or path"
+        mend = "mend the path in --url, or --served-model"
+    return bad(title, f"not known: {said}: HTTP {reply.status}: {reply.error}", mend)
 
 
 def by_request(route: Route, start: str = _START, *, require_all: bool = False) -> Check:
@@ -117,7 +110,7 @@ def switches(reply: Reply) -> Check:
                     "take `off` out of ENFORCER_ALLOW_CLIENT once no client needs it: "
                     "enforcer_requests_switched_off_total counts such requests",
                     "requests may switch it off")  # fmt: skip
-    return _no_answer_of_ours(title, reply)
+    return _unknown(title, reply)
 
 
 def in_time(reply: Reply) -> Check:
@@ -130,7 +123,7 @@ def in_time(reply: Reply) -> Check:
         return ok(title, "`max_tokens` may cut a call off; the reply then reports no call "
                   "(ENFORCER_FINISH_WITHIN_BUDGET is off)")  # fmt: skip
     if not reply.status:
-        return _unanswered(title, reply)
+        return _unknown(title, reply)
     mend = "read ENFORCER_FINISH_WITHIN_BUDGET in the line that the server logs when it starts"
     return note(title, f"not known: HTTP {reply.status}: {reply.error}", mend)
 
@@ -157,14 +150,7 @@ def refuses(inexact: Reply, nothing: Reply) -> Check:
     if wrong.answered:
         found = "the server accepts a response format that no text fits"
         return bad(title, found, "read the server's log")
-    return _no_answer_of_ours(title, wrong)
-
-
-def _no_answer_of_ours(title: str, reply: Reply) -> Check:
-    if not reply.status:
-        return _unanswered(title, reply)
-    found = f"not known: the server did not answer as the Enforcer does: HTTP {reply.status}"
-    return bad(title, f"{found}: {reply.error}", "read the server's log")
+    return _unknown(title, wrong)
 
 
 def _is_at_format(reply: Reply) -> bool:
@@ -180,7 +166,7 @@ def calls(
     """Judge the answer to `required`: it shows that the engine process enforces as well."""
     title = f"required call, {'streamed' if body.get('stream') else 'not streamed'}"
     if not reply.status:
-        return _unanswered(title, reply)
+        return _unknown(title, reply)
     verdict = measure.judge(body, reply, expected)
     if findings := _findings(verdict, route):
         found = "; ".join(finding.message for finding in findings)
@@ -216,7 +202,7 @@ def keeps_quiet(
     """Judge the answer to `without_tools`."""
     title = "reply to a request without tools"
     if not reply.status:
-        return _unanswered(title, reply)
+        return _unknown(title, reply)
     if findings := _findings(measure.judge(body, reply, expected), route):
         return bad(title, "; ".join(finding.message for finding in findings), start)
     return ok(title, "it calls nothing, though earlier replies of the dialog do")
@@ -232,13 +218,13 @@ def processes(shown: str | None) -> Check:
     if shown is None or "vllm:" not in shown:
         mend = "name the server itself with --url, not a gateway, to count them"
         return note(title, "not known: this URL shows no metrics of vLLM's", mend)
-    counts = {part: int(float(count)) for part, count in PROCESSES.findall(shown)}
+    counts = {labels["part"]: int(count) for labels, count in samples(shown, PROCESSES)}
     if not counts:
         mend = f"{how_to_start(shown)}, {_LOADED}"
         return bad(title, "none: /metrics has no `enforcer_processes`", mend)
     said = f"{counts.get('front', 0)} of the front end, {counts.get('engine', 0)} of the engine"
     said += f", {counts['worker']} of workers" if counts.get("worker") else ""
-    engines = len(set(_ENGINES.findall(shown)))
+    engines = len({labels["engine"] for labels, _ in samples(shown, "vllm:num_requests_running")})
     if counts.get("engine", 0) < engines:
         mend = "those of another node are on its ENFORCER_METRICS_PORT; else read their logs"
         return note(title, f"{said}; but vLLM has {engines} engines", mend)

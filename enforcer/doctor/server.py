@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
     from enforcer.verify.replies import Reply
 
 SOON = 10.0  # seconds in which a server answers what takes no model
-_ON_REQUEST = re.compile(r'^enforcer_api_servers\{enforces="on_request"\} [1-9]', re.MULTILINE)
 
 
 def checks(
@@ -143,7 +141,8 @@ def _find_route(
     requires = measure.is_refusal(plain) and REQUIRES in plain.error
     if not plain.answered and not requires:
         return answers.enforces(plain, start), None
-    without = metrics is not None and "vllm:" in metrics and not answers.PROCESSES.search(metrics)
+    shown = metrics or ""
+    without = "vllm:" in shown and not expected_.samples(shown, answers.PROCESSES)
     for route in Route:
         if route is Route.PLUGIN and without:
             continue
@@ -152,7 +151,8 @@ def _find_route(
             if requires:
                 return answers.by_request_alone(route, start), route
             return answers.by_request(route, start, require_all=require_all), route
-    if metrics is not None and _ON_REQUEST.search(metrics):
+    told = expected_.samples(metrics, "enforcer_api_servers")
+    if any(count and labels["enforces"] == "on_request" for labels, count in told):
         # Where vLLM has a constraint of its own as well, the probes above cannot ask.
         return answers.by_request(Route.PLUGIN, start, require_all=require_all), Route.PLUGIN
     return answers.enforces(plain, start), None

@@ -6,13 +6,10 @@ server is asked.
 
 from __future__ import annotations
 
-import re
-
 from enforcer.diagnosis import Check, note, ok
+from enforcer.verify.expected import samples
 from enforcer.vllm.observe import families
 
-_SHOWN = re.compile(r"^enforcer_version\{(.*)\} [1-9]", re.MULTILINE)
-_LABEL = re.compile(r'(\w+)="([^"]*)"')
 _TITLE = "versions"
 
 
@@ -21,16 +18,14 @@ def versions(shown: str | None) -> Check | None:
 
     `enforcer check` asks the version that is installed here.
     """
-    found = sorted({tuple(sorted(_LABEL.findall(one))) for one in _SHOWN.findall(shown or "")})
+    told = samples(shown, families.VERSION.name)
+    found = sorted({f"kimi-enforcer {labels['version']}" for labels, count in told if count})
     if not found:
         return None
-    said = ["kimi-enforcer {version}".format(**dict(one)) for one in found]
     if len(found) > 1:
-        return note(_TITLE, f"the API servers run {'; '.join(said)}", "finish the upgrade")
-    theirs = dict(found[0])
-    own = {label: value for label, (value,) in families.VERSION.labels}
-    if theirs == own:
-        return ok(_TITLE, f"the server runs {said[0]}, as installed here")
-    here = "kimi-enforcer {version}".format(**own)
+        return note(_TITLE, f"the API servers run {'; '.join(found)}", "finish the upgrade")
+    here = f"kimi-enforcer {families.installed('kimi-enforcer')}"
+    if found == [here]:
+        return ok(_TITLE, f"the server runs {here}, as installed here")
     mend = "before you rely on `enforcer check` here, install what the server runs"
-    return note(_TITLE, f"the server runs {said[0]}; installed here is {here}", mend)
+    return note(_TITLE, f"the server runs {found[0]}; installed here is {here}", mend)

@@ -7,7 +7,7 @@ sources, when words about it are first wanted. Must not know: turns, hosts.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
@@ -41,10 +41,11 @@ class _Followed:
     matcher: Callable[[], ArgumentMatcher]
 
 
+@dataclass(eq=False, slots=True)
 class Words:
     """Starts the texts of one request.
 
-    Args:
+    Attributes:
         vocabulary: of the model.
         pieces: of the same vocabulary, made when they are first needed.
         spec: what the request allows.
@@ -53,66 +54,58 @@ class Words:
 
     """
 
-    def __init__(
-        self,
-        vocabulary: Vocabulary,
-        pieces: Callable[[], Pieces],
-        spec: Spec,
-        options: Options,
-        layout: BoundLayout,
-    ) -> None:
-        self._vocabulary = vocabulary
-        self._pieces = pieces
-        self._spec = spec
-        self._options = options
-        self._layout = layout
-        self._of_tool = cache(self._tool)
-        self._followed: dict[str, Startable] = {}
+    vocabulary: Vocabulary
+    pieces: Callable[[], Pieces]
+    spec: Spec
+    options: Options
+    layout: BoundLayout
+    _followed: dict[str, Startable] = field(default_factory=dict)
 
     def arguments(self, name: str, grammar: CompiledGrammar) -> Startable:
         """Give what starts the arguments of a tool, which is the same each time."""
-
-        def start() -> FollowedText:
-            return FollowedText(grammar.matcher(), self._vocabulary, self._of_tool(name))
-
         # What is kept of the beginnings of texts is kept by what starts them.
-        return self._followed.setdefault(name, _Followed(start))
+        if name not in self._followed:
+            subject = self._arguments_of(name)
+            self._followed[name] = _Followed(
+                lambda: FollowedText(grammar.matcher(), self.vocabulary, subject)
+            )
+        return self._followed[name]
 
     def text(self, grammar: CompiledGrammar) -> ArgumentMatcher:
         """Start the text that fits the response format."""
-        wanted = self._spec.response_format
+        wanted = self.spec.response_format
         outline = None
         if wanted is not None and wanted.kind is FormatKind.JSON_SCHEMA:
             outline = partial(self._outline, "the text", wanted.source, Root.ANY)
         what = "the text" if wanted is None else f"text that fits the {wanted.kind.value}"
-        return FollowedText(grammar.matcher(), self._vocabulary, Subject(what, None, outline))
+        return FollowedText(grammar.matcher(), self.vocabulary, Subject(what, None, outline))
 
-    def _tool(self, name: str) -> Subject:
+    def _arguments_of(self, name: str) -> Subject:
         what = f"the arguments of {quoted(name)}"
-        schema = self._spec.toolset.tools[name].schema
+        schema = self.spec.toolset.tools[name].schema
         outline = cache(partial(self._outline, what, schema, Root.OBJECT))
         laid_out = None
-        if self._layout.layout.kind is not LayoutKind.JSON:
+        if self.layout.layout.kind is not LayoutKind.JSON:
             types = types_of_properties(json.loads(schema))
-            laid_out = LaidOut(self._layout, types, self._vocabulary.token_bytes)
+            laid_out = LaidOut(self.layout, types, self.vocabulary.token_bytes)
         return Subject(what, name, outline, laid_out)
 
     def _outline(self, what: str, schema: str, root: Root) -> Outline:
-        limits, on_unsupported = self._options.limits, self._options.on_unsupported
+        limits, on_unsupported = self.options.limits, self.options.on_unsupported
         try:
             grammar, provenance = trace_schema(
                 json.loads(schema),
                 limits=limits,
                 on_unsupported=on_unsupported,
                 root=root,
-                conventions=self._options.conventions_of(root),
+                conventions=self.options.conventions_of(root),
             )
         except SchemaError:
             if on_unsupported is not OnUnsupported.ISOLATE:
                 raise
             grammar, provenance = trace_schema({}, limits=limits, root=root)
         # The engine is asked of whatever is named, and knows which elements have to differ.
-        plan = Shortest(loosened(grammar), self._pieces())
+        plan = Shortest(loosened(grammar), self.pieces())
         distinct = tuple(
             (number, at)
             for number, value in grammar.definitions.items()

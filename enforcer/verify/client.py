@@ -56,13 +56,17 @@ class Endpoint:
 
         """
         try:
-            httpx.URL(url)
-            parts = urlsplit(url)
-            _ = parts.port  # read, and found wrong, no sooner than it is asked for
+            parts = httpx.URL(url)
+            _ = urlsplit(url).port  # httpx takes a port that is none
         except (ValueError, httpx.InvalidURL) as error:
             raise ConfigurationError(f"{url!r} is not a URL: {error}") from error
-        _refuse_unsendable(more.get("key"))
-        if parts.scheme not in ("http", "https") or not parts.hostname:
+        if (key := more.get("key")) and not _SENDABLE.fullmatch(key):  # it is nobody's to print
+            raise ConfigurationError(
+                f"the API key (--key or ${KEY_VARIABLE}) has a character that no header may have "
+                "there, as a line feed, a space at an end, or one that is not ASCII: give the key "
+                "alone"
+            )
+        if parts.scheme not in ("http", "https") or not parts.host:
             meant = "" if "://" in url or not url.strip("/") else f": do you mean http://{url}?"
             raise ConfigurationError(f"{url!r} is not an http or https URL{meant}")
         base = url.rstrip("/")
@@ -76,17 +80,6 @@ class Endpoint:
         limits = httpx.Limits(max_connections=self.concurrency)
         return httpx.AsyncClient(
             base_url=self.url, headers=headers, timeout=self.timeout, limits=limits
-        )
-
-
-def _refuse_unsendable(key: str | None) -> None:
-    """Refuse a key that no header may have; it is nobody's to print."""
-    if key and not _SENDABLE.fullmatch(key):
-        wrong = next((at for at, char in enumerate(key) if not "!" <= char <= "~"), 0)
-        raise ConfigurationError(
-            f"the API key (--key or ${KEY_VARIABLE}) has a character at position {wrong + 1} of "
-            f"{len(key)} that no header may have there, as a line feed, a space at an end, or one "
-            "that is not ASCII: give the key alone"
         )
 
 
@@ -114,14 +107,7 @@ async def models(endpoint: Endpoint) -> list[str]:
         Unanswered: no server answers there, or it wants another key, protocol or path.
 
     """
-    async with endpoint.client() as client:
-        try:
-            response = await client.get("/models")
-            data = response.json() if response.is_success else {}
-        except httpx.HTTPError as error:
-            raise _unanswered(endpoint, error) from error
-        except (ValueError, RecursionError):
-            return []
+    response = await _ask(endpoint, "/models")
     if response.status_code in (401, 403):
         does, one = ("refuses the key", "another one") if endpoint.key else ("wants a key", "it")
         raise Unanswered(
@@ -135,9 +121,58 @@ async def models(endpoint: Endpoint) -> list[str]:
             "mend the path in --url, which mostly ends in /v1, or name the model of a gateway",
             is_listless=True,
         )
-    listed = data.get("data") if isinstance(data, dict) else None
-    found = listed if isinstance(listed, list) else []
-    return [str(m["id"]) for m in found if isinstance(m, dict) and "id" in m]
+    try:
+        listed = response.json()["data"]
+        return [str(each["id"]) for each in listed]
+    except (LookupError, TypeError, ValueError, RecursionError):
+        return []
+
+
+async def metrics(endpoint: Endpoint) -> str | None:
+    """Read the server's `/metrics`, which vLLM serves beside `/v1`; None if it shows none."""
+    try:
+        response = await _ask(endpoint, endpoint.url.removesuffix("/v1") + "/metrics")
+    except Unanswered:
+        return None  # a gateway may let nothing but `/v1` through
+    return response.text if response.is_success else None
+
+
+async def post(endpoint: Endpoint, route: str, body: Mapping[str, Any]) -> Any:
+    """Send one body, and give the JSON that comes back.
+
+    Raises:
+        ConfigurationError: no server answers there, or with an error, which the message quotes.
+
+    """
+    try:
+        content = _written(body)
+    except ValueError as error:
+        raise ConfigurationError(f"the request cannot be written as JSON: {error}") from error
+    response = await _ask(endpoint, route, content)
+    if not response.is_success:
+        raise ConfigurationError(
+            f"{endpoint.url}{route} answers with HTTP {response.status_code}: {_said(response)}"
+        )
+    try:
+        return response.json()
+    except (ValueError, RecursionError) as error:
+        raise ConfigurationError(f"{endpoint.url}{route} sends what is not JSON") from error
+
+
+async def _ask(endpoint: Endpoint, route: str, content: bytes | None = None) -> httpx.Response:
+    """Get a route, or post JSON to it.
+
+    Raises:
+        Unanswered: no server answers there, or in another protocol.
+
+    """
+    try:
+        async with endpoint.client() as client:
+            if content is None:
+                return await client.get(route)
+            return await client.post(route, content=content, headers=_JSON)
+    except httpx.HTTPError as error:
+        raise _unanswered(endpoint, error) from error
 
 
 def _unanswered(endpoint: Endpoint, error: httpx.HTTPError) -> Unanswered:
@@ -153,42 +188,6 @@ def _unanswered(endpoint: Endpoint, error: httpx.HTTPError) -> Unanswered:
         other = "" if scheme == "https" else f": do you mean https://{rest}, or another port?"
         return Unanswered(f"{said}{other}", mend)
     return Unanswered(f"no server answers at {endpoint.url}: {error!r}", "start it, or mend --url")
-
-
-async def metrics(endpoint: Endpoint) -> str | None:
-    """Read the server's `/metrics`, which vLLM serves beside `/v1`; None if it shows none."""
-    async with endpoint.client() as client:
-        try:
-            response = await client.get(endpoint.url.removesuffix("/v1") + "/metrics")
-        except httpx.HTTPError:
-            return None  # a gateway may let nothing but `/v1` through
-    return response.text if response.is_success else None
-
-
-async def post(endpoint: Endpoint, route: str, body: Mapping[str, Any]) -> Any:
-    """Send one body, and give the JSON that comes back.
-
-    Raises:
-        ConfigurationError: no server answers there, or with an error, which the message quotes.
-
-    """
-    try:
-        content = _written(body)
-    except ValueError as error:
-        raise ConfigurationError(f"the request cannot be written as JSON: {error}") from error
-    async with endpoint.client() as client:
-        try:
-            response = await client.post(route, content=content, headers=_JSON)
-        except httpx.HTTPError as error:
-            raise _unanswered(endpoint, error) from error
-    if not response.is_success:
-        raise ConfigurationError(
-            f"{endpoint.url}{route} answers with HTTP {response.status_code}: {_said(response)}"
-        )
-    try:
-        return response.json()
-    except (ValueError, RecursionError) as error:
-        raise ConfigurationError(f"{endpoint.url}{route} sends what is not JSON") from error
 
 
 async def send_all(

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from enforcer.turn.dialect import Dialect
 
-_TOLD = re.compile(r'^enforcer_dialect\{dialect="(\w+)"\} [1-9]', re.MULTILINE)
+_LABEL = re.compile(r'(\w+)="([^"]*)"')
 _RULES = {
     Ids.WRITTEN: IdRule.KIMI,
     Ids.MESSAGE: IdRule.UNIQUE,
@@ -27,8 +27,14 @@ _RULES = {
 
 def told(metrics: str | None) -> str | None:
     """Find the dialect that a server's metrics tell of; None if they tell of none, or several."""
-    found = set(_TOLD.findall(metrics or ""))
+    found = {labels["dialect"] for labels, count in samples(metrics, "enforcer_dialect") if count}
     return found.pop() if len(found) == 1 else None
+
+
+def samples(metrics: str | None, family: str) -> list[tuple[dict[str, str], float]]:
+    """Return the labels and the value of each sample of a metric family."""
+    found = re.findall(rf"^{family}\{{(.*)\}} (\S+)$", metrics or "", re.MULTILINE)
+    return [(dict(_LABEL.findall(labels)), float(value)) for labels, value in found]
 
 
 def of(
