@@ -92,8 +92,8 @@ PATCHES = {
         "tokenizer, request", "replies.stop_strings.from_new_request", "6"
     ),
     # Drops a call that ends with its streamed reply on /v1/responses.
-    f"{_SERVING}.openai.responses.streaming_events:SimpleStreamingEventProcessor.__init__": Patch(
-        "self, state, tools", "replies.cut_calls.initialised", "6"
+    f"{_SERVING}.openai.responses.streaming_events:SimpleStreamingEventProcessor.close_current": (
+        Patch("self*", "replies.cut_calls.close_current", "6")
     ),
     # Reports a reply on /v1/responses as incomplete that was aborted inside a call.
     f"{_SERVING}.openai.responses.protocol:ResponsesResponse.from_request": Patch(

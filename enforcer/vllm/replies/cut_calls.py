@@ -38,26 +38,17 @@ def from_request(original: Callable[..., Any]) -> Callable[..., Any]:
     return _from_request
 
 
-def initialised(original: Callable[..., None]) -> Callable[..., None]:
-    """Wrap `SimpleStreamingEventProcessor.__init__`, for the `close_current` of each.
+def close_current(original: Callable[..., list[Any]]) -> Callable[..., list[Any]]:
+    """Wrap `SimpleStreamingEventProcessor.close_current`, by which every item of a stream ends."""
 
-    By that every item of a stream ends; it has other parameters in each version of vLLM.
-    """
+    def _close_current(self: Any, *args: Any, **kwargs: Any) -> list[Any]:
+        events = original(self, *args, **kwargs)
+        if not request_context.current().is_cut:
+            return events
+        self.output_items[:] = [one for one in self.output_items if one.type not in _CALLS]
+        return list(_incomplete(events))
 
-    def _init(self: Any, *args: Any, **kwargs: Any) -> None:
-        original(self, *args, **kwargs)
-        close = self.close_current
-
-        def close_current(*args: Any, **kwargs: Any) -> list[Any]:
-            events: list[Any] = close(*args, **kwargs)
-            if not request_context.current().is_cut:
-                return events
-            self.output_items[:] = [one for one in self.output_items if one.type not in _CALLS]
-            return list(_incomplete(events))
-
-        self.close_current = close_current
-
-    return _init
+    return _close_current
 
 
 def _incomplete(events: list[Any]) -> Iterator[Any]:

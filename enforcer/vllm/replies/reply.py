@@ -2,10 +2,19 @@
 
 Replies to one request share a parser that has read what the prompt has begun of the turn, so that
 no token id of a prompt is read twice.
+
+vLLM looks for stop strings in the text of all token ids before the calls, markers spelled out. It
+cuts that text before the stop string, and while streaming it holds back what may become one. So a
+token id of a request with stop strings waits until vLLM's text has all of its characters. Draft
+tokens behind a stop string come in the same step, and are never read.
 """
 
 from __future__ import annotations
 
+from codecs import getincrementaldecoder
+from collections import deque
+from dataclasses import replace
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 from enforcer.turn.events import Happening
@@ -13,7 +22,6 @@ from enforcer.turn.parser import Parser
 from enforcer.vllm.intake import requests
 from enforcer.vllm.observe import metrics, request_context
 from enforcer.vllm.observe.families import Outcome
-from enforcer.vllm.replies.clip import Clip
 from enforcer.vllm.server import reply_lengths
 from enforcer.vllm.server.remembered import notes
 
@@ -22,6 +30,8 @@ if TYPE_CHECKING:
 
     from enforcer.turn.events import Event
     from enforcer.turn.table import Table
+
+_Decoder = getincrementaldecoder("utf-8")
 
 
 class Reply:
@@ -45,7 +55,12 @@ class Reply:
             return Parser(table, prompt_ids, *requests.callable_tools(request))
 
         self.parser = begin(request, prompt_ids, make)
-        self._clip = Clip(self.parser, table) if request.stop else None
+        self._table = table
+        # Characters of vLLM's text, as far as it bounds the reply.
+        self._shown: float = 0 if request.stop else inf
+        self._waiting: deque[tuple[int, int]] = deque()  # ids not read, and where their text ends
+        self._spelled = self._read = 0  # characters of all token ids, and of those that were read
+        self._decoder = _Decoder(errors="replace")
         # The rest of a call that the prompt has begun is no call of the reply.
         self._demands_call = not self.parser.in_calls and requests.demands_call(request)
         self.begun = 0
@@ -60,14 +75,48 @@ class Reply:
             last: whether nothing follows.
 
         """
-        if self._clip is not None:
-            events = self._clip.read(token_ids, text, last=last)
+        if self._shown < inf:
+            events = self._clipped(token_ids, len(text), last=last)
         else:
             events = self.parser.feed(token_ids)
             events += self.parser.finish() if last else ()
         self.begun += sum(event.what is Happening.CALL for event in events)
         if last:
             request_context.change(is_cut=self.is_cut)
+        return events
+
+    def _clipped(self, token_ids: Sequence[int], grown: int, *, last: bool) -> list[Event]:
+        """Return the events of the token ids that are wholly in vLLM's text."""
+        self._shown += grown
+        for token_id in token_ids:
+            data = self._table.vocabulary.token_bytes(token_id)
+            self._spelled += len(self._decoder.decode(data))
+            self._waiting.append((token_id, self._spelled))
+        events = []
+        while self._waiting and self._waiting[0][1] <= self._shown:
+            events += self._next()
+        return events + self._rest() if last else events
+
+    def _next(self) -> list[Event]:
+        token_id, self._read = self._waiting.popleft()
+        events = self.parser.feed([token_id])
+        if self.parser.in_calls:
+            self._shown = inf  # no stop string is looked for in calls, and there was none before
+        return events
+
+    def _rest(self) -> list[Event]:
+        """Return the last events, cut where vLLM's text ends inside a token's."""
+        events, excess = [], 0
+        token_id, end = self._waiting[0] if self._waiting else (None, 0)
+        if token_id in self._table.turn_end_ids:  # vLLM's text lacks it
+            events = self._next()
+        elif self._read < self._shown < end:
+            events, excess = self._next(), end - int(self._shown)
+        events += self.parser.finish()
+        for at, event in reversed([*enumerate(events)]):
+            kept = max(0, len(event.text) - excess)
+            excess -= len(event.text) - kept
+            events[at] = replace(event, text=event.text[:kept])
         return events
 
     @property

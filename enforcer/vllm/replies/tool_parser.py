@@ -139,18 +139,16 @@ class EnforcedParser(VllmParser):  # type: ignore[misc]
         return parser.reasoning_ids
 
     def _delta_calls(self, events: list[Event], begun: int) -> list[DeltaToolCall]:
-        deltas: list[DeltaToolCall] = []
+        deltas = []
         for event in events:
-            opening: dict[str, Any] = {}
             if event.what is Happening.CALL:
                 begun += 1
-                opening = {"id": self._id(event.text), "type": "function"}
-                function = DeltaFunctionCall(name=event.name, arguments="")
+                opened = DeltaFunctionCall(name=event.name, arguments="")
+                opening = {"id": self._id(event.text), "type": "function", "function": opened}
+                deltas.append(DeltaToolCall(index=begun - 1, **opening))
             elif event.what is Happening.ARGUMENTS:
-                function = DeltaFunctionCall(arguments=event.text)
-            else:
-                continue
-            deltas.append(DeltaToolCall(index=begun - 1, function=function, **opening))
+                more = DeltaFunctionCall(arguments=event.text)
+                deltas.append(DeltaToolCall(index=begun - 1, function=more))
         return deltas
 
     def _id(self, written: str) -> str:

@@ -43,9 +43,9 @@ SECOND = call("functions.get:1", '{"b": 2}')
 def processor(monkeypatch: pytest.MonkeyPatch) -> type[SimpleStreamingEventProcessor]:
     """Give vLLM's, patched as the plugin does, whether it is loaded or not."""
     monkeypatch.setattr(runtime, "table_for", lambda *_: TABLE)
-    own = SimpleStreamingEventProcessor.__init__
-    patched = cut_calls.initialised(getattr(own, names.PATCHED, own))
-    return type("Patched", (SimpleStreamingEventProcessor,), {"__init__": patched})
+    own = SimpleStreamingEventProcessor.close_current
+    patched = cut_calls.close_current(getattr(own, names.PATCHED, own))
+    return type("Patched", (SimpleStreamingEventProcessor,), {"close_current": patched})
 
 
 def streamed(
