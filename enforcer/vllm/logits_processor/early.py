@@ -145,15 +145,13 @@ def _sampling(body: dict[str, Any]) -> dict[str, Any]:
 
 async def _check(text: str, body: dict[str, Any]) -> None:
     await pacing.turn(len(text))
-    if body.get("use_beam_search"):
-        admission.refuse_beam_search()
     spec = admission.admit(text, where=logits_processor.WHERE).spec
     await pacing.turn(len(text))
     with answered():
         _refuse_another(spec_text.read(text), body)
     with suppress(TypeError, AttributeError):  # of another type than vLLM takes, and rejects
         sent = SimpleNamespace(**body)
-        admission.refuse_sampling(sent, spec)
+        admission.refuse_sampling(sent, spec, sent)
         stops.refuse_all(sent, spec)
     await pacing.turn(len(text))
     with answered():

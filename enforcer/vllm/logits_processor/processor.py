@@ -264,14 +264,11 @@ class _Slots:
         if not rows_of:
             return
         self._catch_up({index: positions[found[0]] + 1 for index, found in rows_of.items()})
-        masked = [row for found in rows_of.values() for row in found]
-        bitmask = _empty(len(masked), logits)
-        at = 0
+        bitmask = _empty(len(slots), logits)
         for index, found in rows_of.items():
-            drafts = [ids[row] for row in found[1:]]
-            self._turns[index].fill_drafts(bitmask, range(at, at + len(found)), drafts)
-            at += len(found)
-        rows.mask(logits, masked, bitmask)
+            self._turns[index].fill_drafts(bitmask, found, [ids[row] for row in found[1:]])
+        masked = [row for found in rows_of.values() for row in found]
+        rows.mask(logits, masked, bitmask[masked])
 
     def _catch_up(self, committed: dict[int, int]) -> None:
         """Start and advance turns over the ids that have been committed since the last step.

@@ -112,26 +112,22 @@ class RowTurn:
             row: the row to write.
 
         """
-        if self._matcher is not None:
-            self._matcher.fill(bitmask, row)
-            self._log_failure(self._matcher)
+        matcher = self._matcher
+        if matcher is None:
+            table = runtime.table_for(self._tokenizer)
+            end = table.vocabulary.row(table.turn_end_ids)
+            bitmask[row] = 0
+            bitmask[row, : len(end)] = end
             return
-        table = runtime.table_for(self._tokenizer)
-        end = table.vocabulary.row(table.turn_end_ids)
-        bitmask[row] = 0
-        bitmask[row, : len(end)] = end
-
-    def _log_failure(self, matcher: Matcher | ReadableMatcher) -> None:
-        """Log, once a turn, why the matcher failed closed: the reply does not have it."""
-        if matcher.failure is None or self._told:
-            return
-        self._told = True
-        metrics.log_failed(
-            families.Failure.GATE_CLOSED,
-            state=matcher.state,
-            error=type(matcher.failure).__name__,
-            tool=request_context.told_of_call(matcher.tool)["tool"],
-        )
+        matcher.fill(bitmask, row)
+        if matcher.failure is not None and not self._told:  # the reply does not have it
+            self._told = True
+            metrics.log_failed(
+                families.Failure.GATE_CLOSED,
+                state=matcher.state,
+                error=type(matcher.failure).__name__,
+                tool=request_context.told_of_call(matcher.tool)["tool"],
+            )
 
     def fill_drafts(
         self, bitmask: npt.NDArray[np.int32], rows: Sequence[int], drafts: Sequence[int]
@@ -149,12 +145,12 @@ class RowTurn:
         """
         self.fill(bitmask, rows[0])
         matcher, legal = self._matcher, 0
-        for before, row, token_id in zip(rows, rows[1:], drafts, strict=False):
-            if matcher is not None and legal == before - rows[0] and matcher.accept(token_id):
+        for at, (row, token_id) in enumerate(zip(rows[1:], drafts, strict=False)):
+            if matcher is not None and legal == at and matcher.accept(token_id):
                 legal += 1
                 self.fill(bitmask, row)
             else:
-                bitmask[row] = bitmask[before]
+                bitmask[row] = bitmask[rows[at]]
         if matcher is not None:
             matcher.rollback(legal)
 
