@@ -32,8 +32,7 @@ def refuse_ids_beside(params: Any, spec: Spec, tokenizer: Any) -> None:
     dialect = None if spec.settled is None else spec.settled.dialect
     table = runtime.table_for(tokenizer, dialect)
     # Harmless are ids that neither begin calls nor stand in them before their end.
-    cutting = (*marker_roles.beginnings(table), *marker_roles.inside_calls(table))
-    cuts = marker_roles.tokens(table, cutting).union(table.layout.ids)
+    cuts = marker_roles.tokens(table, marker_roles.into_calls(table)).union(table.layout.ids)
     harmless = table.vocabulary.control_ids - cuts
     # vLLM judges ids that are none of the model's.
     own = range(table.vocabulary.size)

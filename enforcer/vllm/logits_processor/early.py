@@ -73,7 +73,10 @@ async def _checked(
             while came[-1].get("more_body"):
                 came.append(await receive())
             raw = b"".join(message.get("body", b"") for message in came)
-            rejected = await _rejected(raw, scope)
+            try:
+                await _check(raw, scope)
+            except (VLLMValidationError, GracefulHTTPError) as error:
+                rejected = error
             pending = iter(came)
         if rejected is not None:
             return {"type": "http.disconnect"}
@@ -105,8 +108,14 @@ def _answer(error: Exception, path: str) -> Any:
     return JSONResponse(answer.model_dump(), answer.error.code)
 
 
-async def _rejected(raw: bytes, scope: Any) -> Exception | None:
-    """Return why a body cannot be served; None where that is vLLM's affair."""
+async def _check(raw: bytes, scope: Any) -> None:
+    """Reject a body with a spec that cannot be served.
+
+    Raises:
+        VLLMValidationError: it cannot be enforced, or allows more than the rest of its request.
+        GracefulHTTPError: there is no room to check it.
+
+    """
     config = getattr(getattr(scope.get("app"), "state", None), "vllm_config", None)
     if config is not None:  # the plugin learns of it when vLLM's application is made
         reply_lengths.meet(config)
@@ -114,36 +123,20 @@ async def _rejected(raw: bytes, scope: Any) -> Exception | None:
     with suppress(ValueError, RecursionError):
         body = json.loads(raw) if carrier.may_be_in(raw) else None
     if not isinstance(body, dict):
-        return None
+        return
     request_context.begin(SimpleNamespace(model_fields_set=body, request_id=body.get("request_id")))
     if scope["path"].endswith(_TOKENS):
         body = _sampling(body)
     own, extra = body.get("structured_outputs"), body.get("vllm_xargs")
     tag = own.get("structural_tag") if isinstance(own, dict) else None
-    try:
-        if scope["path"].endswith(_COHERE) and (
-            carrier.from_structural_tag(tag) is not None or carrier.from_extra(extra) is not None
-        ):
-            raise option_refusal("vllm_xargs", _DROPS)
-        logits_processor.refuse_other_route(tag)
-        if isinstance(extra, dict) and extra.get(carrier.KEY) is not None:
-            await _check(logits_processor.spec_text(extra), body)
-    except (VLLMValidationError, GracefulHTTPError) as error:
-        found: Exception = error
-        return found
-    return None
-
-
-def _sampling(body: dict[str, Any]) -> dict[str, Any]:
-    """Return the sampling parameters of a body of token ids, named as other bodies have them."""
-    own = body.get("sampling_params")
-    if not isinstance(own, dict):
-        return {}
-    more = {"vllm_xargs": own.get("extra_args")}
-    return {**own, **more, "kv_transfer_params": body.get("kv_transfer_params")}
-
-
-async def _check(text: str, body: dict[str, Any]) -> None:
+    if scope["path"].endswith(_COHERE) and (
+        carrier.from_structural_tag(tag) is not None or carrier.from_extra(extra) is not None
+    ):
+        raise option_refusal("vllm_xargs", _DROPS)
+    logits_processor.refuse_other_route(tag)
+    if not isinstance(extra, dict) or extra.get(carrier.KEY) is None:
+        return
+    text = logits_processor.spec_text(extra)
     await pacing.turn(len(text))
     spec = admission.admit(text, where=logits_processor.WHERE).spec
     await pacing.turn(len(text))
@@ -156,6 +149,15 @@ async def _check(text: str, body: dict[str, Any]) -> None:
     await pacing.turn(len(text))
     with answered():
         admission.log_inexact(await checks.check_async(spec))
+
+
+def _sampling(body: dict[str, Any]) -> dict[str, Any]:
+    """Return the sampling parameters of a body of token ids, named as other bodies have them."""
+    own = body.get("sampling_params")
+    if not isinstance(own, dict):
+        return {}
+    more = {"vllm_xargs": own.get("extra_args")}
+    return {**own, **more, "kv_transfer_params": body.get("kv_transfer_params")}
 
 
 def _refuse_another(spec: Spec, body: dict[str, Any]) -> None:

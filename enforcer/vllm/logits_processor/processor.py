@@ -22,7 +22,7 @@ from vllm.v1.worker.gpu.sample.logits_processor.interface import (
 from vllm.v1.worker.gpu.sample.logits_processor.interface import LogitsProcRequestState
 
 from enforcer.errors import ConfigurationError
-from enforcer.request.carrier import KEY, from_structural_tag
+from enforcer.request.carrier import KEY, from_extra, from_structural_tag
 from enforcer.vllm.config import settings
 from enforcer.vllm.config.names import PATCHED
 from enforcer.vllm.intake import admission, checks, startup, stops
@@ -94,7 +94,8 @@ class EnforcerLogitsProcessor(V1LogitsProcessor, V2LogitsProcessor):  # type: ig
         is_pin_memory: bool | None = None,  # noqa: ARG002, FBT001 - vLLM's signature
     ) -> None:
         v2 = isinstance(where, LogitsProcRequestState)
-        _refuse_drafts(vllm_config.speculative_config, v2=v2)
+        if vllm_config.speculative_config is not None:
+            _refuse_drafts(vllm_config.speculative_config, v2=v2)
         reply_lengths.meet(vllm_config)
         config = vllm_config.model_config
         tokenizer: Any = cached_tokenizer_from_config(config)
@@ -143,8 +144,7 @@ def spec_text(extra: Mapping[str, Any]) -> str:
         VLLMValidationError: it is a word for servers with the plugin, or no spec.
 
     """
-    text = extra[KEY]
-    if isinstance(text, str) and text.lstrip().startswith("{"):
+    if (text := from_extra(extra)) is not None:
         return text
     raise option_refusal(
         f"vllm_xargs.{KEY}",
@@ -174,8 +174,6 @@ def refuse_other_route(tag: object) -> None:
 
 
 def _refuse_drafts(config: Any, *, v2: bool) -> None:
-    if config is None:
-        return
     if not v2:
         raise ConfigurationError(
             "a logits processor cannot follow speculative decoding in vLLM's V1 runner: "

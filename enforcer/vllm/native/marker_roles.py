@@ -23,9 +23,9 @@ def beginnings(table: Table) -> list[str]:
     return [each for each, at, to in _transitions(table) if at not in calling and to in calling]
 
 
-def inside_calls(table: Table) -> list[str]:
-    """Return the patterns in calls and between them."""
-    return [each for each, *ends in _transitions(table) if table.dialect.calling.issuperset(ends)]
+def into_calls(table: Table) -> list[str]:
+    """Return the patterns that begin calls, and those in them and between them."""
+    return [each for each, _, to in _transitions(table) if to in table.dialect.calling]
 
 
 def of_calls(table: Table) -> list[str]:

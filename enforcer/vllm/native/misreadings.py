@@ -65,13 +65,13 @@ class Reader:
     Args:
         table: the dialect, bound to the vocabulary.
         markers: texts that it takes for markers.
-        closed_think: whether calls must not begin inside a think.
-        trims: whether white space before arguments breaks a call.
+        think_apart: whether the think is split off, so that calls must not begin inside it; None
+            for Python's parser of a spec's reply, which reads white space before arguments too.
 
     """
 
     def __init__(
-        self, table: Table, markers: Iterable[str], *, closed_think: bool, trims: bool = True
+        self, table: Table, markers: Iterable[str], *, think_apart: bool | None = None
     ) -> None:
         self._table = table
         self._markers = sorted({marker.encode() for marker in markers})
@@ -79,10 +79,11 @@ class Reader:
         begun = [re.escape(each[:end]) for each in self._markers for end in range(1, len(each))]
         # The first match is the longest suffix.
         self._ends_in = re.compile(b"(?:" + b"|".join(begun) + rb")\Z").search
-        self._closed_think = closed_think
-        self._thinks = self._leading_to(Segment.REASONING) if closed_think else frozenset()
+        self._closed_think = bool(think_apart)
+        trims = think_apart is not None
+        self._thinks = self._leading_to(Segment.REASONING) if think_apart else frozenset()
         self._begins = self._leading_to(Segment.ARGUMENTS) if trims else frozenset()
-        calls = marker_roles.beginnings(table) if closed_think else ()
+        calls = marker_roles.beginnings(table) if think_apart else ()
         names = [n for n in table.dialect.controls if any(each.startswith(n) for each in calls)]
         self._calls = marker_roles.tokens(table, names)
         text = list(zip(*table.vocabulary.sorted_text, strict=True))
@@ -120,11 +121,7 @@ class Reader:
                     found.update(vocabulary.sorted_text[1][span.first : span.last])
         found |= self._calls if state.thinks else frozenset()
         found |= self._white if state.begins else frozenset()
-        if not found:
-            return None
-        row = vocabulary.row(found)
-        row.setflags(write=False)
-        return row
+        return vocabulary.row(found) if found else None
 
 
 class ReadableMatcher:

@@ -56,11 +56,10 @@ def left_free(tag: str, dialect: Dialect) -> tuple[str, ...]:
     end keeps to itself; it writes the same of tools that declare no `parameters`. In Kimi K3's
     format the schemas are read from the prompt.
     """
-    try:
-        found = turn_of(tag, dialect)
-    except RequestError:  # the engine rejects it
-        found = None
-    return found.left_free if found else ()
+    with suppress(RequestError):  # the engine rejects it
+        if found := turn_of(tag, dialect):
+            return found.left_free
+    return ()
 
 
 def turn_of(
@@ -139,6 +138,4 @@ def reader(table: Table, *, think_apart: bool | None = None) -> Reader | None:
     else:
         special = marker_roles.tokens(table, marker_roles.of_calls(table))
         misread = [name for name, token in table.vocabulary.controls.items() if token in special]
-    if not misread:
-        return None
-    return Reader(table, misread, closed_think=bool(think_apart), trims=think_apart is not None)
+    return Reader(table, misread, think_apart=think_apart) if misread else None

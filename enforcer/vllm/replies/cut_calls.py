@@ -29,10 +29,9 @@ def from_request(original: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap `ResponsesResponse.from_request`, which gets the status of a reply."""
 
     def _from_request(cls: Any, *args: Any, **kwargs: Any) -> Any:
-        is_cut = request_context.current().is_cut and kwargs.get("status") == "completed"
-        made = original(cls, *args, **kwargs | ({"status": "incomplete"} if is_cut else {}))
-        if is_cut:
-            made.incomplete_details = None  # vLLM gives `max_output_tokens` as the reason
+        made = original(cls, *args, **kwargs)
+        if request_context.current().is_cut and made.status == "completed":
+            made.status = "incomplete"  # without details, which know no such reason
         return made
 
     return _from_request

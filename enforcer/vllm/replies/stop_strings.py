@@ -40,24 +40,20 @@ def _spare_calls(detokenizer: Any, parser: Parser) -> None:
     """Make a detokenizer look for stop strings in the text before the calls alone."""
     update = detokenizer.update
 
-    def forget() -> None:
-        detokenizer.stop = []
-        detokenizer.stop_buffer_length = 0  # of text that is held back as it may begin one
-        detokenizer.update = update
-
     def begins_calls(token: int) -> bool:
         parser.feed([token])
         return parser.in_calls
 
     def _update(new_token_ids: Sequence[int], stop_terminated: bool) -> Any:  # noqa: FBT001 - vLLM's
-        at = next((at for at, token in enumerate(new_token_ids) if begins_calls(token)), None)
+        begins = (at for at, token in enumerate(new_token_ids) if begins_calls(token))
+        at = 0 if parser.in_calls else next(begins, None)
         if at is None:
             return update(new_token_ids, stop_terminated)
         if found := update(new_token_ids[:at], False):
             return found
-        forget()
+        detokenizer.stop = []
+        detokenizer.stop_buffer_length = 0  # of text that is held back as it may begin one
+        detokenizer.update = update
         return update(new_token_ids[at:], stop_terminated)
 
     detokenizer.update = _update
-    if parser.in_calls:
-        forget()

@@ -67,6 +67,6 @@ def test_other_calls_cannot(name: str, missing: tuple[str, ...]) -> None:
 def test_in_kimi_k3_calls_are_told_from_the_other_channels() -> None:
     found = table("kimi_k3")
     assert marker_roles.beginnings(found) == ["<|open|>tools<|sep|>"] * 4
-    assert '<|open|>call tool="' in marker_roles.inside_calls(found)
+    assert '<|open|>call tool="' in marker_roles.into_calls(found)
     assert "<|close|>response<|sep|>" in marker_roles.of_text(found)
     assert bans.markers(found) == frozenset()
