@@ -18,7 +18,8 @@ from enforcer.engines import MACHINE
 from enforcer.errors import SchemaError
 from enforcer.layouts import LayoutKind
 from enforcer.request.response_format import FormatKind, ResponseFormat
-from enforcer.schema import Limits, OnUnsupported, Root, compile_schema
+from enforcer.schema import OnUnsupported, Root, compile_schema
+from enforcer.schema.limits import USUAL
 from enforcer.schema.reading.plain import is_plain, is_quick
 
 if TYPE_CHECKING:
@@ -37,8 +38,6 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 _ARGUMENTS = "arguments"
 _UNTIMED = 1_000  # bytes, roughly
-
-_USUAL = Limits()
 
 # Settings that requests have at one time, at most: those of the server, and a few of clients.
 _SETTINGS = 64
@@ -222,7 +221,7 @@ class Grammars:
         )
 
     def _trusts_plain(self, options: Options) -> bool:
-        return self._holds_plain and options.limits == _USUAL
+        return self._holds_plain and (options.limits is USUAL or options.limits == USUAL)
 
     def _compile_arguments(self, schema: str, options: Options) -> CompiledGrammar:
         try:

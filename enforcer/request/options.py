@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from enforcer.errors import ConfigurationError, brief
 from enforcer.layouts import COMPACT, BoundLayout
 from enforcer.schema.limits import (
+    USUAL,
     Conventions,
     Limits,
     OnUnsupported,
@@ -42,7 +43,7 @@ class Options:
     """
 
     on_unsupported: OnUnsupported = OnUnsupported.REFUSE
-    limits: Limits = field(default_factory=Limits)
+    limits: Limits = USUAL
     conventions: Conventions = field(default_factory=Conventions)
     max_calls: int = 128
     preamble_ids: int = 32

@@ -186,6 +186,9 @@ class Limits:
             require_whole(limit.name, getattr(self, limit.name), least=1)
 
 
+USUAL = Limits()
+
+
 def named(limit: str) -> str:
     """Say in a message which field of `Limits` is exceeded, so that an operator can raise it."""
     return f"(limit `{limit}`)"

@@ -69,9 +69,10 @@ def refuse_names(dialect: Dialect, toolset: ToolSet, vocabulary: Vocabulary | No
 
     """
     for tool in toolset.tools.values():
-        path = tool.path.removesuffix("parameters") + "name"
-        refuse_name(dialect, tool.name, path)
-        if vocabulary is not None and not vocabulary.can_write(tool.name):
+        is_written = vocabulary is None or vocabulary.can_write(tool.name)
+        if not (is_written and dialect.can_write(tool.name)):
+            path = tool.path.removesuffix("parameters") + "name"
+            refuse_name(dialect, tool.name, path)
             reason = f"the model's tokenizer has no token ids for {tool.name!r}: rename the tool"
             raise InvalidTools(path, reason)
 

@@ -20,7 +20,8 @@ from enforcer.checking.verdict import Verdict
 from enforcer.checking.work import LOOK, SECONDS, Check
 from enforcer.errors import Busy, Problem, SchemaLimit, UnsupportedSchema
 from enforcer.request.response_format import FormatKind
-from enforcer.schema import Limits, OnUnsupported, Root
+from enforcer.schema import OnUnsupported, Root
+from enforcer.schema.limits import USUAL
 from enforcer.schema.reading.plain import is_plain
 from enforcer.vllm.config import settings
 from enforcer.vllm.observe import families, metrics, request_context
@@ -224,11 +225,7 @@ def _known(asked: Check) -> Verdict | None:
 
 
 def _is_plain(asked: Check) -> bool:
-    if (
-        asked.kind is not FormatKind.JSON_SCHEMA
-        or asked.options.limits != Limits()
-        or asked.dialect
-    ):
+    if asked.kind is not FormatKind.JSON_SCHEMA or asked.options.limits != USUAL or asked.dialect:
         return False
     return runtime.trusts_plain() and is_plain(asked.source)
 
