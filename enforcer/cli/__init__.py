@@ -50,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         add(commands)
     options = parser.parse_args(arguments)
     try:
-        output.refuse_closed()
+        output.say()  # before any work
         status: int = options.run(options)
     except EnforcerError as error:
         output.complain(error)

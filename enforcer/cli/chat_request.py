@@ -70,7 +70,7 @@ def read(file: str, choice: str | None = None) -> ChatRequest:
             f"{file} has a JSON Schema by itself: make a tool of it, an object with a `name` and "
             "the schema as `parameters`"
         )
-    body = _body(found[0].value)
+    body = declared.body
     api = api_of(body)
     fields: dict[str, Any] = {"tools": []}
     places: dict[str, str] = {}
@@ -91,12 +91,6 @@ def read(file: str, choice: str | None = None) -> ChatRequest:
         is_mode = choice in ("auto", "none", "required")
         fields["tool_choice"] = choice if is_mode else _named(choice)
     return ChatRequest(fields, body, api, places)
-
-
-def _body(value: object) -> dict[str, Any]:
-    """Give the request of a record, or the value itself."""
-    found = value.get("request", value.get("body", value)) if isinstance(value, Mapping) else {}
-    return dict(found)
 
 
 def _fields(body: Mapping[str, Any]) -> dict[str, Any]:

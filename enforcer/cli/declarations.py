@@ -96,6 +96,7 @@ class Found:
         unreadable: messages about what is none of the kinds.
         without_tools: how many requests declare no tool, but for those that a server runs itself.
         functions: what requests declare in a form that nothing is made of.
+        body: a request, without what recorders put around it; the last one of several.
 
     """
 
@@ -104,6 +105,7 @@ class Found:
     unreadable: list[str] = field(default_factory=list)
     without_tools: int = 0
     functions: list[Functions] = field(default_factory=list)
+    body: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
 
 def find(document: Document) -> Found:
@@ -151,6 +153,7 @@ def _is_request(value: Mapping[str, Any]) -> bool:
 
 
 def _read_request(found: Found, value: Mapping[str, Any], path: str) -> None:
+    found.body = value
     lists = [(value.get("tools"), f"{path}.tools")]
     messages = value.get("messages")
     for at, message in enumerate(messages if isinstance(messages, list) else ()):

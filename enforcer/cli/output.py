@@ -42,27 +42,16 @@ def prepare() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-def refuse_closed() -> None:
-    """Find out before any work whether there is an output.
-
-    Raises:
-        Unwritable: there is none.
-
-    """
-    if sys.stdout is None:
-        raise Unwritable("the standard output is closed: lead it to a file, or to /dev/null")
-
-
 def plain(text: str) -> str:
     """Write what cannot be seen, or would be obeyed, as escapes."""
     return _UNSEEN.sub(lambda found: ascii(found[0])[1:-1], text)
 
 
 def say(*lines: object) -> None:
-    """Print lines, each of which stays one line.
+    """Print lines, each of which stays one line; none at all finds out whether there is an output.
 
     Raises:
-        Unwritable: the output takes no more.
+        Unwritable: the output is closed, or takes no more.
 
     """
     _write(sys.stdout, lines)
@@ -70,13 +59,12 @@ def say(*lines: object) -> None:
 
 def complain(*lines: object) -> None:
     """Print lines to the standard error, each behind the command's name."""
-    with suppress(Unwritable):  # there is no other place to say so
-        _write(sys.stderr, [f"enforcer: {line}" for line in lines])
+    remark(*(f"enforcer: {line}" for line in lines))
 
 
 def remark(*lines: object) -> None:
     """Print lines to the standard error."""
-    with suppress(Unwritable):
+    with suppress(Unwritable):  # there is no other place to say so
         _write(sys.stderr, lines)
 
 
@@ -128,8 +116,8 @@ def _write(stream: TextIO | None, lines: Iterable[object]) -> None:
 
 
 def _write_text(stream: TextIO | None, text: str) -> None:
-    if stream is None:  # it is closed; Python writes nothing there either
-        return
+    if stream is None:
+        raise Unwritable("the standard output is closed: lead it to a file, or to /dev/null")
     try:
         stream.write(text)
         stream.flush()

@@ -6,7 +6,6 @@ Owns: the timer of this process. Must not know: what is done meanwhile.
 from __future__ import annotations
 
 import signal
-import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -23,16 +22,13 @@ class TooLong(BaseException):  # no `Exception`, lest what is ended take it for 
 def at_most(seconds: float) -> Iterator[None]:
     """End what is done inside after so much processor time of this process.
 
-    Between two steps of Python: what a library does in one is not cut short. Only the main thread
-    is told of signals; in others nothing is ended.
+    Between two steps of Python: what a library does in one is not cut short. Only in the main
+    thread, which alone is told of signals.
 
     Raises:
         TooLong: it was ended.
 
     """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
 
     def end(_number: int, _frame: FrameType | None) -> None:
         raise TooLong

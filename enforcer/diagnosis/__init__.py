@@ -1,8 +1,7 @@
-"""What a check of a set-up finds, and checks that hosts make too.
+"""What a check of a set-up finds, and looks into templates and schemas.
 
-Owns: what a check's result is. `template` has the checks of a chat template, which a starting
-server makes as well as `enforcer.doctor`; `stages` shows what the compiler does to a schema. Must
-not know: how results are shown, hosts.
+Owns: what a check's result is. `template` has the checks of a chat template, `stages` shows what
+the compiler does to a schema. Must not know: how results are shown, hosts.
 """
 
 from __future__ import annotations

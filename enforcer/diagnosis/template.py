@@ -11,17 +11,19 @@ another form. Each of them is looked for here.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from enforcer.diagnosis import Check, bad, ok
 from enforcer.turn.dialect import FREE_TEXT, Ids
 from enforcer.turn.pattern import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from enforcer.turn.dialect import Dialect
+
+    Render = Callable[..., str]
 
 _TEXTS = {"system": "Text of Sam.", "user": "Text of Una.", "assistant": "Text of Ann."}
 _RESULT = "Text of Tom."
@@ -39,21 +41,15 @@ _STRINGS = "texts in the prompt"
 _CALLS = "calls in the prompt"
 
 
-class Render(Protocol):
-    """Renders a dialog."""
-
-    def __call__(
-        self, messages: list[dict[str, Any]], *, tools: list[Any] | None, generate: bool
-    ) -> str:
-        """Return the prompt; `generate` asks for the header of the turn to be generated.
-
-        Raises whatever the template raises.
-        """
-        ...
-
-
 def checks(render: Render, dialect: Dialect) -> Iterator[Check]:
-    """Check a template against the dialect of its model."""
+    """Check a template against the dialect of its model.
+
+    Args:
+        render: `render(messages, *, tools, generate)` returns the prompt; `generate` asks for the
+            header of the turn to be generated. It raises whatever the template raises.
+        dialect: the model's.
+
+    """
     for check, name in ((_header, _HEADER), (_strings, _STRINGS), (_calls, _CALLS)):
         try:
             yield check(render, dialect)

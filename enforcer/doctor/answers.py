@@ -17,14 +17,13 @@ from enforcer.turn import dialects
 from enforcer.verify import expected as expected_
 from enforcer.verify import measure
 from enforcer.verify.expected import samples
-from enforcer.verify.measure import Fault
 from enforcer.vllm.config import names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from enforcer.errors import RequestError
-    from enforcer.verify.measure import Expected, Finding, Verdict
+    from enforcer.verify.measure import Expected, Verdict
     from enforcer.verify.replies import Reply
 
 _FLAGS = "start it with --enable-auto-tool-choice --tool-call-parser"
@@ -157,21 +156,15 @@ def _is_at_format(reply: Reply) -> bool:
     return is_ours(reply, UnsatisfiableSchema) and "$.response_format" in reply.error
 
 
-def calls(
-    body: Mapping[str, Any],
-    reply: Reply,
-    route: Route | None,
-    expected: Expected,
-) -> Check:
+def calls(body: Mapping[str, Any], reply: Reply, expected: Expected) -> Check:
     """Judge the answer to `required`: it shows that the engine process enforces as well."""
     title = f"required call, {'streamed' if body.get('stream') else 'not streamed'}"
     if not reply.status:
         return _unknown(title, reply)
     verdict = measure.judge(body, reply, expected)
-    if findings := _findings(verdict, route):
-        found = "; ".join(finding.message for finding in findings)
+    if verdict.findings:
         mend = "read the engine's log for `enforcer`: it may run without the plugin"
-        return bad(title, found, mend)
+        return bad(title, _wrong(verdict), mend)
     if not verdict.complete:
         mend = "if the model reasons longer, try it with `enforcer verify --max-tokens`"
         return note(title, f"the reply ends after {body['max_tokens']} tokens, before a call", mend)
@@ -180,31 +173,18 @@ def calls(
     return ok(title, f"the reply calls {call.name} with {arguments}")
 
 
-def _findings(verdict: Verdict, route: Route | None) -> list[Finding]:
-    """List what is wrong, apart from thinks in the text where vLLM's own parser reads replies.
-
-    There it takes --reasoning-parser to split them off, which is no matter of enforcement.
-    """
-    return [
-        finding
-        for finding in verdict.findings
-        if route is None or finding.fault is not Fault.LEAK or "think>" not in finding.message
-    ]
+def _wrong(verdict: Verdict) -> str:
+    return "; ".join(finding.message for finding in verdict.findings)
 
 
-def keeps_quiet(
-    body: Mapping[str, Any],
-    reply: Reply,
-    route: Route | None,
-    expected: Expected,
-    start: str,
-) -> Check:
+def keeps_quiet(body: Mapping[str, Any], reply: Reply, expected: Expected, start: str) -> Check:
     """Judge the answer to `without_tools`."""
     title = "reply to a request without tools"
     if not reply.status:
         return _unknown(title, reply)
-    if findings := _findings(measure.judge(body, reply, expected), route):
-        return bad(title, "; ".join(finding.message for finding in findings), start)
+    verdict = measure.judge(body, reply, expected)
+    if verdict.findings:
+        return bad(title, _wrong(verdict), start)
     return ok(title, "it calls nothing, though earlier replies of the dialog do")
 
 

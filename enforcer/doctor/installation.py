@@ -11,13 +11,14 @@ import os
 import platform
 import re
 import sys
+from contextlib import contextmanager
 from importlib import metadata
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from enforcer import engines
 from enforcer.diagnosis import Check, Status, bad, note, ok
-from enforcer.errors import EnforcerError
+from enforcer.errors import EnforcerError, UnknownDialect
 from enforcer.schema import compile_schema
 from enforcer.schema.bundling import read_documents
 from enforcer.turn import dialects
@@ -137,16 +138,13 @@ def settings(environment: Mapping[str, str]) -> Check:
     """Check the operator's settings in the environment."""
     try:
         found = server_settings.read(environment)
-    except EnforcerError as error:
-        return bad("settings", str(error), "mend or unset the variable; docs/vllm.md lists them")
-    try:
         dialects.load(found.dialect)
-    except EnforcerError as error:
-        return bad("settings", f"ENFORCER_DIALECT: {error}", "set it to one of these, or unset it")
-    try:
         provided = read_documents(found.documents)
+    except UnknownDialect as error:
+        return bad("settings", f"ENFORCER_DIALECT: {error}", "set it to one of these, or unset it")
     except EnforcerError as error:
-        return bad("settings", str(error), "mend that file, or leave it out of ENFORCER_DOCUMENTS")
+        mend = "mend that variable, or a file of ENFORCER_DOCUMENTS; docs/vllm.md lists them"
+        return bad("settings", str(error), mend)
     ends = found.options.finish_within_budget
     ends_how = "ends before `max_tokens` does" if ends else "may be cut off by `max_tokens`"
     said = f"a server started from this shell has dialect {found.dialect} and engine {found.engine}"
@@ -180,13 +178,11 @@ def plugin_filter(environment: Mapping[str, str]) -> Check:
 
 def vllm_version() -> Check:
     """Check that vLLM can be imported, and was tested."""
-    logging.disable(logging.WARNING)  # what vLLM logs as it is imported would stand among the lines
     try:
-        import vllm
+        with _quiet():
+            import vllm
     except Exception as error:  # noqa: BLE001 - whatever a broken installation raises
         return bad("vLLM", f"it cannot be imported: {error!r}", "reinstall vLLM and torch")
-    finally:
-        logging.disable(logging.NOTSET)
     from enforcer.vllm.fit import check_version
 
     mend = f"install vLLM {' or '.join(TESTED_VERSIONS)}, or a newer {_DISTRIBUTION}"
@@ -197,6 +193,16 @@ def vllm_version() -> Check:
     if not exactly:
         return note("vLLM", f"{vllm.__version__} was not tested: a trial turn is below", mend)
     return ok("vLLM", vllm.__version__)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep what vLLM logs, as it is imported or refuses a forged spec, out of the lines."""
+    logging.disable(logging.WARNING)
+    try:
+        yield
+    finally:
+        logging.disable(logging.NOTSET)
 
 
 def vllm_signatures() -> Check:
@@ -217,13 +223,11 @@ def vllm_signatures() -> Check:
 def vllm_trial() -> Check:
     """Check that a turn through vLLM's structured outputs is enforced."""
     title = "trial turn"
-    logging.disable(logging.WARNING)  # it has a forged spec rejected
     try:
-        from enforcer.doctor.trial import try_out
+        with _quiet():
+            from enforcer.doctor.trial import try_out
 
-        try_out()
+            try_out()
     except (EnforcerError, ImportError) as error:
         return bad(title, str(error), f"install vLLM {' or '.join(TESTED_VERSIONS)}")
-    finally:
-        logging.disable(logging.NOTSET)
     return ok(title, "masks, draft tokens and refusals are as in a tested version")

@@ -49,12 +49,9 @@ def checks(
         name = names.stock(dialect or settings.read(os.environ).dialect)
         dialects.named(name)
     except EnforcerError as error:
-        whose = "" if dialect else "ENFORCER_DIALECT: "
-        if isinstance(error, UnknownDialect):
-            mend = "name one of these with --dialect, or ENFORCER_DIALECT"
-            yield bad("dialect", f"{whose}{error}", mend)
-        else:
-            yield bad("settings", str(error), "mend or unset the variable")
+        is_variable = isinstance(error, UnknownDialect) and not dialect
+        said = f"ENFORCER_DIALECT: {error}" if is_variable else str(error)
+        yield bad("dialect", said, "name one with --dialect, or mend the variable")
         return
     try:
         tokenizer = load_tokenizer(folder, trust_remote_code=trust_remote_code)

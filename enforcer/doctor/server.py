@@ -68,7 +68,13 @@ def checks(
     yield enforcing
     if enforcing.status is Status.BAD and route is None:
         return  # an unenforced server may well answer the others rightly by chance
-    format_ = expected_.of(dialects.named(names.stock(dialect or _dialect(metrics))))
+    if dialect is None:
+        dialect = expected_.told(metrics) or settings.read(os.environ).dialect
+    format_ = expected_.of(dialects.named(names.stock(dialect)))
+    if route is not None:
+        # vLLM's own parser reads replies, and takes --reasoning-parser to split reasoning off.
+        markers = [each for each in format_.markers if "think>" not in each]
+        format_ = replace(format_, markers=markers)
     yield from _enforced(endpoint, model, route, format_, start)
     if route is not Route.LOGITS_PROCESSOR:  # which counts nothing
         yield answers.processes(metrics)
@@ -112,16 +118,11 @@ def _enforced(
     replies = asyncio.run(client.send_all(endpoint, bodies))
     inexact, nothing, whole, in_parts, text, endless, *off = replies
     yield answers.refuses(inexact, nothing)
-    yield answers.calls(demand, whole, route, expected)
-    yield answers.calls(streamed, in_parts, route, expected)
-    yield answers.keeps_quiet(quiet, text, route, expected, start)
+    yield answers.calls(demand, whole, expected)
+    yield answers.calls(streamed, in_parts, expected)
+    yield answers.keeps_quiet(quiet, text, expected, start)
     yield from map(answers.switches, off)
     yield answers.in_time(endless)
-
-
-def _dialect(metrics: str | None) -> str:
-    """Return the dialect that the metrics name, else the one of this shell's settings."""
-    return expected_.told(metrics) or settings.read(os.environ).dialect
 
 
 def _find_route(

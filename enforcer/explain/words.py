@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from enforcer.layouts import ID
-from enforcer.numbers.sets import REALS
 from enforcer.regex import ANY, RegexBudget, finite_members
 
 if TYPE_CHECKING:
@@ -190,10 +189,7 @@ def kinds(value: Value, schemas: Iterable[Any]) -> list[str]:
 
     """
     found = list(value.words)
-    if REALS in value.numbers:
-        found.append("a number")
-    else:
-        found.extend(number_of(each) or numbers_in_words(each) for each in value.numbers)
+    found += [number_of(each) or numbers_in_words(each) for each in value.numbers]
     if value.strings is not None:
         members = strings_of(value.strings)
         found.append(

@@ -46,13 +46,10 @@ def read(path: Path) -> Reference:
         ConfigurationError: the file cannot be read, or a line has no finish reason.
 
     """
-    found: dict[int, str | None] = {}
     lines = documents.read(path)
     first = lines[0].value
     interrupted = None
-    if len(lines) == 1 and isinstance(first, dict) and "results" in first:
-        if not isinstance(first["results"], list):
-            raise ConfigurationError(f"{lines[0].where}: `results` is no list of results")
+    if len(lines) == 1 and isinstance(first, dict) and isinstance(first.get("results"), list):
         entries = [(entry, lines[0].where) for entry in first["results"]]
         measured, requests = first.get("measured"), first.get("requests")
         if isinstance(measured, int) and isinstance(requests, int):
@@ -65,6 +62,7 @@ def read(path: Path) -> Reference:
             interrupted = (measured, requests) if measured < requests else None
     else:
         entries = [(value, line.where) for line in lines for value in line.values]
+    found: dict[int, str | None] = {}
     for at, (entry, where) in enumerate(entries):
         index = entry.get("data_index", at + 1) if isinstance(entry, dict) else at + 1
         if not isinstance(index, int) or index < 1:

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import signal
-import threading
 
 import pytest
 
@@ -40,16 +39,3 @@ def test_what_ends_by_itself_or_fails_leaves_no_timer() -> None:
     with pytest.raises(ValueError, match="own"), at_most(60):
         raise ValueError("own")
     assert signal.getitimer(signal.ITIMER_PROF) == (0.0, 0.0)
-
-
-def test_in_another_thread_nothing_is_ended() -> None:
-    timers = []
-
-    def work() -> None:
-        with at_most(0.01):
-            timers.append(signal.getitimer(signal.ITIMER_PROF))
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    thread.join()
-    assert timers == [(0.0, 0.0)]
