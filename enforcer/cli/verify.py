@@ -167,13 +167,8 @@ async def _asked(endpoint: Endpoint, model: str | None) -> tuple[str, str | None
     """Return the model's name, by default that of the only one, and the server's metrics."""
     from enforcer.verify import client
 
-    if model is None:
-        served = await client.models(endpoint)
-        if len(served) != 1:
-            known = f"one of {', '.join(served)}" if served else "it does not say which it serves"
-            raise ConfigurationError(f"name the model of {endpoint.url} with --model: {known}")
-        model = served[0]
-    return model, await client.metrics(endpoint)
+    name = model or await client.only_model(endpoint, "with --model")
+    return name, await client.metrics(endpoint)
 
 
 def _runs(

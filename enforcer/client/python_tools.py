@@ -92,16 +92,14 @@ def declared(tools: object) -> object:
     """
     if not isinstance(tools, list | tuple):
         return tools
-    return [_declared(entry, f"$.tools[{at}]") for at, entry in enumerate(tools)]
-
-
-def _declared(entry: Any, path: str) -> object:
-    if isinstance(entry, Mapping) or not callable(entry):
-        return entry
-    try:
-        return tool(entry)
-    except InvalidTools as error:
-        raise error.under(path) from error
+    found: list[object] = []
+    for at, entry in enumerate(tools):
+        is_source = callable(entry) and not isinstance(entry, Mapping)
+        try:
+            found.append(tool(entry) if is_source else entry)
+        except InvalidTools as error:
+            raise error.under(f"$.tools[{at}]") from error
+    return found
 
 
 def read_arguments(source: Callable[..., Any], arguments: str, name: str) -> Any:

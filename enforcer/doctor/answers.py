@@ -52,7 +52,7 @@ def is_ours(reply: Reply, error: type[RequestError]) -> bool:
     return measure.is_refusal(reply) and error.__name__ in reply.error
 
 
-def enforces(reply: Reply, start: str = _START) -> Check:
+def enforces(reply: Reply, start: str) -> Check:
     """Judge the answer to `probes.twice`: our front end refuses it, no other one does."""
     title = _WHICH
     if is_ours(reply, InvalidTools):
@@ -77,26 +77,30 @@ def _unknown(title: str, reply: Reply, mend: str = "read the server's log") -> C
     return bad(title, f"not known: {said}: HTTP {reply.status}: {reply.error}", mend)
 
 
-def by_request(route: Route, start: str = _START, *, require_all: bool = False) -> Check:
-    """Return the check of a server that enforces only where asked; a fault if all are meant."""
-    title = _WHICH
-    found = f"only those that ask for it with {_HOW[route]}"
+def by_request(route: Route, start: str, *, alone: bool, require_all: bool) -> Check:
+    """Return the check of a server that enforces only where asked.
+
+    Args:
+        route: how a request asks.
+        start: how to start one that enforces every request.
+        alone: whether the server rejects the others.
+        require_all: whether it is a fault to serve the others unenforced.
+
+    """
+    asking = f"those that ask for it with {_HOW[route]}"
+    if alone:
+        found = (
+            f"{asking}; the server refuses the others (ENFORCER_REQUIRE=on), apart from those of "
+            "ENFORCER_REQUIRE_EXCEPT, which were not tried"
+        )
+        mend = f"to serve and enforce the others too, {start}"
+        return note(_WHICH, found, mend, "requests that do not ask are refused")
     if route is Route.LOGITS_PROCESSOR:
         start = f"{start}, {_LOADED}"
     if require_all:
-        return bad(title, found, start)
+        return bad(_WHICH, f"only {asking}", start)
     mend = f"to enforce every request, {start}; with --require-all this is a fault"
-    return note(title, found, mend, "only requests that ask for it are enforced")
-
-
-def by_request_alone(route: Route, start: str = _START) -> Check:
-    """Return the check of a server that rejects requests which ask for no enforcement."""
-    found = (
-        f"those that ask for it with {_HOW[route]}; the server refuses the others "
-        "(ENFORCER_REQUIRE=on), apart from those of ENFORCER_REQUIRE_EXCEPT, which were not tried"
-    )
-    mend = f"to serve and enforce the others too, {start}"
-    return note(_WHICH, found, mend, "requests that do not ask are refused")
+    return note(_WHICH, f"only {asking}", mend, "only requests that ask for it are enforced")
 
 
 def switches(reply: Reply) -> Check:

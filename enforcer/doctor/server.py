@@ -78,9 +78,7 @@ def checks(
     yield from _enforced(endpoint, model, route, format_, start)
     if route is not Route.LOGITS_PROCESSOR:  # which counts nothing
         yield answers.processes(metrics)
-    compared = versions(metrics)
-    if compared is not None:
-        yield compared
+    yield from versions(metrics)
 
 
 def _find_model(endpoint: Endpoint, model: str | None) -> tuple[Check, str | None]:
@@ -149,14 +147,15 @@ def _find_route(
             continue
         body = probes.asking(probes.impossible(model), route, on_unsupported="refuse")
         if answers.is_ours(_ask(endpoint, body), UnsatisfiableSchema):
-            if requires:
-                return answers.by_request_alone(route, start), route
-            return answers.by_request(route, start, require_all=require_all), route
-    told = expected_.samples(metrics, "enforcer_api_servers")
-    if any(count and labels["enforces"] == "on_request" for labels, count in told):
+            break
+    else:
         # Where vLLM has a constraint of its own as well, the probes above cannot ask.
-        return answers.by_request(Route.PLUGIN, start, require_all=require_all), Route.PLUGIN
-    return answers.enforces(plain, start), None
+        told = expected_.samples(metrics, "enforcer_api_servers")
+        if not any(count and labels["enforces"] == "on_request" for labels, count in told):
+            return answers.enforces(plain, start), None
+        route, requires = Route.PLUGIN, False
+    found = answers.by_request(route, start, alone=requires, require_all=require_all)
+    return found, route
 
 
 def _ask(endpoint: Endpoint, body: Mapping[str, Any]) -> Reply:

@@ -70,21 +70,13 @@ def _belongs(table: Table, now: Position, symbol: int) -> bool:
     return table.segment(now.state) is Segment.HEADER and symbol < ID
 
 
-def before_name(table: Table, head: Language) -> Symbols | None:
-    """Give what is still to be written before the part of a header with the name in it."""
-    first, _ = table.dialect.header_ends
-    return _rest(head, table, table.dialect.header_pieces[:first])
-
-
-def behind_name(table: Table, tail: Language) -> Symbols | None:
-    """Give what is still to be written behind the part of a header with the name in it."""
-    _, last = table.dialect.header_ends
-    return _rest(tail, table, table.dialect.header_pieces[last:])
-
-
-def _rest(language: Language, table: Table, pieces: Sequence[Fixed]) -> Symbols | None:
-    for whole in _spellings(table, pieces, table.dialect.tokens.names):
-        rest = rest_of(language, whole)
+def rest_of_header(table: Table, part: Language, *, behind_name: bool) -> Symbols | None:
+    """Give what is still to be written of the part of a header before or behind the name's."""
+    first, last = table.dialect.header_ends
+    whole = table.dialect.header_pieces
+    pieces = whole[last:] if behind_name else whole[:first]
+    for spelled in _spellings(table, pieces, table.dialect.tokens.names):
+        rest = rest_of(part, spelled)
         if rest is not None:
             return rest
     return None

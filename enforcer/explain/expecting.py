@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from enforcer.engines.mask_rows import is_member, members
-from enforcer.explain import borders
-from enforcer.explain.borders import exits
+from enforcer.explain.borders import exits, rest_of_header
 from enforcer.explain.text import FollowedText
 from enforcer.explain.words import Expected, Option, listing, quoted, shown, spelled
 from enforcer.turn.pattern import ID
@@ -129,12 +128,14 @@ class Place:
         if node is None or node.low == node.high:
             return ()
         if node.tail is not None:
-            rest = borders.behind_name(self.table, node.tail)
+            rest = rest_of_header(self.table, node.tail, behind_name=True)
             if not rest or not self._begins_legally(rest):
                 return ()
             what = f"the rest of the header of {quoted(node.trie.names[node.low])}"
             return (Option(f"{what}, written {shown(self._written(rest))}"),)
-        head = () if node.head is None else borders.before_name(self.table, node.head)
+        head: tuple[int, ...] | None = ()
+        if node.head is not None:
+            head = rest_of_header(self.table, node.head, behind_name=False)
         if head is None:
             return ()
         rests = {at: node.trie.texts[at][node.depth :] for at in range(node.low, node.high)}

@@ -43,8 +43,10 @@ def laid_out_options(
         Where in the arguments that is, what has been begun there, and what may come.
 
     """
-    kind = PythonArguments if given.layout.layout.kind is LayoutKind.PYTHON else Pairs
-    view = kind(given, symbols, can)
+    is_python = given.layout.layout.kind is LayoutKind.PYTHON
+    view: PythonArguments | Pairs = (
+        PythonArguments(given, symbols, can) if is_python else Pairs(given, symbols, can)
+    )
     found: dict[str, Option] = {}
     for text in view.as_json():
         reading = read(text)

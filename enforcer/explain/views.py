@@ -7,7 +7,6 @@ engine in the layout's spelling. Must not know: what values are spelled as, turn
 from __future__ import annotations
 
 import json
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -19,7 +18,6 @@ from enforcer.layouts.declared import ONLY_STRING
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from enforcer.explain.arguments import Signs
     from enforcer.layouts import BoundLayout
 
 
@@ -43,8 +41,8 @@ class LaidOut:
         return spelled(symbols, self.name_of)
 
 
-class View(ABC):
-    """One place in one text of a layout."""
+class View:
+    """One place in one text of a layout: what `Pairs` and `PythonArguments` have in common."""
 
     def __init__(
         self,
@@ -63,23 +61,6 @@ class View(ABC):
             if given.layout.layout.types is Types.WRITTEN
             else given.types.get(self.key, ONLY_STRING)
         )
-
-    @property
-    @abstractmethod
-    def signs(self) -> Signs:
-        """How the layout writes what JSON has commas, quotes and brackets for."""
-
-    @abstractmethod
-    def as_json(self) -> Iterator[bytes]:
-        """Give what the text so far may be in JSON."""
-
-    @abstractmethod
-    def can(self, data: bytes) -> bool:
-        """Tell whether what would follow in JSON may follow in the layout."""
-
-    @abstractmethod
-    def own(self) -> Iterator[Option]:
-        """Say what may follow of the layout itself."""
 
     def _decoded(self, end: int) -> str:
         schema = {"properties": {key: {"type": sorted(x)} for key, x in self._given.types.items()}}

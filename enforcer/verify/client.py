@@ -128,6 +128,20 @@ async def models(endpoint: Endpoint) -> list[str]:
         return []
 
 
+async def only_model(endpoint: Endpoint, where: str) -> str:
+    """Return the model that a server serves.
+
+    Raises:
+        ConfigurationError: it serves several, or does not say; `where` tells how to name one.
+
+    """
+    served = await models(endpoint)
+    if len(served) == 1:
+        return served[0]
+    known = f"one of {', '.join(served)}" if served else "it does not say which it serves"
+    raise ConfigurationError(f"name the model of {endpoint.url} {where}: {known}")
+
+
 async def metrics(endpoint: Endpoint) -> str | None:
     """Read the server's `/metrics`, which vLLM serves beside `/v1`; None if it shows none."""
     try:

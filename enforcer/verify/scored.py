@@ -39,13 +39,7 @@ async def ask(endpoint: Endpoint, request: Mapping[str, Any], top: int) -> tuple
     """
     body = {key: value for key, value in request.items() if key not in _DROPPED}
     if "model" not in body:
-        served = await client.models(endpoint)
-        if len(served) != 1:
-            listed = ", ".join(served) or "no model that it names"
-            raise ConfigurationError(
-                f"the request has no `model`, and {endpoint.url} serves {listed}: name one in it"
-            )
-        body["model"] = served[0]
+        body["model"] = await client.only_model(endpoint, "in the request, as `model`")
     reply = await client.post(endpoint, "/chat/completions", body | {"return_token_ids": True})
     choices = reply.get("choices") if isinstance(reply, dict) else None
     prompt = reply.get("prompt_token_ids") if choices else None

@@ -27,12 +27,11 @@ def shown(*of: str) -> str:
     ],
 )
 def test_versions(of: list[str], status: Status, says: str) -> None:
-    found = versions(shown(*of))
-    assert found is not None
+    [found] = versions(shown(*of))
     assert found.status is status
     assert says in found.found
 
 
 @pytest.mark.parametrize("metrics", [None, "", "vllm:up 1\n", shown()])
 def test_a_server_that_shows_none(metrics: str | None) -> None:
-    assert versions(metrics) is None
+    assert not list(versions(metrics))

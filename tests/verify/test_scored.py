@@ -63,8 +63,8 @@ def test_the_request_may_name_its_model() -> None:
         (lambda _: (200, "oops"), ["toy"], "what is not JSON"),
         (lambda _: (200, {"choices": [{"message": {}}]}), ["toy"], "does not tell ids"),
         (lambda _: (200, {}), ["toy"], "does not tell ids"),
-        (answers, ["a", "b"], "serves a, b: name one"),
-        (answers, [], "serves no model that it names"),
+        (answers, ["a", "b"], "in the request, as `model`: one of a, b"),
+        (answers, [], "does not say which it serves"),
     ],
 )
 def test_what_a_server_does_not_do_is_told(
