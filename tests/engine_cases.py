@@ -184,6 +184,12 @@ CASES = (
         ({}, {"a": 1, "b": 2, "c": 3}),
     ),
     Case(
+        "least count",
+        closed({"a": {"const": 1}, "b": {"const": 2}, "c": {"const": 3}}, "a", minProperties=2),
+        ({"a": 1, "b": 2}, {"c": 3, "a": 1}, {"a": 1, "b": 2, "c": 3}),
+        ({}, {"a": 1}, {"b": 2, "c": 3}),
+    ),
+    Case(
         "counts of others",
         {"type": "object", "minProperties": 1, "maxProperties": 2},
         ({"a": 1}, {"a": 1, "b": []}),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -26,17 +25,7 @@ from enforcer.regex import (
 )
 from enforcer.regex.charset import CharSet
 from enforcer.regex.constructors import chars, concat, repeat
-from enforcer.spelling import (
-    INDENTATION,
-    JSON,
-    PYTHON,
-    RAW,
-    WHITE_SPACE,
-    XML,
-    Spelling,
-    framed,
-    spelled,
-)
+from enforcer.spelling import INDENTATION, WHITE_SPACE, json_chars, spelled, xml_chars
 
 if TYPE_CHECKING:
     from decimal import Decimal
@@ -44,7 +33,12 @@ if TYPE_CHECKING:
     from enforcer.regex.syntax import Regex
 
 
-STRINGS = framed(spelled(ANY, JSON), JSON)
+def strings(regex: Regex) -> Regex:
+    """Return the JSON strings of a language's members."""
+    return concat(literal('"'), spelled(regex, json_chars), literal('"'))
+
+
+STRINGS = strings(ANY)
 LETTERS = st.text("ab01-", max_size=7)
 SETS = [
     REALS,
@@ -54,7 +48,6 @@ SETS = [
     NumberSet(low=Fraction(0), low_open=True, high=Fraction(1)),
     NumberSet(multiple=Fraction(1, 4)),
 ]
-SHOUTED = Spelling("shouted", "<", ">", lambda members: concat(chars(members), literal("!")))
 BOOLEAN = [
     inverse(literal("ab")),
     both(parse("a"), inverse(parse("b"))),
@@ -79,7 +72,7 @@ def test_strings_are_what_json_reads(text: str) -> None:
 def test_a_text_is_spelled_in_every_way_and_is_no_other_text(one: str, other: str) -> None:
     if not is_string(json.dumps(one)) or not is_string(json.dumps(other)):
         return
-    language = framed(spelled(literal(one), JSON), JSON)
+    language = strings(literal(one))
     units = one.encode("utf-16-be").hex()
     escapes = "".join(f"\\u{units[i : i + 4]}" for i in range(0, len(units), 4))
     forms = [json.dumps(one), json.dumps(one, ensure_ascii=False), f'"{escapes}"']
@@ -92,7 +85,7 @@ def test_a_text_is_spelled_in_every_way_and_is_no_other_text(one: str, other: st
     st.characters(exclude_categories=["Cs"]),
 )
 def test_one_character_of_a_set(members: set[str], char: str) -> None:
-    language = framed(JSON.of_chars(CharSet.span(*members)), JSON)
+    language = strings(chars(CharSet.span(*members)))
     for form in (json.dumps(char), json.dumps(char, ensure_ascii=False)):
         assert fullmatch(language, form) == (char in members)
 
@@ -117,27 +110,21 @@ def test_what_is_no_number_or_endless(text: str) -> None:
 @given(text=st.text("abé🙂", max_size=4), ascii_only=st.booleans())
 def test_operators_are_spelled_by_their_operands(regex: Regex, text: str, ascii_only: bool) -> None:
     written = json.dumps(text, ensure_ascii=ascii_only)
-    assert fullmatch(framed(spelled(regex, JSON), JSON), written) == fullmatch(regex, text)
-    assert not fullmatch(spelled(regex, JSON), "\\x")
+    assert fullmatch(strings(regex), written) == fullmatch(regex, text)
+    assert not fullmatch(spelled(regex, json_chars), "\\x")
 
 
 @given(text=st.text("ab", max_size=5))
 def test_any_rule_of_writing_characters_is_a_spelling(text: str) -> None:
-    written = "<" + "".join(f"{char}!" for char in text) + ">"
+    written = "".join(f"{char}!" for char in text)
     for regex in BOOLEAN:
-        assert fullmatch(framed(spelled(regex, SHOUTED), SHOUTED), written) == fullmatch(
-            regex, text
-        )
-
-
-def test_raw_text_is_spelled_as_it_is() -> None:
-    for regex in BOOLEAN:
-        assert framed(spelled(regex, RAW), RAW) == regex
+        language = spelled(regex, lambda members: concat(chars(members), literal("!")))
+        assert fullmatch(language, written) == fullmatch(regex, text)
 
 
 def test_names_have_no_spelling_without_rules() -> None:
     with pytest.raises(TypeError, match="names"):
-        spelled(divisible(7, 3, 0), JSON)
+        spelled(divisible(7, 3, 0), json_chars)
 
 
 @pytest.mark.parametrize(
@@ -154,26 +141,8 @@ def test_white_space_is_what_printers_write(text: str, is_one: bool) -> None:
 @given(text=st.text('a&;"<é', max_size=5))
 def test_attributes_are_written_in_one_way(text: str) -> None:
     written = text.replace("&", "&amp;").replace('"', "&quot;")
-    assert fullmatch(spelled(literal(text), XML), written)
-    assert fullmatch(spelled(ANY, XML), text) == (text.replace("&", "").replace('"', "") == text)
+    assert fullmatch(spelled(literal(text), xml_chars), written)
+    assert fullmatch(spelled(ANY, xml_chars), text) == (
+        text.replace("&", "").replace('"', "") == text
+    )
     assert written.replace("&quot;", '"').replace("&amp;", "&") == text
-
-
-@pytest.mark.parametrize("spelling", PYTHON, ids=lambda x: x.name)
-@given(body=st.text("\\xuUN01a4'\"\n\r\0é🙂", max_size=9))
-def test_what_spells_a_python_string_is_read_as_it(spelling: Spelling, body: str) -> None:
-    written = spelling.opening + body + spelling.closing
-    if not fullmatch(framed(spelled(ANY, spelling), spelling), written):
-        return
-    text = ast.literal_eval(written)
-    assert fullmatch(framed(spelled(literal(text), spelling), spelling), written)
-    assert not fullmatch(framed(spelled(inverse(literal(text)), spelling), spelling), written)
-
-
-@given(text=st.text(max_size=6), spelling=st.sampled_from(PYTHON))
-def test_what_python_writes_is_a_spelling(text: str, spelling: Spelling) -> None:
-    quote = spelling.opening
-    escaped = text.encode("unicode_escape").decode().replace(quote, "\\" + quote)
-    for written in {repr(text), quote + escaped + quote}:
-        if written[0] == quote:
-            assert fullmatch(framed(spelled(literal(text), spelling), spelling), written)

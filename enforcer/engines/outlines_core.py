@@ -1,4 +1,4 @@
-"""outlines-core as an argument engine.
+r"""outlines-core as an argument engine.
 
 Owns: the only use of the package `outlines_core`: its vocabulary, its index, and walking
 its states. Must not know: schemas, envelopes, hosts.
@@ -6,6 +6,10 @@ its states. Must not know: schemas, envelopes, hosts.
 Its index has a row of ids for every state of a byte automaton, found by trying the whole
 vocabulary in each: about 15 ms a state for a vocabulary of Kimi's size. So it suits
 small, closed schemas, and bounds the number of states by that of the ids.
+
+A text may begin another, as `a` begins `ab`, and a match of the first ends the search; so `\z`
+is part of the expression. The index also makes an automaton for matches that begin anywhere, with
+up to two to the power of n states for n digits; so an id of its own stands before the text.
 """
 
 from __future__ import annotations
@@ -15,61 +19,46 @@ from typing import TYPE_CHECKING
 import outlines_core
 
 from enforcer.engines import CompiledGrammar
-from enforcer.engines._pattern import BORDER, PatternSizeError, escaped, to_pattern
 from enforcer.engines._rule_engine import RuleEngine
-from enforcer.engines._rules import OTHER_ENGINE
-from enforcer.errors import InvalidVocabulary, UnsupportedSchema
-from enforcer.regex import RegexBudget
+from enforcer.engines._rules import unsupported
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
     from enforcer.engines import ArgumentEngine
-    from enforcer.engines._rules import Rules
+    from enforcer.errors import UnsupportedSchema
     from enforcer.vocabulary import Vocabulary
 
-_PATTERN = 200_000  # characters of one regular expression
-_STATES = 4_000
+_STATES = 5_000
 _WORK = 200_000_000  # states times ids: some 20 seconds
 _TRANSITION = 16  # bytes that the index holds for each: two numbers, in tables half full
+_START = "\U0010ffff"  # text hardly has it; where it does, it costs states
 _BYTES = outlines_core.Vocabulary(256, {bytes([byte]): [byte] for byte in range(256)})
-_BORDER = BORDER.encode()
-_OUTSIDE = 2  # states that are not a text's: before its first border, and behind its last
 
 
 class OutlinesCoreEngine(RuleEngine):
     """Compiles argument grammars with outlines-core for one vocabulary."""
 
     name = "outlines-core"
-    orders = 16
-    rules = 1_000
-    nests = False
+    properties = 4
+    is_inline = True
 
     def __init__(self, vocabulary: Vocabulary) -> None:
-        controls = vocabulary.control_ids
-        if not controls:
-            raise InvalidVocabulary(
-                "outlines-core needs a control token, and the tokenizer has none"
-            )
         ids: dict[bytes, list[int]] = {}
         for data, token_id in zip(*vocabulary.sorted_text, strict=True):
-            ids.setdefault(escaped(data), []).append(token_id)
-        # Some id has to stand for the border; no mask that leaves here has it. So has what
-        # outlines calls the end, which comes behind that.
-        self._border = min(controls)
-        self._tokens = outlines_core.Vocabulary(vocabulary.size, {**ids, _BORDER: [self._border]})
+            ids.setdefault(data, []).append(token_id)
+        # Two ids beside the vocabulary's: before the text, and what outlines calls the end.
+        ids.setdefault(_START.encode(), []).append(vocabulary.size)
+        self._tokens = outlines_core.Vocabulary(vocabulary.size + 1, ids)
         self._vocabulary = vocabulary
         self._states = min(_STATES, _WORK // vocabulary.size)
 
-    def notate(self, rules: Rules) -> str:
-        """Write rules as one regular expression, whose automaton is small enough."""
+    def checked(self, written: str) -> str:
+        """Return the expression of a text if its automaton is small enough."""
+        pattern = rf"{_START}(?:{written})\z"
         try:
-            pattern = to_pattern(rules, _PATTERN, _STATES)
-        except (PatternSizeError, RegexBudget) as error:
-            raise _too_large(str(error)) from error
-        try:
-            states = len(outlines_core.Index(pattern, _BYTES).get_transitions()) - _OUTSIDE
+            states = len(outlines_core.Index(pattern, _BYTES).get_transitions())
         except ValueError as error:
             raise _too_large(str(error)) from error
         if states > self._states:
@@ -78,23 +67,20 @@ class OutlinesCoreEngine(RuleEngine):
 
     def read(self, written: str) -> OutlinesCoreGrammar:
         """Compile what `write` has given."""
-        index = outlines_core.Index(written, self._tokens)
-        return OutlinesCoreGrammar(index, self._vocabulary, self._border)
+        return OutlinesCoreGrammar(outlines_core.Index(written, self._tokens), self._vocabulary)
 
 
 def _too_large(detail: str) -> UnsupportedSchema:
-    reason = f"the schema is too large for one regular expression ({detail}); {OTHER_ENGINE}"
-    return UnsupportedSchema.of("$", "", reason)
+    return unsupported("$", "", f"the schema is too large for one regular expression ({detail})")
 
 
 class OutlinesCoreGrammar(CompiledGrammar):
     """A compiled grammar: the index, and the mask of every state that was asked for."""
 
-    def __init__(self, index: outlines_core.Index, vocabulary: Vocabulary, border: int) -> None:
+    def __init__(self, index: outlines_core.Index, vocabulary: Vocabulary) -> None:
         self.index = index
         self.vocabulary = vocabulary
-        self.border = border
-        self.start: int = index.get_next_state(index.get_initial_state(), border)
+        self.start: int = index.get_next_state(index.get_initial_state(), vocabulary.size)
         self._masks: dict[int, npt.NDArray[np.int32]] = {}
         self._transitions = sum(map(len, index.get_transitions().values()))
 
@@ -111,9 +97,8 @@ class OutlinesCoreGrammar(CompiledGrammar):
         """Give the mask row of a state, which is kept."""
         mask = self._masks.get(state)
         if mask is None:
-            vocabulary = self.vocabulary
-            mask = vocabulary.row(self.index.get_allowed_tokens(state) or ())
-            mask &= vocabulary.text_row
+            ids = self.index.get_allowed_tokens(state) or ()
+            mask = self.vocabulary.row(i for i in ids if i < self.vocabulary.size)
             self._masks[state] = mask
         return mask
 
@@ -131,8 +116,7 @@ class OutlinesCoreMatcher:
 
     def accept(self, token_id: int) -> bool:
         """Advance by one id; False if it is illegal, the state being unchanged then."""
-        vocabulary = self._grammar.vocabulary
-        if not 0 <= token_id < vocabulary.size or token_id in vocabulary.control_ids:
+        if not 0 <= token_id < self._grammar.vocabulary.size:
             return False
         following = self._grammar.index.get_next_state(self._states[-1], token_id)
         if following is None:
@@ -147,8 +131,7 @@ class OutlinesCoreMatcher:
 
     def is_accepting(self) -> bool:
         """Tell whether the text so far is complete."""
-        grammar = self._grammar
-        return grammar.index.get_next_state(self._states[-1], grammar.border) is not None
+        return bool(self._grammar.index.is_final_state(self._states[-1]))
 
 
 def build(vocabulary: Vocabulary) -> ArgumentEngine:

@@ -13,30 +13,22 @@ import numpy as np
 import xgrammar
 
 from enforcer.engines import CompiledGrammar
-from enforcer.engines._ebnf import to_ebnf
 from enforcer.engines._rule_engine import RuleEngine
-from enforcer.engines._rules import OTHER_ENGINE
-from enforcer.errors import InvalidVocabulary, UnsupportedSchema
-from enforcer.regex import RegexBudget
+from enforcer.errors import InvalidVocabulary
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     from enforcer.engines import ArgumentEngine
-    from enforcer.engines._rules import Rules
     from enforcer.vocabulary import Vocabulary
-
-# What still compiles in a second or so for a vocabulary of Kimi's size.
-_STATES = 2_000
 
 
 class XGrammarEngine(RuleEngine):
     """Compiles argument grammars with xgrammar for one vocabulary."""
 
     name = "xgrammar"
-    orders = 256
-    rules = 4_000
-    nests = True
+    properties = 8
+    is_inline = False
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         controls = vocabulary.control_ids
@@ -59,13 +51,6 @@ class XGrammarEngine(RuleEngine):
             cache_enabled=False,
         )
         self._compiling = threading.Lock()
-
-    def notate(self, rules: Rules) -> str:
-        """Write rules in xgrammar's EBNF."""
-        try:
-            return to_ebnf(rules, _STATES)
-        except RegexBudget as error:
-            raise UnsupportedSchema.of("$", "pattern", f"{error}; or {OTHER_ENGINE}") from error
 
     def read(self, written: str) -> XGrammarGrammar:
         """Compile what `write` has given."""

@@ -22,7 +22,7 @@ from enforcer.regex.constructors import EPSILON, chars, concat, repeat
 from enforcer.regex.derivative import RegexBudget
 from enforcer.regex.plain import plain
 from enforcer.regex.syntax import Chars, Complement, Intersection, Repeat, Union
-from enforcer.spelling import RAW, WHITE_SPACE, XML, spelled
+from enforcer.spelling import WHITE_SPACE, spelled, xml_chars
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -231,7 +231,7 @@ def _keys(layout: BoundLayout) -> Regex:
 
 def written_key(names: Regex, layout: BoundLayout) -> Regex:
     """Give what names look like in a tag."""
-    return spelled(names, XML if layout.layout.key is Escape.XML else RAW)
+    return spelled(names, xml_chars) if layout.layout.key is Escape.XML else names
 
 
 @lru_cache(maxsize=1)

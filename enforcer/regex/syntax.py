@@ -282,15 +282,6 @@ def names_in(regex: Regex) -> Iterable[Named]:
             pending.extend(each for each in part.parts if each.boolean)
 
 
-def quantifier(minimum: int, maximum: int | None) -> str:
-    """Write how often a part comes, as every notation of regular expressions does."""
-    if minimum == maximum:
-        return "" if minimum == 1 else f"{{{minimum}}}"
-    return {(0, None): "*", (1, None): "+", (0, 1): "?"}.get(
-        (minimum, maximum), f"{{{minimum},{'' if maximum is None else maximum}}}"
-    )
-
-
 def _total(ends: Iterable[int | None]) -> int | None:
     total = 0
     for end in ends:

@@ -40,14 +40,14 @@ def closed(count: int) -> dict[str, Any]:
 def test_properties_in_any_order_are_held_as_far_as_is_said(engine: ArgumentEngine) -> None:
     if isinstance(engine, RuleEngine):
         assert compiles(engine, closed(3))
-        assert not compiles(engine, closed(engine.orders.bit_length()))
+        assert not compiles(engine, closed(engine.properties + 1))
     else:
         assert compiles(engine, closed(200))
 
 
 def test_values_that_hold_themselves(engine: ArgumentEngine) -> None:
     tree = {"type": "array", "items": {"$ref": "#"}}
-    assert compiles(engine, tree) == getattr(engine, "nests", True)
+    assert compiles(engine, tree) == (not getattr(engine, "is_inline", False))
 
 
 def test_plain_schemas_are_held_by_the_machine(engine: ArgumentEngine) -> None:
@@ -69,11 +69,9 @@ def test_formats(engine: ArgumentEngine, kind: FormatKind, source: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("divisor", [7, 0.3])
-def test_remainders_are_counted_by_every_engine_that_has_the_room(
-    engine: ArgumentEngine, divisor: float
-) -> None:
+def test_remainders_are_counted_by_the_machine(engine: ArgumentEngine, divisor: float) -> None:
     schema = {"type": "number", "multipleOf": divisor}
-    if engine.name == "outlines-core":  # one expression would be too long
+    if engine.name != MACHINE:  # one expression would be too long
         assert not compiles(engine, schema)
         return
     grammar = engine.compile(compile_schema(schema))
