@@ -27,7 +27,7 @@ from enforcer.cli.options import (
     path,
 )
 from enforcer.cli.output import complain, say, say_json, write_file
-from enforcer.errors import ConfigurationError, RequestError
+from enforcer.errors import ConfigurationError, InvalidVocabulary, RequestError
 from enforcer.explain import page, reply, table, trace
 from enforcer.explain.trace import Given
 from enforcer.explain.words import quoted
@@ -235,13 +235,13 @@ def _vocabulary(options: argparse.Namespace, text: str, dialect: Dialect) -> Voc
     folder: Path = options.model
     if not folder.is_dir():
         raise ConfigurationError(f"--model {folder}: there is no such folder")
-    ranks, config = folder / "tiktoken.model", folder / "tokenizer_config.json"
-    if ranks.is_file() and config.is_file():
-        return Vocabulary.from_tiktoken(ranks, config)
-    from enforcer.doctor.model import load_tokenizer
+    try:
+        return Vocabulary.from_tokenizer(folder)
+    except InvalidVocabulary:  # its files are others than the usual ones
+        from enforcer.doctor.model import load_tokenizer
 
-    tokenizer = load_tokenizer(folder, trust_remote_code=options.trust_remote_code)
-    return Vocabulary.from_transformers(tokenizer)
+        tokenizer = load_tokenizer(folder, trust_remote_code=options.trust_remote_code)
+        return Vocabulary.from_transformers(tokenizer)
 
 
 def _of_pieces(text: str, dialect: Dialect) -> Vocabulary:

@@ -9,10 +9,12 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping
 from contextlib import contextmanager
+from functools import reduce
 from typing import TYPE_CHECKING, Annotated, Any, NotRequired
 
 from enforcer.errors import ConfigurationError, InvalidArguments, InvalidTools, Problem, brief
 from enforcer.request.tools import read_name
+from enforcer.schema.reading.document import step
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -123,7 +125,9 @@ def read_arguments(source: Callable[..., Any], arguments: str, name: str) -> Any
     try:
         return adapter.validate_json(arguments)
     except ValidationError as error:
-        problems = [Problem(_path(each["loc"]), "", each["msg"]) for each in error.errors()]
+        problems = [
+            Problem(reduce(step, each["loc"], "$"), "", each["msg"]) for each in error.errors()
+        ]
         raise InvalidArguments(name, tuple(problems)) from error
 
 
@@ -165,10 +169,6 @@ def _default(value: object) -> dict[str, Any]:
         return {"default": to_jsonable_python(value, inf_nan_mode="null")}
     except PydanticSerializationError:
         return {}
-
-
-def _path(keys: tuple[str | int, ...]) -> str:
-    return "$" + "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in keys)
 
 
 @contextmanager

@@ -10,7 +10,6 @@ import logging
 import os
 import platform
 import re
-import sys
 from contextlib import contextmanager
 from importlib import metadata
 from importlib.util import find_spec
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 _DISTRIBUTION = "kimi-enforcer"
-_OLDEST_PYTHON = (3, 11)
 _GROUP = "vllm.general_plugins"
 _PLUGIN = "enforcer"
 _ENTRY = "enforcer.vllm:register"
@@ -43,7 +41,7 @@ TESTED_ENGINES: Mapping[str, tuple[str, str]] = {
 
 def checks() -> Iterator[Check]:
     """Check the installation, the cheap things first."""
-    yield python()
+    yield ok("Python", platform.python_version())
     yield distribution()
     yield compiled_modules()
     yield settings(os.environ)
@@ -69,14 +67,6 @@ def chosen_engine(environment: Mapping[str, str]) -> str:
         return server_settings.read(environment).engine
     except EnforcerError:  # `settings` tells of it
         return engines.MACHINE
-
-
-def python() -> Check:
-    """Check the interpreter."""
-    found = platform.python_version()
-    if sys.version_info < _OLDEST_PYTHON:
-        return bad("Python", found, "install Python 3.11 or newer")
-    return ok("Python", found)
 
 
 def distribution() -> Check:

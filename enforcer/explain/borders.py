@@ -70,11 +70,11 @@ def _belongs(table: Table, now: Position, symbol: int) -> bool:
     return table.segment(now.state) is Segment.HEADER and symbol < ID
 
 
-def rest_of_header(table: Table, part: Language, *, behind_name: bool) -> Symbols | None:
+def rest_of_header(table: Table, part: Language, *, behind: bool) -> Symbols | None:
     """Give what is still to be written of the part of a header before or behind the name's."""
     first, last = table.dialect.header_ends
     whole = table.dialect.header_pieces
-    pieces = whole[last:] if behind_name else whole[:first]
+    pieces = whole[last:] if behind else whole[:first]
     for spelled in _spellings(table, pieces, table.dialect.tokens.names):
         rest = rest_of(part, spelled)
         if rest is not None:

@@ -9,6 +9,9 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import reduce
+
+from enforcer.schema.reading.document import step
 
 _BLANK = frozenset(b" \t\r\n")
 _QUOTE, _BACKSLASH = 0x22, 0x5C
@@ -97,9 +100,4 @@ def _end(text: bytes, at: int) -> int | None:
 
 def written(path: tuple[str | int, ...]) -> str:
     """Write a path as `$.a[0]`."""
-    return "$" + "".join(
-        f"[{key}]"
-        if isinstance(key, int)
-        else (f".{key}" if key.isidentifier() else f"[{json.dumps(key, ensure_ascii=False)}]")
-        for key in path
-    )
+    return reduce(step, path, "$")

@@ -48,12 +48,6 @@ class Place:
         rows = np.zeros((1, self.vocabulary.words), dtype=np.int32)
         matcher.fill(rows)
         self.row: npt.NDArray[np.int32] = rows[0]
-        self.roles = {
-            self.vocabulary.control(name): role
-            for role, names in self.table.dialect.markers.items()
-            for name in names
-            if name in self.vocabulary.controls
-        }
 
     @cached_property
     def expected(self) -> Expected:
@@ -79,7 +73,7 @@ class Place:
             None if text is None else text.subject.tool,
             at,
             begun,
-            options + self._marker_options() or self._ids(),
+            (*options, *self._markers()) or self._ids(),
             int(np.bitwise_count(self.row.view(np.uint32)).sum()),
         )
 
@@ -93,17 +87,9 @@ class Place:
         what = f"{', '.join(texts)}, … and {more} more tokens" if more else listing(texts)
         return (Option(what, () if more else tuple(text[1:-1] for text in texts)),)
 
-    def _marker_options(self) -> tuple[Option, ...]:
-        if not self.table.is_simple and self.now.failure is None:
-            return tuple(self._spelled_markers())
-        legal = {
-            self.vocabulary.token_bytes(token_id).decode(): role
-            for token_id, role in sorted(self.roles.items())
-            if is_set(self.row, token_id)
-        }
-        return tuple(Option(f"{_marker(role)}: `{name}`", (name,)) for name, role in legal.items())
-
-    def _spelled_markers(self) -> Iterator[Option]:
+    def _markers(self) -> Iterator[Option]:
+        if self.now.failure is not None:
+            return
         said = set()
         for found in exits(self.table, self.now):
             name = self._written(found.rest)
@@ -128,14 +114,12 @@ class Place:
         if node is None or node.low == node.high:
             return ()
         if node.tail is not None:
-            rest = rest_of_header(self.table, node.tail, behind_name=True)
+            rest = rest_of_header(self.table, node.tail, behind=True)
             if not rest or not self._begins_legally(rest):
                 return ()
             what = f"the rest of the header of {quoted(node.trie.names[node.low])}"
             return (Option(f"{what}, written {shown(self._written(rest))}"),)
-        head: tuple[int, ...] | None = ()
-        if node.head is not None:
-            head = rest_of_header(self.table, node.head, behind_name=False)
+        head = () if node.head is None else rest_of_header(self.table, node.head, behind=False)
         if head is None:
             return ()
         rests = {at: node.trie.texts[at][node.depth :] for at in range(node.low, node.high)}

@@ -48,17 +48,16 @@ def why(place: Place, token_id: int) -> Explanation:
 
 
 def _why_no_marker(place: Place, token_id: int, found: Expected) -> str:
-    now, name = place.now, shown(place.vocabulary.token_bytes(token_id))
-    role = place.roles.get(token_id)
-    transition = None
-    if role is not None:
-        transition = place.table.dialect.states[now.state].on.get(role)
-    if transition is None:
+    now, marker = place.now, place.vocabulary.token_bytes(token_id).decode()
+    name, dialect = shown(marker), place.table.dialect
+    ways = dialect.states[now.state].on.items()
+    guards = [transition.when for role, transition in ways if marker in dialect.markers[role]]
+    if not guards:
         return f"{name} does not follow in the state {now.state}: expected {found}"
     if token_id in now.markers.markers:
         return f"{name} {_TOO_LONG}: expected {found}"
-    if transition.when is not Guard.ALWAYS and token_id not in now.row.markers:
-        return f"{name} is not open: {_closed(place, transition.when)}"
+    if guards[0] is not Guard.ALWAYS and token_id not in now.row.markers:
+        return f"{name} is not open: {_closed(place, guards[0])}"
     return f"{name} comes too early: there is more to {_segment(place)}, expected {found}"
 
 

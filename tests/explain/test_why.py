@@ -64,10 +64,7 @@ def test_ids_that_stand_for_nothing() -> None:
 def test_a_turn_that_failed() -> None:
     matcher = turn(SECTION)
     matcher.fail(EnforcerError("the engine is gone"))
-    assert told(matcher) == [
-        "the marker of turn end: `[EOS]`",
-        "the marker of turn end: `<|im_end|>`",
-    ]
+    assert told(matcher) == ["one of `[EOS]`, `<|im_end|>`"]
     assert "the turn has failed and may only end: the engine is gone" in why(
         matcher, "<|tool_call_begin|>"
     )
