@@ -125,8 +125,10 @@ async def _check(raw: bytes, scope: Any) -> None:
     if not isinstance(body, dict):
         return
     request_context.begin(SimpleNamespace(model_fields_set=body, request_id=body.get("request_id")))
-    if scope["path"].endswith(_TOKENS):
-        body = _sampling(body)
+    if scope["path"].endswith(_TOKENS):  # its sampling parameters, named as other bodies have them
+        own = body.get("sampling_params")
+        more = {"kv_transfer_params": body.get("kv_transfer_params")}
+        body = own | more | {"vllm_xargs": own.get("extra_args")} if isinstance(own, dict) else {}
     own, extra = body.get("structured_outputs"), body.get("vllm_xargs")
     tag = own.get("structural_tag") if isinstance(own, dict) else None
     if scope["path"].endswith(_COHERE) and (
@@ -149,15 +151,6 @@ async def _check(raw: bytes, scope: Any) -> None:
     await pacing.turn(len(text))
     with answered():
         admission.log_inexact(await checks.check_async(spec))
-
-
-def _sampling(body: dict[str, Any]) -> dict[str, Any]:
-    """Return the sampling parameters of a body of token ids, named as other bodies have them."""
-    own = body.get("sampling_params")
-    if not isinstance(own, dict):
-        return {}
-    more = {"vllm_xargs": own.get("extra_args")}
-    return {**own, **more, "kv_transfer_params": body.get("kv_transfer_params")}
 
 
 def _refuse_another(spec: Spec, body: dict[str, Any]) -> None:

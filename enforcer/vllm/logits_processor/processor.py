@@ -14,12 +14,9 @@ import numpy as np
 import torch
 from vllm.sampling_params import SamplingParams
 from vllm.tokenizers import cached_tokenizer_from_config
+from vllm.v1.sample.logits_processor import interface as v1_runner
 from vllm.v1.sample.logits_processor.builtin import process_dict_updates
-from vllm.v1.sample.logits_processor.interface import LogitsProcessor as V1LogitsProcessor
-from vllm.v1.worker.gpu.sample.logits_processor.interface import (
-    LogitsProcessor as V2LogitsProcessor,
-)
-from vllm.v1.worker.gpu.sample.logits_processor.interface import LogitsProcRequestState
+from vllm.v1.worker.gpu.sample.logits_processor import interface as v2_runner
 
 from enforcer.errors import ConfigurationError
 from enforcer.request.carrier import KEY, from_extra, from_structural_tag
@@ -36,8 +33,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from vllm.config import VllmConfig
-    from vllm.v1.sample.logits_processor.interface import BatchUpdate
-    from vllm.v1.worker.gpu.sample.logits_processor.interface import LogitsContext
 
     _Start = Callable[[SamplingParams, list[int] | None], RowTurn]
 
@@ -50,7 +45,7 @@ _WORD = 32
 _EXACT_REJECTION = ("standard", "block")
 
 
-class EnforcerLogitsProcessor(V1LogitsProcessor, V2LogitsProcessor):  # type: ignore[misc]
+class EnforcerLogitsProcessor(v1_runner.LogitsProcessor, v2_runner.LogitsProcessor):  # type: ignore[misc]
     """Masks the rows of requests that carry a spec in `vllm_xargs`.
 
     Both runners are served; which one it is shows in what the constructor is given.
@@ -90,10 +85,10 @@ class EnforcerLogitsProcessor(V1LogitsProcessor, V2LogitsProcessor):  # type: ig
     def __init__(
         self,
         vllm_config: VllmConfig,
-        where: torch.device | LogitsProcRequestState,
+        where: torch.device | v2_runner.LogitsProcRequestState,
         is_pin_memory: bool | None = None,  # noqa: ARG002, FBT001 - vLLM's signature
     ) -> None:
-        v2 = isinstance(where, LogitsProcRequestState)
+        v2 = isinstance(where, v2_runner.LogitsProcRequestState)
         if vllm_config.speculative_config is not None:
             _refuse_drafts(vllm_config.speculative_config, v2=v2)
         reply_lengths.meet(vllm_config)
@@ -117,7 +112,7 @@ class EnforcerLogitsProcessor(V1LogitsProcessor, V2LogitsProcessor):  # type: ig
         """Greedy requests need the mask as well."""
         return False
 
-    def update_state(self, batch_update: BatchUpdate | None) -> None:
+    def update_state(self, batch_update: v1_runner.BatchUpdate | None) -> None:
         """Follow requests into, within and out of the V1 runner's batch."""
         self._runner.update(batch_update)
 
@@ -125,7 +120,9 @@ class EnforcerLogitsProcessor(V1LogitsProcessor, V2LogitsProcessor):  # type: ig
         """Take a request into a slot of the V2 runner; return whether it is enforced."""
         return bool(self._runner.add(req_idx, sampling_params))
 
-    def apply(self, logits: torch.Tensor, ctx: LogitsContext | None = None) -> torch.Tensor:
+    def apply(
+        self, logits: torch.Tensor, ctx: v2_runner.LogitsContext | None = None
+    ) -> torch.Tensor:
         """Mask in place.
 
         Args:
@@ -207,7 +204,7 @@ class _Batch:
         # Each row's turn and vLLM's own list of its output, which it appends to.
         self._rows: dict[int, tuple[RowTurn, list[int]]] = {}
 
-    def update(self, batch_update: BatchUpdate | None) -> None:
+    def update(self, batch_update: v1_runner.BatchUpdate | None) -> None:
         process_dict_updates(self._rows, batch_update, self._added)
 
     def _added(
@@ -233,7 +230,7 @@ class _Slots:
     which has the drafts, and the ids that have been committed since the last step.
     """
 
-    def __init__(self, state: LogitsProcRequestState, start: _Start) -> None:
+    def __init__(self, state: v2_runner.LogitsProcRequestState, start: _Start) -> None:
         self._state = state
         self._start = start
         # A turn starts at its first step: only then can the prompt be read.
@@ -248,7 +245,7 @@ class _Slots:
             self._params[index] = params
         return index in self._params
 
-    def apply(self, logits: torch.Tensor, ctx: LogitsContext) -> None:
+    def apply(self, logits: torch.Tensor, ctx: v2_runner.LogitsContext) -> None:
         if not any(int(index) in self._params for index in ctx.idx_mapping_np):
             return
         columns = (ctx.expanded_idx_mapping, ctx.pos, ctx.input_ids)

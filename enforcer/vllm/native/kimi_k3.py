@@ -8,7 +8,6 @@ schemas from the prompt.
 
 from __future__ import annotations
 
-import json
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -17,11 +16,12 @@ from enforcer.layouts import Escape
 from enforcer.request import response_format as formats
 from enforcer.request import tools as tools_
 from enforcer.request.spec import Spec
+from enforcer.request.tools import Tools
 from enforcer.vllm.native import tags
 from enforcer.vllm.native.tags import PATH, Stock, UnlikeError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from enforcer.turn.dialect import Dialect
     from enforcer.vocabulary import Vocabulary
@@ -84,11 +84,14 @@ def turn(data: Any, vocabulary: Vocabulary, prompt_ids: Sequence[int]) -> Stock:
     shape = spelled(tags.read(data))
     if shape not in _SHAPES or any(each != calls[0] for each in calls):
         raise UnlikeError
-    known, (names, only_one) = dict(_declared(vocabulary, prompt_ids)), calls[0]
-    if not known.keys() >= {*names}:
+    names, only_one = calls[0]
+    known = _declared(vocabulary, prompt_ids)
+    tools = Tools((name, known[name]) for name in names if name in known)
+    if len(tools) < len(names):
         raise UnlikeError
     choice = "auto" if "T?" in shape else "required"
-    toolset = tools_.parse([known[name] for name in names], choice, not only_one)
+    # Read again, as paths count the tag's tools.
+    toolset = tools_.choose(tools_.read(tools_.rewritten(tools)), choice, not only_one)
     # Beside a call that is demanded there need be no text.
     wanted = formats.parse(texts[0]) if choice == "auto" else None
     return Stock(Spec(toolset, 0, wanted), shape.startswith("(K"))
@@ -111,13 +114,14 @@ def _name(node: Any) -> str:
     raise UnlikeError
 
 
-def _declared(vocabulary: Vocabulary, prompt_ids: Sequence[int]) -> Iterator[tuple[str, Any]]:
-    """Yield the tools that a prompt declares, by their names.
+def _declared(vocabulary: Vocabulary, prompt_ids: Sequence[int]) -> Tools:
+    """Return the tools that a prompt declares.
 
     Raises:
         InvalidTools: a declaration cannot be read.
 
     """
+    found = Tools()
     opens, seps = vocabulary.control(OPEN), vocabulary.control(SEP)
     marks = [at for at, token in enumerate(prompt_ids) if token in vocabulary.control_ids]
 
@@ -126,13 +130,12 @@ def _declared(vocabulary: Vocabulary, prompt_ids: Sequence[int]) -> Iterator[tup
 
     for begin, middle, end in zip(marks, marks[1:], marks[2:], strict=False):
         is_tag = prompt_ids[begin] == opens and prompt_ids[middle] == seps
-        if not is_tag or text(begin, middle) != _DECLARES:
-            continue
-        body = text(middle, end)
-        try:
-            listed = json.loads(body[body.find(_FENCE) + len(_FENCE) : body.rfind(_FENCE_END)])
-            yield from ((tool["function"]["name"], tool) for tool in listed)
-        except (ValueError, TypeError, KeyError, RecursionError) as error:
-            raise InvalidTools(
-                PATH, f"the prompt's declaration of the tools cannot be read: {error!r}"
-            ) from error
+        if is_tag and text(begin, middle) == _DECLARES:
+            body = text(middle, end)
+            listed = body[body.find(_FENCE) + len(_FENCE) : body.rfind(_FENCE_END)]
+            try:
+                found |= tools_.read(listed.encode())
+            except InvalidTools as error:
+                reason = f"the prompt's declaration of the tools cannot be read: {error}"
+                raise InvalidTools(PATH, reason) from error
+    return found
