@@ -8,6 +8,7 @@ decoding, for processors named there, and silently drops those that it finds thr
 from __future__ import annotations
 
 import logging
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -201,24 +202,29 @@ class _Batch:
 
     def __init__(self, start: _Start) -> None:
         self._start = start
-        # Each row's turn and vLLM's own list of its output, which it appends to.
-        self._rows: dict[int, tuple[RowTurn, list[int]]] = {}
+        # What begins each row's turn, the turn, and vLLM's own list of its output.
+        self._rows: dict[int, list[Any]] = {}
 
     def update(self, batch_update: v1_runner.BatchUpdate | None) -> None:
         process_dict_updates(self._rows, batch_update, self._added)
 
     def _added(
         self, params: SamplingParams, prompt_ids: list[int] | None, output_ids: list[int]
-    ) -> tuple[RowTurn, list[int]] | None:
-        return (self._start(params, prompt_ids), output_ids) if _is_enforced(params) else None
+    ) -> list[Any] | None:
+        begin = partial(self._start, params, prompt_ids)
+        return [begin, begin(), output_ids] if _is_enforced(params) else None
 
     def apply(self, logits: torch.Tensor, _: None) -> None:
         """Mask; only here are output ids final, placeholders under async scheduling before."""
         if not self._rows:
             return
         bitmask = _empty(len(self._rows), logits)
-        for at, (turn, output_ids) in enumerate(self._rows.values()):
-            turn.catch_up(output_ids)
+        for at, row in enumerate(self._rows.values()):
+            begin, turn, output_ids = row
+            if len(output_ids) < turn.read:  # vLLM computes a part again
+                row[1] = turn = begin()
+            for token_id in output_ids[turn.read :]:
+                turn.advance(token_id)
             turn.fill(bitmask, at)
         rows.mask(logits, list(self._rows), bitmask)
 

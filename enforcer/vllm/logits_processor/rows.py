@@ -52,6 +52,9 @@ class RowTurn:
         prompt_ids: the prompt; None if it is not known by ids.
         budget: how many ids the turn may have; None if that is not known.
 
+    Attributes:
+        read: how many ids it has advanced over.
+
     """
 
     def __init__(
@@ -62,37 +65,21 @@ class RowTurn:
         budget: int | None = None,
     ) -> None:
         self._tokenizer = tokenizer
-        self._spec = spec
-        self._prompt_ids = prompt_ids
-        self._budget = budget
         self._told = False
-        self._start()
-
-    def _start(self) -> None:
         self.read = 0
         self._matcher: Matcher | ReadableMatcher | None = None
         try:
-            spec, lanes, own = spec_text.read(self._spec), _lanes(), ref(self)
-            enforcer = runtime.enforcer_for(self._tokenizer, spec)
+            said, lanes, own = spec_text.read(spec), _lanes(), ref(self)
+            enforcer = runtime.enforcer_for(tokenizer, said)
             # Its result is in the process's cache, and held here as long as the turn lasts.
-            self._prepared = lanes.begin(enforcer.prepare(spec), lambda: own() is not None)
-            matcher = enforcer.start(spec, self._prompt_ids, self._budget, ahead=lanes.short)
+            self._prepared = lanes.begin(enforcer.prepare(said), lambda: own() is not None)
+            matcher = enforcer.start(said, prompt_ids, budget, ahead=lanes.short)
             reader = stock.reader(enforcer.table)
             self._matcher = matcher if reader is None else ReadableMatcher(matcher, reader)
         except BaseException as error:  # noqa: BLE001 - whatever it is, it ends this turn alone
             metrics.log_failed(
                 families.Failure.START, error=type(named(error, "starting a turn")).__name__
             )
-
-    def catch_up(self, output_ids: Sequence[int]) -> None:
-        """Advance over the output's ids that have not been read; all of them are final.
-
-        vLLM shortens an output where it has to compute a part of it again.
-        """
-        if len(output_ids) < self.read:
-            self._start()
-        for token_id in output_ids[self.read :]:
-            self.advance(token_id)
 
     def advance(self, token_id: int) -> None:
         """Advance over one final id."""

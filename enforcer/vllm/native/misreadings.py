@@ -48,7 +48,7 @@ class ReaderState(NamedTuple):
     """The state of vLLM's parser, as far as it may go wrong next.
 
     Attributes:
-        thinks: inside a think that must be closed before calls.
+        thinks: inside a think.
         spelled: the longest prefix of a marker that the text ends in.
         begins: arguments begin here.
 
@@ -79,16 +79,15 @@ class Reader:
         begun = [re.escape(each[:end]) for each in self._markers for end in range(1, len(each))]
         # The first match is the longest suffix.
         self._ends_in = re.compile(b"(?:" + b"|".join(begun) + rb")\Z").search
-        self._closed_think = bool(think_apart)
-        trims = think_apart is not None
-        self._thinks = self._leading_to(Segment.REASONING) if think_apart else frozenset()
-        self._begins = self._leading_to(Segment.ARGUMENTS) if trims else frozenset()
+        self._thinks = self._leading_to(Segment.REASONING)
+        self._begins = self._leading_to(Segment.ARGUMENTS)
         calls = marker_roles.beginnings(table) if think_apart else ()
         names = [n for n in table.dialect.controls if any(each.startswith(n) for each in calls)]
         self._calls = marker_roles.tokens(table, names)
         text = list(zip(*table.vocabulary.sorted_text, strict=True))
         self._whole = frozenset(token for data, token in text if whole(data))
-        self._white = frozenset(token for data, token in text if data[0] in b" \t\r\n")
+        white = b"" if think_apart is None else b" \t\r\n"
+        self._white = frozenset(token for data, token in text if data[0] in white)
         self.misread = lru_cache(_ROWS)(self._misread)
 
     def _leading_to(self, segment: Segment) -> frozenset[int]:
@@ -98,7 +97,7 @@ class Reader:
 
     def start(self, state: str) -> ReaderState:
         """Return the state of a turn before its first token."""
-        return ReaderState(self._closed_think and self._table.segment(state) is Segment.REASONING)
+        return ReaderState(self._table.segment(state) is Segment.REASONING)
 
     def next(self, state: ReaderState, token: int) -> ReaderState | None:
         """Return the state after a token; None if it would be misread, or there is none."""
@@ -119,8 +118,10 @@ class Reader:
                 if marker.startswith(spelled[at:]):
                     span = beginning(vocabulary, marker[len(spelled) - at :])
                     found.update(vocabulary.sorted_text[1][span.first : span.last])
-        found |= self._calls if state.thinks else frozenset()
-        found |= self._white if state.begins else frozenset()
+        if state.thinks:
+            found |= self._calls
+        if state.begins:
+            found |= self._white
         return vocabulary.row(found) if found else None
 
 

@@ -100,10 +100,9 @@ def brings_spec(request: Any) -> bool:
 
 def ours(parser: Any, request: Any) -> type[EnforcedParser] | None:
     """Return our class where it prepares a request: on a server with it, or for a spec beside."""
-    if not isinstance(parser, type):
-        return None
-    is_ours = issubclass(parser, EnforcedParser) or (
-        issubclass(parser, EitherParser) and brings_spec(request)
+    known = parser or object
+    is_ours = issubclass(known, EnforcedParser) or (
+        issubclass(known, EitherParser) and brings_spec(request)
     )
     return EnforcedParser if is_ours else None
 
