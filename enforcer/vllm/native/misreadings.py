@@ -177,9 +177,8 @@ class ReadableMatcher:
 
     def validate(self, token_ids: Sequence[int]) -> int:
         """Count the leading legal tokens as `Matcher.validate` does."""
-        state: ReaderState | None = self._state
-        for legal, token_id in enumerate(token_ids if self._matcher.failure is None else ()):
-            state = self._reader.next(state, token_id) if state else None
-            if state is None:
-                return self._matcher.validate(token_ids[:legal])
-        return self._matcher.validate(token_ids)
+        legal, state = 0, self._state
+        while legal < len(token_ids) and (after := self._reader.next(state, token_ids[legal])):
+            legal, state = legal + 1, after
+        failed = self._matcher.failure is not None
+        return self._matcher.validate(token_ids if failed else token_ids[:legal])

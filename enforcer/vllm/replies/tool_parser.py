@@ -8,12 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from vllm.entrypoints.generate.base.protocol import (
-    DeltaFunctionCall,
-    DeltaMessage,
-    DeltaToolCall,
-    FunctionCall,
-)
+from vllm.entrypoints.generate.base import protocol
 from vllm.entrypoints.openai.responses.protocol import ResponsesRequest
 from vllm.parser.abstract_parser import Parser as VllmParser
 from vllm.sampling_params import StructuredOutputsParams
@@ -90,13 +85,13 @@ class EnforcedParser(VllmParser):  # type: ignore[misc]
         request: Any,
         enable_auto_tools: bool = False,  # noqa: FBT001, FBT002, ARG002 - vLLM's signature
         model_output_token_ids: Sequence[int] = (),
-    ) -> tuple[str | None, str | None, list[FunctionCall] | None]:
+    ) -> tuple[str | None, str | None, list[protocol.FunctionCall] | None]:
         """Read a whole reply. One that was cut off inside or right after its calls has none."""
         is_counted = self._reply is not None  # with its deltas
         self._reply = reply = Reply(self._table, self._prompt_ids, request)
         events = reply.read(model_output_token_ids, model_output, last=True)
         calls = [
-            FunctionCall(id=self._id(call.id), name=call.name, arguments=call.arguments)
+            protocol.FunctionCall(id=self._id(call.id), name=call.name, arguments=call.arguments)
             for call in (() if reply.is_cut else reply.parser.turn().calls)
         ]
         if not calls:
@@ -113,7 +108,7 @@ class EnforcedParser(VllmParser):  # type: ignore[misc]
         prompt_token_ids: list[int] | None = None,
         *,
         finished: bool,
-    ) -> DeltaMessage | None:
+    ) -> protocol.DeltaMessage | None:
         """Read the next token ids of a streamed reply."""
         if self._reply is None:
             if prompt_token_ids is not None:
@@ -128,7 +123,7 @@ class EnforcedParser(VllmParser):  # type: ignore[misc]
         calls = self._delta_calls(events, first)
         if not (reasoning or content or calls):
             return None
-        return DeltaMessage(reasoning=reasoning, content=content, tool_calls=calls)
+        return protocol.DeltaMessage(reasoning=reasoning, content=content, tool_calls=calls)
 
     def count_reasoning_tokens(self, token_ids: Sequence[int]) -> int:
         """Return how many token ids of a reply are reasoning, for vLLM's usage statistics."""
@@ -138,17 +133,17 @@ class EnforcedParser(VllmParser):  # type: ignore[misc]
         parser.feed(token_ids)
         return parser.reasoning_ids
 
-    def _delta_calls(self, events: list[Event], begun: int) -> list[DeltaToolCall]:
+    def _delta_calls(self, events: list[Event], begun: int) -> list[protocol.DeltaToolCall]:
         deltas = []
         for event in events:
             if event.what is Happening.CALL:
                 begun += 1
-                opened = DeltaFunctionCall(name=event.name, arguments="")
+                opened = protocol.DeltaFunctionCall(name=event.name, arguments="")
                 opening = {"id": self._id(event.text), "type": "function", "function": opened}
-                deltas.append(DeltaToolCall(index=begun - 1, **opening))
+                deltas.append(protocol.DeltaToolCall(index=begun - 1, **opening))
             elif event.what is Happening.ARGUMENTS:
-                more = DeltaFunctionCall(arguments=event.text)
-                deltas.append(DeltaToolCall(index=begun - 1, function=more))
+                more = protocol.DeltaFunctionCall(arguments=event.text)
+                deltas.append(protocol.DeltaToolCall(index=begun - 1, function=more))
         return deltas
 
     def _id(self, written: str) -> str:
