@@ -24,6 +24,7 @@ from bench.scale import ray_head
 from bench.scale.ways import PORT, WAYS, Way, is_headless
 from enforcer.diagnosis import Status
 from enforcer.doctor import server as doctor
+from enforcer.verify.client import Endpoint
 
 if TYPE_CHECKING:
     from enforcer.verify.replies import Reply
@@ -100,7 +101,7 @@ def _tried(way: Way, folder: Path, made: Path, stock: int | None) -> dict[str, A
         metrics = [httpx.get(f"{last.url}/metrics/").text for _ in range(_LOOKS)]
         shown = len(heads) < len(servers) and stock is None
         node = httpx.get(f"http://127.0.0.1:{PORT}/metrics").text if shown else ""
-        checks = list(doctor.checks(last.url, model=MODEL_NAME, require_all=True))
+        checks = list(doctor.checks(Endpoint.at(last.url), model=MODEL_NAME, require_all=True))
         return {
             "seconds_sending": round(sent),
             "cells": [

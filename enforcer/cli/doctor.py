@@ -26,7 +26,9 @@ from enforcer.vllm.config import names
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
+
+    from enforcer.verify.client import Endpoint
 
 _DESCRIPTION = """\
 Checks this installation, with --model a model's folder too; with --url a running server
@@ -66,7 +68,8 @@ def run(options: argparse.Namespace) -> int:
     if options.dialect is not None:
         dialects.named(names.stock(options.dialect))  # whatever else is checked
     checks: list[Check] = []
-    for group, found in _groups(options):
+    endpoint = None if options.url is None else endpoint_of(options)
+    for group, found in _groups(options, endpoint):
         if options.url and options.model and not options.json:
             say(f"{group}:")
         for check in found:
@@ -91,39 +94,31 @@ def run(options: argparse.Namespace) -> int:
     return int(bad > 0)
 
 
-def _groups(options: argparse.Namespace) -> list[tuple[str, Iterable[Check]]]:
-    """Return the checks that the options ask for, by what is checked.
+def _groups(
+    options: argparse.Namespace, endpoint: Endpoint | None
+) -> Iterator[tuple[str, Iterable[Check]]]:
+    """Yield the checks that the options ask for, by what is checked.
 
     This environment says nothing of a server: its settings are those of another shell, and its
     packages may be on another machine.
     """
-    groups: list[tuple[str, Iterable[Check]]] = []
-    if options.url is None:
-        groups.append(("this environment", installation.checks()))
+    if endpoint is None:
+        yield "this environment", installation.checks()
+    dialect = options.dialect
     if options.model:
         from enforcer.doctor import model
 
-        of_model = model.checks(
-            options.model,
-            dialect=options.dialect,
-            template=options.chat_template,
-            trust_remote_code=options.trust_remote_code,
+        template, trust = options.chat_template, options.trust_remote_code
+        found = model.checks(
+            options.model, dialect=dialect, template=template, trust_remote_code=trust
         )
-        groups.append(("the model's folder", of_model))
-    if options.url is not None:
-        endpoint = endpoint_of(options)
+        yield "the model's folder", found
+    if endpoint is not None:
         from enforcer.doctor import server
 
-        of_server = server.checks(
-            endpoint.url,
-            key=endpoint.key,
-            model=options.served_model,
-            dialect=options.dialect,
-            timeout=options.timeout,
-            require_all=options.require_all,
-        )
-        groups.append(("the server", of_server))
-    return groups
+        name, require_all = options.served_model, options.require_all
+        found = server.checks(endpoint, model=name, dialect=dialect, require_all=require_all)
+        yield "the server", found
 
 
 def _print(check: Check) -> None:

@@ -20,44 +20,39 @@ from enforcer.request.carrier import REQUIRES
 from enforcer.turn import dialects
 from enforcer.verify import client, measure
 from enforcer.verify import expected as expected_
-from enforcer.verify.client import Endpoint
 from enforcer.vllm.config import names, settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from enforcer.verify.client import Endpoint
     from enforcer.verify.measure import Expected
     from enforcer.verify.replies import Reply
 
-SOON = 10.0  # seconds in which a server answers what takes no model
+_SOON = 10.0  # seconds in which a server answers what takes no model
 
 
 def checks(
-    url: str,
+    endpoint: Endpoint,
     *,
-    key: str | None = None,
     model: str | None = None,
     dialect: str | None = None,
-    timeout: float = 60.0,
     require_all: bool = False,
 ) -> Iterator[Check]:
     """Probe a server.
 
     Args:
-        url: base of its OpenAI-compatible routes.
-        key: API key.
+        endpoint: the server.
         model: name of the model; None for the first that is served.
         dialect: name of its format's dialect, or of vLLM's parser for it; None for the one
             that its metrics name, else the one of this shell's settings.
-        timeout: seconds that it may stay silent.
         require_all: whether it is a fault to enforce only requests that ask for it.
 
     Raises:
-        ConfigurationError: `url` is not one, or the dialect is unknown here.
+        ConfigurationError: the dialect is unknown here.
 
     """
-    endpoint = Endpoint.at(url, key=key, timeout=timeout)
-    at_once = replace(endpoint, timeout=min(SOON, timeout))
+    at_once = replace(endpoint, timeout=min(_SOON, endpoint.timeout))
     found, model = _find_model(at_once, model)
     yield found
     if model is None:

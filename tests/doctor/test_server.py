@@ -12,9 +12,9 @@ import pytest
 from enforcer.diagnosis import Status
 from enforcer.doctor import probes, server
 from enforcer.doctor.answers import processes
-from enforcer.errors import ConfigurationError
 from enforcer.request import carrier, spec_text
 from enforcer.request.carrier import REQUIRES
+from enforcer.verify.client import Endpoint
 from enforcer.vllm.config import names
 from tests.fake_server import call, reply, serving
 
@@ -65,7 +65,7 @@ def shown(engines: int = 1, **counts: Any) -> str:
 
 def statuses(answer: Callable[..., Any], **options: Any) -> list[Status]:
     with serving(answer, **options) as fake:
-        return [check.status for check in server.checks(fake.url)]
+        return [check.status for check in server.checks(Endpoint.at(fake.url))]
 
 
 def test_an_enforced_server() -> None:
@@ -78,7 +78,7 @@ def test_the_metrics_tell_of_a_server_whose_own_constraints_keep_it_from_being_a
     told = 'enforcer_api_servers{enforces="on_request"} 1.0\n'
     with serving(answers({}), metrics=shown(front=1, engine=1) + told) as fake:
         for require_all, status in ((False, NOTE), (True, BAD)):
-            checks = list(server.checks(fake.url, require_all=require_all))
+            checks = list(server.checks(Endpoint.at(fake.url), require_all=require_all))
             assert checks[1].status is status
             assert "only those that ask for it" in checks[1].found
 
@@ -105,7 +105,7 @@ def test_a_server_that_lets_inexact_schemas_in_enforces_all_the_same(
     refusals: dict[str, Any], word: str, done: str
 ) -> None:
     with serving(answers(refusals), metrics=shown(front=1, engine=1)) as fake:
-        checks = list(server.checks(fake.url))
+        checks = list(server.checks(Endpoint.at(fake.url)))
     assert [check.status for check in checks] == [OK, OK, NOTE] + [OK] * 6
     assert f"ENFORCER_ON_UNSUPPORTED={word}" in checks[2].found
     assert [check.caveat for check in checks if check.caveat] == [
@@ -126,7 +126,7 @@ def test_a_server_that_lets_inexact_schemas_in_enforces_all_the_same(
 )
 def test_a_probe_that_fails_is_told(failing: dict[str, Any], said: str) -> None:
     with serving(answers({**ALWAYS, **failing})) as fake:
-        check = list(server.checks(fake.url))[2]
+        check = list(server.checks(Endpoint.at(fake.url)))[2]
     assert check.status is BAD
     assert said in check.found
 
@@ -172,12 +172,12 @@ def test_processes_that_have_the_plugin(metrics: str | None, status: Status) -> 
 def test_a_port_of_another_protocol_is_no_server_that_is_missing() -> None:
     with serving(answers()) as fake:
         meant = fake.url.removeprefix("http://")
-        [check] = server.checks(f"https://{meant}")
+        [check] = server.checks(Endpoint.at(f"https://{meant}"))
     assert f"do you mean http://{meant}" in check.found
     assert check.mend == "mend --url, or what answers there"
     with socketserver.TCPServer(("127.0.0.1", 0), socketserver.BaseRequestHandler) as other:
         threading.Thread(target=other.handle_request, daemon=True).start()  # hangs up
-        [check] = server.checks(f"http://127.0.0.1:{other.server_address[1]}")
+        [check] = server.checks(Endpoint.at(f"http://127.0.0.1:{other.server_address[1]}"))
     assert check.status is BAD
     assert "answers, but not in http: " in check.found
     assert "do you mean https://127.0.0.1:" in check.found
@@ -189,7 +189,7 @@ def test_labels_claim_nothing_that_a_verdict_denies() -> None:
     labels = []
     for answer in (answers(), answers(ALWAYS), by_request("structured_outputs")):
         with serving(answer, metrics=shown(front=1, engine=1)) as fake:
-            labels.append([check.name for check in server.checks(fake.url)])
+            labels.append([check.name for check in server.checks(Endpoint.at(fake.url))])
     assert labels[0] == labels[1]
     assert set(labels[2]) < set(labels[0])
     told = " ".join(labels[0])
@@ -213,14 +213,14 @@ def test_the_probes_of_an_enforced_server_are_sent_at_once() -> None:
 def test_every_probe_says_that_it_is_one() -> None:
     """By the id that a server's metrics and log tell it by."""
     with serving(answers(), metrics=shown(front=1, engine=1)) as fake:
-        list(server.checks(fake.url))
+        list(server.checks(Endpoint.at(fake.url)))
     assert len(fake.bodies) == 8
     assert all(names.is_probe(body["request_id"]) for body in fake.bodies)
     assert names.is_probe(f"chatcmpl-{fake.bodies[0]['request_id']}")
 
 
 def test_no_server() -> None:
-    [check] = server.checks("http://127.0.0.1:9")
+    [check] = server.checks(Endpoint.at("http://127.0.0.1:9"))
     assert check.status is BAD
 
 
@@ -242,7 +242,7 @@ def test_what_was_found_is_told_before_the_server_falls_silent(
     name: str, told: list[Status]
 ) -> None:
     with serving(silent(name)) as fake:
-        checks = server.checks(fake.url, timeout=0.2)
+        checks = server.checks(Endpoint.at(fake.url, timeout=0.2))
         assert [next(checks).status for _ in told] == told
         last = next(checks, None)
     if name == "twice":
@@ -273,7 +273,7 @@ def test_whether_calls_end_in_time_is_told(answer: Any, status: Status, said: st
         return found
 
     with serving(other, metrics=shown(front=1, engine=1)) as fake:
-        checks = list(server.checks(fake.url, require_all=True))
+        checks = list(server.checks(Endpoint.at(fake.url), require_all=True))
     [found] = [check for check in checks if check.name == "call at `max_tokens`"]
     assert (found.status, found.caveat) == (status, "")
     assert said in found.found
@@ -285,7 +285,7 @@ def test_a_server_without_models() -> None:
 
 def test_a_wrong_path_in_the_url_is_told() -> None:
     with serving(answers(), listing=(404, {"detail": "Not Found"})) as fake:
-        [check] = server.checks(f"{fake.url}/v2")
+        [check] = server.checks(Endpoint.at(f"{fake.url}/v2"))
     assert check.status is BAD
     assert f"{fake.url}/v2/models" in check.found
     assert "--url" in check.mend
@@ -293,7 +293,7 @@ def test_a_wrong_path_in_the_url_is_told() -> None:
 
 def test_a_gateway_without_a_list_is_checked_all_the_same() -> None:
     with serving(answers(), listing=(404, {})) as fake:
-        checks = list(server.checks(fake.url, model="toy"))
+        checks = list(server.checks(Endpoint.at(fake.url), model="toy"))
     assert [check.status for check in checks] == [OK] * 8 + [NOTE]
 
 
@@ -324,7 +324,7 @@ def test_a_server_that_enforces_by_request_is_well_but_not_all_enforced(
     field: str, said: str, number: int
 ) -> None:
     with serving(by_request(field), metrics=shown(front=1, engine=1)) as fake:
-        checks = list(server.checks(fake.url))
+        checks = list(server.checks(Endpoint.at(fake.url)))
         carried = [field in body for body in fake.bodies[-3:]]
     assert [check.status for check in checks] == [OK, NOTE] + [OK] * (number - 2)
     assert said in checks[1].found
@@ -340,7 +340,7 @@ def test_a_server_that_enforces_by_request_is_not_well_where_all_requests_are_me
     field: str, loaded: bool
 ) -> None:
     with serving(by_request(field), metrics=shown(front=1, engine=1)) as fake:
-        checks = list(server.checks(fake.url, require_all=True))
+        checks = list(server.checks(Endpoint.at(fake.url), require_all=True))
     # The others are tried all the same: it enforces what asks.
     assert [check.status for check in checks[:6]] == [OK, BAD, OK, OK, OK, OK]
     assert "--tool-call-parser NAME_enforced" in checks[1].mend
@@ -350,7 +350,7 @@ def test_a_server_that_enforces_by_request_is_not_well_where_all_requests_are_me
 
 def test_a_server_that_enforces_every_request_is_well_where_all_are_meant() -> None:
     with serving(answers(RELAX), metrics=shown(front=1, engine=1)) as fake:
-        checks = list(server.checks(fake.url, require_all=True))
+        checks = list(server.checks(Endpoint.at(fake.url), require_all=True))
     assert [check.status for check in checks] == [OK, OK, NOTE] + [OK] * 6
 
 
@@ -378,7 +378,7 @@ def test_whether_a_request_may_switch_it_off_is_told(off: Any, status: Status, s
         return found
 
     with serving(answer, metrics=shown(front=1, engine=1)) as fake:
-        checks = list(server.checks(fake.url, require_all=True))
+        checks = list(server.checks(Endpoint.at(fake.url), require_all=True))
     found = next(check for check in checks if check.name == "switching enforcement off")
     assert found.status is status
     assert said in found.found
@@ -400,7 +400,7 @@ def test_a_server_that_refuses_what_does_not_ask_serves_nothing_unenforced(
         return by_request(field)(body) if field in body else REQUIRED
 
     with serving(answer, metrics=shown(front=1, engine=1)) as fake:
-        checks = list(server.checks(fake.url, require_all=require_all))
+        checks = list(server.checks(Endpoint.at(fake.url), require_all=require_all))
     assert [check.status for check in checks] == [OK, NOTE] + [OK] * (number - 2)
     assert "ENFORCER_REQUIRE" in checks[1].found
     assert [check.caveat for check in checks if check.caveat] == [
@@ -410,7 +410,7 @@ def test_a_server_that_refuses_what_does_not_ask_serves_nothing_unenforced(
 
 def test_a_server_that_refuses_what_asks_as_well_is_not_well() -> None:
     with serving(lambda _: REQUIRED, metrics=shown(front=1, engine=1)) as fake:
-        checks = list(server.checks(fake.url))
+        checks = list(server.checks(Endpoint.at(fake.url)))
     assert [check.status for check in checks] == [OK, BAD]
     assert REQUIRES in checks[1].found
 
@@ -419,13 +419,13 @@ def test_a_server_that_refuses_what_asks_as_well_is_not_well() -> None:
 @pytest.mark.parametrize("field", ["structured_outputs", "vllm_xargs"])
 def test_a_server_that_enforces_by_request_may_isolate(field: str) -> None:
     with serving(by_request(field, ALWAYS), metrics=shown(front=1, engine=1)) as fake:
-        checks = list(server.checks(fake.url))
+        checks = list(server.checks(Endpoint.at(fake.url)))
     assert [check.status for check in checks[:5]] == [OK, NOTE, NOTE, OK, OK]
 
 
 def test_a_server_without_the_plugin_is_not_asked_for_it() -> None:
     with serving(by_request("no_such_field"), metrics=shown()) as fake:
-        checks = list(server.checks(fake.url))
+        checks = list(server.checks(Endpoint.at(fake.url)))
         asked = ["structured_outputs" in body for body in fake.bodies]
     assert [check.status for check in checks] == [OK, BAD]
     assert asked == [False, False]
@@ -433,14 +433,9 @@ def test_a_server_without_the_plugin_is_not_asked_for_it() -> None:
 
 def test_a_model_that_is_not_served() -> None:
     with serving(answers()) as fake:
-        [check] = server.checks(fake.url, model="other")
+        [check] = server.checks(Endpoint.at(fake.url), model="other")
     assert check.status is BAD
     assert "toy" in check.mend
-
-
-def test_what_is_no_url_is_refused() -> None:
-    with pytest.raises(ConfigurationError):
-        next(server.checks("localhost:8000"))
 
 
 @pytest.mark.slow
@@ -455,7 +450,7 @@ def test_thinks_in_the_text_are_no_fault_where_vllms_own_parser_reads_it(
         return found
 
     with serving(answer, metrics=shown(front=1, engine=1)) as fake:
-        checks = {check.name: check.status for check in server.checks(fake.url)}
+        checks = {check.name: check.status for check in server.checks(Endpoint.at(fake.url))}
     assert checks["reply to a request without tools"] is status
 
 
@@ -470,6 +465,6 @@ def test_thinks_in_the_text_are_no_fault_where_vllms_own_parser_reads_it(
 )
 def test_the_parser_is_named_where_the_metrics_tell_the_format(told: str, parser: str) -> None:
     with serving(answers({}), metrics=shown(front=1, engine=1) + told) as fake:
-        checks = list(server.checks(fake.url))
+        checks = list(server.checks(Endpoint.at(fake.url)))
     assert f"--tool-call-parser {parser}" in checks[1].mend
     assert "run `enforcer doctor` where the server runs" in checks[1].mend

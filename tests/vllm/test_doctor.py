@@ -8,6 +8,7 @@ import pytest
 
 from enforcer.diagnosis import Status
 from enforcer.doctor import server
+from enforcer.verify.client import Endpoint
 from tests.vllm_servers import sample
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ pytestmark = pytest.mark.vllm
 
 
 def test_an_enforced_server_is_well_in_all_its_processes(tiny_server: Server) -> None:
-    checks = list(server.checks(tiny_server.url))
+    checks = list(server.checks(Endpoint.at(tiny_server.url)))
     assert {check.name: check.found for check in checks if check.status is not Status.OK} == {}
     found = {check.name: check.found for check in checks}
     assert found["processes with the plugin"] == "1 of the front end, 1 of the engine"
@@ -40,7 +41,7 @@ def test_it_leaves_nothing_that_an_alert_or_a_log_watch_sees(tiny_server: Server
 
     before, probed = seen(), sample(tiny_server.url, "enforcer_probes_total", outcome="refused")
     written = len(tiny_server.log.read_text())
-    list(server.checks(tiny_server.url))
+    list(server.checks(Endpoint.at(tiny_server.url)))
     assert seen() == before
     assert sample(tiny_server.url, "enforcer_probes_total", outcome="refused") == probed + 4
     lines = tiny_server.log.read_text()[written:].splitlines()
@@ -50,13 +51,13 @@ def test_it_leaves_nothing_that_an_alert_or_a_log_watch_sees(tiny_server: Server
 
 
 def test_a_server_that_enforces_nothing_is_told(free_server: Server) -> None:
-    checks = list(server.checks(free_server.url))
+    checks = list(server.checks(Endpoint.at(free_server.url)))
     assert checks[-1].status is Status.BAD
     assert "--tool-call-parser NAME_enforced" in checks[-1].mend
 
 
 def test_a_server_with_the_logits_processor_is_well(processor_server: Server) -> None:
-    checks = list(server.checks(processor_server.url))
+    checks = list(server.checks(Endpoint.at(processor_server.url)))
     assert not [check for check in checks if check.status is Status.BAD]
     assert "LOGITS_PROCESSOR" in checks[1].found
     assert checks[1].caveat
@@ -66,5 +67,5 @@ def test_a_server_with_the_logits_processor_is_well(processor_server: Server) ->
 def test_a_server_with_the_logits_processor_is_not_one_that_enforces_every_request(
     processor_server: Server,
 ) -> None:
-    checks = list(server.checks(processor_server.url, require_all=True))
+    checks = list(server.checks(Endpoint.at(processor_server.url), require_all=True))
     assert [check.name for check in checks if check.status is Status.BAD] == ["enforced requests"]

@@ -21,6 +21,7 @@ from enforcer.diagnosis import Status
 from enforcer.doctor import answers, probes
 from enforcer.doctor import server as doctor
 from enforcer.request import carrier, spec_text
+from enforcer.verify.client import Endpoint
 from enforcer.verify.replies import Reply
 from enforcer.vllm.config import settings
 from enforcer.vllm.intake import frontend
@@ -308,7 +309,7 @@ def test_over_http_a_server_that_isolates_takes_every_tool_list(tmp_path: Path) 
         ):
             assert line in seen
         told = log.read_text()
-        found = {check.name: check for check in doctor.checks(server.url)}
+        found = {check.name: check for check in doctor.checks(Endpoint.at(server.url))}
     assert not [check for check in found.values() if check.status is Status.BAD]
     assert found["schema that cannot be enforced exactly"].found.startswith("isolated: ")
     assert told.count('schema not exact enforced="isolated"') == len(HOPELESS)

@@ -20,6 +20,7 @@ from bench.matrix import modes
 from enforcer import Route
 from enforcer.diagnosis import Status
 from enforcer.doctor import server as doctor
+from enforcer.verify.client import Endpoint
 from enforcer.verify.replies import whole
 from tests.vllm_servers import TINY, serving
 
@@ -56,7 +57,7 @@ def server(log: Path) -> Iterator[Server]:
 
 
 def test_the_doctor_finds_such_a_server_well_but_on_request(server: Server) -> None:
-    checks = list(doctor.checks(server.url))
+    checks = list(doctor.checks(Endpoint.at(server.url)))
     assert [check.found for check in checks if check.status is Status.BAD] == []
     assert any("only those that ask for it" in check.found for check in checks)
 
