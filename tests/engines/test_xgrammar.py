@@ -51,6 +51,22 @@ def test_refusals_name_path_and_keyword(
     assert (caught.value.path, caught.value.keyword) == (path, keyword)
 
 
+def test_what_is_too_large_is_refused(engine: ArgumentEngine) -> None:
+    deep: dict[str, Any] = {"type": "null"}
+    for _ in range(100):
+        deep = {"type": "array", "items": deep}
+    long = {f"p{i}": {"const": "x" * 30_000} for i in range(8)}
+    several = {"type": "string", "allOf": [{"pattern": "a.{20}"}, {"pattern": "b.{20}"}]}
+    for schema, reason in (
+        (deep, "values nest in more than 64"),
+        ({"properties": long}, "rules of more than 500000 characters"),
+        ({"properties": {"a": several}}, "one expression cannot hold these texts"),
+    ):
+        with pytest.raises(UnsupportedSchema, match=reason) as caught:
+            engine.check(compile_schema(schema))
+        assert caught.value.path.startswith("$")
+
+
 def test_one_of_several_names_is_required(engine: ArgumentEngine) -> None:
     schema = {
         "type": "object",
