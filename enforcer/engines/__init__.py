@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from enforcer.vocabulary import Vocabulary
 
 MACHINE = "machine"
-_MODULES = {
-    "xgrammar": "enforcer.engines.xgrammar",
-    "outlines-core": "enforcer.engines.outlines_core",
+_MODULES = {  # and the class of each
+    "xgrammar": ("enforcer.engines.xgrammar", "XGrammarEngine"),
+    "outlines-core": ("enforcer.engines.outlines_core", "OutlinesCoreEngine"),
 }
 ENGINES = (MACHINE, *_MODULES)
 # Names of earlier releases, accepted in settings and specs until the next one.
@@ -193,8 +193,9 @@ def load(name: str, vocabulary: Vocabulary) -> ArgumentEngine:
         return DistinctEngine(vocabulary)
     if name not in ENGINES:
         raise UnknownEngine(f"unknown engine {brief(name)}; choose one of {', '.join(ENGINES)}")
+    module, kind = _MODULES[name]
     try:
-        build: Callable[[Vocabulary], ArgumentEngine] = import_module(_MODULES[name]).build
+        build: Callable[[Vocabulary], ArgumentEngine] = getattr(import_module(module), kind)
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("enforcer"):
             raise

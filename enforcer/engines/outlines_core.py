@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from enforcer.engines import ArgumentEngine
     from enforcer.errors import UnsupportedSchema
     from enforcer.vocabulary import Vocabulary
 
@@ -132,8 +131,3 @@ class OutlinesCoreMatcher:
     def is_accepting(self) -> bool:
         """Tell whether the text so far is complete."""
         return bool(self._grammar.index.is_final_state(self._states[-1]))
-
-
-def build(vocabulary: Vocabulary) -> ArgumentEngine:
-    """Build the engine for a vocabulary; reads all of its tokens once."""
-    return OutlinesCoreEngine(vocabulary)

@@ -19,7 +19,6 @@ from enforcer.errors import InvalidVocabulary
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from enforcer.engines import ArgumentEngine
     from enforcer.vocabulary import Vocabulary
 
 
@@ -107,8 +106,3 @@ class XGrammarMatcher:
     def is_accepting(self) -> bool:
         """Tell whether the text so far is complete."""
         return bool(self._matcher.is_completed())
-
-
-def build(vocabulary: Vocabulary) -> ArgumentEngine:
-    """Build the engine for a vocabulary; reads all of its tokens once."""
-    return XGrammarEngine(vocabulary)

@@ -20,7 +20,7 @@ engines = pytest.importorskip("enforcer.engines.outlines_core", exc_type=ImportE
 
 @pytest.fixture(scope="module")
 def engine() -> ArgumentEngine:
-    found: ArgumentEngine = engines.build(vocabularies.small())
+    found: ArgumentEngine = engines.OutlinesCoreEngine(vocabularies.small())
     return found
 
 

@@ -21,7 +21,7 @@ engines = pytest.importorskip("enforcer.engines.xgrammar", exc_type=ImportError)
 
 @pytest.fixture(scope="module")
 def engine() -> ArgumentEngine:
-    found: ArgumentEngine = engines.build(vocabularies.small())
+    found: ArgumentEngine = engines.XGrammarEngine(vocabularies.small())
     return found
 
 
@@ -98,4 +98,4 @@ def test_a_language_without_a_text_is_not_written(engine: ArgumentEngine) -> Non
 
 def test_a_vocabulary_without_controls() -> None:
     with pytest.raises(InvalidVocabulary):
-        engines.build(Vocabulary([bytes([i]) for i in range(256)], {}))
+        engines.XGrammarEngine(Vocabulary([bytes([i]) for i in range(256)], {}))
