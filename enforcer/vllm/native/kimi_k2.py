@@ -56,7 +56,7 @@ def turn(data: Any, dialect: Dialect) -> Stock:
     match found:
         case ("sequence", [think, rest]) if think in thinks:
             found, think_apart = rest, True
-    match found:
+    match found:  # text and calls; calls, or a text that has a format; calls alone
         case ("triggered_tags", [m.begin], [("tag", m.begin, calls, m.end)], False, most, m.never):
             choice = "auto"
             if not calls or calls[-1] is not most:

@@ -35,8 +35,8 @@ _FRAMING = (_RESPONSE, _RESPONSE + _RESPONSE_END, _RESPONSE_END)
 _DECLARES = 'message role="system" type="tool-declare"'
 _FENCE, _FENCE_END = "```json\n", "\n```"
 # Turns in letters: K is the think, R the response, F markers of a response without text, T the
-# tools, M the end of the message. A think comes first in those of the second line, the prompt has
-# begun the response in others.
+# tools, M the end of the message. `F? R` is the Python front end's; of the Rust one's, those that
+# begin with R go on with a response that the prompt has begun, the last four follow a think.
 _TURNS = (
     "F? R T?;F? R T;R T?;R T;((R T?)|(F T));(R|F) T;((R T?)|T);((R T?)|(F? T));(R? T);((R|F)? T)"
 )
