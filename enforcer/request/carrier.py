@@ -46,7 +46,7 @@ class Carried(NamedTuple):
     """
 
     text: object
-    digest: str
+    digest: str = ""
 
     def checked(self) -> object:
         """Return the text.
@@ -105,7 +105,7 @@ def find(params: Any) -> Carried | None:
         return None
     if isinstance(found, str) and found.startswith(_DIGEST):
         return Carried(extra_of(params).get(BESIDE), found)
-    return Carried(found, "")
+    return Carried(found)
 
 
 def put(params: Any, text: str, digest: str) -> None:

@@ -10,7 +10,7 @@ starting from 0 in the dialog". Ids of any other shape mislead the model.
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
+from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -110,40 +110,25 @@ class _Results:
 
     def __init__(self, calls: Iterable[tuple[object, object]]) -> None:
         self._calls = tuple(calls)
-        # Places in it: by id, those without a result yet, and the one that last got one. A call
-        # that was answered without an id stays among the former until it is met there.
-        self._waiting: dict[object, deque[int]] = defaultdict(deque)
+        # Places in it: those without a result, in order, and all by their id.
+        self._waiting = OrderedDict.fromkeys(range(len(self._calls)))
+        self._places: dict[object, deque[int]] = defaultdict(deque)
         for at, (old, _) in enumerate(self._calls):
-            self._waiting[_key(old)].append(at)
-        self._answered: set[int] = set()
-        self._latest: dict[object, int] = {}
-        self._first = 0
+            self._places[_key(old)].append(at)
 
     def match(self, old: object) -> tuple[object, object] | None:
         """Return the call that the next result, of this id, answers; None if there is none."""
-        key = _key(old)
-        at = None if old is None else self._next(self._waiting.get(key, ()))
-        if at is None and not old:  # an id that no call has: only a missing one is told by order
-            at = self._next_of_all()
+        places = self._places.get(_key(old), deque()) if old is not None else deque()
+        # Of several with one id the last stays, which further results follow.
+        while len(places) > 1 and places[0] not in self._waiting:
+            places.popleft()
+        at = next(iter(places), None)
+        if not old and at not in self._waiting:  # a missing id is told by order
+            at = next(iter(self._waiting), None)
         if at is None:
-            # Of several with one id, the last answered comes first.
-            again = self._latest.get(key) if old else None
-            return None if again is None else self._calls[again]
-        self._answered.add(at)
-        self._latest[_key(self._calls[at][0])] = at
+            return None
+        self._waiting.pop(at, None)
         return self._calls[at]
-
-    def _next(self, waiting: deque[int] | tuple[()]) -> int | None:
-        while waiting:
-            at = waiting.popleft()
-            if at not in self._answered:
-                return at
-        return None
-
-    def _next_of_all(self) -> int | None:
-        while self._first in self._answered:
-            self._first += 1
-        return self._first if self._first < len(self._calls) else None
 
 
 def _key(value: object) -> object:

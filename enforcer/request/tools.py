@@ -145,16 +145,16 @@ def encoded(tools: object) -> bytes:
         InvalidTools: something is not JSON; leads at the deepest to a tool's `parameters`.
 
     """
-    return dump([bare_tool(tool) for tool in tools] if _is_list(tools) else tools, _PATH, 3)
+    return dump([_bare(tool) for tool in tools] if _is_list(tools) else tools, _PATH, 3)
 
 
-def bare_tool(tool: object) -> object:
+def _bare(tool: object) -> object:
     """Return what is written of a tool; what is none is left as it is."""
     function = tool.get("function") if isinstance(tool, dict | Mapping) else None
     if not isinstance(tool, dict | Mapping) or not isinstance(function, dict | Mapping):
         return tool
     kept = {key: function[key] for key in ("name", "parameters") if key in function}
-    return {**({"type": tool["type"]} if "type" in tool else {}), "function": kept}
+    return {key: tool[key] for key in ("type",) if key in tool} | {"function": kept}
 
 
 def read(text: bytes) -> Tools:
@@ -244,34 +244,32 @@ def read_name(name: object, path: str) -> str:
 def _read_choice(
     choice: object, declared: Mapping[str, Tool]
 ) -> tuple[ToolChoice, tuple[str, ...]]:
-    names = tuple(declared)
-    path = "$.tool_choice"
-    if choice is None:
-        return (ToolChoice.AUTO if names else ToolChoice.NONE), names
-    if isinstance(choice, str):
-        named = json.dumps(choice) if choice in declared else '"NAME"'
-        function = f'{{"type": "function", "function": {{"name": {named}}}}}'
-        also = f"; a function is demanded by its name as {function}"
-        return _read_mode(choice, path, tuple(ToolChoice), also), names
-    if not isinstance(choice, Mapping):
-        raise InvalidTools(path, f"it must be a word or an object, not {_kind(choice)}")
-    if choice.get("type") == "function":
-        name = _read_reference(choice, path, declared)
-        return ToolChoice.REQUIRED, (name,)
-    if choice.get("type") == "allowed_tools":
-        path += ".allowed_tools"
-        listed = choice.get("allowed_tools")
-        if not isinstance(listed, Mapping) or not _is_list(listed.get("tools")):
-            raise InvalidTools(path, "it must be an object with `mode` and a list `tools`")
-        mode = _read_mode(
-            listed.get("mode"), f"{path}.mode", (ToolChoice.AUTO, ToolChoice.REQUIRED)
-        )
-        chosen = {
-            _read_reference(entry, f"{path}.tools[{at}]", declared)
-            for at, entry in enumerate(listed["tools"])
-        }
-        return mode, tuple(name for name in names if name in chosen)
-    raise InvalidTools(f"{path}.type", "it must be 'function' or 'allowed_tools'")
+    names, path = tuple(declared), "$.tool_choice"
+    match choice:
+        case None:
+            return (ToolChoice.AUTO if names else ToolChoice.NONE), names
+        case str():
+            named = json.dumps(choice) if choice in declared else '"NAME"'
+            function = f'{{"type": "function", "function": {{"name": {named}}}}}'
+            also = f"; a function is demanded by its name as {function}"
+            return _read_mode(choice, path, tuple(ToolChoice), also), names
+        case {"type": "function"}:
+            return ToolChoice.REQUIRED, (_read_reference(choice, path, declared),)
+        case {"type": "allowed_tools", "allowed_tools": {"tools": [*listed], **more}}:
+            path += ".allowed_tools"
+            modes = ToolChoice.AUTO, ToolChoice.REQUIRED
+            mode = _read_mode(more.get("mode"), f"{path}.mode", modes)
+            chosen = {
+                _read_reference(entry, f"{path}.tools[{at}]", declared)
+                for at, entry in enumerate(listed)
+            }
+            return mode, tuple(name for name in names if name in chosen)
+        case {"type": "allowed_tools"}:
+            reason = "it must be an object with `mode` and a list `tools`"
+            raise InvalidTools(f"{path}.allowed_tools", reason)
+        case Mapping():
+            raise InvalidTools(f"{path}.type", "it must be 'function' or 'allowed_tools'")
+    raise InvalidTools(path, f"it must be a word or an object, not {type(choice).__name__}")
 
 
 def _read_mode(
@@ -285,18 +283,13 @@ def _read_mode(
 
 
 def _read_reference(entry: object, path: str, declared: Mapping[str, Tool]) -> str:
-    function: Any = entry.get("function") if isinstance(entry, Mapping) else None
-    name = function.get("name") if isinstance(function, Mapping) else None
-    if not isinstance(name, str) or name not in declared:
-        raise InvalidTools(
-            f"{path}.function.name", f"{brief(name)} is not a tool that `tools` declares"
-        )
-    return name
+    name: object = None
+    match entry:
+        case {"function": {"name": name}} if isinstance(name, str) and name in declared:
+            return name
+    reason = f"{brief(name)} is not a tool that `tools` declares"
+    raise InvalidTools(f"{path}.function.name", reason)
 
 
 def _is_list(value: object) -> TypeGuard[Sequence[object]]:
     return isinstance(value, Sequence) and not isinstance(value, str | bytes)
-
-
-def _kind(value: object) -> str:
-    return type(value).__name__

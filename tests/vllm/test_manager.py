@@ -76,7 +76,7 @@ def test_a_marker_can_be_spelled_only_where_ids_are_read(
 ) -> None:
     monkeypatch.setenv(names.PARSER_VARIABLE, parser)
     one = enforced("r", opened(tokenizer), [GET])
-    intake = admission.admit(carrier.find(one.sampling_params).text, tokenizer)
+    intake = admission.admit(carrier.find(one.sampling_params), tokenizer)
     carrier.put(one.sampling_params, intake.text, intake.digest)
     made.grammar_init(one)
     ready(one)

@@ -32,7 +32,7 @@ def test_a_refusal_is_told_as_the_page_says() -> None:
     body: dict[str, Any] = {"model": "kimi", "messages": MESSAGES, "tools": tools}
     request = ChatCompletionRequest(**body)
     with pytest.raises(RequestError) as caught:
-        checks.check(requests.write_spec(request).spec())
+        checks.run(checks.schemas(requests.write_spec(request).spec()))
     assert re.fullmatch(form, str(answers.refusal(caught.value)))
 
 

@@ -116,7 +116,7 @@ def test_a_client_of_the_rust_front_end_settles_nothing(
 ) -> None:
     text = carrier.from_structural_tag(tag(TOOL))
     assert text is not None
-    mine = carrier.structural_tag(admission.admit(text, tokenizer()).text)
+    mine = carrier.structural_tag(admission.admit(carrier.Carried(text), tokenizer()).text)
     with pytest.raises(VLLMValidationError):
         begin(made, mine, **params)
     with pytest.raises(VLLMValidationError, match="settled by a server with other settings"):
@@ -143,7 +143,7 @@ def test_a_spec_of_another_release_is_refused_in_words(
 ) -> None:
     text = carrier.from_structural_tag(tag(TOOL))
     assert text is not None
-    mine = carrier.structural_tag(admission.admit(text, tokenizer()).text)
+    mine = carrier.structural_tag(admission.admit(carrier.Carried(text), tokenizer()).text)
     with pytest.raises(VLLMValidationError, match="engine 'engine-of-2027', and 'machine' here"):
         begin(made, mine.replace("machine", "engine-of-2027"))
     assert [why for why, _ in failed] == [Failure.REFUSED]

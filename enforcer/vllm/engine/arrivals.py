@@ -94,7 +94,7 @@ def admit(
     """
     params = request.sampling_params
     if source.carried is not None:
-        spec = admission.admit(source.carried.checked(), tokenizer).spec
+        spec = admission.admit(source.carried, tokenizer).spec
         reader = text_reader(spec, enforcer_of)
     else:
         enforcer = enforcer_of(None)

@@ -7,7 +7,6 @@ whatever backend the others have. All of this runs in the engine process.
 from __future__ import annotations
 
 import copy
-from concurrent.futures import Future
 from time import monotonic, perf_counter_ns
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary, WeakValueDictionary
@@ -27,6 +26,7 @@ from enforcer.vllm.server import reply_lengths, runtime, served_model
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
+    from concurrent.futures import Future
 
     import torch
 
@@ -181,14 +181,11 @@ class _Host:
             self.managers[backend].backend = self.managers[backend].backend_name = None
         return self.managers[backend]
 
-    def begin(self, source: Source, request: Any) -> EnforcedGrammar | Future[EnforcedGrammar]:
+    def begin(self, source: Source, request: Any) -> Future[EnforcedGrammar]:
         """Make a request's turn ready, on another thread unless its spec has been read before."""
         known = arrivals.admitted(source, is_read=True)
-        start = self.lanes.begin if known is None else self.lanes.at_once
-        found: EnforcedGrammar | Future[EnforcedGrammar] = start(
-            self._steps(source, request, known), lambda: not request.is_finished()
-        )
-        return found
+        steps = self._steps(source, request, known)
+        return self.lanes.begin(steps, lambda: not request.is_finished(), here=known is not None)
 
     def _steps(
         self, source: Source, request: Any, intake: Intake | None = None
@@ -334,7 +331,7 @@ def grammar_init(original: Callable[..., None]) -> Callable[..., None]:
         # Our grammar contains the reasoning, which vLLM's own gate would leave unmasked.
         wanted.reasoning_ended = True
         grammar = host.begin(source, request)
-        if not self._use_async_grammar_compilation and isinstance(grammar, Future):
+        if not self._use_async_grammar_compilation:
             grammar.exception()  # every rank must see it at the same step
         wanted.grammar = grammar
 

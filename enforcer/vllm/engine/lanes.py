@@ -72,36 +72,22 @@ class Lanes:
         """Submit fast work; its exceptions are left to whoever needs its result."""
         self._short.submit(self._give_way, work)
 
-    def begin(self, steps: Generator[None, None, Any], wanted: Callable[[], bool]) -> Future[Any]:
+    def begin(
+        self, steps: Generator[None, None, Any], wanted: Callable[[], bool], *, here: bool = False
+    ) -> Future[Any]:
         """Submit work in steps; the future has its result.
 
         Args:
             steps: what comes before the first `yield` is fast, the rest may be slow.
             wanted: asked before each step; once it is false, the future is cancelled.
+            here: whether the first step costs less than waking a thread for it.
 
         """
         job = _Job(0, next(self._counter), steps, wanted, Future())
-        self.short(partial(self._step, job))
-        return job.future
-
-    def at_once(self, steps: Generator[None, None, Any], wanted: Callable[[], bool]) -> Any:
-        """Do the first step here, which costs less than waking a thread; else as `begin`.
-
-        Returns:
-            The result; a future where there are more steps, or this one fails.
-
-        """
-        begun = perf_counter_ns()
-        try:
-            next(steps)
-        except StopIteration as end:
-            return end.value
-        except BaseException as error:  # noqa: BLE001 - the request's own, whatever it is
-            failed: Future[Any] = Future()
-            failed.set_exception(error)
-            return failed
-        job = _Job(perf_counter_ns() - begun, next(self._counter), steps, wanted, Future())
-        self._put_off(job)
+        if here:
+            self._step(job)
+        else:
+            self.short(partial(self._step, job))
         return job.future
 
     def close(self) -> None:

@@ -90,23 +90,42 @@ _WEIGHT = 2  # times the text; its tools are mostly those of others, too
 _known = Cache(_KEPT)
 
 
-def admit(text: object, tokenizer: Any = None, where: str = spec_text.HERE) -> Intake:
+def admit(
+    carried: Carried,
+    tokenizer: Any = None,
+    model_config: Any = None,
+    *,
+    where: str = spec_text.HERE,
+) -> Intake:
     """Read a spec that somebody has sent, and settle what the server decides for it.
 
     Args:
-        text: the spec.
+        carried: the spec, which this process may have settled before.
         tokenizer: the model's; None where it is not at hand, as `runtime.dialect_for` has it.
+        model_config: vLLM's, where it is at hand.
         where: the path of the spec in the request.
 
     Raises:
-        VLLMValidationError: it is malformed, or wishes what this server does not grant.
+        VLLMValidationError: it is malformed, or wishes what this server does not grant; or the
+            server loads no tokenizer.
         GracefulHTTPError: an engine of this server has no plugin.
 
     """
+    _refuse_without_tokenizer(model_config)
+    found = read_before(carried)
+    if found is not None and found.by == _here(tokenizer):
+        return _met(found)
     try:
-        return settle(spec_text.decode(text), tokenizer)
+        return settle(spec_text.decode(carried.checked()), tokenizer)
     except RequestError as error:
         raise refusal(error.at(lambda path: path.replace(spec_text.HERE, where, 1))) from error
+
+
+def _met(intake: Intake) -> Intake:
+    """Have the request's log lines name its tools, where every engine has the plugin."""
+    engine_marks.refuse_unmarked()
+    request_context.name_tools(intake.spec.toolset.tools)
+    return intake
 
 
 def settle(wire: Wire, tokenizer: Any) -> Intake:
@@ -124,8 +143,7 @@ def settle(wire: Wire, tokenizer: Any) -> Intake:
     if found is None or found.by != here:
         found = _settle(wire, here, runtime.vocabulary_of(tokenizer))
         _kept(found, said)
-    request_context.name_tools(found.spec.toolset.tools)
-    return found
+    return _met(found)
 
 
 def _settle(wire: Wire, here: _Here, vocabulary: Vocabulary | None) -> Intake:
@@ -168,36 +186,15 @@ def read(carried: Carried) -> Intake:
         InvalidTools: it cannot be read, or is not the one that the tag was made for.
 
     """
-    found = read_before(carried)
-    if found is None:
-        spec = spec_text.read(carried.checked())
-        found = _kept(Intake(spec, str(carried.text), carried.digest))
-    return found
+    return read_before(carried) or _kept(
+        Intake(spec_text.read(carried.checked()), str(carried.text), carried.digest)
+    )
 
 
 def read_before(carried: Carried) -> Intake | None:
     """Return the spec beside a tag, if this process has read it before."""
     found: Intake | None = _known.peek(carried.digest)
     return found if found is not None and found.text == carried.text else None
-
-
-def taken(carried: Carried, tokenizer: Any, model_config: Any) -> Intake:
-    """Return what a request carries, admitted by this process now or before.
-
-    Raises:
-        VLLMValidationError: as `admit`; or the server loads no tokenizer.
-        GracefulHTTPError: as `admit`.
-
-    """
-    engine_marks.refuse_unmarked()
-    refuse_without_tokenizer(model_config)
-    found = read_before(carried)
-    if found is not None and found.by == _here(tokenizer):
-        request_context.name_tools(found.spec.toolset.tools)
-        return found
-    with answered():
-        text = carried.checked()
-    return admit(text, tokenizer)
 
 
 def _other(theirs: specs.Settled, mine: specs.Settled) -> str:
@@ -219,17 +216,15 @@ def _flat(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def _settled(spec: Spec, here: _Here) -> specs.Settled:
-    own, allowed = here.settings.options, here.settings.allow_client
-    wanted = spec.on_unsupported
-    if wanted is not None and wanted.value not in {"refuse", own.on_unsupported.value, *allowed}:
-        raise not_allowed("on_unsupported", f"`on_unsupported` to {brief(wanted.value)}")
-    finish = spec.finish_within_budget
-    if finish is not None and finish != own.finish_within_budget and "finish" not in allowed:
-        raise not_allowed("finish_within_budget", f"`finish_within_budget` to {brief(finish)}")
-    closed = spec.closed_objects
-    word = "closed" if closed else "open"
-    if closed is not None and closed != own.conventions.closed_objects and word not in allowed:
-        raise not_allowed("closed_objects", f"`closed_objects` to {brief(closed)}")
+    own, closed = here.settings.options, spec.closed_objects
+    unsupported = spec.on_unsupported and spec.on_unsupported.value
+    for option, wish, mine, word in (
+        ("on_unsupported", unsupported, own.on_unsupported.value, unsupported),
+        ("finish_within_budget", spec.finish_within_budget, own.finish_within_budget, "finish"),
+        ("closed_objects", closed, own.conventions.closed_objects, "closed" if closed else "open"),
+    ):
+        if wish not in (None, mine) and word not in {"refuse", *here.settings.allow_client}:
+            raise not_allowed(option, f"`{option}` to {brief(wish)}")
     options = replace(spec, settled=None).resolve(own)
     name = here.dialect.name
     if options.finish_within_budget and not here.dialect.is_simple:
@@ -330,10 +325,8 @@ def refuse_prefix(tokenizer: Any, spec: Spec, prompt_ids: Sequence[int] | None) 
         return 0
     settled = spec.settled
     table = runtime.table_for(tokenizer, None if settled is None else settled.dialect)
-    try:
+    with answered():
         return look_at_prompt(table, spec, settings.current().options, prompt_ids)
-    except RequestError as error:
-        raise refusal(error) from error
 
 
 def refuse_unread_spec(extra: Any, model_config: Any) -> None:
@@ -386,7 +379,7 @@ def refuse_replaced_spec(request: Any, carried: Carried) -> None:
         )
 
 
-def refuse_without_tokenizer(model_config: Any) -> None:
+def _refuse_without_tokenizer(model_config: Any) -> None:
     """Refuse a spec on a server that loads no tokenizer: nobody knows there what an id stands for.
 
     Raises:

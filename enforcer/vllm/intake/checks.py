@@ -9,10 +9,9 @@ plain, and neither waits for a slow check of somebody else's.
 
 from __future__ import annotations
 
-from contextlib import closing, suppress
 from dataclasses import dataclass
 from time import perf_counter_ns
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from enforcer.budget.shortest import untimed
 from enforcer.checking.beginning import Beginning
@@ -34,6 +33,10 @@ if TYPE_CHECKING:
 
     from enforcer.request.response_format import ResponseFormat
     from enforcer.request.spec import Settled, Spec
+
+_T = TypeVar("_T")
+# Yields what a worker has to find out, and is sent the verdict; raises the first refusal.
+Steps: TypeAlias = "Generator[Check | Beginning, Verdict, _T]"
 
 _OPENING = 64  # ids that the opening of a turn may have
 _OVER_TIME = (
@@ -71,39 +74,30 @@ def has_passed(spec: Spec) -> bool:
     return (spec.settled, spec.response_format) in (_passed.get(spec.toolset.tools) or ())
 
 
-def check(spec: Spec) -> list[Inexact]:
-    """Refuse a spec that has a schema which cannot be enforced; blocks while one is checked.
-
-    Returns:
-        What will not be enforced exactly, or not finished in time, since that was asked for.
-
-    Raises:
-        SchemaError: a schema or format cannot be enforced, or not finished in time, or takes too
-            long to check.
-        Busy: too much is being checked for others, or all schemas take too long together, and
-            tools are not isolated.
-
-    """
-    found: list[Inexact] = []
-    with suppress(StopIteration), closing(_steps(spec, found)) as steps:
+def run(steps: Steps[_T]) -> _T:
+    """Run `schemas` or `beginning`, and block while a worker checks."""
+    try:
         asked = next(steps)
         while True:
             asked = steps.send(runtime.pool().check(asked))
-    return found
+    except StopIteration as end:
+        found: _T = end.value
+        return found
 
 
-async def check_async(spec: Spec) -> list[Inexact]:
-    """Do the same without blocking the event loop; raises as `check` does."""
-    found: list[Inexact] = []
-    with suppress(StopIteration), closing(_steps(spec, found)) as steps:
+async def run_async(steps: Steps[_T]) -> _T:
+    """Do the same without blocking the event loop."""
+    try:
         asked = next(steps)
         while True:
             asked = steps.send(await runtime.pool().check_async(asked))
-    return found
+    except StopIteration as end:
+        found: _T = end.value
+        return found
 
 
-async def begin_async(text: str, prompt_ids: Sequence[int], begun: int, budget: int | None) -> None:
-    """Refuse a turn that cannot be started; what is found out is remembered.
+def beginning(text: str, prompt_ids: Sequence[int], begun: int, budget: int | None) -> Steps[None]:
+    """Refuse a turn that cannot be started; yields what is not known of it.
 
     Args:
         text: the spec, with what the server has settled, its schemas checked.
@@ -118,32 +112,31 @@ async def begin_async(text: str, prompt_ids: Sequence[int], begun: int, budget: 
         Busy: too much is being checked for others.
 
     """
-    asked = _begins(text, prompt_ids, begun, budget)
-    _tell_beginning(asked, _kept(asked) or await runtime.pool().check_async(asked))
-
-
-def begin(text: str, prompt_ids: Sequence[int], begun: int, budget: int | None) -> None:
-    """Do the same, and block while it is tried out; takes and raises what `begin_async` does."""
-    asked = _begins(text, prompt_ids, begun, budget)
-    _tell_beginning(asked, _kept(asked) or runtime.pool().check(asked))
-
-
-def _tell_beginning(asked: Beginning, verdict: Verdict) -> None:
+    # The turn's opening is short.
+    skipped = max(0, len(prompt_ids) - begun - _OPENING)
+    asked = Beginning(text, skipped, tuple(prompt_ids[skipped:]), budget)
+    verdict = _kept(asked) or (yield asked)
     _keep(asked, verdict)
     if verdict.error is not None:
         raise verdict.error
 
 
-def _begins(text: str, prompt_ids: Sequence[int], begun: int, budget: int | None) -> Beginning:
-    # The turn's opening is short.
-    skipped = max(0, len(prompt_ids) - begun - _OPENING)
-    return Beginning(text, skipped, tuple(prompt_ids[skipped:]), budget)
+def schemas(spec: Spec) -> Steps[list[Inexact]]:
+    """Refuse a spec that has a schema which cannot be enforced; yields those not known.
 
+    Returns:
+        What will not be enforced exactly, or not finished in time, since that was asked for.
 
-def _steps(spec: Spec, found: list[Inexact]) -> Generator[Check, Verdict, None]:
-    """Yield what has to be found out; is sent each verdict; raises the first refusal."""
+    Raises:
+        SchemaError: a schema or format cannot be enforced, or not finished in time, or takes too
+            long to check.
+        Busy: too much is being checked for others, or all schemas take too long together, and
+            tools are not isolated.
+
+    """
+    found: list[Inexact] = []
     if has_passed(spec):
-        return
+        return found
     spent = 0.0
     on_unsupported = spec.resolve(settings.current().options).on_unsupported
     isolates = on_unsupported is OnUnsupported.ISOLATE
@@ -184,6 +177,7 @@ def _steps(spec: Spec, found: list[Inexact]) -> Generator[Check, Verdict, None]:
     if spec.settled is not None and not found:
         passed = _passed.get(spec.toolset.tools) or set()
         _passed.put(spec.toolset.tools, passed | {(spec.settled, spec.response_format)})
+    return found
 
 
 def _tell(asked: Check, verdict: Verdict, path: str) -> None:

@@ -31,7 +31,7 @@ class DialogTool(NamedTuple):
 
     """
 
-    tool: Any
+    tool: ChatCompletionToolsParam
     at: str
 
 
@@ -94,8 +94,8 @@ def declared(request: Any, dialog: Sequence[Any]) -> tuple[DialogTool, ...]:
         if not isinstance(message["tools"], list):
             raise InvalidTools(f"{place}.tools", "it must be a list of tools")
         for n, tool in enumerate(message["tools"]):
-            found.append(DialogTool(tool, f"{place}.tools[{n}]"))
-            _parsed(found[-1])
+            at = f"{place}.tools[{n}]"
+            found.append(DialogTool(_parsed(tool, at), at))
     return tuple(found)
 
 
@@ -112,14 +112,14 @@ def _placed(request: Any, dialog: Sequence[Any]) -> list[tuple[Any, str]]:
     return [(message, place) for (message, _), place in zip(declaring, earlier + own, strict=False)]
 
 
-def _parsed(declared: DialogTool) -> ChatCompletionToolsParam:
+def _parsed(tool: object, at: str) -> ChatCompletionToolsParam:
     try:
-        return ChatCompletionToolsParam.model_validate(declared.tool)
+        return ChatCompletionToolsParam.model_validate(tool)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         steps = [f"[{one}]" if isinstance(one, int) else f".{one}" for one in first["loc"]]
         raise InvalidTools(
-            declared.at + "".join(steps),
+            at + "".join(steps),
             'not a tool as Chat Completions has it, which is {"type": "function", "function": …} '
             "with the function's `name`, `parameters` and `description`",
         ) from error
@@ -140,8 +140,8 @@ def adopt(request: Any, within: Sequence[DialogTool]) -> None:
         request.tool_choice == "none" if flat else "tool_choice" not in request.model_fields_set
     ):
         request.tool_choice = "auto"
-    added = map(_parsed, within)
-    request.tools = [*(request.tools or ()), *(map(_flat, added) if flat else added)]
+    added = [_flat(one.tool) if flat else one.tool for one in within]
+    request.tools = [*(request.tools or ()), *added]
 
 
 def prepared(request: Any) -> Any:

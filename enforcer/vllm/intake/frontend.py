@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from enforcer.request.carrier import Carried
     from enforcer.request.spec import Spec
     from enforcer.vllm.intake.admission import Intake
+    from enforcer.vllm.intake.checks import Steps
 
 # The backend of vLLM's that reads a structural tag; whichever the server has for others.
 _READS_OUR_TAG = SimpleNamespace(backend="xgrammar")
@@ -44,10 +45,10 @@ def validate_structured_outputs(original: Callable[..., None]) -> Callable[..., 
     ) -> None:
         carried = carrier.find(self)
         if carried is not None:
-            intake = admission.taken(carried, tokenizer, model_config)
+            intake = admission.admit(carried, tokenizer, model_config)
             admission.refuse_sampling(self, intake.spec)
             with answered():
-                inexact = checks.check(intake.spec)
+                inexact = checks.run(checks.schemas(intake.spec))
             admission.let_in(self, intake, inexact, is_first=not carried.digest)
             structured_outputs_config = _READS_OUR_TAG
             if _validated.get(model_config):
@@ -86,7 +87,8 @@ def rendered(original: Callable[..., Awaitable[Any]]) -> Callable[..., Any]:
                 most = reply_lengths.allowed(request, self.model_config, len(prompt_ids))
                 reply_lengths.remember(request, most)
                 budget = None if reply_lengths.is_prefill(request, params) else most
-                await _refuse_beginning(tokenizer, intake, prompt_ids, budget)
+                with answered():
+                    await checks.run_async(_beginning(tokenizer, intake, prompt_ids, budget))
         missing = required.unmet(request, self.model_config, is_completion=completes)
         if missing is not None:
             raise option_refusal("tools", missing)
@@ -115,30 +117,20 @@ async def _let_in(
     """
     if admission.read_before(carried) is None:
         await pacing.turn(len(str(carried.text)))
-    intake = admission.taken(carried, tokenizer, getattr(host, "model_config", None))
+    intake = admission.admit(carried, tokenizer, getattr(host, "model_config", None))
     admission.refuse_sampling(params, intake.spec, request)
     stops.refuse_ids_beside(params, intake.spec, tokenizer)
     if not checks.has_passed(intake.spec):
         await pacing.turn(len(intake.text))
     with answered():
-        inexact = await checks.check_async(intake.spec)
+        inexact = await checks.run_async(checks.schemas(intake.spec))
     return admission.let_in(params, intake, inexact, is_first=is_first)
-
-
-async def _refuse_beginning(
-    tokenizer: Any, intake: Intake, prompt_ids: Sequence[int], most: int | None
-) -> None:
-    """Refuse a turn that the engine could not start; its schemas have been checked."""
-    asked = _beginning(tokenizer, intake, prompt_ids, most)
-    if asked is not None:
-        with answered():
-            await checks.begin_async(intake.text, prompt_ids, *asked)
 
 
 def _beginning(
     tokenizer: Any, intake: Intake, prompt_ids: Sequence[int], most: int | None
-) -> tuple[int, int | None] | None:
-    """Refuse a prompt that has begun what is not allowed; say what else of a turn to try out.
+) -> Steps[None]:
+    """Refuse a turn that the engine could not start; its schemas have been checked.
 
     Args:
         tokenizer: the model's.
@@ -146,34 +138,27 @@ def _beginning(
         prompt_ids: its prompt, which is looked at once for each HTTP request.
         most: how many ids its reply may have; None where nobody reads it.
 
-    Returns:
-        How many ids of the prompt stand in the turn, and how many it may still have, None where
-        that does not matter. None where only an engine's failure could keep it from starting.
-
     Raises:
-        VLLMValidationError: it has begun that.
+        VLLMValidationError: the prompt has begun what is not allowed.
 
     """
-    spec, begun = intake.spec, _begun(intake.digest, prompt_ids)
-    if begun is None:
-        begun = admission.refuse_prefix(tokenizer, spec, prompt_ids)
-        looked_at = intake.digest, prompt_ids, len(prompt_ids), begun
-        request_context.current().exchange.looked_at = looked_at
-    ends_in_time = spec.resolve(settings.current().options).finish_within_budget
+    exchange = request_context.current().exchange
+    if not _is_known(intake.digest, prompt_ids):
+        begun = admission.refuse_prefix(tokenizer, intake.spec, prompt_ids)
+        exchange.looked_at = (intake.digest, prompt_ids, len(prompt_ids)), begun
+    _, begun = exchange.looked_at
+    ends_in_time = intake.spec.resolve(settings.current().options).finish_within_budget
     budget = most if ends_in_time else None
     # Without room for a single id it is vLLM that refuses.
-    return (begun, budget) if begun or (budget is not None and budget > 0) else None
+    if begun or (budget or 0) > 0:
+        yield from checks.beginning(intake.text, prompt_ids, begun, budget)
 
 
-def _begun(digest: str, prompt_ids: Sequence[int] | None) -> int | None:
-    """Return what a look at this very prompt has found; None where there was none."""
-    before = request_context.current().exchange.looked_at
-    if before is None or prompt_ids is None:
-        return None
-    asked, prompt, length, begun = before
-    # Without HTTP a program may go on with the same list.
-    same = asked == digest and prompt is prompt_ids and length == len(prompt_ids)
-    return begun if same else None
+def _is_known(digest: str, prompt_ids: Sequence[int]) -> bool:
+    """Return whether this very prompt was looked at last, for the same spec."""
+    # Without HTTP a program may go on with the same list, which is longer then.
+    before, _ = request_context.current().exchange.looked_at
+    return before == (digest, prompt_ids, len(prompt_ids))
 
 
 def add_request(original: Callable[..., Awaitable[Any]]) -> Callable[..., Any]:
@@ -187,12 +172,13 @@ def add_request(original: Callable[..., Awaitable[Any]]) -> Callable[..., Any]:
     ) -> Any:
         request_context.known_as(request_id)
         carried, prompt_ids = carrier.find(params), _ids(prompt)
-        if carried is not None and _begun(carried.digest, prompt_ids) is None:
+        if carried and (prompt_ids is None or not _is_known(carried.digest, prompt_ids)):
             tokenizer, is_first = getattr(self, "tokenizer", None), not carried.digest
             intake = await _let_in(self, tokenizer, params, carried, None, is_first=is_first)
             if prompt_ids is not None:
                 most = reply_lengths.budget(self.model_config, len(prompt_ids), params)
-                await _refuse_beginning(tokenizer, intake, prompt_ids, most)
+                with answered():
+                    await checks.run_async(_beginning(tokenizer, intake, prompt_ids, most))
         return await original(self, request_id, prompt, params, *args, **kwargs)
 
     return _add_request
@@ -235,7 +221,7 @@ def process_inputs(original: Callable[..., Any]) -> Callable[..., Any]:
             # `clip` counts characters of vLLM's text; Responses bodies have no such option.
             made.sampling_params.spaces_between_special_tokens = False
         if carried is not None:
-            intake = admission.taken(carried, self.tokenizer, self.model_config)
+            intake = admission.admit(carried, self.tokenizer, self.model_config)
             _refuse_start(self, params, made, intake)
             metrics.enforced(intake.spec.toolset.choice)
         return made
@@ -260,11 +246,8 @@ def _refuse_start(processor: Any, params: Any, made: Any, intake: Intake) -> Non
     if prompt_ids is None:
         return  # embeddings, which nobody can look into
     most = reply_lengths.budget(processor.model_config, len(prompt_ids), made.sampling_params)
-    asked = _beginning(processor.tokenizer, intake, prompt_ids, most)
-    if asked is not None:
-        # Known by now where the request came in on an event loop.
-        with answered():
-            checks.begin(intake.text, prompt_ids, *asked)
+    with answered():  # known by now where the request came in on an event loop
+        checks.run(_beginning(processor.tokenizer, intake, prompt_ids, most))
 
 
 def _needs_a_ban_alone(params: Any, vllm_config: Any, tokenizer: Any) -> Spec | None:
@@ -272,7 +255,7 @@ def _needs_a_ban_alone(params: Any, vllm_config: Any, tokenizer: Any) -> Spec | 
     carried = carrier.find(params)
     if carried is None:
         return None
-    spec = admission.taken(carried, tokenizer, vllm_config.model_config).spec
+    spec = admission.admit(carried, tokenizer, vllm_config.model_config).spec
     if not bans.is_cheaper(spec, vllm_config) or not bans.suffices(runtime.table_for(tokenizer)):
         return None
     admission.refuse_sampling(params, spec)

@@ -21,11 +21,11 @@ from vllm.tool_parsers.utils import get_function_tools
 
 from enforcer.errors import RequestError, brief
 from enforcer.request import carrier, history, spec_text
-from enforcer.request.tools import bare_tool, encoded, is_same
+from enforcer.request.tools import encoded, is_same
 from enforcer.schema import OnUnsupported
 from enforcer.vllm.config import settings
 from enforcer.vllm.intake import admission, call_ids, client_paths, dialog_tools, kimi_k3
-from enforcer.vllm.intake.answers import not_allowed, option_refusal, refusal
+from enforcer.vllm.intake.answers import answered, not_allowed, option_refusal, refusal
 from enforcer.vllm.observe import metrics, request_context
 from enforcer.vllm.server import runtime
 from enforcer.vllm.server.remembered import notes
@@ -63,7 +63,7 @@ def preprocess_chat(original: Callable[..., Any], ours: Callable[[Any, Any], Any
         if parser is not None:
             if "parser" in kwargs:
                 kwargs["parser"] = parser
-            try:
+            with answered():
                 dialog = [dialog_tools.materialised(message) for message in messages]
                 known = notes(request)
                 known.within = dialog_tools.declared(request, dialog)
@@ -71,8 +71,6 @@ def preprocess_chat(original: Callable[..., Any], ours: Callable[[Any, Any], Any
                 known.calls = history.count_calls(_rendered(request, dialog))
                 dialect = runtime.dialect_for(self.renderer.tokenizer)
                 messages = kimi_k3.kept(self.renderer, call_ids.normalise(dialog, dialect))
-            except RequestError as error:
-                raise refusal(error) from error
             messages = dialog_tools.without_strict_within(messages)
             if "tool_dicts" in kwargs:
                 kwargs["tool_dicts"] = dialog_tools.without_strict(kwargs["tool_dicts"])
@@ -115,7 +113,7 @@ def take_in(request: Any, tokenizer: Any) -> Intake | None:
         intake = admission.settle(wire, tokenizer)
     except RequestError as error:
         said = _said(request, notes(request).within)
-        request_context.name_tools([_name(tool) for tool in said])
+        request_context.name_tools([tool["function"]["name"] for tool in said])
         raise refusal(error) from error
     notes(request).declared = intake.spec.toolset.tools
     return intake
@@ -142,7 +140,7 @@ def write_spec(request: Any) -> Wire | None:
     client_path = client_paths.client_path(request, known.within, choice)
     request_context.change(client_path=client_path)
     if isinstance(request, ResponsesRequest):
-        choice = _nested_choice(choice)
+        choice = _nested(choice)
     on_unsupported = next((OnUnsupported(word) for word in _SUPERSETS if word in switched), None)
     finish: bool | None = "finish" in switched or None
     closed = next((word == "closed" for word in ("open", "closed") if word in switched), None)
@@ -166,22 +164,19 @@ def write_spec(request: Any) -> Wire | None:
     return wire
 
 
-def _said(request: Any, within: Sequence[DialogTool]) -> list[object]:
+def _said(request: Any, within: Sequence[DialogTool]) -> list[dict[str, Any]]:
     """Return what a spec says of each tool that the model is shown, as JSON's values."""
     own = client_paths.own_tools(request, within)
-    functions = (
-        get_function_tools(own)
-        if isinstance(request, ResponsesRequest)
-        else [tool.function for tool in own]
-    )
-    said: list[object] = [
+    if isinstance(request, ResponsesRequest):
+        own = get_function_tools(own)
+    functions = [getattr(tool, "function", tool) for tool in (*own, *(one.tool for one in within))]
+    return [
         {"type": "function", "function": {"name": each.name, "parameters": each.parameters}}
         for each in functions
     ]
-    return said + [bare_tool(one.tool) for one in within]
 
 
-def _json(said: list[object]) -> bytes | None:
+def _json(said: list[dict[str, Any]]) -> bytes | None:
     """Write tools in a tenth of the time that `encoded` takes; None if they are not JSON.
 
     vLLM read them from JSON. All that JSON does not have and Python's parser reads is NaN, infinity
@@ -200,10 +195,8 @@ def _brought(request: Any) -> Spec | None:
     carried = carrier.find(request)
     if carried is None:
         return None
-    try:
+    with answered():
         brought = spec_text.read(carried.checked())
-    except RequestError as error:
-        raise refusal(error) from error
     request.structured_outputs = None
     return brought
 
@@ -277,26 +270,16 @@ def _response_format(request: Any) -> dict[str, Any] | None:
     return None
 
 
-def _name(tool: Any) -> object:
-    function = tool.get("function") if isinstance(tool, Mapping) else None
-    return function.get("name") if isinstance(function, Mapping) else None
-
-
-def _nested(tool: Any) -> Any:
-    """Return a flat reference of the Responses API to a function in Chat Completions' form."""
-    if not isinstance(tool, Mapping) or tool.get("type") not in ("function", "custom"):
-        return tool
-    return {"type": "function", "function": {"name": tool.get("name")}}
-
-
-def _nested_choice(choice: Any) -> Any:
-    if not isinstance(choice, Mapping):
-        return choice
-    if choice.get("type") == "allowed_tools":
-        listed = [_nested(tool) for _, tool in client_paths.allowed(choice)]
-        mode = {"mode": choice.get("mode"), "tools": listed}
-        return {"type": "allowed_tools", "allowed_tools": mode}
-    return _nested(choice)
+def _nested(choice: Any) -> Any:
+    """Return a flat `tool_choice` of the Responses API, or a tool of it, as Chat Completions do."""
+    match choice:
+        case {"type": "allowed_tools"}:
+            listed = [_nested(tool) for _, tool in client_paths.allowed(choice)]
+            mode = {"mode": choice.get("mode"), "tools": listed}
+            return {"type": "allowed_tools", "allowed_tools": mode}
+        case {"type": "function" | "custom"}:
+            return {"type": "function", "function": {"name": choice.get("name")}}
+    return choice
 
 
 def callable_tools(request: Any) -> tuple[Collection[str], Callable[[str], Any]]:
@@ -309,10 +292,8 @@ def callable_tools(request: Any) -> tuple[Collection[str], Callable[[str], Any]]
     """
     declared = notes(request).declared
     if declared is None:
-        try:
+        with answered():
             request = dialog_tools.prepared(request)
-        except RequestError as error:
-            raise refusal(error) from error
     if request.tool_choice == "none":
         return (), lambda _: None
     if declared is not None:

@@ -17,6 +17,7 @@ from vllm.exceptions import GracefulHTTPError, VLLMValidationError
 
 from enforcer.errors import brief
 from enforcer.request import carrier, spec_text
+from enforcer.request.carrier import Carried
 from enforcer.request.tools import ToolChoice, as_text, is_same
 from enforcer.vllm.intake import admission, checks, stops
 from enforcer.vllm.intake.answers import answered, option_refusal
@@ -140,7 +141,7 @@ async def _check(raw: bytes, scope: Any) -> None:
         return
     text = logits_processor.spec_text(extra)
     await pacing.turn(len(text))
-    spec = admission.admit(text, where=logits_processor.WHERE).spec
+    spec = admission.admit(Carried(text), where=logits_processor.WHERE).spec
     await pacing.turn(len(text))
     with answered():
         _refuse_another(spec_text.read(text), body)
@@ -150,7 +151,7 @@ async def _check(raw: bytes, scope: Any) -> None:
         stops.refuse_all(sent, spec)
     await pacing.turn(len(text))
     with answered():
-        admission.log_inexact(await checks.check_async(spec))
+        admission.log_inexact(await checks.run_async(checks.schemas(spec)))
 
 
 def _refuse_another(spec: Spec, body: dict[str, Any]) -> None:

@@ -20,7 +20,7 @@ from vllm.v1.sample.logits_processor.builtin import process_dict_updates
 from vllm.v1.worker.gpu.sample.logits_processor import interface as v2_runner
 
 from enforcer.errors import ConfigurationError
-from enforcer.request.carrier import KEY, from_extra, from_structural_tag
+from enforcer.request.carrier import KEY, Carried, from_extra, from_structural_tag
 from enforcer.vllm.config import settings
 from enforcer.vllm.config.names import PATCHED
 from enforcer.vllm.intake import admission, checks, startup, stops
@@ -76,11 +76,11 @@ class EnforcerLogitsProcessor(v1_runner.LogitsProcessor, v2_runner.LogitsProcess
         refuse_other_route(own.structural_tag if own else None)
         if extra.get(KEY) is None:
             return
-        intake = admission.admit(spec_text(extra), where=WHERE)
+        intake = admission.admit(Carried(spec_text(extra)), where=WHERE)
         admission.refuse_sampling(sampling_params, intake.spec)
         stops.refuse_all(sampling_params, intake.spec)
         with answered():
-            inexact = checks.check(intake.spec)
+            inexact = checks.run(checks.schemas(intake.spec))
         sampling_params.extra_args = {**extra, KEY: admission.isolated(intake, inexact).text}
 
     def __init__(

@@ -29,14 +29,14 @@ class Exchange:
     Attributes:
         header: the request's `X-Request-Id`; empty if it has none.
         is_completion: whether it is a raw completion, which no id tells, for clients write those.
-        looked_at: the digest of a spec, the prompt that was checked for it last, how many token ids
-            it had, and the result.
+        looked_at: the digest of a spec, the prompt that was checked for it last and its length;
+            and how many of its token ids stand in the turn.
 
     """
 
     header: str = ""
     is_completion: bool = False
-    looked_at: tuple[str, Sequence[int], int, int] | None = None
+    looked_at: tuple[tuple[str, Sequence[int], int] | None, int] = (None, 0)
 
 
 class RequestContext(NamedTuple):

@@ -8,7 +8,7 @@ import pytest
 from vllm.exceptions import VLLMValidationError
 
 from enforcer.errors import Problem
-from enforcer.request import spec_text
+from enforcer.request import carrier, spec_text
 from enforcer.vllm.intake import admission
 from enforcer.vllm.intake.checks import Inexact
 from enforcer.vllm.observe import metrics
@@ -99,15 +99,15 @@ def test_of_thousands_of_schemas_that_are_not_exact_some_have_a_line_and_the_res
 
 
 def test_what_a_client_calls_settled_is_no_larger_than_what_it_does_not() -> None:
-    settled = admission.admit(spec_text.write([TOOL], "auto", True, 0)).text
+    settled = admission.admit(carrier.Carried(spec_text.write([TOOL], "auto", True, 0))).text
     tools = [
         {"type": "function", "function": {"name": f"get{at}", "parameters": {"type": "object"}}}
         for at in range(2_001)
     ]
     forged = {**json.loads(settled), "tools": tools}
     with pytest.raises(VLLMValidationError, match="2001 tools, over 2000"):
-        admission.admit(json.dumps(forged))
-    admission.admit(json.dumps({**forged, "tools": tools[:2_000]}))
+        admission.admit(carrier.Carried(json.dumps(forged)))
+    admission.admit(carrier.Carried(json.dumps({**forged, "tools": tools[:2_000]})))
 
 
 def test_a_format_beside_calls_that_look_like_text_is_a_400(

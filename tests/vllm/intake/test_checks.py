@@ -94,8 +94,8 @@ def pattern(number: int) -> dict[str, Any]:
 @pytest.fixture(params=["sync", "async"])
 def run(request: pytest.FixtureRequest) -> Callable[..., Any]:
     if request.param == "sync":
-        return checks.check
-    return lambda wanted: asyncio.run(checks.check_async(wanted))
+        return lambda wanted: checks.run(checks.schemas(wanted))
+    return lambda wanted: asyncio.run(checks.run_async(checks.schemas(wanted)))
 
 
 def test_plain_schemas_ask_no_worker(run: Callable[..., Any], workers: Callable[..., Any]) -> None:
@@ -198,7 +198,8 @@ def test_of_many_who_wait_for_one_check_one_tells_of_it(
     workers(Fake(cannot, seconds=0.26))
 
     async def all_at_once() -> list[Any]:
-        return await asyncio.gather(*(checks.check_async(spec(pattern(1))) for _ in range(5)))
+        alike = [checks.schemas(spec(pattern(1))) for _ in range(5)]
+        return await asyncio.gather(*map(checks.run_async, alike))
 
     found = asyncio.run(all_at_once())
     assert sorted(one.is_new for (one,) in found) == [False] * 4 + [True]
@@ -246,15 +247,15 @@ def test_a_beginning_that_was_tried_out_is_remembered_for_every_door(
 ) -> None:
     fake = workers(Fake())
     asked = ("a spec", [1, 2, 3], 1, 9)
-    asyncio.run(checks.begin_async(*asked))
-    checks.begin(*asked)
+    asyncio.run(checks.run_async(checks.beginning(*asked)))
+    checks.run(checks.beginning(*asked))
     assert len(fake.asked) == 1
     fake.error = IllegalPrefix("$.prompt_token_ids[2]", "no")
     for _ in range(2):
         with pytest.raises(IllegalPrefix):
-            checks.begin("a spec", [1, 2, 4], 1, 9)
+            checks.run(checks.beginning("a spec", [1, 2, 4], 1, 9))
     with pytest.raises(IllegalPrefix):
-        asyncio.run(checks.begin_async("a spec", [1, 2, 4], 1, 9))
+        asyncio.run(checks.run_async(checks.beginning("a spec", [1, 2, 4], 1, 9)))
     assert len(fake.asked) == 2
 
 
@@ -277,7 +278,7 @@ def test_another_limit_is_another_question(workers: Callable[..., Any]) -> None:
             limits = replace(options.limits, properties=most)
             options = replace(options, limits=limits)
         settled = specs.Settled("kimi_k2", "machine", options)
-        checks.check(spec_text.read(settle(text, settled)))
+        checks.run(checks.schemas(spec_text.read(settle(text, settled))))
     assert [asked.options.limits.properties for asked in fake.asked] == [7]  # plain by default only
 
 
@@ -285,7 +286,7 @@ def test_another_limit_is_another_question(workers: Callable[..., Any]) -> None:
 def test_what_is_kept_stays_within_the_budget(workers: Callable[..., Any], kept: Cache) -> None:
     workers(Fake())
     for number in range(5_000):
-        checks.check(spec(pattern(number)))
+        checks.run(checks.schemas(spec(pattern(number))))
     assert kept.weight <= kept.budget
     assert 100 < len(kept) < 5_000
 
@@ -303,10 +304,10 @@ def test_large_schemas_leave_no_trace_in_this_process(workers: Callable[..., Any
         return {"type": "object", "properties": {"a": {"enum": [f"{number}-{'x' * 100_000}"]}}}
 
     for number in range(100):
-        checks.check(spec(large(number)))
+        checks.run(checks.schemas(spec(large(number))))
     before = _resident()
     for number in range(3_000):
-        checks.check(spec(large(number)))
+        checks.run(checks.schemas(spec(large(number))))
     assert _resident() - before < 30 << 20
 
 
@@ -325,10 +326,10 @@ def test_a_slow_check_holds_up_neither_the_loop_nor_a_plain_request(
     fake = workers(Slow())
 
     async def scene() -> None:
-        slow = asyncio.create_task(checks.check_async(spec(pattern(1))))
+        slow = asyncio.create_task(checks.run_async(checks.schemas(spec(pattern(1)))))
         while not inside.is_set():  # noqa: ASYNC110
             await asyncio.sleep(0)
-        await checks.check_async(spec(PLAIN))
+        await checks.run_async(checks.schemas(spec(PLAIN)))
         assert not slow.done()
         leave.set()
         await slow
@@ -353,6 +354,6 @@ def test_the_schemas_of_a_settled_spec_that_have_passed_are_looked_up_once(
 
     monkeypatch.setattr(checks, "_known", counted)
     for _ in range(3):
-        assert checks.check(wanted) == []
-        assert asyncio.run(checks.check_async(wanted)) == []
+        assert checks.run(checks.schemas(wanted)) == []
+        assert asyncio.run(checks.run_async(checks.schemas(wanted))) == []
     assert len(looked) == 2

@@ -68,7 +68,7 @@ def _messages(**body: Any) -> ChatCompletionRequest:
 def _refused(request: ChatCompletionRequest | ResponsesRequest) -> str:
     """Give the message with which a request is refused."""
     try:
-        checks.check(requests.write_spec(request).spec())
+        checks.run(checks.schemas(requests.write_spec(request).spec()))
     except RequestError as error:
         return str(answers.refusal(error))
     except (ValueError, VLLMValidationError) as error:  # vLLM's, which the spec's writer raises

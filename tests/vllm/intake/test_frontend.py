@@ -38,7 +38,7 @@ from tests.spec_cases import carried as carried_spec
 from tests.stock_tags import python_tag
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Generator, Iterator
 
     from enforcer.request.spec import Spec
 
@@ -239,7 +239,7 @@ def test_no_room_for_a_check_is_a_503(
         raise Busy("send it again", own=own, lacks=lacks)
 
     request_context.read_header({})
-    monkeypatch.setattr(checks, "check", full)
+    monkeypatch.setattr(checks, "run", full)
     with pytest.raises(GracefulHTTPError, match="send it again") as refused:
         validated(parameters(carried()))
     assert refused.value.http_status == 503
@@ -460,7 +460,7 @@ def test_requests_that_come_in_on_the_event_loop_are_checked_without_blocking_it
         seen.append(spec)
         return []
 
-    monkeypatch.setattr(checks, "check_async", check)
+    monkeypatch.setattr(checks, "run_async", check)
 
     async def original(*_: object) -> int:
         return len(seen)
@@ -607,12 +607,12 @@ def tried_out(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
     """Give the list of beginnings that somebody asks for."""
     found: list[tuple[Any, ...]] = []
 
-    async def begin_async(*asked: Any) -> None:
+    def beginning(*asked: Any) -> Iterator[Any]:
         found.append(asked)
+        yield from ()
 
     use(monkeypatch, allow_client="finish")
-    monkeypatch.setattr(checks, "begin_async", begin_async)
-    monkeypatch.setattr(checks, "begin", lambda *asked: found.append(asked))
+    monkeypatch.setattr(checks, "beginning", beginning)
     return found
 
 
@@ -678,8 +678,9 @@ def test_a_large_request_is_not_read_and_checked_in_one_go(monkeypatch: pytest.M
     turns: dict[int, int] = {}
     rounds = 0
 
-    async def check(spec: Spec) -> list[Any]:
+    def schemas(spec: Spec) -> Generator[Any, Any, list[Any]]:
         turns[len(spec.toolset.tools["f"].schema)] = rounds
+        yield from ()
         return []
 
     async def others() -> None:
@@ -707,7 +708,7 @@ def test_a_large_request_is_not_read_and_checked_in_one_go(monkeypatch: pytest.M
         model_config=Model(),
         renderer=SimpleNamespace(tokenizer=None),
     )
-    monkeypatch.setattr(checks, "check_async", check)
+    monkeypatch.setattr(checks, "schemas", schemas)
     asyncio.run(both())
     small, large = turns.values()
     assert small == 0

@@ -433,7 +433,7 @@ def test_no_room_for_a_check_is_a_503(monkeypatch: pytest.MonkeyPatch) -> None:
     async def check(_spec: object) -> list[Any]:
         raise GracefulHTTPError("come again", HTTPStatus.SERVICE_UNAVAILABLE)
 
-    monkeypatch.setattr(checks, "check_async", check)
+    monkeypatch.setattr(checks, "run_async", check)
     _, status, said = sent(json.dumps(body([GOOD])).encode())
     assert (status, said["error"]["code"]) == (503, 503)
     assert said["error"]["message"] == "come again"

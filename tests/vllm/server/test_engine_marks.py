@@ -15,7 +15,7 @@ from vllm.exceptions import GracefulHTTPError
 from vllm.v1.engine import EngineCoreReadyResponse
 
 from enforcer.errors import ConfigurationError
-from enforcer.request import spec_text
+from enforcer.request import carrier, spec_text
 from enforcer.vllm.config import names, settings
 from enforcer.vllm.intake import admission
 from enforcer.vllm.server import engine_marks
@@ -84,7 +84,7 @@ def test_another_server_refuses_specs_and_says_why(
     receive(STOCK)
     assert "engine 1" in caplog.text
     with pytest.raises(GracefulHTTPError, match="install kimi-enforcer"):
-        admission.admit(spec_text.write([], None, None, 0))
+        admission.admit(carrier.Carried(spec_text.write([], None, None, 0)))
 
 
 def test_an_engine_of_another_version_is_told(
