@@ -78,11 +78,19 @@ def admitted(source: Source, *, is_read: bool = False) -> Intake | None:
 
 def admit(
     source: Source,
+    intake: Intake | None,
     request: Any,
     tokenizer: Any,
     enforcer_of: Callable[[Spec | None], Enforcer],
 ) -> tuple[Spec, Reader | None]:
     """Let in what no front end of ours has seen, or refuse it as one does.
+
+    Args:
+        source: what a turn is made of.
+        intake: what a front end of ours has let in; None where none has.
+        request: vLLM's.
+        tokenizer: the model's.
+        enforcer_of: returns the enforcer for a spec.
 
     Returns:
         What is to be enforced, and what keeps the turn readable for whoever reads it.
@@ -94,8 +102,12 @@ def admit(
     """
     params = request.sampling_params
     if source.carried is not None:
-        spec = admission.admit(source.carried, tokenizer).spec
-        reader = text_reader(spec, enforcer_of)
+        spec = (intake or admission.admit(source.carried, tokenizer)).spec
+        # Keeps a turn readable for a parser of vLLM's; ours reads any.
+        as_text = spec.settled is not None and spec.settled.as_text
+        reader = stock.reader(enforcer_of(spec).table) if as_text else None
+        if intake is not None:
+            return spec, reader
     else:
         enforcer = enforcer_of(None)
         found = stock.recognise(source.tag, enforcer.table, request.prompt_token_ids)
@@ -108,12 +120,6 @@ def admit(
     admission.refuse_sampling(params, spec)
     stops.refuse_ids_beside(params, spec, tokenizer)
     return spec, reader
-
-
-def text_reader(spec: Spec, enforcer_of: Callable[[Spec | None], Enforcer]) -> Reader | None:
-    """Return what keeps a spec's turn readable for a parser of vLLM's; None where ours reads it."""
-    as_text = spec.settled is not None and spec.settled.as_text
-    return stock.reader(enforcer_of(spec).table) if as_text else None
 
 
 def tell_of_failure(

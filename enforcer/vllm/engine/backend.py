@@ -135,7 +135,7 @@ class _Common(NamedTuple):
     Attributes:
         spec: what they allow.
         enforcer: makes their matchers.
-        reader: see `arrivals.text_reader`.
+        reader: see `arrivals.admit`.
         prepared: see `Enforcer.prepare`.
 
     """
@@ -199,13 +199,8 @@ class _Host:
                 intake = arrivals.admitted(source)
             common = None if intake is None else self._common.get(intake)
             if common is None:
-                if intake is not None:
-                    spec = intake.spec
-                    reader = arrivals.text_reader(spec, self.enforcer)
-                else:
-                    spec, reader = arrivals.admit(
-                        source, request, self._manager.tokenizer, self.enforcer
-                    )
+                tokenizer = self._manager.tokenizer
+                spec, reader = arrivals.admit(source, intake, request, tokenizer, self.enforcer)
                 enforcer = self.enforcer(spec)
                 prepared = yield from enforcer.prepare(spec)
                 common = _Common(spec, enforcer, reader, prepared)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
+from enforcer import engines
 from enforcer.budget.shortest import untimed
 from enforcer.checking.beginning import Beginning
 from enforcer.checking.verdict import Verdict
@@ -219,19 +220,17 @@ def _known(asked: Check) -> Verdict | None:
 
 
 def _is_plain(asked: Check) -> bool:
-    if asked.kind is not FormatKind.JSON_SCHEMA or asked.options.limits != USUAL or asked.dialect:
-        return False
-    return runtime.trusts_plain() and is_plain(asked.source)
+    """Return whether the server's engine compiles a schema for sure: it is plain, and usual."""
+    is_usual = asked.kind is FormatKind.JSON_SCHEMA and asked.options.limits == USUAL
+    is_ours = is_usual and not asked.dialect and settings.current().engine == engines.MACHINE
+    return is_ours and is_plain(asked.source)
 
 
 def _kept(asked: Check | Beginning) -> Verdict | None:
-    found: Verdict | None = runtime.kept().peek(_key(asked))
+    found: Verdict | None = runtime.kept().peek(("verdict", asked.key()))
     return found
 
 
 def _keep(asked: Check | Beginning, verdict: Verdict) -> None:
-    runtime.kept().get(_key(asked), lambda: verdict, lambda kept: kept.weight)
-
-
-def _key(asked: Check | Beginning) -> tuple[object, ...]:
-    return ("verdict", asked.key())
+    key = ("verdict", asked.key())
+    runtime.kept().get(key, lambda: verdict, lambda kept: kept.weight)

@@ -6,7 +6,6 @@ and Cohere's route declare tools, the choice and the text's format elsewhere.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -28,7 +27,6 @@ _FORMAT = "$.response_format"
 _CHOICE = "$.tool_choice"
 _PROMPT = "$.prompt_token_ids"
 _MOST = "$.max_tokens"
-_TOOL = re.compile(r"\$\.tools\[(\d{1,9})\](?:\.function(\.parameters)?(?![^.\[ ]))?")
 
 
 def to_chat_completion_request(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -120,25 +118,44 @@ def client_path(request: Any, within: Sequence[DialogTool], choice: Any) -> Call
             most = "$.max_completion_tokens"
         if getattr(request.response_format, "type", "text") != "text":
             own = f"{_FORMAT}.json_schema" + ("" if is_of_cohere else ".schema")
-    moved = {_PROMPT: dialog} | (dict(_moved_choice(choice)) if schema else {})
-    moved[f"{_FORMAT}.json_schema.schema"] = own or "$.structured_outputs.json"
-    if own is None:
-        moved[_FORMAT] = "$.structured_outputs"
-    moved[_MOST] = most
-    places = cache(lambda: _tool_places(request, within))  # of a request with an error alone
+
+    @cache  # of a request with an error alone
+    def moved() -> list[tuple[str, str]]:
+        pairs = [*_moved_tools(request, within, schema), *(_moved_choice(choice) if schema else ())]
+        pairs += [(f"{_FORMAT}.json_schema.schema", own or "$.structured_outputs.json")]
+        pairs += [] if own else [(_FORMAT, "$.structured_outputs")]
+        return [*pairs, (_MOST, most)]
 
     def _path(path: str) -> str:
-        found = _TOOL.match(path)
-        if found and (at := int(found[1])) < len(places()):
-            if not schema or at >= len(places()) - len(within):
-                return places()[at] + path[path.index("]") + 1 :]
-            return places()[at] + (f".{schema}" if found[2] else "") + path[found.end() :]
-        for old, new in moved.items():
-            if path.startswith(old) and path[len(old) :][:1] in ("", ".", "[", " "):
-                return dialog if old == _PROMPT else new + path[len(old) :]
+        if path.startswith(_PROMPT):
+            return dialog
+        for old, new in moved():
+            rest = path.removeprefix(old)
+            if rest != path and rest[:1] in ("", ".", "[", " "):
+                return new + rest
         return path
 
     return _path
+
+
+def _moved_tools(
+    request: Any, within: Sequence[DialogTool], schema: str
+) -> Iterator[tuple[str, str]]:
+    """Yield the paths of tools in a spec and in the client's body, the innermost first.
+
+    Args:
+        request: whose tools they are.
+        within: those of them that its messages declare, in the form of Chat Completions.
+        schema: the field of other tools' parameters where these are flat; else empty.
+
+    """
+    places = _tool_places(request, within)
+    for at, place in enumerate(places):
+        here = f"$.tools[{at}]"
+        if schema and at < len(places) - len(within):
+            yield f"{here}.function.parameters", f"{place}.{schema}"
+            yield f"{here}.function", place
+        yield here, place
 
 
 def _tool_places(request: Any, within: Sequence[DialogTool]) -> list[str]:

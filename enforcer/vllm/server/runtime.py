@@ -217,15 +217,11 @@ def pool() -> Pool:
     chosen = settings.current()
     return Pool(
         chosen.engine,
-        vocabulary_of(None) or _bytes(),
+        vocabulary_of(None) or Vocabulary.of_bytes(["<|end|>"]),
         dialect_for().name,
         in_time=chosen.may_finish,
         replaced=metrics.log_replaced,
     )
-
-
-def _bytes() -> Vocabulary:
-    return Vocabulary.of_bytes(["<|end|>"])
 
 
 def laid_out(name: str) -> str:
@@ -262,11 +258,6 @@ def write(
     if verdict.error is not None:
         raise verdict.error
     return verdict.written
-
-
-def trusts_plain() -> bool:
-    """Return whether the server's engine compiles whatever is plain, within the default limits."""
-    return settings.current().engine == engines.MACHINE
 
 
 def warm(tokenizer: Any) -> None:
