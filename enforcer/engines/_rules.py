@@ -118,9 +118,7 @@ class RuleWriter:
         try:
             regex = plain(regex, _LANGUAGE)
         except RegexBudget as error:
-            raise unsupported(
-                path, "", f"one expression cannot hold these texts: {error}"
-            ) from error
+            raise unsupported(path, "", "one regular expression cannot hold these texts") from error
         if regex == NOTHING:  # for which notations of expressions have nothing
             raise unsupported(path, "", _NO_TEXT)
         return self._notated(spelled(regex, json_chars) if is_json else regex)

@@ -60,7 +60,7 @@ def test_what_is_too_large_is_refused(engine: ArgumentEngine) -> None:
     for schema, reason in (
         (deep, "values nest in more than 64"),
         ({"properties": long}, "rules of more than 500000 characters"),
-        ({"properties": {"a": several}}, "one expression cannot hold these texts"),
+        ({"properties": {"a": several}}, "one regular expression cannot hold these texts"),
     ):
         with pytest.raises(UnsupportedSchema, match=reason) as caught:
             engine.check(compile_schema(schema))
