@@ -199,9 +199,8 @@ def _register() -> None:
 
 def _wrap(function: str, make: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
     """Replace a function by one made from the original, once."""
-    module, _, path = function.partition(":")
-    owner_path, _, name = path.rpartition(".")
-    owner = fit.find(f"{module}:{owner_path}")
+    owner_name, _, name = function.rpartition(".")
+    owner = fit.find(owner_name)
     found = inspect.getattr_static(owner, name)
     is_bare = not isinstance(found, classmethod | staticmethod)
     original = found if is_bare else found.__func__

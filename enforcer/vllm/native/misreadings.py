@@ -134,9 +134,6 @@ class ReadableMatcher:
         self._state = reader.start(matcher.state)
         self._before: deque[ReaderState] = deque(maxlen=_KEPT)  # each accepted token
 
-    def __repr__(self) -> str:
-        return repr(self._matcher)
-
     def __getattr__(self, name: str) -> Any:
         return getattr(self._matcher, name)
 
@@ -151,8 +148,8 @@ class ReadableMatcher:
         if not target.any():
             self._matcher.fail(
                 MisreadError(
-                    f"every text that is allowed at {self!r} contains a marker of the format, and "
-                    "vLLM's own parser would misread it"
+                    f"every text that is allowed at {self._matcher!r} contains a marker of the "
+                    "format, and vLLM's own parser would misread it"
                 )
             )
             self._matcher.fill(bitmask, row)

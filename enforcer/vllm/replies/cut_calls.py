@@ -17,12 +17,8 @@ if TYPE_CHECKING:
 
 _CALLS = {"function_call", "custom_tool_call"}
 _ITEM_DONE = "response.output_item.done"
-# Events that say that arguments are whole; of a custom tool's, vLLM sends the rest with it.
-_SAY_SO = (
-    "response.function_call_arguments.done",
-    "response.custom_tool_call_input.delta",
-    "response.custom_tool_call_input.done",
-)
+# How events begin that say that arguments are whole; vLLM sends a custom tool's rest with it.
+_SAY_SO = ("response.function_call_arguments.done", "response.custom_tool_call_input.")
 
 
 def from_request(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -56,6 +52,6 @@ def _incomplete(events: list[Any]) -> Iterator[Any]:
         if ends_call and event.item.type == "function_call":
             event.item = event.item.model_copy(update={"status": "incomplete"})
         # An item of a custom tool's call has no status that could say so.
-        elif ends_call or event.type in _SAY_SO:
+        elif ends_call or event.type.startswith(_SAY_SO):
             continue
         yield event
