@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from enforcer.numbers.sets import INTEGERS, REALS, NumberSet, contains, single
 from enforcer.regex import ANY, fullmatch, inverse, literal, parse
-from enforcer.schema.algebra.shapes import ANYTHING, Value
+from enforcer.schema.grammar import ANYTHING, Value
 
 if TYPE_CHECKING:
     from enforcer.schema.algebra.formulas import Formulas
-    from enforcer.schema.algebra.shapes import Formula
+    from enforcer.schema.grammar import Formula
 
 WORLDS = (None, True, False, Fraction(0), Fraction(1), Fraction(5, 2), Fraction(-7), "", "a", "ab")
 ATOMS = (

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from enforcer.engines.machine import MachineEngine
-from enforcer.schema.algebra.shapes import ALWAYS
-from enforcer.schema.grammar import ArgumentGrammar, Value, ValueId
+from enforcer.schema.grammar import ALWAYS, ArgumentGrammar, Value, ValueId
 from enforcer.vocabulary import Vocabulary
 
 if TYPE_CHECKING:

@@ -17,10 +17,8 @@ from enforcer.errors import EnforcerError
 from enforcer.explain.words import kinds, strings_of
 from enforcer.regex import ANY
 from enforcer.schema import Conventions, Limits, OnUnsupported, compile_schema
-from enforcer.schema.algebra import shapes
 from enforcer.schema.algebra.formulas import And, Not, OneOf, Or, Reference, Unknown
-from enforcer.schema.algebra.shapes import ALWAYS, ANYTHING, NEVER
-from enforcer.schema.grammar import ArrayShape, ObjectShape, Value, ValueId
+from enforcer.schema.grammar import ALWAYS, ANYTHING, NEVER, ArrayShape, Value
 from enforcer.schema.reading.document import SchemaDocument
 from enforcer.schema.reading.json_values import check_json
 from enforcer.schema.reading.parse import SchemaParser
@@ -30,10 +28,9 @@ if TYPE_CHECKING:
 
     from enforcer.regex import Regex
     from enforcer.schema.algebra.normal_form import Algebra
-    from enforcer.schema.algebra.shapes import Formula
+    from enforcer.schema.grammar import Formula, ObjectShape
 
 _ANY_SCALAR = Value(ANYTHING.null, ANYTHING.booleans, ANYTHING.numbers, ANYTHING.strings)
-_ANY_ARRAY = (shapes.ArrayShape(), ArrayShape((), ValueId(ALWAYS)))
 # Fields of shapes that are written out, and what says nothing in the others.
 _SAID = ("prefix", "rest", "names", "classes", "required")
 _NOTHING: tuple[object, ...] = (0, None, (), frozenset())
@@ -105,7 +102,7 @@ def _name_of_value(formula: Formula) -> str:
     return "never" if formula == NEVER else f"v{formula}"
 
 
-def _value(value: shapes.Value | Value, name: Callable[[Formula], str]) -> str:
+def _value(value: Value, name: Callable[[Formula], str]) -> str:
     scalar = Value(value.null, value.booleans, value.numbers, value.strings)
     scalars = ["any scalar"] if scalar == _ANY_SCALAR else kinds(scalar, ())
     arrays = [_array(each, name) for each in value.arrays]
@@ -113,8 +110,8 @@ def _value(value: shapes.Value | Value, name: Callable[[Formula], str]) -> str:
     return "\n   | ".join([*scalars, *arrays, *objects]) or "never"
 
 
-def _array(array: shapes.ArrayShape | ArrayShape, name: Callable[[Formula], str]) -> str:
-    if array in _ANY_ARRAY:
+def _array(array: ArrayShape, name: Callable[[Formula], str]) -> str:
+    if array == ArrayShape():
         return "any array"
     said = [
         *map(name, array.prefix),
@@ -123,7 +120,7 @@ def _array(array: shapes.ArrayShape | ArrayShape, name: Callable[[Formula], str]
     return f"array [{', '.join(said)}]{_more(array)}"
 
 
-def _object(shape: shapes.ObjectShape | ObjectShape, name: Callable[[Formula], str]) -> str:
+def _object(shape: ObjectShape, name: Callable[[Formula], str]) -> str:
     said = [
         f"{key}{'' if key in shape.required else '?'}: {name(child)}" for key, child in shape.names
     ]

@@ -38,7 +38,6 @@ from enforcer.numbers.languages import number_texts
 from enforcer.regex import ANY, NOTHING, either, literal
 from enforcer.regex.syntax import Literal, Union
 from enforcer.schema import compile_schema
-from enforcer.schema.algebra.shapes import Formula
 from enforcer.schema.grammar import NEVER, ArgumentGrammar, Value, ValueId
 
 if TYPE_CHECKING:
@@ -140,9 +139,7 @@ def raw_tables(
         UnsupportedSchema: the automaton is too large.
 
     """
-    values = {
-        ValueId(Formula(at)): Value(strings=each) for at, each in enumerate(languages, NEVER + 1)
-    }
+    values = {ValueId(at): Value(strings=each) for at, each in enumerate(languages, NEVER + 1)}
     writer = _Writer(values, RAW_ENDING if ends else RAW_OPEN)
     arrays, wide_rows = writer.write(*values)
     return Tables({**arrays, "markers": _int32(markers)}, wide_rows, _LEVELS[WhiteSpace.USUAL])

@@ -21,13 +21,12 @@ from enforcer.errors import (
     UnsupportedSchema,
 )
 from enforcer.schema.algebra.formulas import is_of_objects
-from enforcer.schema.algebra.shapes import ANY_OBJECT
 from enforcer.schema.finishing.distinct import Mixed, forgotten, offence, remembered
 from enforcer.schema.finishing.lowering import Lowering
 from enforcer.schema.finishing.pruning import prune
 from enforcer.schema.finishing.tracks import tracks
 from enforcer.schema.finishing.unfolding import Unfolded, unfold
-from enforcer.schema.grammar import NOTHING, ArgumentGrammar, ValueId
+from enforcer.schema.grammar import ANY_OBJECT, NOTHING, ArgumentGrammar
 from enforcer.schema.limits import Conventions, Formats, Integers, Limits, OnUnsupported, Root
 from enforcer.schema.provenance import Provenance
 from enforcer.schema.reading.culprit import culprit
@@ -36,8 +35,7 @@ from enforcer.schema.reading.json_values import check_json
 from enforcer.schema.reading.parse import SchemaParser
 
 if TYPE_CHECKING:
-    from enforcer.schema.algebra.shapes import Formula
-    from enforcer.schema.grammar import Value
+    from enforcer.schema.grammar import Formula, Value
     from enforcer.schema.reading.document import Place
 
 __all__ = [
@@ -116,9 +114,7 @@ def _placed(
     error: SchemaLimit, parser: SchemaParser, lowered: dict[Formula, Value], root: Formula
 ) -> SchemaLimit:
     """Name the part of the schema that was worked on when it became too much."""
-    numbers = {formula: ValueId(formula) for formula in lowered}
-    values = {numbers[formula]: value for formula, value in lowered.items()}
-    known = Unfolded(values, ValueId(root), numbers, values)
+    known = Unfolded(lowered, root, {each: each for each in lowered}, lowered)
     try:
         with parser.algebra.aside():
             path = Provenance(parser, known, root).where(next(reversed(lowered)))

@@ -1,19 +1,18 @@
-"""A finished grammar: what the compiler gives, and engines, budgets and explanations read.
+"""Values by JSON type, and the grammar of them that a schema is compiled to.
 
-Owns: the immutable values that are left of a schema, each for every JSON type what is allowed of
-it, so that an engine can count and complete it. A child is a number; what it stands for is in
-`ArgumentGrammar.definitions`, so recursion needs no cycle of objects. Must not know: schemas and
-their keywords, how values were worked out (`algebra` has shapes of its own), engines.
+Owns: the immutable shapes that the algebra combines and that engines, budgets and explanations read
+when they are finished. A child is a number, a *formula*: in the algebra a Boolean combination of
+values, in `ArgumentGrammar.definitions` the value that it stands for, so recursion needs no cycle
+of objects. Must not know: schemas and their keywords, how values are worked out, engines.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, NamedTuple, NewType, TypeVar, cast
+from typing import TYPE_CHECKING, NamedTuple, NewType, TypeAlias
 
-from enforcer.regex import fullmatch
-from enforcer.schema.algebra.shapes import NEVER as NO_FORMULA
-from enforcer.schema.algebra.shapes import Formula
+from enforcer.numbers.sets import REALS
+from enforcer.regex import ANY, fullmatch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -22,32 +21,32 @@ if TYPE_CHECKING:
     from enforcer.numbers.sets import NumberSet
     from enforcer.regex import Regex
 
-    _Keyed = TypeVar("_Keyed", str, Regex)
-
-# The number of a value: the formula that it was made of, of equal values the first one. So who
-# asks where a value comes from has a formula; but no formula is a number before it is lowered.
-ValueId = NewType("ValueId", Formula)
-NEVER = ValueId(NO_FORMULA)  # the value that nothing fits
-
-
-def as_value_ids(
-    children: tuple[tuple[_Keyed, Formula], ...],
-) -> tuple[tuple[_Keyed, ValueId], ...]:
-    """Take formulas for the numbers of the values that they will be; `unfolding` keeps to it."""
-    return cast("tuple[tuple[_Keyed, ValueId], ...]", children)
+# A Boolean combination of values, known to one algebra.
+Formula = NewType("Formula", int)
+# The number of a value in a finished grammar: the formula that it was made of, of equal values the
+# first one.
+ValueId: TypeAlias = Formula
+NEVER = Formula(0)  # nothing fits it
+ALWAYS = Formula(1)  # everything fits it; no number in a finished grammar
 
 
 def fresh(definitions: Mapping[ValueId, Value]) -> ValueId:
-    """Give a number that stands for nothing yet."""
-    return ValueId(Formula(max(definitions) + 1))
+    """Return a number that stands for nothing yet."""
+    return Formula(max(definitions) + 1)
 
 
 @dataclass(frozen=True, slots=True)
-class Count:
-    """How many elements have to be of a kind; which are, `ElementChoice.counted` says."""
+class Contains:
+    """At least `minimum` and at most `maximum` elements from index `start` fit `value`.
 
+    In a finished grammar `ElementChoice.counted` says which elements count, and `value` is `NEVER`.
+    """
+
+    value: Formula
+    start: int
     minimum: int
     maximum: int | None
+    path: str = field(default="$", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,34 +74,53 @@ class ArrayShape:
         rest: value of all further elements.
         minimum: least number of elements.
         maximum: greatest number of elements; None where there is none.
-        contains: what is counted.
+        contains: elements that are counted.
         unique: whether no two elements are equal.
-        choices: for each element of the prefix and for the rest, the ways to fill it, where
-            `contains` or `unique` constrain it; else empty. Where elements are unique without
-            choices, `finishing.distinct` says how they are kept so.
+        repeated: whether some two elements are equal; never in a finished grammar.
+        choices: only in a finished grammar: for each element of the prefix and for the rest, the
+            ways to fill it, where `contains` or `unique` constrain it; else empty. Where elements
+            are unique without choices, `finishing.distinct` says how they are kept so.
         path: where in the schema this comes from.
 
     """
 
-    prefix: tuple[ValueId, ...]
-    rest: ValueId
+    prefix: tuple[Formula, ...] = ()
+    rest: Formula = ALWAYS
     minimum: int = 0
     maximum: int | None = None
-    contains: tuple[Count, ...] = ()
+    contains: tuple[Contains, ...] = ()
     unique: bool = False
+    repeated: bool = False
     choices: tuple[tuple[ElementChoice, ...], ...] = ()
     path: str = field(default="$", compare=False)
+
+    def child(self, index: int) -> Formula:
+        """Return the value of the element at an index."""
+        return self.prefix[index] if index < len(self.prefix) else self.rest
+
+    def mapped(self, of: Callable[[Formula], Formula]) -> ArrayShape:
+        """Return the shape with other children."""
+        return replace(
+            self,
+            prefix=tuple(map(of, self.prefix)),
+            rest=of(self.rest),
+            contains=tuple(replace(each, value=of(each.value)) for each in self.contains),
+            choices=tuple(
+                tuple(replace(each, value=of(each.value)) for each in choices)
+                for choices in self.choices
+            ),
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Witness:
-    """Some undeclared property must be there, one of those that `Mark.hits` says.
+    """At least one property has a name in `names` and a value that fits `value`.
 
-    Attributes:
-        path: where in the schema this comes from.
-
+    In a finished grammar it is an undeclared one, and `Mark.hits` says which count.
     """
 
+    names: Regex
+    value: Formula
     path: str = field(default="$", compare=False)
 
 
@@ -134,16 +152,16 @@ class ObjectShape:
         some: sets of declared names; at least one of each must be present.
         minimum: least number of properties.
         maximum: greatest number of properties; None where there is none.
-        witnesses: undeclared properties that must occur.
-        marks: the properties that count as witnesses.
+        witnesses: properties that must occur.
+        marks: only in a finished grammar: the properties that count as witnesses.
         distinct_names: whether no name may be written twice, since a repeated one would count
             for what it no longer says; `finishing.distinct` says how that is kept.
         path: where in the schema this comes from.
 
     """
 
-    names: tuple[tuple[str, ValueId], ...]
-    classes: tuple[tuple[Regex, ValueId], ...]
+    names: tuple[tuple[str, Formula], ...] = ()
+    classes: tuple[tuple[Regex, Formula], ...] = ((ANY, ALWAYS),)
     required: frozenset[str] = frozenset()
     some: frozenset[frozenset[str]] = frozenset()
     minimum: int = 0
@@ -153,14 +171,28 @@ class ObjectShape:
     distinct_names: bool = False
     path: str = field(default="$", compare=False)
 
-    def child(self, name: str) -> ValueId:
-        """Give the value of a property of that name."""
+    def child(self, name: str) -> Formula:
+        """Return the value of a property of that name."""
         for declared, value in self.names:
             if declared == name:
                 return value
+        return self.undeclared(name)
+
+    def undeclared(self, name: str) -> Formula:
+        """Return the value of a property of that name if it is not declared."""
         if len(self.classes) == 1:
             return self.classes[0][1]
         return next((value for names, value in self.classes if fullmatch(names, name)), NEVER)
+
+    def mapped(self, of: Callable[[Formula], Formula]) -> ObjectShape:
+        """Return the shape with other children."""
+        return replace(
+            self,
+            names=tuple((name, of(child)) for name, child in self.names),
+            classes=tuple((names, of(child)) for names, child in self.classes),
+            witnesses=tuple(replace(each, value=of(each.value)) for each in self.witnesses),
+            marks=tuple(replace(each, value=of(each.value)) for each in self.marks),
+        )
 
 
 class Value(NamedTuple):  # made, compared and hashed all the time: a tuple does that in C
@@ -189,57 +221,45 @@ class Value(NamedTuple):  # made, compared and hashed all the time: a tuple does
         null = ("null",) if self.null else ()
         return (*null, *("true" if each else "false" for each in sorted(self.booleans)))
 
-    def children(self) -> Iterator[ValueId]:
-        """Yield every value that has to be defined for this one."""
+    def children(self) -> Iterator[Formula]:
+        """Yield every child that the shapes mention, constraints included."""
         for array in self.arrays:
             yield from array.prefix
             yield array.rest
-            for choices in array.choices:
-                for choice in choices:
-                    yield choice.value
+            yield from (each.value for each in array.contains)
+            yield from (each.value for choices in array.choices for each in choices)
         for shape in self.objects:
-            for _, child in shape.names:
-                yield child
-            for _, child in shape.classes:
-                yield child
-            for mark in shape.marks:
-                yield mark.value
+            yield from (child for _, child in shape.names)
+            yield from (child for _, child in shape.classes)
+            yield from (each.value for each in shape.witnesses)
+            yield from (each.value for each in shape.marks)
 
     @property
     def is_scalar(self) -> bool:
         """Whether it is no array and no object, and so has no children."""
         return not (self.arrays or self.objects)
 
-    def renamed(self, of: Callable[[ValueId], ValueId]) -> Value:
-        """Give the value with other children."""
-        if not (self.arrays or self.objects):
+    def mapped(self, of: Callable[[Formula], Formula]) -> Value:
+        """Return the value with other children."""
+        if self.is_scalar:
             return self
         return self._replace(
-            arrays=tuple(
-                replace(
-                    array,
-                    prefix=tuple(map(of, array.prefix)),
-                    rest=of(array.rest),
-                    choices=tuple(
-                        tuple(replace(x, value=of(x.value)) for x in choices)
-                        for choices in array.choices
-                    ),
-                )
-                for array in self.arrays
-            ),
-            objects=tuple(
-                replace(
-                    shape,
-                    names=tuple((name, of(child)) for name, child in shape.names),
-                    classes=tuple((names, of(child)) for names, child in shape.classes),
-                    marks=tuple(replace(mark, value=of(mark.value)) for mark in shape.marks),
-                )
-                for shape in self.objects
-            ),
+            arrays=tuple(array.mapped(of) for array in self.arrays),
+            objects=tuple(shape.mapped(of) for shape in self.objects),
         )
 
 
-NOTHING = Value()  # what `NEVER` is the number of
+NOTHING = Value()  # what `NEVER` stands for
+OPEN_OBJECT = ObjectShape()  # any object
+ANY_OBJECT = Value(objects=(OPEN_OBJECT,))
+ANYTHING = Value(
+    null=True,
+    booleans=frozenset({False, True}),
+    numbers=(REALS,),
+    strings=ANY,
+    arrays=(ArrayShape(),),
+    objects=(OPEN_OBJECT,),
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

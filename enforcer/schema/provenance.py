@@ -24,8 +24,7 @@ from enforcer.regex import (
     literal,
     parse,
 )
-from enforcer.schema.algebra.shapes import ALWAYS, NEVER, Formula
-from enforcer.schema.grammar import ValueId
+from enforcer.schema.grammar import ALWAYS, NEVER, Formula, ValueId
 from enforcer.schema.reading.closed_objects import parts_of
 from enforcer.schema.reading.document import members, step
 from enforcer.schema.reading.drafts import is_hidden
@@ -193,7 +192,7 @@ class Provenance:
     # What a value is made of.
 
     def _number(self, formula: Formula) -> ValueId:
-        return self._unfolded.alias.get(formula, ValueId(formula))
+        return self._unfolded.alias.get(formula, formula)
 
     def _own(self, place: Place) -> frozenset[Formula]:
         return self._atoms(self._parser.parse(place))

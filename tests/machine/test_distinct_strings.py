@@ -217,7 +217,7 @@ def test_memory_of_strings_is_bounded_and_goes_with_the_array() -> None:
 
 
 def test_strings_that_are_distinct_in_some_alternatives_alone_are_not_held() -> None:
-    ids = [ValueId(n) for n in range(100, 103)]  # type: ignore[arg-type]
+    ids = [ValueId(n) for n in range(100, 103)]
     grammar = compile_schema({"type": "string", "pattern": "^[ab]*$"}, root=Root.ANY)
     strings = grammar.definitions[grammar.root]
     kept, other = (ArrayShape((), ids[1], unique=is_unique) for is_unique in (True, False))

@@ -1,37 +1,37 @@
-"""A finished grammar's values: each child is named, and can be another."""
+"""Shapes and values: each child is named, and can be another."""
 
 from __future__ import annotations
 
 from enforcer.regex import ANY, inverse, literal
-from enforcer.schema.algebra.shapes import Formula
 from enforcer.schema.grammar import (
+    ALWAYS,
     NEVER,
     ArrayShape,
-    Count,
+    Contains,
     ElementChoice,
+    Formula,
     Mark,
     ObjectShape,
     Value,
-    ValueId,
     Witness,
     fresh,
 )
 
-N = [ValueId(Formula(i)) for i in range(11)]
+N = [Formula(i) for i in range(13)]
 ARRAY = ArrayShape(
     (N[2], N[3]),
     N[4],
-    contains=(Count(1, None),),
+    contains=(Contains(N[11], 0, 1, None),),
     choices=((ElementChoice(N[5]), ElementChoice(N[6], (0,))),),
 )
 A = literal("a")
 OBJECT = ObjectShape(
     (("b", N[7]),),
     ((A, N[8]), (inverse(A), N[9])),
-    witnesses=(Witness("$.not"),),
+    witnesses=(Witness(ANY, N[12], "$.not"),),
     marks=(Mark(ANY, N[10], (0,)),),
 )
-VALUE = Value(arrays=(ARRAY,), objects=(OBJECT,))
+VALUE = Value(null=True, arrays=(ARRAY,), objects=(OBJECT,))
 
 
 def test_every_child_is_named() -> None:
@@ -39,9 +39,9 @@ def test_every_child_is_named() -> None:
 
 
 def test_other_children_stand_where_these_do() -> None:
-    other = VALUE.renamed(lambda number: ValueId(Formula(number + 20)))
+    other = VALUE.mapped(lambda number: Formula(number + 20))
     assert [*other.children()] == [number + 20 for number in VALUE.children()]
-    assert other.renamed(lambda number: ValueId(Formula(number - 20))) == VALUE
+    assert other.mapped(lambda number: Formula(number - 20)) == VALUE
 
 
 def test_the_child_of_a_name_is_the_declared_one_or_that_of_its_class() -> None:
@@ -50,9 +50,10 @@ def test_the_child_of_a_name_is_the_declared_one_or_that_of_its_class() -> None:
 
 
 def test_where_a_shape_comes_from_is_no_part_of_what_it_is() -> None:
-    assert ObjectShape((), (), path="$.a") == ObjectShape((), (), path="$.b")
-    assert ArrayShape((), N[2], path="$.a") == ArrayShape((), N[2], path="$.b")
-    assert Witness("$.a") == Witness("$.b")
+    assert ObjectShape(path="$.a") == ObjectShape(path="$.b")
+    assert len({ArrayShape(path="$.a"), ArrayShape(path="$.b")}) == 1
+    assert Contains(ALWAYS, 0, 1, None, "$.a") == Contains(ALWAYS, 0, 1, None, "$.b")
+    assert Witness(ANY, ALWAYS, "$.a") == Witness(ANY, ALWAYS, "$.b")
 
 
 def test_a_fresh_number_stands_for_nothing_yet() -> None:

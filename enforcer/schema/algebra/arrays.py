@@ -10,13 +10,18 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from enforcer.schema.algebra.shapes import ALWAYS, NEVER, ArrayShape, Contains, least
+from enforcer.schema.grammar import ALWAYS, NEVER, ArrayShape, Contains
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from enforcer.schema.algebra.children import Children
-    from enforcer.schema.algebra.shapes import Formula
+    from enforcer.schema.grammar import Formula
+
+
+def least(a: int | None, b: int | None) -> int | None:
+    """Return the smaller of two maxima, None being no maximum."""
+    return b if a is None else a if b is None else min(a, b)
 
 
 class ArraySets:

@@ -15,8 +15,8 @@ from enforcer.schema.algebra.formulas import Formulas
 from enforcer.schema.algebra.languages import Languages
 
 if TYPE_CHECKING:
-    from enforcer.schema.algebra.shapes import Formula, Value
     from enforcer.schema.algebra.three_valued import ThreeValued
+    from enforcer.schema.grammar import Formula, Value
 
     Constants = frozenset[object]
 

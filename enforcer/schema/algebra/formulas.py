@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from enforcer.schema.algebra.shapes import ALWAYS, ANYTHING, NEVER, NOTHING_AT_ALL, Formula, Value
+from enforcer.schema.grammar import ALWAYS, ANYTHING, NEVER, NOTHING, Formula, Value
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable
@@ -75,7 +75,7 @@ def is_of_objects(node: Node) -> bool:
     return isinstance(node, Value) and bool(node.objects) and node == Value(objects=node.objects)
 
 
-_FIRST: dict[Node, Formula] = {NOTHING_AT_ALL: NEVER, ANYTHING: ALWAYS}
+_FIRST: dict[Node, Formula] = {NOTHING: NEVER, ANYTHING: ALWAYS}
 
 
 class Formulas:

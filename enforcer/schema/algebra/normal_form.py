@@ -21,21 +21,21 @@ from enforcer.schema.algebra.formulas import And, Formulas, Not, OneOf, Or, Refe
 from enforcer.schema.algebra.languages import Languages
 from enforcer.schema.algebra.objects import ObjectSets
 from enforcer.schema.algebra.rivals import Rivals
-from enforcer.schema.algebra.shapes import (
+from enforcer.schema.algebra.three_valued import ThreeValued
+from enforcer.schema.grammar import (
     ALWAYS,
     ANY_OBJECT,
     ANYTHING,
     NEVER,
-    NOTHING_AT_ALL,
+    NOTHING,
     Value,
 )
-from enforcer.schema.algebra.three_valued import ThreeValued
 from enforcer.schema.limits import named
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Sequence
 
-    from enforcer.schema.algebra.shapes import ArrayShape, Formula, ObjectShape
+    from enforcer.schema.grammar import ArrayShape, Formula, ObjectShape
     from enforcer.schema.limits import Limits
 
 
@@ -386,7 +386,7 @@ class Algebra(Children):
             return False
         finally:
             self._asking.discard(formula)
-        result = value == NOTHING_AT_ALL
+        result = value == NOTHING
         self._empty[formula] = result
         return result
 

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 from enforcer.errors import SchemaLimit
 from enforcer.regex import ANY, both, either, fullmatch, inverse, literal
-from enforcer.schema.algebra.shapes import ALWAYS, NEVER, ObjectShape, Witness, least
+from enforcer.schema.algebra.arrays import least
+from enforcer.schema.grammar import ALWAYS, NEVER, ObjectShape, Witness
 from enforcer.schema.limits import named
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     from enforcer.regex import Regex
     from enforcer.schema.algebra.children import Children
-    from enforcer.schema.algebra.shapes import Formula
+    from enforcer.schema.grammar import Formula
     from enforcer.schema.limits import Limits
 
 _COMPARED = 64  # shapes compared with each other to drop those that others cover

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from enforcer.schema.algebra.children import Children, Constants
-    from enforcer.schema.algebra.shapes import Formula
+    from enforcer.schema.grammar import Formula
 
     _Signature = dict[str | None, Constants]
 

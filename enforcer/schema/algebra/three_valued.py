@@ -14,13 +14,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from enforcer.schema.algebra.formulas import And, Not, Or, Reference, Unknown
-from enforcer.schema.algebra.shapes import ALWAYS, NEVER, Value
+from enforcer.schema.grammar import ALWAYS, NEVER, Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from enforcer.schema.algebra.formulas import Formulas
-    from enforcer.schema.algebra.shapes import Formula, ObjectShape
+    from enforcer.schema.grammar import Formula, ObjectShape
 
 
 class ThreeValued:

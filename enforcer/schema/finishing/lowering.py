@@ -12,18 +12,16 @@ from typing import TYPE_CHECKING, TypeVar
 
 from enforcer.numbers.division import can_be_written, reason
 from enforcer.numbers.languages import has_text
-from enforcer.schema.algebra.shapes import NEVER
 from enforcer.schema.finishing.lowering_arrays import ArrayLowering
 from enforcer.schema.finishing.lowering_objects import ObjectLowering
-from enforcer.schema.grammar import Value
+from enforcer.schema.grammar import NEVER, Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from enforcer.numbers.sets import NumberSet
     from enforcer.schema.algebra.normal_form import Algebra
-    from enforcer.schema.algebra.shapes import Formula
-    from enforcer.schema.grammar import ArrayShape, ObjectShape
+    from enforcer.schema.grammar import ArrayShape, Formula, ObjectShape
     from enforcer.schema.limits import Limits
 
 _UNWRITTEN = (

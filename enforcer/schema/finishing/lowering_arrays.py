@@ -14,17 +14,15 @@ from typing import TYPE_CHECKING
 from enforcer.errors import UnsupportedSchema
 from enforcer.numbers.sets import candidates, single
 from enforcer.regex import literal
-from enforcer.schema import grammar
-from enforcer.schema.algebra.shapes import NEVER, ArrayShape, Value
 from enforcer.schema.finishing.counting import counting_automaton
-from enforcer.schema.grammar import Count, ElementChoice, ValueId
+from enforcer.schema.grammar import NEVER, ArrayShape, ElementChoice, Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from fractions import Fraction
 
     from enforcer.schema.algebra.normal_form import Algebra
-    from enforcer.schema.algebra.shapes import Formula
+    from enforcer.schema.grammar import Formula
 
 _MOST_COUNTED = 6  # `contains` counted together in one array
 _MOST_MEMBERS = 60  # each is a bit of a word in the machine
@@ -41,13 +39,13 @@ class ArrayLowering:
         self._algebra = algebra
         self._refuse = refuse
 
-    def lower(self, array: ArrayShape) -> list[grammar.ArrayShape]:
+    def lower(self, array: ArrayShape) -> list[ArrayShape]:
         """Return shapes that can be counted, of which any array fits one if it fits this."""
         if not (array.contains or array.unique or array.repeated):
-            return [_finished(array)]
+            return [array]
         return [self._array(part) for part in self._apart(array)]
 
-    def _array(self, array: ArrayShape) -> grammar.ArrayShape:
+    def _array(self, array: ArrayShape) -> ArrayShape:
         if array.maximum is not None and array.maximum < _TWO:
             array = replace(array, unique=False)
         array, choices = self._unique(array)
@@ -57,7 +55,7 @@ class ArrayLowering:
             )
             array = replace(array, contains=array.contains[:_MOST_COUNTED])
         if not array.contains:
-            return _finished(array, choices=choices)
+            return replace(array, choices=choices)
         if choices:
             self._refuse(
                 f"{array.path}.uniqueItems", "uniqueItems", "cannot be combined with `contains`"
@@ -65,10 +63,11 @@ class ArrayLowering:
             array = replace(array, unique=False)
         length = max(len(array.prefix), *(each.start for each in array.contains))
         prefix = tuple(array.child(i) for i in range(length))
-        slots = (ElementChoice(ValueId(slot)) for slot in (*prefix, array.rest))
-        counted = _finished(
-            replace(array, prefix=prefix),
-            contains=tuple(Count(each.minimum, each.maximum) for each in array.contains),
+        slots = (ElementChoice(slot) for slot in (*prefix, array.rest))
+        counted = replace(
+            array,
+            prefix=prefix,
+            contains=tuple(replace(each, value=NEVER, start=0) for each in array.contains),
             choices=tuple(tuple(self._counted(array, slot, i)) for i, slot in enumerate(slots)),
         )
         try:
@@ -76,7 +75,7 @@ class ArrayLowering:
         except UnsupportedSchema as error:
             for problem in error.problems:
                 self._refuse(problem.path, problem.keyword, problem.reason)
-            return _finished(array)
+            return replace(array, contains=())
         return counted
 
     def _counted(self, array: ArrayShape, choice: ElementChoice, index: int) -> list[ElementChoice]:
@@ -89,7 +88,7 @@ class ArrayLowering:
             for way in ways:
                 hit = algebra.conj((way.value, each.value))
                 if not algebra.is_empty(hit):
-                    split.append(replace(way, value=ValueId(hit), counted=(*way.counted, i)))
+                    split.append(replace(way, value=hit, counted=(*way.counted, i)))
                 # Only an upper bound makes it matter that an element does not fit.
                 miss = (
                     way.value
@@ -97,7 +96,7 @@ class ArrayLowering:
                     else algebra.conj((way.value, algebra.neg(each.value)))
                 )
                 if not algebra.is_empty(miss):
-                    split.append(replace(way, value=ValueId(miss)))
+                    split.append(replace(way, value=miss))
             ways = split
         return ways
 
@@ -126,7 +125,7 @@ class ArrayLowering:
                 "`uniqueItems`",
             )
             return replace(array, unique=False), ()
-        choices = tuple(ElementChoice(ValueId(x), distinct=i) for i, x in enumerate(members))
+        choices = tuple(ElementChoice(x, distinct=i) for i, x in enumerate(members))
         maximum = len(members) if array.maximum is None else min(len(members), array.maximum)
         if maximum < array.minimum:
             return replace(array, prefix=(), rest=NEVER, unique=False), ()
@@ -218,18 +217,3 @@ class ArrayLowering:
                 return None
             out.extend(Value(strings=literal(each)) for each in texts)
         return tuple(dict.fromkeys(algebra.value(each) for each in out))
-
-
-def _finished(
-    array: ArrayShape, contains: tuple[Count, ...] = (), choices: _Choices = ()
-) -> grammar.ArrayShape:
-    return grammar.ArrayShape(
-        tuple(map(ValueId, array.prefix)),
-        ValueId(array.rest),
-        array.minimum,
-        array.maximum,
-        contains,
-        array.unique,
-        choices,
-        array.path,
-    )

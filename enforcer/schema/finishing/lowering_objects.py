@@ -13,17 +13,15 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from enforcer.regex import ANY, both, either, fullmatch, inverse, literal
-from enforcer.schema import grammar
-from enforcer.schema.algebra.shapes import NEVER, ObjectShape, Witness
 from enforcer.schema.finishing.infinite import is_infinite, stays_infinite
-from enforcer.schema.grammar import Mark, ValueId, as_value_ids
+from enforcer.schema.grammar import NEVER, Mark, ObjectShape, Witness
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from enforcer.regex import Regex
     from enforcer.schema.algebra.normal_form import Algebra
-    from enforcer.schema.algebra.shapes import Formula
+    from enforcer.schema.grammar import Formula
     from enforcer.schema.limits import Limits
 
 _MOST_WITNESSES = 3  # properties counted together in one object
@@ -39,10 +37,10 @@ class ObjectLowering:
         self._limits = limits
         self._refuse = refuse
 
-    def lower(self, shape: ObjectShape) -> list[grammar.ObjectShape]:
+    def lower(self, shape: ObjectShape) -> list[ObjectShape]:
         """Return shapes that can be counted, of which any object fits one if it fits this."""
         if not _needs_lowering(shape):
-            return [_finished(shape)]
+            return [shape]
         if shape.maximum is not None and shape.some:
             return [each for x in self._with_clauses_split(shape) for each in self.lower(x)]
         shape = self._with_finite_names_declared(shape)
@@ -142,9 +140,9 @@ class ObjectLowering:
             for names, value in shape.classes
         )
 
-    def _marked(self, shape: ObjectShape, *, distinct: bool) -> grammar.ObjectShape:
+    def _marked(self, shape: ObjectShape, *, distinct: bool) -> ObjectShape:
         """List which undeclared properties count as which witnesses."""
-        bare = _finished(shape, distinct_names=distinct)
+        bare = replace(shape, witnesses=(), distinct_names=distinct)
         if not shape.witnesses:
             return bare
         if len(shape.witnesses) > _MOST_WITNESSES or shape.maximum is not None:
@@ -170,10 +168,10 @@ class ObjectLowering:
                     # The same name might follow again with a value that does not fit, and
                     # the last one is the one that counts.
                     repeatable = False
-                marks.append(Mark(common, ValueId(hit), hits))
+                marks.append(Mark(common, hit, hits))
         marked = replace(
             bare,
-            witnesses=tuple(grammar.Witness(each.path) for each in shape.witnesses),
+            witnesses=tuple(Witness(ANY, NEVER, each.path) for each in shape.witnesses),
             marks=tuple(marks),
         )
         if repeatable:
@@ -189,21 +187,7 @@ class ObjectLowering:
         return bare
 
 
-def _finished(shape: ObjectShape, *, distinct_names: bool = False) -> grammar.ObjectShape:
-    """Give the shape without its witnesses."""
-    return grammar.ObjectShape(
-        as_value_ids(shape.names),
-        as_value_ids(shape.classes),
-        shape.required,
-        shape.some,
-        shape.minimum,
-        shape.maximum,
-        distinct_names=distinct_names,
-        path=shape.path,
-    )
-
-
-def may_run_out(shape: grammar.ObjectShape) -> bool:
+def may_run_out(shape: ObjectShape) -> bool:
     """Return whether undeclared names may be fewer than are counted, since some were left out."""
     is_counted = shape.minimum > len(shape.required) + 1 or bool(shape.witnesses)
     if not shape.distinct_names or not is_counted:
@@ -216,7 +200,7 @@ def _endless(marks: Iterable[Mark]) -> set[int]:
     return {i for mark in marks if is_infinite(mark.names) for i in mark.hits}
 
 
-def _has_fresh_names(shape: ObjectShape | grammar.ObjectShape) -> bool:
+def _has_fresh_names(shape: ObjectShape) -> bool:
     """Tell whether any beginning of an undeclared name can always become one not used yet."""
     return all(stays_infinite(names) for names, value in shape.classes if value != NEVER)
 

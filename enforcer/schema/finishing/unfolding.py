@@ -10,14 +10,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from enforcer.errors import SchemaLimit
-from enforcer.schema.grammar import ValueId
 from enforcer.schema.limits import named
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from enforcer.schema.algebra.shapes import Formula
-    from enforcer.schema.grammar import Value
+    from enforcer.schema.grammar import Formula, Value, ValueId
     from enforcer.schema.limits import Limits
 
 
@@ -61,7 +59,7 @@ def unfold(root: Formula, limits: Limits, lower: Callable[[Formula], Value]) -> 
         if formula in alias:
             continue
         value = lower(formula)
-        found = alias[formula] = canonical.setdefault(value, ValueId(formula))
+        found = alias[formula] = canonical.setdefault(value, formula)
         if found == formula:
             definitions[found] = value
             if not value.is_scalar:
@@ -78,7 +76,7 @@ def unfold(root: Formula, limits: Limits, lower: Callable[[Formula], Value]) -> 
         renamed = {
             number: value
             if all(alias[child] == child for child in value.children())
-            else value.renamed(alias.__getitem__)
+            else value.mapped(alias.__getitem__)
             for number, value in definitions.items()
         }
     return Unfolded(renamed, alias[root], alias, definitions)

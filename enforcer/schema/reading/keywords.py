@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from enforcer.regex import Regex
-    from enforcer.schema.algebra.shapes import Formula
+    from enforcer.schema.grammar import Formula
     from enforcer.schema.reading.document import Place
     from enforcer.schema.reading.reader import SchemaReader
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from enforcer.errors import SchemaLimit
 from enforcer.regex import ANY, both, either, inverse
-from enforcer.schema.algebra.shapes import ALWAYS, ANYTHING, NEVER, ObjectShape, Value
+from enforcer.schema.grammar import ALWAYS, ANYTHING, NEVER, ObjectShape, Value
 from enforcer.schema.limits import named
 from enforcer.schema.reading.document import step
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from enforcer.regex import Regex
     from enforcer.schema.algebra.normal_form import Algebra
-    from enforcer.schema.algebra.shapes import Formula
+    from enforcer.schema.grammar import Formula
     from enforcer.schema.reading.keywords import Keywords
 
 # What objects surely fit, and what they may fit; the same but where patterns have two readings.

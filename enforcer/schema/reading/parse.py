@@ -14,7 +14,7 @@ from enforcer.errors import SchemaLimit
 from enforcer.numbers.sets import INTEGERS, REALS
 from enforcer.regex import ANY
 from enforcer.schema.algebra.normal_form import Algebra
-from enforcer.schema.algebra.shapes import ALWAYS, ANYTHING, NEVER, Value
+from enforcer.schema.grammar import ALWAYS, ANYTHING, NEVER, Value
 from enforcer.schema.limits import named
 from enforcer.schema.reading.closed_objects import closable, declares
 from enforcer.schema.reading.document import Closing, Place, SchemaDocument, members, step
@@ -29,7 +29,7 @@ from enforcer.schema.reading.unevaluated import Unevaluated
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
-    from enforcer.schema.algebra.shapes import Formula
+    from enforcer.schema.grammar import Formula
     from enforcer.schema.limits import Conventions, Limits, OnUnsupported
 
 _REFERRING = frozenset(REFERENCES)

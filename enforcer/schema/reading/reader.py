@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from enforcer.schema.algebra.normal_form import Algebra
-    from enforcer.schema.algebra.shapes import Formula
+    from enforcer.schema.grammar import Formula
 
 
 _SHOWN = 60  # characters of a wrong value in a message

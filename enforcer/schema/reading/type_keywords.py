@@ -13,7 +13,7 @@ from enforcer.numbers.doubles import exact
 from enforcer.numbers.sets import INTEGERS, REALS, NumberSet, meet, single
 from enforcer.regex import ANY, both, either, format_regex, inverse, length, literal
 from enforcer.regex.regex_format import broken, regexes
-from enforcer.schema.algebra.shapes import (
+from enforcer.schema.grammar import (
     ALWAYS,
     ANYTHING,
     NEVER,
@@ -32,7 +32,7 @@ from enforcer.schema.reading.reader import shown
 if TYPE_CHECKING:
     from enforcer.regex import Regex
     from enforcer.schema.algebra.normal_form import Algebra
-    from enforcer.schema.algebra.shapes import Formula
+    from enforcer.schema.grammar import Formula
     from enforcer.schema.reading.keywords import Keywords
 
 _TYPES = ("null", "boolean", "integer", "number", "string", "array", "object")

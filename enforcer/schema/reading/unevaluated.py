@@ -13,7 +13,7 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from enforcer.regex import ANY, RegexError, either, inverse, not_matching, parse
-from enforcer.schema.algebra.shapes import (
+from enforcer.schema.grammar import (
     ALWAYS,
     ANYTHING,
     NEVER,

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from enforcer.schema.algebra.arrays import least
 from tests.schema_judge import accepts, agrees, compiled
 
 _values = st.sampled_from(
@@ -74,3 +75,16 @@ def test_complements_by_hand(
         assert accepts(grammar, json.dumps(value)), value
     for value in others:
         assert not accepts(grammar, json.dumps(value)), value
+
+
+_maxima = st.none() | st.integers(0, 5)
+
+
+@given(_maxima, _maxima, st.integers(0, 6))
+def test_the_least_of_two_maxima_bounds_what_both_bound(
+    a: int | None, b: int | None, count: int
+) -> None:
+    def within(maximum: int | None) -> bool:
+        return maximum is None or count <= maximum
+
+    assert within(least(a, b)) == (within(a) and within(b))

@@ -18,12 +18,12 @@ from enforcer.schema.algebra.formulas import (
     Unknown,
     is_of_objects,
 )
-from enforcer.schema.algebra.shapes import (
+from enforcer.schema.grammar import (
     ALWAYS,
     ANY_OBJECT,
     ANYTHING,
     NEVER,
-    NOTHING_AT_ALL,
+    NOTHING,
     Value,
 )
 from tests.formula_cases import ATOMS, WORLDS, build, expressions, fits, holds
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
     from random import Random
 
-    from enforcer.schema.algebra.shapes import Formula
+    from enforcer.schema.grammar import Formula
 
 
 def meaning(arena: Formulas, formula: Formula, world: bool | Fraction | str | None) -> bool:
@@ -120,7 +120,7 @@ def test_an_opposite_is_declared_for_both() -> None:
 def test_what_allows_objects_alone_is_told_by_a_look() -> None:
     assert is_of_objects(ANY_OBJECT)
     assert not is_of_objects(ANYTHING)
-    assert not is_of_objects(NOTHING_AT_ALL)
+    assert not is_of_objects(NOTHING)
     assert not is_of_objects(Value(null=True))
     assert not is_of_objects(ANY_OBJECT._replace(null=True))
     assert not is_of_objects(Or((NEVER, ALWAYS)))

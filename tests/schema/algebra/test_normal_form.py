@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from enforcer.errors import SchemaLimit, UnsupportedSchema
 from enforcer.schema.algebra.normal_form import Algebra
-from enforcer.schema.algebra.shapes import (
+from enforcer.schema.grammar import (
     ANYTHING,
     NEVER,
-    NOTHING_AT_ALL,
+    NOTHING,
     ArrayShape,
     ObjectShape,
     Value,
@@ -108,7 +108,7 @@ def test_recursion_through_a_property_has_a_meaning() -> None:
     targets["tree"] = algebra.value(Value(null=True, objects=(shape,)))
     assert algebra.normal(reference) == Value(null=True, objects=(shape,))
     assert not algebra.is_empty(reference)
-    assert algebra.normal(algebra.conj((reference, algebra.neg(reference)))) == NOTHING_AT_ALL
+    assert algebra.normal(algebra.conj((reference, algebra.neg(reference)))) == NOTHING
 
 
 def test_what_is_plain_is_told_at_once() -> None:
@@ -149,7 +149,7 @@ def test_the_work_of_a_product_is_counted(one: Value, other: Value) -> None:
         algebra = arena(limits=Limits(steps=steps))
         return algebra.normal(algebra.conj((algebra.value(one), algebra.value(other))))
 
-    assert met(9 * 9) != NOTHING_AT_ALL
+    assert met(9 * 9) != NOTHING
     with pytest.raises(SchemaLimit, match="limit `steps`"):
         met(9 * 9 - 1)
 

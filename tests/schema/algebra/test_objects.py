@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from enforcer.regex import ANY, inverse, literal
 from enforcer.schema.algebra.normal_form import Algebra
-from enforcer.schema.algebra.shapes import ALWAYS, NEVER, Formula, ObjectShape, Value, Witness
+from enforcer.schema.grammar import ALWAYS, NEVER, Formula, ObjectShape, Value, Witness
 from enforcer.schema.limits import Limits
 from tests.schema_judge import accepts, agrees, compiled
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from enforcer.regex import ANY, literal
 from enforcer.schema.algebra.normal_form import Algebra
 from enforcer.schema.algebra.rivals import Rivals
-from enforcer.schema.algebra.shapes import ObjectShape, Value
+from enforcer.schema.grammar import ObjectShape, Value
 from enforcer.schema.limits import Limits
 from tests.formula_cases import WORLDS, build, expressions, holds
 from tests.schema_judge import agrees
@@ -19,7 +19,7 @@ from tests.schema_judge import agrees
 if TYPE_CHECKING:
     import pytest
 
-    from enforcer.schema.algebra.shapes import Formula
+    from enforcer.schema.grammar import Formula
 
 
 def arena() -> Algebra:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from enforcer.regex import fullmatch
-from enforcer.schema.algebra.shapes import ALWAYS, NEVER
+from enforcer.schema.grammar import ALWAYS, NEVER
 from tests.schema_judge import accepts, compiled
 from tests.schema_reading import parser_of
 
 if TYPE_CHECKING:
     from enforcer.schema.algebra.normal_form import Algebra
-    from enforcer.schema.algebra.shapes import Formula
+    from enforcer.schema.grammar import Formula
 
 
 UNCLEAR = {"type": "string", "pattern": r"^\w$"}

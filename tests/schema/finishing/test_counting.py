@@ -9,12 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from enforcer.errors import UnsupportedSchema
-from enforcer.schema.algebra.shapes import Formula
 from enforcer.schema.finishing import counting
 from enforcer.schema.finishing.counting import counting_automaton
-from enforcer.schema.grammar import NEVER, ArrayShape, Count, ElementChoice, ValueId
+from enforcer.schema.grammar import NEVER, ArrayShape, Contains, ElementChoice, ValueId
 
-NEITHER, ONE, BOTH = (ValueId(Formula(n)) for n in (5, 6, 7))
+NEITHER, ONE, BOTH = (ValueId(n) for n in (5, 6, 7))
 CHOICES = (
     ElementChoice(NEITHER),
     ElementChoice(ONE, counted=(0,)),
@@ -30,7 +29,7 @@ _shapes = st.builds(
         rest=NEVER,
         minimum=minimum,
         maximum=maximum,
-        contains=tuple(Count(least, most) for least, most in counts),
+        contains=tuple(Contains(NEVER, 0, least, most) for least, most in counts),
         choices=(first, CHOICES),
     ),
     st.tuples(_counts, _counts),
@@ -80,7 +79,7 @@ def test_every_state_can_be_completed(array: ArrayShape) -> None:
 
 
 def test_too_many_states_are_refused_with_their_place() -> None:
-    many = tuple(Count(0, 40) for _ in range(2))
+    many = tuple(Contains(NEVER, 0, 0, 40) for _ in range(2))
     array = ArrayShape((), NEVER, contains=many, choices=(CHOICES,), path="$.a")
     with pytest.raises(UnsupportedSchema, match="too large together") as caught:
         counting_automaton(array)
@@ -91,7 +90,7 @@ def test_too_many_states_are_refused_with_their_place() -> None:
 def test_as_many_states_as_may_be(fewer: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Four lengths; of what is counted none to two, and none to one."""
     monkeypatch.setattr(counting, "_MOST_STATES", 4 * 3 * 2 - fewer)
-    counts = (Count(0, 2), Count(1, None))
+    counts = (Contains(NEVER, 0, 0, 2), Contains(NEVER, 0, 1, None))
     array = ArrayShape((), NEVER, maximum=3, contains=counts, choices=(CHOICES,))
     if fewer:
         with pytest.raises(UnsupportedSchema):

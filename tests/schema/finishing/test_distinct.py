@@ -9,13 +9,12 @@ import pytest
 from enforcer.errors import UnsupportedSchema
 from enforcer.regex import parse
 from enforcer.schema import compile_schema
-from enforcer.schema.algebra.shapes import Formula
 from enforcer.schema.finishing.distinct import forgotten, is_text, reached
 from enforcer.schema.grammar import NEVER, ArrayShape, ObjectShape, Value, ValueId
 
 
 def test_what_is_forgotten_may_repeat_and_nothing_else_changes() -> None:
-    two, three = ValueId(Formula(2)), ValueId(Formula(3))
+    two, three = ValueId(2), ValueId(3)
     kept, other = ArrayShape((), two, unique=True), ArrayShape((), two, minimum=1, unique=True)
     strings = Value(strings=parse("^a*$"))
     both = Value(null=True, arrays=(kept, other))
@@ -27,7 +26,7 @@ def test_what_is_forgotten_may_repeat_and_nothing_else_changes() -> None:
 
 
 def test_of_two_objects_one_is_forgotten() -> None:
-    two = ValueId(Formula(2))
+    two = ValueId(2)
     names = (("a", two), ("b", two))
     kept, other = (ObjectShape(names, (), minimum=least, distinct_names=True) for least in (2, 3))
     value = Value(objects=(kept, other))

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from enforcer.errors import SchemaLimit, UnsatisfiableSchema, UnsupportedSchema
 from enforcer.regex import ANY
-from enforcer.schema.algebra.shapes import Formula
 from enforcer.schema.finishing.pruning import prune
 from enforcer.schema.grammar import NEVER, ArrayShape, ObjectShape, Value, ValueId
 from tests.schema_judge import accepts, compiled, walk
@@ -20,7 +19,7 @@ _NUMBER = 5
 
 
 def number(of: int) -> ValueId:
-    return ValueId(Formula(of))
+    return ValueId(of)
 
 
 _ids = st.integers(2, 1 + _NUMBER).map(number)

@@ -9,7 +9,6 @@ import pytest
 from enforcer.errors import UnsupportedSchema
 from enforcer.regex import parse
 from enforcer.schema import OnUnsupported, compile_schema
-from enforcer.schema.algebra.shapes import Formula
 from enforcer.schema.finishing.distinct import Mixed, is_remembered
 from enforcer.schema.finishing.tracks import Track, tracks
 from enforcer.schema.finishing.ways import NOWHERE
@@ -79,7 +78,7 @@ def test_too_many_kinds_of_numbers_cost_no_array_of_strings_its_distinctness() -
 
 
 def test_two_languages_at_one_place_are_mixed() -> None:
-    one, two, whole = (ValueId(Formula(n)) for n in (2, 3, 4))
+    one, two, whole = (ValueId(n) for n in (2, 3, 4))
     shapes = [ArrayShape((), one, unique=True), ArrayShape((), two, unique=True)]
     assert all(map(is_remembered, shapes))
     definitions = {

@@ -13,9 +13,8 @@ from tests.schema_judge import accepts, compiled
 from tests.schema_reading import parser_of
 
 if TYPE_CHECKING:
-    from enforcer.schema.algebra.shapes import Formula
     from enforcer.schema.finishing.unfolding import Unfolded
-    from enforcer.schema.grammar import Value
+    from enforcer.schema.grammar import Formula, Value
 
 
 TREE = {

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from enforcer.errors import InvalidSchema, SchemaLimit
 from enforcer.schema import Limits
-from enforcer.schema.algebra.shapes import Value
+from enforcer.schema.grammar import Value
 from tests.schema_judge import accepts, agrees, compiled
 from tests.schema_reading import parser_of
 
