@@ -6,9 +6,10 @@ Owns: that check, and telling whether identifiers occur in it. Must not know: wh
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from functools import reduce
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from enforcer.errors import InvalidSchema, SchemaError, SchemaLimit
+from enforcer.errors import InvalidSchema, SchemaLimit
 from enforcer.schema.limits import named
 from enforcer.schema.reading.document import step
 
@@ -19,114 +20,87 @@ _MAX_DIGITS = 1_000  # digits of an integer in a schema; far above any bound in 
 _SCOPED = frozenset({"$id", "id", "$anchor", "$dynamicAnchor", "$recursiveAnchor"})
 
 
+# A value in a document, its key in what holds it, and that.
+_Part = tuple[Any, "str | int", "_Part | None"]
+
+
 def check_json(document: object, limits: Limits) -> bool:
-    """Refuse what is not JSON or over the limits; tell whether references need a registry.
+    """Refuse what is not JSON or over the limits; return whether references need a registry.
 
     Raises:
         InvalidSchema: a value that JSON cannot carry.
         SchemaLimit: too deep, too many values, or too many characters.
 
     """
-    scoped = _looked_through(document, limits)
-    return _searched(document, limits) if scoped is None else scoped
-
-
-def _looked_through(document: object, limits: Limits) -> bool | None:
-    """Tell what `check_json` does, in a fraction of the time; None if anything is unusual."""
     nodes = size = 0
     scoped = False
-    level: list[Any] = [document]
+    level: list[_Part] = [(document, "", None)]
     for _ in range(limits.depth + 1):
-        below: list[Any] = []
-        for value in level:
-            kind = type(value)
-            if kind is str:
-                if not value.isascii():
-                    return None
-                size += len(value)
-            elif kind is dict:
-                try:
-                    keys = "".join(value)
-                except TypeError:  # one of them is no string
-                    return None
-                if not keys.isascii():
-                    return None
-                size += len(keys)
+        below: list[_Part] = []
+        for part in level:
+            value = part[0]
+            if isinstance(value, str):
+                size += _length(value, part)
+            elif isinstance(value, dict):
+                for key, child in value.items():
+                    if not isinstance(key, str):
+                        _invalid(part, f"the name {key!r:.60} is not a string")
+                    size += _length(key, part)
+                    below.append((child, key, part))
                 scoped = scoped or not _SCOPED.isdisjoint(value)
-                below.extend(value.values())
-            elif kind is list:
-                below.extend(value)
-            elif kind is not bool:
-                try:
-                    _check_scalar(value, "")
-                except SchemaError:
-                    return None
+            elif isinstance(value, list):
+                below.extend([(child, i, part) for i, child in enumerate(value)])
+            else:
+                _check_scalar(part)
+            if len(below) > limits.nodes:
+                break  # the same list may be in many places
         nodes += len(level)
-        if nodes + len(below) > limits.nodes or size > limits.size:
-            return None
+        if nodes + len(below) > limits.nodes:
+            _limit("$", f"more than {limits.nodes} values {named('nodes')}; split the schema up")
+        if size > limits.size:
+            _limit("$", f"more than {limits.size} characters {named('size')}; split the schema up")
         if not below:
             return scoped
         level = below
-    return None
+    reason = f"nested deeper than {limits.depth} levels {named('depth')}; flatten it with `$defs`"
+    raise SchemaLimit.of(_path(level[0])[:200], "", reason)
 
 
-def _searched(document: object, limits: Limits) -> bool:
-    """Do what `check_json` does, the path at hand of whatever is wrong."""
-    nodes = size = 0
-    scoped = False
-    stack: list[tuple[Any, str, int]] = [(document, "$", 0)]
-    while stack:
-        value, path, depth = stack.pop()
-        nodes += 1
-        if depth > limits.depth:
-            reason = f"nested deeper than {limits.depth} levels {named('depth')}"
-            _limit(path[:200], f"{reason}; flatten it with `$defs`")
-        if nodes > limits.nodes:
-            _limit("$", f"more than {limits.nodes} values {named('nodes')}; split the schema up")
-        if isinstance(value, dict):
-            for key, child in value.items():
-                if not isinstance(key, str):
-                    _invalid(path, f"the name {key!r:.60} is not a string")
-                _check_text(key, path)
-                size += len(key)
-                scoped = scoped or key in _SCOPED
-                stack.append((child, step(path, key), depth + 1))
-        elif isinstance(value, list):
-            stack.extend((child, f"{path}[{i}]", depth + 1) for i, child in enumerate(value))
-        elif isinstance(value, str):
-            _check_text(value, path)
-            size += len(value)
-        else:
-            _check_scalar(value, path)
-        if size > limits.size:
-            _limit("$", f"more than {limits.size} characters {named('size')}; split the schema up")
-        if len(stack) > limits.nodes:
-            _limit("$", f"more than {limits.nodes} values {named('nodes')}; split the schema up")
-    return scoped
+def _path(part: _Part) -> str:
+    """Return the `$.`-path of a part, which is worked out where something is wrong."""
+    keys = []
+    _, key, holder = part
+    while holder is not None:
+        keys.append(key)
+        _, key, holder = holder
+    return reduce(step, reversed(keys), "$")
 
 
-def _check_text(text: str, path: str) -> None:
+def _length(text: str, part: _Part) -> int:
     try:
-        text.encode()
+        if not text.isascii():
+            text.encode()
     except UnicodeEncodeError:
-        _invalid(path, "a string holds a lone surrogate, which UTF-8 cannot carry")
+        _invalid(part, "a string holds a lone surrogate, which UTF-8 cannot carry")
+    return len(text)
 
 
-def _check_scalar(value: Any, path: str) -> None:
+def _check_scalar(part: _Part) -> None:
+    value = part[0]
     if value is None or isinstance(value, bool):
         return
     if isinstance(value, int):
         if value.bit_length() > 4 * _MAX_DIGITS:
-            _limit(path, f"an integer of more than {_MAX_DIGITS} digits")
+            _limit(_path(part), f"an integer of more than {_MAX_DIGITS} digits")
     elif not isinstance(value, float):
-        _invalid(path, f"a {type(value).__name__} is not a JSON value")
+        _invalid(part, f"a {type(value).__name__} is not a JSON value")
     elif not math.isfinite(value):
-        _invalid(path, f"{value} is not a JSON number")
+        _invalid(part, f"{value} is not a JSON number")
 
 
-def _invalid(path: str, reason: str) -> None:
-    raise InvalidSchema.of(path, "", reason)
+def _invalid(part: _Part, reason: str) -> NoReturn:
+    raise InvalidSchema.of(_path(part), "", reason)
 
 
-def _limit(path: str, reason: str) -> None:
+def _limit(path: str, reason: str) -> NoReturn:
     raise SchemaLimit.of(path, "", reason)
