@@ -9,44 +9,74 @@ from __future__ import annotations
 from math import inf
 from typing import TYPE_CHECKING
 
+from enforcer.budget.least import Unbounded
 from enforcer.budget.objects import KEPT
-from enforcer.schema.finishing.counting import State, counting_automaton
-from enforcer.schema.grammar import ValueId
+from enforcer.schema.finishing.counting import Tallies, tallies_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from enforcer.budget.objects import Plan
-    from enforcer.schema.grammar import ArrayShape
+    from enforcer.schema.grammar import ArrayShape, ValueId
 
-# Where in an array a text is: elements so far, a bit for each choice taken, or what counts.
-Place = int | State
-
+# Where in an array a text is: elements so far, or a bit for each choice taken; of counted elements
+# their tally as well, times as many as there are numbers of elements.
+Place = int
 
 # The cost without a first comma, the next element if any, and the place after it.
-_Best = tuple[float, ValueId | None, Place]
+_Best = tuple[float, "ValueId | None", Place]
+_Steps = list[tuple["ValueId", Place]]
+
+_MOST_PLACES = 2_000  # of an array whose elements are counted
+_TOO_MANY = "an array has elements to count that are too many to tell its shortest end"
 
 
 class Arrays:
-    """One shape of arrays; a place in it is a number of elements, or what has been counted."""
+    """One shape of arrays, whose places are numbers."""
+
+    start: Place = 0
 
     def __init__(self, plan: Plan, shape: ArrayShape) -> None:
         self._plan = plan
         self.shape = shape
-        self._counted = None
-        self.start: Place = 0
         self._unique = shape.unique and bool(shape.choices)
-        if shape.choices and not self._unique:
-            self._counted = counting_automaton(shape)
-            self.start = self._counted.start
         self._top = max(shape.minimum, len(shape.prefix), shape.maximum or 0, 1)
+        self._tallies = tallies_of(shape) if shape.choices and not self._unique else None
+        self._moves = None if self._tallies is None else self._counted(self._tallies)
         self._known: dict[tuple[Place, bool], _Best] = {}
+
+    def _counted(self, tallies: Tallies) -> dict[Place, _Steps]:
+        """Return the elements that may come next at each place, and the places after them."""
+        size, maximum, choices = self._top + 1, self.shape.maximum, self.shape.choices
+        found: dict[Place, _Steps] = {}
+        queue = [self.start]
+        for at in queue:
+            if at in found:
+                continue
+            if len(found) > _MOST_PLACES:
+                raise Unbounded(_TOO_MANY)
+            tally, index = divmod(at, size)
+            further = min(index + 1, self._top)
+            slot = choices[min(index, len(choices) - 1)] if index != maximum else ()
+            after = [(each.value, tallies.behind(tally, each.counted)) for each in slot]
+            found[at] = [
+                (value, behind * size + further)
+                for value, behind in after
+                if behind is not None and tallies.lives(further, behind)
+            ]
+            queue.extend(place for _, place in found[at])
+        return found
+
+    def _may_end(self, at: Place) -> bool:
+        tally, index = divmod(at, self._top + 1)
+        return index >= self.shape.minimum and (
+            self._tallies is None or self._tallies.is_done(tally)
+        )
 
     def steps(self, at: Place) -> Sequence[tuple[ValueId, Place]]:
         """List the elements that may come next, and the places after them."""
-        if self._counted is not None:
-            return () if isinstance(at, int) else self._counted.moves.get(at, ())
-        at = _number(at)
+        if self._moves is not None:
+            return self._moves.get(at, ())
         maximum = self.shape.maximum
         if self._unique:
             if maximum is not None and at.bit_count() >= maximum:
@@ -76,8 +106,8 @@ class Arrays:
         key = (at, more)
         if self._plan.final and key in self._known:
             return self._known[key]
-        if self._counted is not None:
-            found = self._search(at, more=more)
+        if self._moves is not None:
+            found = self._search(at, self._moves, more=more)
         elif self._unique:
             found = self._cheapest(at, more=more)
         else:
@@ -89,7 +119,6 @@ class Arrays:
         return found
 
     def _straight(self, at: Place, *, more: bool) -> _Best:
-        at = _number(at)
         shape, cost = self.shape, self._plan.cost
         until = max(shape.minimum, at + 1 if more else 0)
         if until <= at:
@@ -100,7 +129,6 @@ class Arrays:
         return total + until - at, ready[0] if ready else shape.rest, at + 1
 
     def _cheapest(self, at: Place, *, more: bool) -> _Best:
-        at = _number(at)
         need = max(self.shape.minimum - at.bit_count(), int(more))
         if not need:
             return 1, None, at
@@ -114,38 +142,27 @@ class Arrays:
         choices = self.shape.choices[-1]
         return [(i, c.value) for i, c in enumerate(choices) if not at >> i & 1]
 
-    def _search(self, at: Place, *, more: bool) -> _Best:
+    def _search(self, at: Place, moves: dict[Place, _Steps], *, more: bool) -> _Best:
         """Go backwards from the ends, until nothing gets shorter."""
-        counted = self._counted
-        if counted is None:
-            return inf, None, at
         known = self._known if self._plan.final else {}
         if (self.start, False) not in known:
             costs: dict[Place, _Best] = {
-                state: (1, None, state) if state in counted.final else (inf, None, state)
-                for state in counted.moves
+                place: (1 if self._may_end(place) else inf, None, place) for place in moves
             }
             changed = True
             while changed:
                 changed = False
-                for state, out in counted.moves.items():
+                for place, out in moves.items():
                     for value, after in out:
                         cost = self._through(value, costs[after])
-                        if cost < costs[state][0]:
-                            costs[state] = (cost, value, after)
+                        if cost < costs[place][0]:
+                            costs[place] = (cost, value, after)
                             changed = True
-            for state, out in counted.moves.items():
-                known[state, False] = costs[state]
+            for place, out in moves.items():
+                known[place, False] = costs[place]
                 ways = [(self._through(v, costs[after]), v, after) for v, after in out]
-                known[state, True] = min(ways, key=lambda way: way[0], default=(inf, None, state))
+                known[place, True] = min(ways, key=lambda way: way[0], default=(inf, None, place))
         return known.get((at, more), (inf, None, at))
 
     def _through(self, value: ValueId, after: _Best) -> float:
         return self._plan.cost(value) + after[0] + (after[1] is not None)
-
-
-def _number(at: Place) -> int:
-    """Narrow a place to a number."""
-    if not isinstance(at, int):
-        raise TypeError(f"not a place in this array: {at!r}")
-    return at

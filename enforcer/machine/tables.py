@@ -33,11 +33,11 @@ from enforcer.machine.parts import (
     check_words,
 )
 from enforcer.machine.spellable import Spellable
-from enforcer.machine.tallies import tallies_of
 from enforcer.numbers.languages import number_texts
 from enforcer.regex import ANY, NOTHING, either, literal
 from enforcer.regex.syntax import Literal, Union
 from enforcer.schema import compile_schema
+from enforcer.schema.finishing.counting import NONE, tallies_of
 from enforcer.schema.grammar import NEVER, ArgumentGrammar, Value, ValueId
 
 if TYPE_CHECKING:
@@ -366,11 +366,11 @@ class _Writer:
         counts, needs = len(self._counts), len(self._needs)
         self._counts += found.kinds
         self._needs += found.needs
-        if found.is_dead:
+        if found.needs[0][0] == NONE:
             return None
         return (
             *(*bounds, tally, len(found.kinds), counts),
-            *(found.places, found.sums, needs, found.farthest),
+            *(len(array.choices), found.sums, needs, found.farthest),
         )
 
 

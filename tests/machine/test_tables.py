@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from enforcer.budget.reading import Reading
 from enforcer.budget.shortest import NoShortestEnd, Shortest
 from enforcer.errors import EnforcerError, UnsupportedSchema
-from enforcer.machine import objects, parts, tables, tallies
+from enforcer.machine import objects, parts, tables
 from enforcer.machine.grammar import MachineGrammar, bound_vocabulary
 from enforcer.machine.tables import tables_of
 from enforcer.schema import Conventions, Root, compile_schema
@@ -204,7 +204,6 @@ def test_numbers_that_are_no_integers_are_held(bounds: dict[str, Any]) -> None:
             {"type": "object", "properties": {"a": {}, "b": {}}, "anyOf": _ONE_OF_TWO},
             "$",
         ),
-        ((tallies, "MOST_TALLIES"), 3, {"type": "array", "contains": {"const": 1}}, "$"),
         ((tables, "MOST_PLACES"), 1, {"type": "array", "prefixItems": [_STRING]}, "$"),
     ],
 )

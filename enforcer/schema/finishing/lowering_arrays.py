@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from enforcer.errors import UnsupportedSchema
 from enforcer.numbers.sets import candidates, single
 from enforcer.regex import literal
-from enforcer.schema.finishing.counting import counting_automaton
+from enforcer.schema.finishing.counting import tallies_of
 from enforcer.schema.grammar import NEVER, ArrayShape, ElementChoice, Value
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class ArrayLowering:
             choices=tuple(tuple(self._counted(array, slot, i)) for i, slot in enumerate(slots)),
         )
         try:
-            counting_automaton(counted)
+            tallies_of(counted)
         except UnsupportedSchema as error:
             for problem in error.problems:
                 self._refuse(problem.path, problem.keyword, problem.reason)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from enforcer.schema.finishing.counting import counting_automaton
+from enforcer.schema.finishing.counting import tallies_of
 from enforcer.schema.grammar import NEVER, NOTHING, ArrayShape, ObjectShape, Value, ValueId
 
 
@@ -62,7 +62,7 @@ def _has_member(value: Value, productive: set[ValueId]) -> bool:
 
 def _array_has_member(array: ArrayShape, productive: set[ValueId]) -> bool:
     if array.choices and not array.unique:
-        return counting_automaton(_with_choices(array, productive)).inhabited
+        return tallies_of(_with_choices(array, productive)).lives()
     if array.choices:
         usable = sum(choice.value in productive for choice in array.choices[-1])
         return usable >= array.minimum
