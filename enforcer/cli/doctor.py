@@ -75,7 +75,8 @@ def run(options: argparse.Namespace) -> int:
         for check in found:
             checks.append(check)
             if not options.json:
-                _print(check)
+                mend = [f"{_INDENT}{check.mend}"] if check.mend else []
+                say(f"{_SIGNS[check.status]}  {check.name}: {check.found}", *mend)
     number = "1 check" if len(checks) == 1 else f"{len(checks)} checks"
     bad = sum(check.status is Status.BAD for check in checks)
     caveats = [check.caveat for check in checks if check.caveat]
@@ -119,9 +120,3 @@ def _groups(
         name, require_all = options.served_model, options.require_all
         found = server.checks(endpoint, model=name, dialect=dialect, require_all=require_all)
         yield "the server", found
-
-
-def _print(check: Check) -> None:
-    say(f"{_SIGNS[check.status]}  {check.name}: {check.found}")
-    if check.mend:
-        say(f"{_INDENT}{check.mend}")

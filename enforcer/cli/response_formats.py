@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -88,9 +89,6 @@ def _json(schema: Any, path: str) -> Demanded:
 
 def _parsed(schema: Any) -> Any:
     """Read a schema that is JSON text; what is none is told where schemas are compiled."""
-    if not isinstance(schema, str):
-        return schema
-    try:
-        return json.loads(schema)
-    except (ValueError, RecursionError):
-        return schema
+    with suppress(ValueError, RecursionError):
+        return json.loads(schema) if isinstance(schema, str) else schema
+    return schema

@@ -129,14 +129,9 @@ def _calls(render: Render, dialect: Dialect) -> Check:
     # Arguments as vLLM gives them to a template.
     function = {"name": "look_up", "arguments": {"word": "Oslo"}}
     call = {"id": call_id, "type": "function", "function": function}
-    result: dict[str, Any] = {
-        "role": "tool",
-        "tool_call_id": call_id,
-        "name": "look_up",
-        "content": _RESULT,
-    }
-    if dialect.ids is Ids.MESSAGE:
-        result |= {"tool": "look_up", "index": 1}  # which vLLM's renderer finds out
+    # vLLM's renderer finds out `tool` and `index`, where a template asks for them.
+    result: dict[str, Any] = {"role": "tool", "tool_call_id": call_id, "content": _RESULT}
+    result |= {"name": "look_up", "tool": "look_up", "index": 1}
     dialog: list[dict[str, Any]] = [
         {"role": "user", "content": _TEXTS["user"]},
         {"role": "assistant", "content": "", "tool_calls": [call]},
@@ -144,9 +139,8 @@ def _calls(render: Render, dialect: Dialect) -> Check:
     ]
     prompt = render(dialog, tools=[_TOOL], generate=True)
     if written:
-        begin = dialect.markers["call_begin"][0]
-        between = dialect.markers["arguments_begin"][0]
-        header = f"{begin}{header}{between}"
+        begin, behind = (dialect.markers[role][0] for role in ("call_begin", "arguments_begin"))
+        header = f"{begin}{header}{behind}"
     if re.sub(r"\s", "", header) not in re.sub(r"\s", "", prompt):
         return bad(
             _CALLS,

@@ -142,7 +142,8 @@ class Place:
             return
         firsts = {next(iter(self.table.symbols(token_id))) for token_id in self._legal()}
         exits_of = {each.rest[0] for each in exits(self.table, self.now)}
-        if any(first not in exits_of and not _steps(node, first) for first in firsts):
+        firsts = {each for each in firsts if each >= ID or node.step(each) is None}
+        if firsts - exits_of:
             yield Option(f"the arguments of {quoted(name)}")
 
     def _legal(self) -> list[int]:
@@ -161,7 +162,3 @@ class Place:
 
 def _marker(role: str) -> str:
     return "the marker of " + role.replace("_", " ")
-
-
-def _steps(node: HeaderNode, symbol: int) -> bool:
-    return symbol < ID and node.step(symbol) is not None

@@ -23,7 +23,7 @@ from enforcer.errors import ConfigurationError
 from enforcer.explain.trace import Given
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from enforcer.vocabulary import Vocabulary
 
@@ -81,7 +81,7 @@ class Recorded:
     """
 
     given: tuple[Given, ...]
-    prompt_ids: tuple[int, ...] | None = None
+    prompt_ids: Sequence[int] | None = None
 
 
 def read_ids(value: object, where: str) -> Recorded:
@@ -99,7 +99,7 @@ def read_ids(value: object, where: str) -> Recorded:
         Given(each.id, _sorted(each.top)) if isinstance(each, _Scored) else Given(each)
         for each in found.token_ids
     )
-    return Recorded(tuple(given), _prompt(found))
+    return Recorded(tuple(given), found.prompt_token_ids)
 
 
 def read_reply(value: object, vocabulary: Vocabulary, where: str) -> Recorded:
@@ -123,7 +123,7 @@ def read_reply(value: object, vocabulary: Vocabulary, where: str) -> Recorded:
     if own is None:
         own = [_own(each, vocabulary, where) for each in content or ()]
     tops += [()] * (len(own) - len(tops))
-    return Recorded(tuple(map(Given, own, tops)), _prompt(reply))
+    return Recorded(tuple(map(Given, own, tops)), reply.prompt_token_ids)
 
 
 def scored(recorded: Recorded, value: object, where: str) -> Recorded:
@@ -157,10 +157,6 @@ def _read(value: object, form: type[_Form], where: str) -> _Form:
         return msgspec.convert(value, form, str_keys=True)
     except ValueError as error:
         raise ConfigurationError(f"{where}: {error}") from error
-
-
-def _prompt(found: _Ids | _Reply) -> tuple[int, ...] | None:
-    return None if found.prompt_token_ids is None else tuple(found.prompt_token_ids)
 
 
 def _own(entry: _Token, vocabulary: Vocabulary, where: str) -> int:

@@ -42,7 +42,9 @@ def lines(trace: Trace) -> Iterator[str]:
     changed = len(trace.changed)
     said = f"changed at {changed} of them" if changed else "nothing was taken away"
     if not any(step.top for step in trace.steps):
-        said = "the last one is not legal" if changed else "all legal" + _unknown(trace)
+        said = "the last one is not legal" if changed else "all legal"
+        if trace.steps and not changed:  # a model that was masked says no others
+            said += "; without the model's scores nothing is known of what the mask took away"
     followed = len(trace.steps)
     yield f"{followed} token{'' if followed == 1 else 's'}: {said}"
 
@@ -62,13 +64,6 @@ def _reasons(step: Step) -> Iterator[str]:
         without = line.removesuffix(expected).rstrip(":, ")
         yield without if is_told else line
         is_told = is_told or line.endswith(expected)
-
-
-def _unknown(trace: Trace) -> str:
-    """Say what a turn of legal ids leaves open: a model that was masked says no others."""
-    if not trace.steps:
-        return ""
-    return "; without the model's scores nothing is known of what the mask took away"
 
 
 def _cut(text: str) -> str:

@@ -24,7 +24,7 @@ def test_ids() -> None:
         {"prompt_token_ids": [5], "token_ids": [{"id": 1, "top": [[2, -3], [1, -0.5]]}]}, "f"
     )
     assert found.given == (Given(1, ((1, -0.5), (2, -3.0))),)
-    assert found.prompt_ids == (5,)
+    assert found.prompt_ids == [5]
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_a_reply_with_its_ids() -> None:
     }
     found = read_reply(value, V, "f")
     assert found.given == (Given(7, ((9, -0.1),)), Given(END))
-    assert found.prompt_ids == (3, 4)
+    assert found.prompt_ids == [3, 4]
 
 
 @pytest.mark.parametrize(
