@@ -18,9 +18,10 @@ from enforcer.verify import expected as expected_
 from enforcer.verify import measure
 from enforcer.verify.expected import samples
 from enforcer.vllm.config import names
+from enforcer.vllm.observe import families
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from enforcer.errors import RequestError
     from enforcer.verify.measure import Expected, Verdict
@@ -213,3 +214,21 @@ def processes(shown: str | None) -> Check:
         mend = "those of another node are on its ENFORCER_METRICS_PORT; else read their logs"
         return note(title, f"{said}; but vLLM has {engines} engines", mend)
     return ok(title, said)
+
+
+def versions(shown: str | None) -> Iterator[Check]:
+    """Compare the versions on `/metrics` with those here; no check where the server shows none.
+
+    `enforcer check` asks the version that is installed here.
+    """
+    title = "versions"
+    told = samples(shown, families.VERSION.name)
+    found = sorted({f"kimi-enforcer {labels['version']}" for labels, count in told if count})
+    here = f"kimi-enforcer {families.installed('kimi-enforcer')}"
+    if len(found) > 1:
+        yield note(title, f"the API servers run {'; '.join(found)}", "finish the upgrade")
+    elif found == [here]:
+        yield ok(title, f"the server runs {here}, as installed here")
+    elif found:
+        mend = "before you rely on `enforcer check` here, install what the server runs"
+        yield note(title, f"the server runs {found[0]}; installed here is {here}", mend)

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 from enforcer.client.body import Route
 from enforcer.diagnosis import Check, Status, bad, ok
 from enforcer.doctor import answers, probes
-from enforcer.doctor.versions import versions
 from enforcer.errors import UnsatisfiableSchema
 from enforcer.request.carrier import REQUIRES
 from enforcer.turn import dialects
@@ -73,7 +72,7 @@ def checks(
     yield from _enforced(endpoint, model, route, format_, start)
     if route is not Route.LOGITS_PROCESSOR:  # which counts nothing
         yield answers.processes(metrics)
-    yield from versions(metrics)
+    yield from answers.versions(metrics)
 
 
 def _find_model(endpoint: Endpoint, model: str | None) -> tuple[Check, str | None]:

@@ -1,8 +1,8 @@
 """Measuring a server from outside, as the vendor verifiers do.
 
 `suites` makes requests of files (`apis` tells whose API they are of), `client` sends them,
-`replies` reads what comes back, `measure` judges and counts it, `reference` has what another
-server answered, `report` writes it down. None of it shares code with what it judges: the judge
+`replies` reads what comes back, `measure` judges it, `reference` has what another server answered,
+`report` counts and writes it down. None of it shares code with what it judges: the judge
 has `jsonschema` and the format's own description.
 """
 

@@ -1,7 +1,7 @@
 """Judging replies by what the request declared.
 
 Owns: what can be wrong with a reply, in K2-Vendor-Verifier's terms and a few more. Must not know:
-the library, how many replies there are (`counts`). The judge shares no code with what it judges: it
+the library, how many replies there are (`report`). The judge shares no code with what it judges: it
 has `jsonschema` and the format's own description, no more.
 """
 

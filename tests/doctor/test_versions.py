@@ -7,7 +7,7 @@ from importlib import metadata
 import pytest
 
 from enforcer.diagnosis import Status
-from enforcer.doctor.versions import versions
+from enforcer.doctor.answers import versions
 
 OWN = metadata.version("kimi-enforcer")
 
