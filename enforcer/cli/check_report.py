@@ -13,6 +13,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from enforcer.checking.work import SECONDS
+from enforcer.cli.output import number
 from enforcer.schema import Root
 
 if TYPE_CHECKING:
@@ -165,7 +166,7 @@ def row(one: Checked) -> Iterator[str]:
         yield f"         {problem}"
     if len(one.problems) > _MOST_PROBLEMS:
         more = len(one.problems) - _MOST_PROBLEMS
-        yield f"         and {_number(more, 'more problem')}; --json has them all"
+        yield f"         and {number(more, 'more problem')}; --json has them all"
     for problem in one.untimed if one.status is not Status.REFUSED else ():
         yield f"         calls may be cut off by `max_tokens`: {problem}"
     for line in _notes(one.surprises):
@@ -191,7 +192,7 @@ def summary(tally: Tally) -> Iterator[str]:
         yield f"{large.where} {large.path}: {said_of}"
     if tally.functions:
         first, *others = tally.functions
-        more = f", and in {_number(len(others), 'more request')}" if others else ""
+        more = f", and in {number(len(others), 'more request')}" if others else ""
         yield f"{first.where} {first.path}: {_FUNCTIONS}{more}"
     counts = tally.counts
     said = [f"{counts[status]} {status.value}" for status in Status if counts[status]]
@@ -199,15 +200,15 @@ def summary(tally: Tally) -> Iterator[str]:
     taken = (one for one in tally.checked if one.status is not Status.REFUSED)
     late = sum(bool(one.untimed) for one in taken)
     if late:
-        line += f"; calls to {_number(late, 'tool')} may be cut off by `max_tokens`"
+        line += f"; calls to {number(late, 'tool')} may be cut off by `max_tokens`"
     if any(large.refused for large in tally.oversized.values()):
         line += " by themselves; a request that declares too much is refused"
     if tally.repeated:
         line += f"; {tally.repeated} more were the same again"
     if tally.without_tools:
-        line += f"; {_number(tally.without_tools, 'request')} without tools"
+        line += f"; {number(tally.without_tools, 'request')} without tools"
     if tally.functions:
-        line += f"; {_number(len(tally.functions), 'request')} with `functions`, which are not read"
+        line += f"; {number(len(tally.functions), 'request')} with `functions`, which are not read"
     if tally.unreadable:
         line += f"; {len(tally.unreadable)} could not be read"
     yield line
@@ -239,10 +240,6 @@ def as_json(tally: Tally) -> dict[str, Any]:
     }
 
 
-def _number(count: int, what: str) -> str:
-    return f"{count} {what}" + ("" if count == 1 else "s")
-
-
 def _notes(surprises: Sequence[Problem]) -> Iterator[str]:
     """Give one line for all places of a schema that are surprising for one reason."""
     alike: dict[str, list[Problem]] = {}
@@ -250,7 +247,7 @@ def _notes(surprises: Sequence[Problem]) -> Iterator[str]:
         alike.setdefault(problem.reason, []).append(problem)
     for first, *others in alike.values():
         said = f"open objects (at `{first.path}`)" if first.keyword == _OPEN else str(first)
-        yield f"{said}, and in {_number(len(others), 'more place')}" if others else said
+        yield f"{said}, and in {number(len(others), 'more place')}" if others else said
 
 
 def _title(one: Checked) -> str:

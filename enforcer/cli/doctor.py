@@ -17,7 +17,7 @@ from enforcer.cli.options import (
     endpoint_of,
     path,
 )
-from enforcer.cli.output import say, say_json
+from enforcer.cli.output import number, say, say_json
 from enforcer.diagnosis import Check, Status
 from enforcer.doctor import installation
 from enforcer.errors import ConfigurationError
@@ -77,7 +77,7 @@ def run(options: argparse.Namespace) -> int:
             if not options.json:
                 mend = [f"{_INDENT}{check.mend}"] if check.mend else []
                 say(f"{_SIGNS[check.status]}  {check.name}: {check.found}", *mend)
-    number = "1 check" if len(checks) == 1 else f"{len(checks)} checks"
+    count = number(len(checks), "check")
     bad = sum(check.status is Status.BAD for check in checks)
     caveats = [check.caveat for check in checks if check.caveat]
     if options.json:
@@ -87,11 +87,11 @@ def run(options: argparse.Namespace) -> int:
         ]
         say_json({"checks": values, "bad": bad, "caveats": caveats})
     elif bad:
-        say(f"{number}, {bad} to mend")
+        say(f"{count}, {bad} to mend")
     elif caveats:
-        say(f"{number}, none to mend, but {', and '.join(caveats)}")
+        say(f"{count}, none to mend, but {', and '.join(caveats)}")
     else:
-        say(f"{number}, all well")
+        say(f"{count}, all well")
     return int(bad > 0)
 
 

@@ -137,7 +137,7 @@ def run(options: argparse.Namespace) -> int:
             {
                 "tool": tool,
                 "error": type(why).__name__,
-                "problems": list(map(asdict, why.problems)),
+                "problems": [asdict(x) for x in why.problems],
             }
             for tool, why in aside.items()
         ]

@@ -47,6 +47,11 @@ def plain(text: str) -> str:
     return _UNSEEN.sub(lambda found: ascii(found[0])[1:-1], text)
 
 
+def number(count: int, what: str) -> str:
+    """Write how many there are of something: `1 request`, `2 requests`."""
+    return f"{count} {what}" + ("" if count == 1 else "s")
+
+
 def say(*lines: object) -> None:
     """Print lines, each of which stays one line; none at all finds out whether there is an output.
 

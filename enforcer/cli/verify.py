@@ -24,7 +24,7 @@ from enforcer.cli.options import (
     path,
     positive,
 )
-from enforcer.cli.output import complain, remark, say
+from enforcer.cli.output import complain, number, remark, say
 from enforcer.errors import ConfigurationError
 from enforcer.schema.bundling.folders import read_schemas
 from enforcer.turn import dialects
@@ -154,11 +154,7 @@ def run(options: argparse.Namespace) -> int:
         return INTERRUPTED
     status = _tell(results, theirs, options)
     if recorded.unreadable:
-        count = len(recorded.unreadable)
-        said = (
-            "1 line is not JSON, and was" if count == 1 else f"{count} lines are not JSON, and were"
-        )
-        remark(f"{said} not measured")
+        remark(f"no JSON, and so not measured: {number(len(recorded.unreadable), 'line')}")
         return 2
     return status
 
@@ -185,9 +181,8 @@ def _tell_left_out(recorded: Recorded) -> None:
     """Tell of what is not sent; each line that cannot be read is to be mended, so all are named."""
     complain(*recorded.unreadable)
     if skipped := recorded.skipped:
-        count = "1 record is" if len(skipped) == 1 else f"{len(skipped)} records are"
         first = f", of which the first {suites.SHOWN}" if len(skipped) > suites.SHOWN else ""
-        complain(f"{count} skipped{first}:", *skipped[: suites.SHOWN])
+        complain(f"skipped {number(len(skipped), 'record')}{first}:", *skipped[: suites.SHOWN])
 
 
 def _progress(total: int, *, quiet: bool) -> Callable[[], None]:

@@ -99,12 +99,7 @@ def _step(step: Step) -> dict[str, Any]:
 
 def _token(found: Explanation) -> dict[str, Any]:
     reason = "" if found.legal else found.reason
-    return {
-        "id": found.token_id,
-        "token": found.token,
-        "legal": found.legal,
-        "reason": reason,
-    }
+    return {"id": found.token_id, "token": found.token, "legal": found.legal, "reason": reason}
 
 
 def _expected(found: Expected) -> dict[str, Any]:

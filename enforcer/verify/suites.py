@@ -30,7 +30,6 @@ _TOOLS = (
     "(`parameters`) by itself, or send chat requests with these tools and `tool_choice: required` "
     "by --requests; `enforcer check` reads tools"
 )
-_OTHERS = {"responses": "Responses", "messages": "Messages"}
 SHOWN = 5  # of the records that are skipped, which are mostly alike
 
 
@@ -225,8 +224,8 @@ def _malformed(value: Any) -> str:
     if not isinstance(value, dict):
         return "it is not an object"
     messages = value.get("messages")
-    if whose := _OTHERS.get(api_of(value)):
-        return f"it is one of the {whose} API (verify replays Chat Completions only)"
+    if (whose := api_of(value)) in ("responses", "messages"):
+        return f"it is one of the {whose.title()} API (verify replays Chat Completions only)"
     if not isinstance(messages, list) or not all(isinstance(m, dict) for m in messages):
         return "`messages` is not a list of objects"
     lists = [value.get("tools"), *(message.get("tools") for message in messages)]

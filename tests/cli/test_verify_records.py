@@ -152,7 +152,7 @@ def test_what_is_no_chat_request_is_skipped_with_a_note(
     named = ("--requests", str(file), "--reference", str(reference))
     status, report, out, server = verify(calling, *named)
     assert (status, len(server.bodies)) == (0, 2)
-    assert "enforcer: 2 records are skipped:\n" in out
+    assert "enforcer: skipped 2 records:\n" in out
     for line in (1, 3):
         assert f"enforcer: {file}:{line} is no chat request: it is one of the Responses" in out
     # A reference's lines are those of all records.
@@ -178,7 +178,7 @@ def test_of_many_records_that_are_skipped_five_are_named(
 
     status, _, out, _ = verify(calling, "--requests", str(file))
     assert status == 0
-    assert "enforcer: 6 records are skipped, of which the first 5:\n" in out
+    assert "enforcer: skipped 6 records, of which the first 5:\n" in out
     assert [f"{file}:{line} is no" in out for line in range(1, 8)] == [False, *[True] * 5, False]
 
 
@@ -196,6 +196,6 @@ def test_every_line_that_is_no_json_is_named_and_the_others_are_measured(
     assert (status, len(server.bodies)) == (2, 3)
     assert f"enforcer: {file}:3 is not JSON" in out
     assert f"enforcer: {file}:5 is not JSON" in out
-    assert f"enforcer: 1 record is skipped:\nenforcer: {file}:1 is no chat request" in out
-    assert out.endswith("2 lines are not JSON, and were not measured\n")
+    assert f"enforcer: skipped 1 record:\nenforcer: {file}:1 is no chat request" in out
+    assert out.endswith("no JSON, and so not measured: 2 lines\n")
     assert [one["data_index"] for one in report["results"]] == [2, 4, 6]
