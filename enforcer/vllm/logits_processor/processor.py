@@ -279,17 +279,16 @@ class _Slots:
 
         """
         history, prompt_len = self._state.all_token_ids.gpu, self._state.prompt_len.np
-        wanted = []
+        read = {}
         for index, total in committed.items():
-            turn, prompt = self._turns.get(index), int(prompt_len[index])
-            if turn is not None and total - prompt < turn.read:
-                del self._turns[index]  # vLLM computes a part again
-                turn = None
-            wanted.append(history[index, 0 if turn is None else prompt + turn.read : total])
+            turn = self._turns.get(index)
+            known = 0 if turn is None else int(prompt_len[index]) + turn.read
+            read[index] = known if known <= total else 0  # else vLLM computes a part again
+        wanted = [history[index, known : committed[index]] for index, known in read.items()]
         ids = torch.cat(wanted).tolist()
-        for index, new in zip(committed, wanted, strict=True):
+        for (index, known), new in zip(read.items(), wanted, strict=True):
             mine, ids = ids[: len(new)], ids[len(new) :]
-            if index not in self._turns:
+            if not known:
                 prompt = int(prompt_len[index])
                 self._turns[index] = self._start(self._params[index], mine[:prompt])
                 mine = mine[prompt:]

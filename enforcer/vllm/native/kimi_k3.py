@@ -64,7 +64,8 @@ def turn(data: Any, vocabulary: Vocabulary, prompt_ids: Sequence[int]) -> Stock:
             case ("tag", "", ("any_text", _, None, None), "<|close|>think<|sep|>"):
                 return "K"
             case ("tag", "" | "<|open|>response<|sep|>", text, "<|close|>response<|sep|>"):
-                texts.append(_text(text))
+                is_free = text[:1] == ("any_text",) and text[2:] == (None, None)
+                texts.append(None if is_free else tags.text_format(text))
                 return "R"
             case ("tag", "<|open|>tools<|sep|>", several, "<|close|>tools<|sep|>"):
                 calls.append(tags.calls(several, _name))
@@ -95,13 +96,6 @@ def turn(data: Any, vocabulary: Vocabulary, prompt_ids: Sequence[int]) -> Stock:
     # Beside a call that is demanded there need be no text.
     wanted = formats.parse(texts[0]) if choice == "auto" else None
     return Stock(Spec(toolset, 0, wanted), shape.startswith("(K"))
-
-
-def _text(node: Any) -> dict[str, Any] | None:
-    match node:
-        case ("any_text", _, None, None):
-            return None
-    return tags.text_format(node)
 
 
 def _name(node: Any) -> str:
