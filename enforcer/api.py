@@ -262,7 +262,7 @@ class Enforcer:
             )
         declared = python_tools.declared(tools)
         spec = Spec(
-            tools_.parse(declared, tools_.meant(declared, tool_choice), parallel_tool_calls),
+            tools_.parse(declared, tool_choice, parallel_tool_calls),
             history.count_calls(history.plain(messages)),
             formats.parse(response_format),
         )

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from enforcer.client import python_tools
 from enforcer.errors import ConfigurationError, brief
 from enforcer.request import carrier, history, spec_text
-from enforcer.request.tools import meant
 
 if TYPE_CHECKING:
     from enforcer.schema import OnUnsupported
@@ -69,7 +68,7 @@ def extra_body(
     declared = python_tools.declared(tools)
     spec = spec_text.write(
         declared,
-        meant(declared, tool_choice),
+        tool_choice,
         parallel_tool_calls,
         first,
         response_format,

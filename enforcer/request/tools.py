@@ -103,8 +103,8 @@ _sets = Cache(_KEPT)
 def parse(tools: object, tool_choice: object, parallel_tool_calls: object) -> ToolSet:
     """Read the three fields of a chat request.
 
-    `tool_choice` may be `None` (as if absent: `auto` with tools, `none` without), a word,
-    a named function, or `{"type": "allowed_tools", "allowed_tools": {"mode", "tools"}}`.
+    `tool_choice` may be `None` (as if absent) or `auto`, which is `none` without tools, another
+    word, a named function, or `{"type": "allowed_tools", "allowed_tools": {"mode", "tools"}}`.
 
     Raises:
         InvalidTools: anything that a chat request does not carry there.
@@ -126,16 +126,6 @@ def choose(tools: Tools, tool_choice: object, parallel_tool_calls: object) -> To
         )
     allowed = () if choice is ToolChoice.NONE else names
     return ToolSet(tools, allowed, choice, parallel_tool_calls)
-
-
-def meant(tools: object, tool_choice: object) -> object:
-    """Return the `tool_choice` that is meant: `auto` without tools is as if it were absent.
-
-    Without tools a chat request has none, and a program has it by default.
-    """
-    is_auto = isinstance(tool_choice, str) and tool_choice == "auto"
-    no_tools = tools is None or (_is_list(tools) and not tools)
-    return None if is_auto and no_tools else tool_choice
 
 
 def encoded(tools: object) -> bytes:
@@ -246,7 +236,7 @@ def _read_choice(
 ) -> tuple[ToolChoice, tuple[str, ...]]:
     names, path = tuple(declared), "$.tool_choice"
     match choice:
-        case None:
+        case None | "auto":
             return (ToolChoice.AUTO if names else ToolChoice.NONE), names
         case str():
             named = json.dumps(choice) if choice in declared else '"NAME"'

@@ -229,7 +229,7 @@ class _Host:
         finally:
             self._publish()
         if intake is None:
-            metrics.enforced(spec.toolset.choice)
+            metrics.count(families.REQUESTS, spec.toolset.choice)
         self._live[request.request_id] = matcher
         readable = matcher if reader is None else ReadableMatcher(matcher, reader)
         return EnforcedGrammar(readable, request.request_id)

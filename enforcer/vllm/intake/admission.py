@@ -277,8 +277,9 @@ def log_inexact(inexact: Iterable[Inexact]) -> None:
             of = request_context.told(one.problem.path)
             metrics.log_relaxed(one.how, placed(one.problem), error=one.error, **of)
         if len(of_kind) > _LINES:
-            more = len(of_kind) - _LINES
-            metrics.log_more_relaxed(more, late=late, request=request_context.told()["request"])
+            what = "calls to more tools may be cut off" if late else "more schemas not exact"
+            more, request = str(len(of_kind) - _LINES), request_context.told()["request"]
+            metrics.log(what, count=more, request=request)
 
 
 def refuse_stock(params: Any) -> Spec | None:
@@ -323,8 +324,7 @@ def refuse_prefix(tokenizer: Any, spec: Spec, prompt_ids: Sequence[int] | None) 
     """
     if prompt_ids is None:
         return 0
-    settled = spec.settled
-    table = runtime.table_for(tokenizer, None if settled is None else settled.dialect)
+    table = runtime.table_for(tokenizer, spec.settled.dialect if spec.settled else None)
     with answered():
         return look_at_prompt(table, spec, settings.current().options, prompt_ids)
 

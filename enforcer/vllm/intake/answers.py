@@ -66,7 +66,8 @@ def answered() -> Iterator[None]:
     except RequestError as error:
         raise refusal(error) from error
     except Busy as error:
-        metrics.checked(families.Checked.BUSY)
+        metrics.count(families.CHECKS, families.Checked.BUSY)
+        whose = "" if error.lacks else "own" if error.own else "of others"
         request = request_context.told()["request"]
-        metrics.log_busy(own=error.own, lacks=error.lacks, request=request)
+        metrics.log("busy", lacks=error.lacks, schemas=whose, request=request)
         raise GracefulHTTPError(str(error), HTTPStatus.SERVICE_UNAVAILABLE) from error

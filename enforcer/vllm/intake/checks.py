@@ -158,7 +158,7 @@ def schemas(spec: Spec) -> Steps[list[Inexact]]:
             if is_new:
                 _tell(asked, verdict, path)
             else:
-                metrics.checked(Checked.KEPT)
+                metrics.count(families.CHECKS, Checked.KEPT)
         if verdict.error is None:
             # Nothing else has a superset to enforce.
             how, problems, error = Relaxed.RELAXED, verdict.relaxed, UnsupportedSchema.__name__
@@ -186,8 +186,9 @@ def _tell(asked: Check, verdict: Verdict, path: str) -> None:
     _keep(asked, verdict)
     if verdict.seconds >= LOOK:
         of = request_context.told(path)
-        metrics.log_slow(verdict.seconds, path="" if of["tool"] else path, **of)
-    metrics.checked(Checked.PASSED if verdict.error is None else Checked.REFUSED)
+        place = "" if of["tool"] else path
+        metrics.log("slow check", seconds=f"{verdict.seconds:.1f}", path=place, **of)
+    metrics.count(families.CHECKS, Checked.PASSED if verdict.error is None else Checked.REFUSED)
 
 
 def _checks(spec: Spec) -> Iterator[tuple[str | None, str, Check]]:
@@ -211,11 +212,11 @@ def _checks(spec: Spec) -> Iterator[tuple[str | None, str, Check]]:
 def _known(asked: Check) -> Verdict | None:
     found = _kept(asked)
     if found is not None:
-        metrics.checked(Checked.KEPT)
+        metrics.count(families.CHECKS, Checked.KEPT)
     elif _is_plain(asked):
         found = Verdict()
         _keep(asked, found)
-        metrics.checked(Checked.PLAIN)
+        metrics.count(families.CHECKS, Checked.PLAIN)
     return found
 
 

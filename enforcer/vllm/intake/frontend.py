@@ -18,7 +18,7 @@ from enforcer.request import carrier, spec_text
 from enforcer.vllm.config import settings
 from enforcer.vllm.intake import admission, bans, checks, required, stops, worker_limits
 from enforcer.vllm.intake.answers import answered, option_refusal
-from enforcer.vllm.observe import metrics, request_context
+from enforcer.vllm.observe import families, metrics, request_context
 from enforcer.vllm.server import pacing, reply_lengths, runtime
 from enforcer.vllm.server.remembered import Remembered
 
@@ -210,7 +210,7 @@ def process_inputs(original: Callable[..., Any]) -> Callable[..., Any]:
         if banned is not None:
             admission.refuse_prefix(self.tokenizer, banned, made.prompt_token_ids)
             bans.ban(made.sampling_params, runtime.table_for(self.tokenizer))
-            metrics.enforced(banned.toolset.choice)
+            metrics.count(families.REQUESTS, banned.toolset.choice)
         worker_limits.refuse(made.sampling_params, self.vllm_config)
         other = carrier.from_extra(carrier.extra_of(made.sampling_params))
         if other is not None:  # the logits processor's, which counts nothing
@@ -223,7 +223,7 @@ def process_inputs(original: Callable[..., Any]) -> Callable[..., Any]:
         if carried is not None:
             intake = admission.admit(carried, self.tokenizer, self.model_config)
             _refuse_start(self, params, made, intake)
-            metrics.enforced(intake.spec.toolset.choice)
+            metrics.count(families.REQUESTS, intake.spec.toolset.choice)
         return made
 
     return _process_inputs

@@ -151,7 +151,7 @@ def write_spec(request: Any) -> Wire | None:
     tools = known.json or encoded(_said(request, known.within))
     wire = spec_text.wire(
         msgspec.Raw(tools),
-        None if choice == "auto" and tools == b"[]" else choice,
+        choice,
         request.parallel_tool_calls,
         known.calls,
         wanted,

@@ -29,8 +29,7 @@ def refuse_ids_beside(params: Any, spec: Spec, tokenizer: Any) -> None:
     """
     if not (spec.toolset.allowed and params.stop_token_ids):
         return
-    dialect = None if spec.settled is None else spec.settled.dialect
-    table = runtime.table_for(tokenizer, dialect)
+    table = runtime.table_for(tokenizer, spec.settled.dialect if spec.settled else None)
     # Harmless are ids that neither begin calls nor stand in them before their end.
     cuts = marker_roles.tokens(table, marker_roles.into_calls(table)).union(table.layout.ids)
     harmless = table.vocabulary.control_ids - cuts

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import time
+from enum import Enum
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -18,8 +19,7 @@ if TYPE_CHECKING:
 
     from enforcer.cache import Cache
     from enforcer.errors import EnforcerError, Problem, RequestError
-    from enforcer.request.tools import ToolChoice
-    from enforcer.vllm.observe.stats import Histogram
+    from enforcer.vllm.observe.stats import Family, Histogram
 
 logger = logging.getLogger("vllm.enforcer")
 
@@ -28,9 +28,10 @@ SLOW_MASK = 5_000_000  # ns
 _BETWEEN = 60.0  # seconds from one line on slow masks to the next
 
 
-def enforced(choice: ToolChoice) -> None:
-    """Count a request that passed the check."""
-    recording.recorder().add(families.REQUESTS, (choice.value,))
+def count(counter: Family, *labels: Enum | str) -> None:
+    """Add one to a counter, by its labels."""
+    key = tuple(each.value if isinstance(each, Enum) else each for each in labels)
+    recording.recorder().add(counter, key)
 
 
 def switched_off(*, request: str = "") -> None:
@@ -38,14 +39,13 @@ def switched_off(*, request: str = "") -> None:
 
     It may be all that a client sends, which the operator allows: nothing to warn of.
     """
-    recording.recorder().add(families.OFF)
-    _log("switched off", logging.INFO, request=request)
+    count(families.OFF)
+    log("switched off", logging.INFO, request=request)
 
 
 def relaxed(how: families.Relaxed, problem: Problem | None = None) -> None:
     """Count a tool or format that is not exact, or not in time; None where it has no schema."""
-    keyword = "" if problem is None else label(problem.keyword)
-    recording.recorder().add(families.RELAXED, (how.value, keyword))
+    count(families.RELAXED, how, "" if problem is None else label(problem.keyword))
 
 
 def log_relaxed(how: families.Relaxed, problem: Problem, *, error: str, **of: str) -> None:
@@ -58,26 +58,10 @@ def log_relaxed(how: families.Relaxed, problem: Problem, *, error: str, **of: st
         of: `request` that brought it first, and `tool`; a format has none.
 
     """
-    fields = {
-        "error": label(error, families.ERRORS),
-        "path": problem.path,
-        "keyword": label(problem.keyword),
-    }
-    if how is families.Relaxed.UNTIMED:
-        _log("calls may be cut off", **fields, **of)
-    else:
-        _log("schema not exact", enforced=how.value, **fields, **of)
-
-
-def log_more_relaxed(count: int, *, late: bool, request: str) -> None:
-    """Log how many more schemas of a request are new and not exact, or not in time."""
-    what = "calls to more tools may be cut off" if late else "more schemas not exact"
-    _log(what, count=str(count), request=request)
-
-
-def checked(how: families.Checked) -> None:
-    """Count a schema or format that had to be checked."""
-    recording.recorder().add(families.CHECKS, (how.value,))
+    late = how is families.Relaxed.UNTIMED
+    what, enforced = ("calls may be cut off", "") if late else ("schema not exact", how.value)
+    fields = {"error": label(error, families.ERRORS), "path": problem.path}
+    log(what, enforced=enforced, **fields, keyword=label(problem.keyword), **of)
 
 
 def timed(histogram: Histogram, nanoseconds: int) -> None:
@@ -95,24 +79,13 @@ def cached(cache: Cache, live: int) -> None:
     numbers.set(families.MISSES, cache.misses)
 
 
-def calls(outcome: families.Outcome, count: int, *, request: str = "") -> None:
+def calls(outcome: families.Outcome, number: int, *, request: str = "") -> None:
     """Count calls of a reply, of a request with this id; cut-off calls of the doctor's apart."""
     lost = outcome in (families.Outcome.CUT_OFF, families.Outcome.NOT_BEGUN)
-    if count and lost and is_probe(request):
-        recording.recorder().add(families.PROBES, ("cut_off",))
-    elif count:
-        recording.recorder().add(families.CALLS, (outcome.value,), count)
-
-
-def log_dropped(*, tool: str = "", request: str = "") -> None:
-    """Log a reply that had calls which were dropped, one line however many.
-
-    Args:
-        tool: the name that the first of them has; empty where none could be read.
-        request: id of the request; empty where it is not known.
-
-    """
-    _log("call dropped", tool=tool, request=request)
+    if number and lost and is_probe(request):
+        count(families.PROBES, "cut_off")
+    elif number:
+        recording.recorder().add(families.CALLS, (outcome.value,), number)
 
 
 def refused(error: RequestError, *, request: str = "", tool: str = "") -> None:
@@ -139,36 +112,10 @@ def _refused(error: str, path: str, keyword: str, request: str, tool: str = "") 
     level = logging.WARNING
     if is_probe(request):
         level = logging.INFO
-        recording.recorder().add(families.PROBES, ("refused",))
+        count(families.PROBES, "refused")
     else:
-        recording.recorder().add(families.REFUSED, (error, keyword))
-    _log("refused", level, error=error, path=path, keyword=keyword, request=request, tool=tool)
-
-
-def log_busy(*, own: bool, request: str, lacks: str = "") -> None:
-    """Log a request that is not served, as there is no room to check its schemas.
-
-    Args:
-        own: whether its own schemas took the time; else those of others.
-        request: its id; empty where it has none yet.
-        lacks: what the system has no more of, where no schemas took it.
-
-    """
-    whose = {"lacks": lacks} if lacks else {"schemas": "own" if own else "of others"}
-    _log("busy", **whose, request=request)
-
-
-def log_slow(seconds: float, *, path: str, request: str, tool: str) -> None:
-    """Log a check that took long enough to hold others up, whatever came of it.
-
-    Args:
-        seconds: processor time.
-        path: what it was, where that is no tool; else empty.
-        request: id of the request that brought the schema first.
-        tool: name of the tool.
-
-    """
-    _log("slow check", seconds=f"{seconds:.1f}", path=path, request=request, tool=tool)
+        count(families.REFUSED, error, keyword)
+    log("refused", level, error=error, path=path, keyword=keyword, request=request, tool=tool)
 
 
 class SlowMasks:
@@ -198,7 +145,7 @@ class SlowMasks:
             return
         masks, self._masks, self._next = self._masks, 0, now + _BETWEEN
         took = f"{spent / 1e6:.1f} ms"
-        _log("slow masks", tool=tool(), took=took, masks=str(masks), request=request)
+        log("slow masks", tool=tool(), took=took, masks=str(masks), request=request)
 
 
 def log_nothing(error: EnforcerError, *, asked: bool) -> None:
@@ -216,31 +163,21 @@ def log_nothing(error: EnforcerError, *, asked: bool) -> None:
 @cache
 def log_former(name: str, means: str) -> None:
     """Log that a setting or spec names an engine as an earlier release did; once in a process."""
-    _log("former engine", engine=name, means=means)
-
-
-def log_replaced(status: int) -> None:
-    """Log a process that checked schemas and was ended from outside, by the kernel mostly.
-
-    Args:
-        status: its exit status; less than zero, minus the signal's number.
-
-    """
-    _log("checking process replaced", status=str(status))
+    log("former engine", engine=name, means=means)
 
 
 def failed(failure: families.Failure, request_id: str, **more: str) -> None:
     """Count and log a turn that the enforcer had to end."""
-    recording.recorder().add(families.FAILED, (failure.value,))
+    count(families.FAILED, failure)
     log_failed(failure, request=request_id, **more)
 
 
 def log_failed(failure: families.Failure, **more: str) -> None:
     """Log one, where it is not counted: each worker of a group has the same logits processor."""
-    _log("turn failed", reason=failure.value, **more)
+    log("turn failed", reason=failure.value, **more)
 
 
-def _log(what: str, level: int = logging.WARNING, /, **fields: str) -> None:
-    """Write one line. Values are JSON strings: a path may hold what a client wrote."""
+def log(what: str, level: int = logging.WARNING, /, **fields: str) -> None:
+    """Log one line, without empty fields. Values are JSON strings, as a client may write them."""
     said = [f"{key}={json.dumps(value[:_LONGEST_PATH])}" for key, value in fields.items() if value]
     logger.log(level, "enforcer: %s", " ".join([what, *said]))

@@ -141,7 +141,8 @@ class Reply:
         # Anybody can send any reply to be read (`/derender`), which says nothing of enforcement.
         if dropped and notes(self._request).is_prepared:
             metrics.calls(Outcome.DROPPED, dropped)
-            metrics.log_dropped(**request_context.told_of_call(self.parser.dropped_name))
+            tool = request_context.told_of_call(self.parser.dropped_name)["tool"]
+            metrics.log("call dropped", tool=tool, request=of)
 
 
 def begin(owner: object, prompt_ids: Sequence[int] | None, make: Callable[[], Parser]) -> Parser:

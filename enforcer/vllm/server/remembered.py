@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import weakref
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 if TYPE_CHECKING:
@@ -25,22 +24,17 @@ class Remembered(Generic[_T]):
     """
 
     def __init__(self) -> None:
-        self._known: dict[int, tuple[weakref.ref[Any], _T]] = {}
+        self._known: dict[int, _T] = {}
 
     def put(self, owner: object, value: _T) -> None:
         """Set an object's value."""
-        self._known[id(owner)] = (weakref.ref(owner, partial(self._forget, id(owner))), value)
+        if id(owner) not in self._known:  # dropped before another object can have its id
+            weakref.finalize(owner, self._known.pop, id(owner), None).atexit = False
+        self._known[id(owner)] = value
 
     def get(self, owner: object) -> _T | None:
         """Return an object's value; None where there is none."""
-        reference, value = self._known.get(id(owner), (None, None))
-        return value if reference is not None and reference() is owner else None
-
-    def _forget(self, place: int, reference: weakref.ref[Any]) -> None:
-        known = self._known.get(place)
-        # Another object may stand in the same place by now.
-        if known is not None and known[0] is reference:
-            self._known.pop(place, None)
+        return self._known.get(id(owner))
 
 
 @dataclass(slots=True)

@@ -193,7 +193,7 @@ def test_of_many_who_wait_for_one_check_one_tells_of_it(
     chosen = settings.read({"ENFORCER_ON_UNSUPPORTED": "isolate"})
     counted: Counter[Checked] = Counter()
     monkeypatch.setattr(settings, "current", lambda: chosen)
-    monkeypatch.setattr(metrics, "checked", lambda how: counted.update([how]))
+    monkeypatch.setattr(metrics, "count", lambda _, how: counted.update([how]))
     cannot = UnsupportedSchema((Problem("$.properties.a", "pattern", "cannot"),))
     workers(Fake(cannot, seconds=0.26))
 

@@ -31,7 +31,7 @@ from enforcer.schema import Conventions
 from enforcer.schema.bundling import Documents
 from enforcer.vllm.config import names, settings
 from enforcer.vllm.intake import checks, frontend
-from enforcer.vllm.observe import metrics, request_context
+from enforcer.vllm.observe import families, metrics, request_context
 from enforcer.vllm.server import bodies, reply_lengths, runtime, served_model
 from tests import vocabularies
 from tests.spec_cases import carried as carried_spec
@@ -531,7 +531,8 @@ def test_a_request_is_counted_once_and_only_if_nothing_refuses_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     counted: list[Any] = []
-    monkeypatch.setattr(metrics, "enforced", counted.append)
+    requests = families.REQUESTS
+    monkeypatch.setattr(metrics, "count", lambda of, how: of is requests and counted.append(how))
     monkeypatch.setattr(metrics, "relaxed", lambda how, _: counted.append(how.value))
     use(monkeypatch, on_unsupported="isolate")
     request = completion(carried([TOOL, WRONG]), max_tokens=9)

@@ -44,8 +44,8 @@ def shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]
 
 
 def test_each_number_is_shown_under_its_name(shown: Callable[..., Any]) -> None:
-    metrics.enforced(ToolChoice.REQUIRED)
-    metrics.enforced(ToolChoice.REQUIRED)
+    metrics.count(families.REQUESTS, ToolChoice.REQUIRED)
+    metrics.count(families.REQUESTS, ToolChoice.REQUIRED)
     metrics.calls(families.Outcome.DROPPED, 3)
     metrics.calls(families.Outcome.COMPLETED, 0)
     for nanoseconds in (1_500, 3_000, 999_000_000):
@@ -130,8 +130,9 @@ def test_every_option_that_can_be_refused_has_a_label() -> None:
             if isinstance(node, ast.Call) and ast.unparse(node.func) in refusing:
                 option = node.args[0]
                 refused.add(option.value if isinstance(option, ast.Constant) else "name")
-    # A name that is not written out is that of an option which takes ids away, or ends a reply.
-    taken = {"logit_bias", "repetition_penalty", "min_tokens", "stop", "stop_sequences"}
+    # A name that is not written out is a wish's, or an option's which takes ids or ends a reply.
+    taken = {"on_unsupported", "finish_within_budget", "closed_objects"}
+    taken |= {"logit_bias", "repetition_penalty", "min_tokens", "stop", "stop_sequences"}
     taken |= {*admission._FORCING, *admission._FORBIDDING.values()}
     assert refused - {"name"} | taken == set(families.OPTIONS)
 
@@ -197,8 +198,8 @@ def test_what_is_not_exact_names_its_error_its_request_and_its_tool(
 
 @pytest.mark.usefixtures("shown")
 def test_a_dropped_call_cannot_forge_a_log_line(caplog: pytest.LogCaptureFixture) -> None:
-    metrics.log_dropped(tool='x" y="\nINFO: all is well' + "x" * 10_000, request="r1")
-    metrics.log_dropped()
+    metrics.log("call dropped", tool='x" y="\nINFO: all is well' + "x" * 10_000, request="r1")
+    metrics.log("call dropped", tool="", request="")
     first, second = lines(caplog)
     assert first.startswith('enforcer: call dropped tool="x\\" y=\\"\\nINFO: all')
     assert first.endswith('x" request="r1"')
@@ -304,7 +305,7 @@ class Masks:
         self.now = 1000.0
         monkeypatch.setattr(time, "monotonic", lambda: self.now)
         self._lines: list[dict[str, str]] = []
-        monkeypatch.setattr(metrics, "_log", lambda _, **fields: self._lines.append(fields))
+        monkeypatch.setattr(metrics, "log", lambda _, **fields: self._lines.append(fields))
         self._masks = metrics.SlowMasks()
 
     def see(self, milliseconds: int, tool: str, request: str) -> None:
