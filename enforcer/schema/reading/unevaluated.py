@@ -71,6 +71,7 @@ class Evaluated:
 
 NOTHING_EVALUATED = Evaluated()
 _Case = tuple[Formula, Evaluated]
+_NOTHING_MORE: list[_Case] = [(ALWAYS, NOTHING_EVALUATED)]
 
 
 class TooManyCasesError(Exception):
@@ -167,7 +168,7 @@ class Unevaluated:
     # Cases.
 
     def _cross(self, first: list[_Case], second: list[_Case]) -> list[_Case]:
-        if all(case == (ALWAYS, NOTHING_EVALUATED) for case in second):
+        if second == _NOTHING_MORE:
             return first
         if len(first) * len(second) > _MOST_CASES:
             raise TooManyCasesError
@@ -178,7 +179,7 @@ class Unevaluated:
         """List when a subschema that holds evaluates what; the conditions cover all ways."""
         schema = place.schema
         if not isinstance(schema, dict):
-            return [(ALWAYS, NOTHING_EVALUATED)]
+            return _NOTHING_MORE
         if depth > _DEEPEST:
             raise TooManyCasesError
         reader = self._reader
@@ -187,11 +188,8 @@ class Unevaluated:
         cases: list[_Case] = [
             (ALWAYS, self._own_properties(place) if self._of_objects else self._own_items(place))
         ]
-        for keyword in ("$ref", "$dynamicRef", "$recursiveRef"):
-            if reader.has(schema, keyword, place.draft):
-                target = reader.target(place, keyword)
-                if target is not None:
-                    cases = self._cross(cases, self._cases(target, depth + 1))
+        for target in reader.targets(place):
+            cases = self._cross(cases, self._cases(target, depth + 1))
         if "allOf" in schema:
             for each in reader.branches(place, "allOf"):
                 cases = self._cross(cases, self._cases(each, depth + 1))
@@ -205,41 +203,35 @@ class Unevaluated:
         for name in members(schema, keyword):
             within = self._cases(place.child(keyword, name), depth + 1)
             if any(done != NOTHING_EVALUATED for _, done in within):
-                missing = absent(reader.algebra, name)
-                there = reader.algebra.neg(missing)
-                cases = self._cross(
-                    cases,
-                    [
-                        *((reader.algebra.conj((there, c)), done) for c, done in within),
-                        (missing, NOTHING_EVALUATED),
-                    ],
-                )
+                there = reader.algebra.neg(absent(reader.algebra, name))
+                cases = self._cross(cases, self._when(there, within))
         return cases
 
-    def _if_it_holds(self, place: Place, depth: int) -> list[_Case]:
-        algebra = self._reader.algebra
-        within = self._cases(place, depth + 1)
-        if all(done == NOTHING_EVALUATED for _, done in within):
-            return [(ALWAYS, NOTHING_EVALUATED)]
-        holds = self._reader.parse(place)
+    def _when(
+        self, condition: Formula, holding: list[_Case], failing: list[_Case] = _NOTHING_MORE
+    ) -> list[_Case]:
+        """List the cases of a condition that holds, and those of one that does not."""
+        conj, fails = self._reader.algebra.conj, self._reader.algebra.neg(condition)
         return [
-            *((algebra.conj((holds, condition)), done) for condition, done in within),
-            (algebra.neg(holds), NOTHING_EVALUATED),
+            *((conj((condition, case)), done) for case, done in holding),
+            *((conj((fails, case)), done) for case, done in failing),
         ]
 
+    def _if_it_holds(self, place: Place, depth: int) -> list[_Case]:
+        within = self._cases(place, depth + 1)
+        if all(done == NOTHING_EVALUATED for _, done in within):
+            return _NOTHING_MORE
+        return self._when(self._reader.parse(place), within)
+
     def _conditional(self, place: Place, depth: int) -> list[_Case]:
-        algebra = self._reader.algebra
         condition = self._reader.parse(place.question("if"))
         holding = self._cases(place.child("if"), depth + 1)
-        failing: list[_Case] = [(ALWAYS, NOTHING_EVALUATED)]
+        failing = _NOTHING_MORE
         if "then" in place.schema:
             holding = self._cross(holding, self._cases(place.child("then"), depth + 1))
         if "else" in place.schema:
             failing = self._cases(place.child("else"), depth + 1)
-        return [
-            *((algebra.conj((condition, c)), done) for c, done in holding),
-            *((algebra.conj((algebra.neg(condition), c)), done) for c, done in failing),
-        ]
+        return self._when(condition, holding, failing)
 
     def _own_properties(self, place: Place) -> Evaluated:
         schema = place.schema
