@@ -66,14 +66,8 @@ class ObjectKeywords:
     def shapes(self) -> tuple[ObjectShape, ...]:
         """Return the one shape that objects may have; none where no object fits."""
         place, schema, reader = self._place, self._schema, self._reader
-        declared = schema.get("properties", {})
-        if not isinstance(declared, dict):
-            self._keywords.malformed("properties", "must be an object")
-            declared = {}
-        required = schema.get("required", [])
-        if not isinstance(required, list) or not all(isinstance(x, str) for x in required):
-            self._keywords.malformed("required", "must be a list of property names")
-            required = []
+        declared = self._keywords.read("properties", {})
+        required = self._keywords.read("required", [])
         if len(declared) > reader.limits.properties or len(required) > reader.limits.properties:
             raise SchemaLimit.of(
                 step(place.path, "properties"),
@@ -121,10 +115,7 @@ class ObjectKeywords:
         place, schema, reader = self._place, self._schema, self._reader
         if "patternProperties" not in schema:
             return [], []
-        patterns = schema["patternProperties"]
-        if not isinstance(patterns, dict):
-            self._keywords.malformed("patternProperties", "must be an object")
-            patterns = {}
+        patterns = self._keywords.read("patternProperties", {})
         matching: dict[Formula, list[Regex]] = {}
         either_way: dict[Formula, list[Regex]] = {}
         for pattern in patterns:

@@ -25,7 +25,6 @@ from enforcer.schema.grammar import (
 from enforcer.schema.limits import Formats
 from enforcer.schema.reading.document import Place, step
 from enforcer.schema.reading.drafts import Draft
-from enforcer.schema.reading.excluded_types import malformed
 from enforcer.schema.reading.object_keywords import ObjectKeywords
 from enforcer.schema.reading.reader import shown
 
@@ -101,9 +100,7 @@ class TypeKeywords:
         if "object" in types:
             objects = ObjectKeywords(self._keywords).shapes()
         if len(types) < len(_TYPES):
-            for keyword, reason in malformed(self._schema, types):
-                if self._keywords.has(keyword):
-                    self._keywords.malformed(keyword, reason)
+            self._keywords.check_excluded(types)
         return [
             self._reader.algebra.value(Value(null, booleans, numbers, strings, arrays, objects)),
             *self._keywords.extra,
@@ -155,9 +152,7 @@ class TypeKeywords:
                 if bound is not None
             ]
         divisor = self._keywords.number("multipleOf")
-        if divisor is not None and divisor <= 0:
-            self._keywords.malformed("multipleOf", "must be above zero")
-        elif divisor is not None:
+        if divisor is not None:
             path = step(self._place.path, "multipleOf")
             self._reader.divisors.setdefault(divisor, path)
             found.append(NumberSet(multiple=divisor))
@@ -177,8 +172,12 @@ class TypeKeywords:
                 self._holds(regexes(), broken())
             if known is not None:
                 found = both(found, known)
-        if "pattern" in self._schema:
-            self._pattern(self._schema["pattern"])
+        pattern = self._keywords.read("pattern")
+        if pattern is not None:
+            # Readings of patterns differ, so that its negation is no complement.
+            languages = self._keywords.languages("pattern", pattern)
+            if languages is not None:
+                self._holds(*languages)
         return self._reader.algebra.meet_strings(found, ANY)
 
     def _asserts_format(self) -> bool:
@@ -191,15 +190,6 @@ class TypeKeywords:
     def _root(self) -> dict[str, Any]:
         root = self._reader.document.root.schema
         return root if isinstance(root, dict) else {}
-
-    def _pattern(self, pattern: Any) -> None:
-        """Add a pattern as a formula with its own negation: readings of patterns differ."""
-        if not isinstance(pattern, str):
-            self._keywords.malformed("pattern", "must be a string")
-            return
-        languages = self._keywords.languages("pattern", pattern)
-        if languages is not None:
-            self._holds(*languages)
 
     def _holds(self, matching: Regex, failing: Regex) -> None:
         """Add that strings are of a language, where its negation is another one."""
@@ -251,10 +241,6 @@ class TypeKeywords:
                     step(place.path, "contains"),
                 ),
             )
-        unique = schema.get("uniqueItems", False)
-        if not isinstance(unique, bool):
-            self._keywords.malformed("uniqueItems", "must be a boolean")
-            unique = False
         shape = reader.algebra.arrays.tidy(
             ArrayShape(
                 prefix,
@@ -262,7 +248,7 @@ class TypeKeywords:
                 self._keywords.count("minItems") or 0,
                 self._keywords.count("maxItems"),
                 contains,
-                unique,
+                self._keywords.read("uniqueItems", False),
                 path=place.path,
             )
         )
