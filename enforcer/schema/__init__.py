@@ -116,8 +116,8 @@ def _placed(
     """Name the part of the schema that was worked on when it became too much."""
     known = Unfolded(lowered, root, {each: each for each in lowered}, lowered)
     try:
-        with parser.algebra.aside():
-            path = Provenance(parser, known, root).where(next(reversed(lowered)))
+        parser.algebra.grant()
+        path = Provenance(parser, known, root).where(next(reversed(lowered)))
     except (SchemaError, RecursionError):
         return error
     if path is None or error.path != "$":

@@ -7,7 +7,6 @@ Must not know: formulas, keywords, engines.
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from enforcer.errors import SchemaLimit
@@ -15,14 +14,12 @@ from enforcer.regex import ANY, RegexBudget, both, finite_members, is_surely_emp
 from enforcer.schema.limits import named
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from enforcer.regex import Regex
     from enforcer.schema.limits import Limits
 
 _STEPS_OF_EMPTINESS = 4
 _SIZE_PER_STEP = 6  # of what may follow, when it is explored: some 7 microseconds
-_SHARE_ASIDE = 3  # of the steps, this part
+_SHARE_GRANTED = 3  # of the steps, this part
 
 
 class Languages:
@@ -38,7 +35,6 @@ class Languages:
         self._empty_regexes: dict[Regex, bool] = {}
         self._steps = 0
         self._most_steps = limits.steps
-        self._steps_aside = limits.steps // _SHARE_ASIDE
 
     def meet_strings(self, a: Regex | None, b: Regex | None) -> Regex | None:
         """Intersect string languages; None if nothing is left."""
@@ -85,18 +81,6 @@ class Languages:
                 f"{named('steps')}; use fewer overlapping branches",
             )
 
-    @contextmanager
-    def aside(self) -> Iterator[None]:
-        """Do work that can be left undone, within a budget of its own.
-
-        Raises:
-            SchemaLimit: inside, when that is used up.
-
-        """
-        before, most = self._steps, self._most_steps
-        self._steps, self._most_steps = 0, self._steps_aside
-        try:
-            yield
-        finally:
-            self._steps_aside = max(self._steps_aside - self._steps, 0)
-            self._steps, self._most_steps = before, most
+    def grant(self) -> None:
+        """Allow some more work beyond the limit, to say where it was reached."""
+        self._most_steps = self._steps + self._limits.steps // _SHARE_GRANTED

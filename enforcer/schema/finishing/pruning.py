@@ -95,10 +95,6 @@ def _object_has_member(shape: ObjectShape, productive: set[ValueId]) -> bool:
 def _without(value: Value, productive: set[ValueId]) -> Value:
     if not (value.arrays or value.objects):
         return value
-    if all(_is_whole(array, productive) for array in value.arrays) and all(
-        _is_complete(shape, productive) for shape in value.objects
-    ):
-        return value
     return value._replace(
         arrays=tuple(
             _trimmed(array, productive)
@@ -122,30 +118,6 @@ def _reduced(shape: ObjectShape, productive: set[ValueId]) -> ObjectShape:
         marks=tuple(mark for mark in shape.marks if mark.value in productive),
         some=frozenset(frozenset(n for n in clause if names[n] != NEVER) for clause in shape.some),
     )
-
-
-def _is_whole(array: ArrayShape, productive: set[ValueId]) -> bool:
-    """Tell whether nothing of an array shape has to be dropped."""
-    ends = array.rest == NEVER and array.maximum is not None
-    return (
-        not array.choices
-        and (ends or array.rest in productive)
-        and all(child in productive for child in array.prefix)
-        and _array_has_member(array, productive)
-    )
-
-
-def _is_complete(shape: ObjectShape, productive: set[ValueId]) -> bool:
-    """Tell whether nothing of an object shape has to be dropped."""
-    if shape.marks:
-        return False
-    for _, child in shape.names:
-        if child not in productive and child != NEVER:
-            return False
-    for _, child in shape.classes:
-        if child not in productive and child != NEVER:
-            return False
-    return _object_has_member(shape, productive)
 
 
 def _trimmed(array: ArrayShape, productive: set[ValueId]) -> ArrayShape:

@@ -71,14 +71,12 @@ def test_work_is_counted_up_to_the_limit() -> None:
         sets.spend(1)
 
 
-def test_work_aside_has_a_budget_of_its_own_that_is_used_up() -> None:
+def test_some_more_work_is_granted_once_to_say_where_it_was_too_much() -> None:
     sets = Languages(Limits(steps=30))
-    sets.spend(25)
-    with sets.aside():
-        sets.spend(6)
-    sets.spend(5)  # 30 in all: what was done aside is not counted
-    with sets.aside(), pytest.raises(SchemaLimit):
-        sets.spend(5)  # of 10 aside, 6 were used
+    with pytest.raises(SchemaLimit):
+        sets.spend(31)
+    sets.grant()
+    sets.spend(10)
     with pytest.raises(SchemaLimit):
         sets.spend(1)
 
