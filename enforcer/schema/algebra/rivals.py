@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from enforcer.schema.algebra.formulas import is_of_objects
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -89,8 +91,7 @@ class Rivals:
         if not value.arrays and not value.objects:
             atoms = self._children.constants(value)
             return {} if atoms is None else {_WHOLE: atoms}
-        scalars = value.null or value.booleans or value.numbers or value.strings is not None
-        if value.arrays or scalars or len(value.objects) > 1:
+        if not is_of_objects(value) or len(value.objects) > 1:
             return {}
         (shape,) = value.objects
         found: _Signature = {}

@@ -109,13 +109,12 @@ class ArrayLowering:
             array = replace(array, repeated=False)
         if not array.unique or self._surely_distinct(array):
             return replace(array, unique=False), ()
-        if any(self._algebra.normal(x) != self._algebra.normal(array.rest) for x in array.prefix):
-            members = None
-        else:
-            members = self._members(array.rest)
-        if (members is None or len(members) > _MOST_MEMBERS) and self._is_remembered(array):
-            return self._remembered(array), ()
+        normal = self._algebra.normal
+        alike = all(normal(x) == normal(array.rest) for x in array.prefix)
+        members = self._members(array.rest) if alike else None
         if members is None or len(members) > _MOST_MEMBERS:
+            if alike and not array.contains:
+                return self._remembered(array), ()
             self._refuse(
                 f"{array.path}.uniqueItems",
                 "uniqueItems",
@@ -130,11 +129,6 @@ class ArrayLowering:
         if maximum < array.minimum:
             return replace(array, prefix=(), rest=NEVER, unique=False), ()
         return replace(array, prefix=(), maximum=maximum), (choices,)
-
-    def _is_remembered(self, array: ArrayShape) -> bool:
-        normal = self._algebra.normal
-        same = all(normal(x) == normal(array.rest) for x in array.prefix)
-        return same and not array.contains
 
     def _remembered(self, array: ArrayShape) -> ArrayShape:
         """Leave the elements to whoever follows the text, if there are enough of them."""

@@ -7,7 +7,6 @@ cannot be enforced. Must not know: how formulas are normalised, engines.
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from enforcer.errors import SchemaLimit
@@ -27,16 +26,14 @@ from enforcer.schema.reading.type_keywords import TypeKeywords, constant
 from enforcer.schema.reading.unevaluated import Unevaluated
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
+    from collections.abc import Hashable
 
     from enforcer.schema.grammar import Formula
     from enforcer.schema.limits import Conventions, Limits, OnUnsupported
 
 _REFERRING = frozenset(REFERENCES)
-_LISTED = frozenset({"enum", "const"})
-_COMBINED = frozenset({"allOf", "anyOf", "oneOf", "not", "if"})
-_DEPENDENT = frozenset({"dependentRequired", "dependentSchemas", "dependencies"})
-_BESIDE_TYPES = _LISTED | _COMBINED | _DEPENDENT
+_DEPENDENT = ("dependentRequired", "dependentSchemas", "dependencies")
+_BESIDE_TYPES = frozenset({"enum", "const", "allOf", "anyOf", "oneOf", "not", "if", *_DEPENDENT})
 # What a subschema of one type may hold that says nothing more about its values.
 _NOTES = frozenset(
     {
@@ -136,32 +133,15 @@ class SchemaParser(SchemaReader):
                 parts.append(self.malformed(place, keyword, reason))
         if not _REFERRING.isdisjoint(schema):
             parts += [self.reference(place, x) for x in REFERENCES if self.has(schema, x, draft)]
-        for read in (
-            TypeKeywords(Keywords(self, place, schema)).value,
-            *self._readers(place, schema),
-        ):
-            parts.extend(read())
+        parts += TypeKeywords(Keywords(self, place, schema)).value()
+        if not _BESIDE_TYPES.isdisjoint(schema):
+            for read in (self._enum, self._combinators, self._dependencies):
+                parts += read(place, schema)
         formula = parts[0] if len(parts) == 1 else self.algebra.conj(parts)
         for keyword in ("unevaluatedProperties", "unevaluatedItems"):
             if self.has(schema, keyword, draft):
                 formula = Unevaluated(self, keyword).apply(place, formula)
         return formula
-
-    def _readers(
-        self, place: Place, schema: dict[str, Any]
-    ) -> tuple[Callable[[], list[Formula]], ...]:
-        if _BESIDE_TYPES.isdisjoint(schema):
-            return ()
-        readers = (
-            (_LISTED, self._enum),
-            (_COMBINED, self._combinators),
-            (_DEPENDENT, self._dependencies),
-        )
-        return tuple(
-            partial(read, place, schema)
-            for keywords, read in readers
-            if not keywords.isdisjoint(schema)
-        )
 
     # References.
 
@@ -239,7 +219,7 @@ class SchemaParser(SchemaReader):
 
     def _dependencies(self, place: Place, schema: dict[str, Any]) -> list[Formula]:
         parts = []
-        for keyword in ("dependentRequired", "dependentSchemas", "dependencies"):
+        for keyword in _DEPENDENT:
             if not self.has(schema, keyword, place.draft):
                 continue
             if not isinstance(schema[keyword], dict):
