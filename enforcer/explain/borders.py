@@ -43,11 +43,10 @@ class Exit:
 def exits(table: Table, now: Position) -> Iterator[Exit]:
     """Give the open markers of a place where markers are symbols; the mask may forbid some."""
     segment = table.segment(now.state)
-    place = now.place or table.lexer.enter(now.state)
-    if not (place.begun or now.complete()):
+    if not (now.place.begun or now.complete()):
         return
     opening = (now.row if segment is Segment.ARGUMENTS else now.markers).opening
-    for each in table.lexer.open_markers(place, opening):
+    for each in table.lexer.open_markers(now.place, opening):
         texts = table.dialect.markers[each.role]
         for text in texts:
             is_token = text in table.vocabulary.controls
@@ -61,7 +60,7 @@ def exits(table: Table, now: Position) -> Iterator[Exit]:
 def _belongs(table: Table, now: Position, symbol: int) -> bool:
     """Tell whether a symbol is one of the header or of the arguments rather than of a marker."""
     place = now.place
-    if place is None or place.begun:
+    if place.begun:
         return False
     if place.scan is not None:
         return place.scan.step(symbol) is not None

@@ -136,7 +136,7 @@ class Place:
         """Tell of arguments that follow a header which nothing ends but what no name has."""
         place, name = self.now.place, node.name
         then = self.table.dialect.states[self.now.state].then
-        if name is None or then is None or place is None or place.header is None:
+        if name is None or then is None or place.header is None:
             return
         if not place.header.nullable:
             return

@@ -8,19 +8,17 @@ whoever knows. Must not know: requests, engines, masks.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
 
 from enforcer.turn.bits import ids_of
 from enforcer.turn.cuts import NONE, Cut, Loose
-from enforcer.turn.dialect import Segment
 from enforcer.turn.lexer import OPEN, Place
 from enforcer.turn.pattern import ID
 from enforcer.turn.walk import narrowed, walk, whole
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from enforcer.layouts import Scan
     from enforcer.turn.header import HeaderForm, HeaderNode
@@ -32,22 +30,6 @@ if TYPE_CHECKING:
 _KEPT = 4096
 _HEADS = 8  # sets of bytes that may follow a name; a format has one or two
 _DONE = Place("")
-
-
-@dataclass(frozen=True, slots=True)
-class Behind:
-    """Ids that complete a tool's header and have bytes behind that may follow.
-
-    Attributes:
-        name: the tool.
-        inner: those that stay in its arguments, whatever these are.
-        outer: the others.
-
-    """
-
-    name: str
-    inner: Cut
-    outer: Cut
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +61,8 @@ class Borders:
         self._starts = lru_cache(_KEPT)(self._find_starts)
         self._heads = lru_cache(_HEADS)(self._find_heads)
         self._followed = lru_cache(_KEPT)(self._find_followed)
-        self._among = lru_cache(_KEPT)(Cut.among)
-        # As long as some trie has the node.
-        self._behind: WeakKeyDictionary[HeaderNode, dict[Place, tuple[Behind, ...]]]
-        self._behind = WeakKeyDictionary()
+        # Most are of the table, and so is what is found: the same object for the same two.
+        self.among = lru_cache(_KEPT)(Cut.among)
 
     def around(self, place: Place, opening: Opening, *, free: bool) -> Around:
         """Sort the ids of text at a place.
@@ -179,32 +159,31 @@ class Borders:
         step = self._lexer.step(place if fallen is None else fallen, byte, OPEN)
         return None if step is None else step.place
 
-    def behind(self, node: HeaderNode, place: Place) -> tuple[Behind, ...]:
-        """Give the ids that complete a header and have bytes behind that may follow.
+    def behind(self, node: HeaderNode, place: Place) -> tuple[tuple[str, Cut], ...]:
+        """Give the ids that complete a tool's header and have bytes behind that may follow.
 
         Args:
             node: what of the header has been read.
             place: where the turn stands there.
 
         """
-        known = self._behind.setdefault(node, {})
-        found = known.get(place)
+        found = node.behind.get(place)
         if found is None:
-            found = known[place] = tuple(self._find_behind(node, place))
+            found = node.behind[place] = tuple(self._find_behind(node, place))
         return found
 
-    def _find_behind(self, node: HeaderNode, place: Place) -> Iterator[Behind]:
+    def _find_behind(self, node: HeaderNode, place: Place) -> Iterator[tuple[str, Cut]]:
         for past in node.past:
             # There may be thousands, of which most are followed by nothing.
             at = self._lexer.within_header(place, past.data) or self._read(place, past.data)
             if at is not None:
-                inner, outer = self._followed(at, node.trie.form, past.tail, past.data)
-                if inner or outer:
-                    yield Behind(past.name, inner, outer)
+                cut = self._followed(at, node.trie.form, past.tail, past.data)
+                if cut:
+                    yield past.name, cut
 
     def _find_followed(
         self, place: Place, form: HeaderForm, tail: Language | None, data: bytes
-    ) -> tuple[Cut, Cut]:
+    ) -> Cut:
         """Give the ids that begin with the last bytes of a name's text and may go on so.
 
         Args:
@@ -213,33 +192,18 @@ class Borders:
             tail: what stands behind the name's text.
             data: the bytes.
 
-        Returns:
-            Those that stay in the arguments, and the others.
-
         """
         if tail is None and data not in self._heads(self._starts(place)):
-            return NONE, NONE  # as behind most names that begin other words
+            return NONE  # as behind most names that begin other words
         keys, _ = self._vocabulary.sorted_text
-        inner: list[tuple[int, int]] = []
-        outer: list[tuple[int, int]] = []
-
-        def stay(at: Place, byte: int) -> Place | None:
-            after = self._go_on(at, byte)
-            return None if after is None or after.scan is None or after.begun else after
-
+        found: list[tuple[int, int]] = []
         for span in form.ended(tail, data).spans:
             at = self._read(place, keys[span.first][len(data) : span.depth])
-            if at is None:
-                continue
-            every = self._read_from(at, self._go_on, span)
-            inside = set(self._read_from(at, stay, span) if every else ())
-            for token in every:
-                (inner if token in inside else outer).append((token, span.depth))
-        return self.cut(inner), self.cut(outer)
+            if at is not None:
+                found += [(token, span.depth) for token in self._read_from(at, span)]
+        return self.cut(found)
 
-    def _read_from(
-        self, place: Place, step: Callable[[Place, int], Place | None], span: Span
-    ) -> list[int]:
+    def _read_from(self, place: Place, span: Span) -> list[int]:
         """Give the ids of a span that can be read from a place behind a header on.
 
         Names end in many ways, and behind each few bytes can follow: only those are looked for
@@ -248,9 +212,9 @@ class Borders:
         found: list[int] = []
         for byte in self._starts(place):
             part = narrowed(self._vocabulary, span, byte)
-            after = None if part is None else step(place, byte)  # mostly there is no such token
+            after = None if part is None else self._go_on(place, byte)  # mostly there is none
             if after is not None and part is not None:
-                walked = walk(self._vocabulary, after, step, lambda _: False, part)
+                walked = walk(self._vocabulary, after, self._go_on, lambda _: False, part)
                 found += [*whole(self._vocabulary, part), *walked.inside]
         return found
 
@@ -274,13 +238,6 @@ class Borders:
             for at in range(1, len(key))
             if key[at] in wanted
         )
-
-    def among(self, cut: Cut, needed: Cut | None) -> Cut:
-        """Give those ids of a cut that have to be known behind another; None for all.
-
-        Both are of the table most of the time, and so is what is found.
-        """
-        return cut if needed is None or not cut else self._among(cut, needed)
 
     def cut(self, ids: Iterable[tuple[int, int]]) -> Cut:
         """Cut ids, each behind so many of its bytes."""
@@ -335,17 +292,6 @@ class Borders:
         for at, byte in enumerate(data[:-1], 1):
             if byte == last and self.viable(self._lexer.enter(then), data[at:]):
                 yield at
-
-    @cached_property
-    def calls(self) -> int:
-        """How many calls one token may end, at most."""
-        states = self._lexer.dialect.states
-        arguments = [name for name, state in states.items() if state.segment is Segment.ARGUMENTS]
-        by_markers = any(states[name].then is None for name in arguments)
-        if by_markers or self._lexer.layout.last_byte is None:
-            return self._vocabulary.longest
-        ended = (len(cuts) for name in arguments for _, cuts in self._leavers(name))
-        return 1 + max(ended, default=0)
 
     def _find_holding(self, text: bytes) -> frozenset[int]:
         return frozenset(token for data, token in self._tokens() if text in data)

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from enforcer.engines.mask_rows import clear, members
 from enforcer.turn.dialect import Segment
-from enforcer.turn.lexer import FITTING
 
 if TYPE_CHECKING:
     import numpy as np
@@ -56,9 +55,11 @@ class Countdown:
         if _may_be_cut(at):
             return True
         deadline, after = self._deadline, self._extended(at, left) - 1
-        markers = at.markers.markers
+        markers, vocabulary = at.markers.markers, self._table.vocabulary
         if token_id in markers:
             return deadline.marker(at.state, markers[token_id], at.calls, at.header) <= after
+        if not (0 <= token_id < vocabulary.size and vocabulary.text_kinds[token_id]):
+            return True
         if at.reading is not None:
             return deadline.fits_text(at.reading, token_id, after - self._behind_text(at))
         if at.header is not None:
@@ -66,14 +67,12 @@ class Countdown:
             return node is None or deadline.header(node) <= after
         return not at.row.text or self._fits_text(at, after)
 
-    def restrict_text(self, at: Position, left: int, target: npt.NDArray[np.int32]) -> None:
-        """Leave out of a mask row the ids of a followed text that would be too long."""
+    def restrict(self, at: Position, left: int, target: npt.NDArray[np.int32]) -> None:
+        """Leave out of a mask row the ids after which a promised end would not fit."""
         if at.reading is not None:
             room = left - 1 - self._behind_text(at)
             self._deadline.restrict_text(target, at.reading, room)
-
-    def restrict(self, at: Position, left: int, target: npt.NDArray[np.int32]) -> None:
-        """Leave out markers, headers and text outside calls that would be too long."""
+            target |= at.markers.mask
         if _may_be_cut(at) or self._deadline.is_ample(left, at.calls):
             return
         left = self._extended(at, left)
@@ -116,8 +115,7 @@ class Countdown:
         """Count the ids after the text that the turn stands in, once it is complete."""
         if self._table.segment(at.state) is Segment.ARGUMENTS:
             return self._deadline.behind(at.state)
-        row = self._table.row(self._after_text(at), FITTING)
-        return self._deadline.ends(row.markers, at.calls)
+        return self._deadline.ends(self._after_text(at), at.calls)
 
     def _fits_text(self, at: Position, after: int) -> bool:
         return self._deadline.state(self._after_text(at), at.calls) <= after

@@ -25,18 +25,62 @@ if TYPE_CHECKING:
     from enforcer.turn.transitions import Transitions
 
 
-def take_back(grammar: ArgumentMatcher, count: int) -> None:
-    """Take back what parts of a token fed to a grammar.
+class TokenReader:
+    """Reads the tokens of one turn.
 
-    Raises:
-        RuntimeError: it cannot be; after that nobody knows where the grammar stands.
+    Attributes:
+        fed: how many ids the last one fed to the grammar of a text that it has left.
 
     """
-    try:
-        if count:
-            grammar.rollback(count)
-    except EnforcerError as error:
-        raise RuntimeError(f"taking back {count} parts of a token: {error}") from error
+
+    def __init__(self, envelope: Envelope, transitions: Transitions) -> None:
+        self._envelope = envelope
+        self._table = envelope.table
+        self._transitions = transitions
+        self.fed = 0
+
+    def read(self, now: Position, token_id: int, *, counts: bool) -> Position | None:
+        """Give the position after an id; None if it is illegal, nothing being changed then.
+
+        Args:
+            now: where the turn stands; its grammar moves on with the token.
+            token_id: any number at all.
+            counts: whether text is counted, as it is while a call is demanded.
+
+        """
+        symbols = self._table.symbols(token_id)
+        if not symbols:
+            return None
+        if isinstance(symbols, bytes) and now.header is not None:
+            if now.place.header is None and not now.place.begun:  # which a marker ends
+                node = now.header.advance(token_id)
+                return None if node is None else self._transitions.at_header(now, node)
+        elif isinstance(symbols, bytes) and _goes_on(now):
+            place = self._table.lexer.within(now.place, symbols)
+            if place is not None:
+                return self._within(now, token_id, place, counts=counts)
+        crossing = Crossing(self._envelope, self._transitions, now, counts=counts)
+        found = crossing.run(symbols, token_id)
+        self.fed = crossing.left
+        return found
+
+    def reads(self, now: Position, data: bytes) -> bool:
+        """Tell whether bytes are legal at a position; nothing is changed."""
+        crossing = Crossing(self._envelope, self._transitions, now, counts=False)
+        found = crossing.run(data, None)
+        if found is not None:
+            crossing.undo()
+        return found is not None
+
+    def _within(
+        self, now: Position, token_id: int, place: Place, *, counts: bool
+    ) -> Position | None:
+        if now.grammar is not None:
+            if not now.grammar.accept(token_id):
+                return None
+        elif counts and _counts(self._envelope, now):
+            return self._transitions.enter(now.state, now.calls, now.text + 1, place)
+        return now if place is now.place else now.but(place=place)
 
 
 class Crossing:
@@ -54,7 +98,8 @@ class Crossing:
         self, envelope: Envelope, transitions: Transitions, now: Position, *, counts: bool
     ) -> None:
         self._table = envelope.table
-        self._owes = counts and envelope.due is Due.CALL
+        self._envelope = envelope
+        self._is_counted = counts
         self._transitions = transitions
         self._first = now
         self._now = now
@@ -65,22 +110,49 @@ class Crossing:
         # The place whose row has not been looked up yet.
         self._unlooked: Place | None = None
 
-    def run(self, symbols: Sequence[int], token_id: int) -> Position | None:
-        """Read the symbols of an id; gives the position behind it, None if it is illegal."""
-        for at, symbol in enumerate(symbols, 1):
+    def run(self, symbols: Sequence[int], token_id: int | None) -> Position | None:
+        """Read the symbols of an id, or bytes that may be none's.
+
+        Returns:
+            The position behind it; None if it is illegal, its first grammar being as it was then.
+
+        """
+        try:
+            found = self._run(symbols, token_id)
+        except BaseException:
+            self.undo()
+            raise
+        if found is None:
+            self.undo()
+        return found
+
+    def _run(self, symbols: Sequence[int], token_id: int | None) -> Position | None:
+        for at, symbol in enumerate(() if self._stays(symbols) else symbols, 1):
             if not self._step(symbol):
                 return None
             if self._now.failure is not None:
                 # A text that cannot be started closes the gate behind the id that leads to it.
-                return self._left() if at == len(symbols) else None
-        if len(self._pending) == len(symbols):
+                return self._now if at == len(symbols) else None
+        if token_id is not None and len(self._pending) == len(symbols):
             if not self._feed([token_id]):
                 return None
         elif not self._flush():
             return None
         self._count()
         self._look()
-        return self._left()
+        return self._now
+
+    def _stays(self, symbols: Sequence[int]) -> bool:
+        """Read bytes at once that are all of the text which is followed."""
+        now = self._now
+        if now.grammar is None or not (isinstance(symbols, bytes) and _goes_on(now)):
+            return False
+        place = self._table.lexer.within(now.place, symbols)
+        if place is None:
+            return False
+        self._pending = [*symbols]
+        self._now = now.but(place=place)
+        return True
 
     def _look(self) -> None:
         """Look up the row behind the token; nobody asks for those of the places inside of it.
@@ -88,25 +160,31 @@ class Crossing:
         Finding one takes milliseconds where much may follow, as in white space.
         """
         now = self._now
-        if now.place is not None and now.place is self._unlooked:
-            row = self._table.row_of(now.state, now.place, now.row.opening)
-            self._now = now.but(row=row)
+        if now.place is self._unlooked:
+            self._now = now.but(row=self._table.row_at(now.place, now.row.opening))
 
-    def _left(self) -> Position:
-        """Give the position, with what the way back has to know of the text that was left."""
-        if self._fed and self._now.grammar is not self._first.grammar:
-            return self._now.but(fed=self._fed)
-        return self._now
+    @property
+    def left(self) -> int:
+        """How many ids were fed to the first position's grammar, if its text has been left."""
+        return 0 if self._now.grammar is self._first.grammar else self._fed
 
     def undo(self) -> None:
-        """Take back what the grammar of the first position has read."""
-        if self._first.grammar is not None:
-            take_back(self._first.grammar, self._fed)
+        """Take back what the grammar of the first position has read.
+
+        Raises:
+            RuntimeError: it cannot be; after that nobody knows where the grammar stands.
+
+        """
+        grammar = self._first.grammar
+        try:
+            if self._fed and grammar is not None:
+                grammar.rollback(self._fed)
+        except EnforcerError as error:
+            raise RuntimeError(f"taking back {self._fed} parts of a token: {error}") from error
 
     def _step(self, symbol: int) -> bool:
         lexer, now = self._table.lexer, self._now
-        place = now.place or lexer.enter(now.state)
-        if now.header is not None and lexer.falls(place, symbol) is not None:
+        if now.header is not None and lexer.falls(now.place, symbol) is not None:
             begun = self._begin_arguments(now.header.name) and self._now.failure is None
             return begun and self._step(symbol)
         segment = self._table.segment(now.state)
@@ -114,7 +192,7 @@ class Crossing:
         if now.grammar is not None and segment is Segment.CONTENT and symbol < ID:
             # Whether it fits is the grammar's to say, whatever it spells.
             opening = replace(opening, text=True, lenient=True)
-        step = lexer.step(place, symbol, opening)
+        step = lexer.step(now.place, symbol, opening)
         if step is None:
             return False
         if step.taken:
@@ -151,17 +229,10 @@ class Crossing:
             self._pending.append(symbol)
             if step.place.state != now.state or not now.text:
                 # Text has begun, so the turn is not calls.
-                row = self._table.row_of(step.place.state, step.place, FITTING)
-                self._now = now.but(
-                    state=step.place.state,
-                    place=step.place,
-                    row=row,
-                    before=self._table.nothing,
-                    text=1,
-                )
+                row, before = self._table.row_at(step.place, FITTING), self._table.nothing
+                self._now = now.but(place=step.place, row=row, before=before, text=1)
             return True
-        if self._table.segment(now.state) is Segment.CONTENT and not now.calls:
-            self._has_text = True
+        self._has_text = self._has_text or _counts(self._envelope, now)
         if step.place.state != now.state:
             self._now = self._transitions.enter(step.place.state, now.calls, now.text, step.place)
         elif step.place != now.place:
@@ -172,9 +243,9 @@ class Crossing:
     def _count(self) -> None:
         """Count the token if it had text before a demanded call; all of it was within bounds."""
         now = self._now
-        if not (self._owes and self._has_text):
+        if not (self._is_counted and self._has_text):
             return
-        if now.place is not None and self._table.segment(now.state) is Segment.CONTENT:
+        if self._table.segment(now.state) is Segment.CONTENT:
             self._now = self._transitions.enter(now.state, now.calls, now.text + 1, now.place)
         else:
             self._now = now.but(text=now.text + 1)
@@ -184,7 +255,7 @@ class Crossing:
         now = self._now
         if now.header is not None and now.header.name is None:
             return False
-        goes_on = now.place is not None and bool(now.place.begun)  # the text has ended before
+        goes_on = bool(now.place.begun)  # the text has ended before
         # So has text of a format, once it has begun; nothing of it need be there before.
         formatted = segment is Segment.CONTENT and now.grammar is not None and bool(now.text)
         inside = segment is Segment.ARGUMENTS or formatted
@@ -241,3 +312,14 @@ class Crossing:
             return False
         self._fed += grammar is self._first.grammar
         return True
+
+
+def _goes_on(now: Position) -> bool:
+    """Tell whether text may go on; where it has a format, it may if it has begun."""
+    return now.row.text if now.grammar is None else bool(now.tool or now.text)
+
+
+def _counts(envelope: Envelope, now: Position) -> bool:
+    """Tell whether text at a position counts, as it does where a demanded call is put off."""
+    is_owed = envelope.due is Due.CALL and not now.calls
+    return is_owed and envelope.table.segment(now.state) is Segment.CONTENT

@@ -15,6 +15,8 @@ from enforcer.engines.mask_rows import has, is_member
 from enforcer.turn.bits import NO_IDS, ids_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from enforcer.engines.mask_rows import Ids, Row, Truths
 
 
@@ -61,15 +63,15 @@ class Cut:
         loose = tuple(each for each in self.loose if each.token in needed)
         return self._chosen(np.isin(self.ids, needed), loose)
 
-    def permitted(self, row: Row) -> Cut:
-        """Give those whose second parts a row behind the border permits, as far as it can tell."""
-        loose = tuple(each for each in self.loose if is_member(row, each.tail))
-        return self._chosen(has(row, self.tails), loose)
+    def permitted(self, row: Row, reads: Callable[[Loose], bool]) -> Cut:
+        """Give those whose second parts may come behind the border, by its row or as `reads`."""
+        loose = (each for each in self.loose if is_member(row, each.tail) and reads(each))
+        return self._chosen(has(row, self.tails), tuple(loose))
 
-    def begun(self, row: Row) -> Cut:
-        """Give those whose first parts a row before the border permits."""
-        loose = tuple(each for each in self.loose if is_member(row, each.head))
-        return self._chosen(has(row, self.heads), loose)
+    def begun(self, row: Row, reads: Callable[[Loose], bool]) -> Cut:
+        """Give those whose first parts may come before the border, by its row or as `reads`."""
+        loose = (each for each in self.loose if is_member(row, each.head) and reads(each))
+        return self._chosen(has(row, self.heads), tuple(loose))
 
     def _chosen(self, which: Truths, loose: tuple[Loose, ...]) -> Cut:
         if which.all() and len(loose) == len(self.loose):
@@ -82,6 +84,11 @@ class Cut:
         if not self.loose:
             return self.tails
         return np.concatenate([self.tails, ids_of(each.tail for each in self.loose)])
+
+    @property
+    def weight(self) -> int:
+        """Bytes that it holds, about."""
+        return 3 * self.ids.nbytes + 100 * len(self.loose)
 
     @property
     def every(self) -> list[int]:

@@ -130,9 +130,10 @@ class Deadline:
         """Count the ids from the end of arguments to that of the turn."""
         return 1 + min(self._closing[to] for to in self._table.leaves[state].values())
 
-    def ends(self, markers: Mapping[int, str], calls: int) -> float:
-        """Count the ids to the end of the turn, by one of some markers first."""
-        return 1 + min((self.state(to, calls) for to in markers.values()), default=inf)
+    def ends(self, state: str, calls: int) -> float:
+        """Count the ids from a text that fits its format to the end of the turn."""
+        ways = self._markers(state, FITTING).values()
+        return 1 + min((self.state(to, calls) for to in ways), default=inf)
 
     def header(self, node: HeaderNode) -> float:
         """Count the ids from within a header to the end of the turn.
@@ -188,8 +189,10 @@ class Deadline:
         return needs
 
     def _by_markers(self, state: str, needs: Mapping[str, float], opening: Opening) -> float:
-        row = self._table.row(state, opening)
-        return 1 + min((needs[to] for to in row.markers.values()), default=inf)
+        return 1 + min((needs[to] for to in self._markers(state, opening).values()), default=inf)
+
+    def _markers(self, state: str, opening: Opening) -> Mapping[int, str]:
+        return self._table.row_at(self._table.lexer.enter(state), opening).markers
 
     def _by_text(self, to: str, needs: Mapping[str, float]) -> float:
         if self._text is None:
@@ -202,7 +205,7 @@ class Deadline:
         """Tell whether anything fits that a marker, or text outside calls, may lead to."""
         ample = self._ample.get(calls)
         if ample is None:
-            needs = [self.state(s, calls) for s in self._table.leaves]
+            needs = [self.state(s, calls) for s in self._table.dialect.states]
             needs += self._closing.values()
             if calls < self._envelope.most:
                 behind = self.behind(self._arguments_state)

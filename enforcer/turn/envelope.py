@@ -66,16 +66,17 @@ class Envelope:
         self.preamble = preamble
         self.text_format = text_format
 
-    def alike(self) -> SharedStates | None:
-        """Return what turns that allow the same share; None for the first of its kind."""
+    def alike(self) -> SharedStates:
+        """Return what turns that allow the same share; a turn with a format of text shares none."""
+        if self.text_format is not None:
+            return SharedStates()
         found: SharedStates = self.table.alike.get(self._key, SharedStates)
-        found.count += 1
-        return found if found.count > 1 else None
+        return found
 
     @cached_property
     def _key(self) -> Hashable:
         """What tells envelopes apart that do not allow the same."""
-        settings = (self.due.value, self.most, self.first, self.preamble, self.text_format is None)
+        settings = (self.due.value, self.most, self.first, self.preamble)
         # By a digest: the names are as many as clients like, and no name has a line's end.
         return sha256("\n".join(self.names).encode("utf-8", "surrogatepass")).digest(), settings
 
@@ -96,19 +97,6 @@ class Envelope:
             # Where text has a format, it is for the format to say whether none at all fits.
             empty=self.due is Due.NOTHING if self.text_format is None else fits,
         )
-
-    def stage(self, calls: int) -> int:
-        """Give the same for all numbers of calls after which a token may do the same."""
-        if calls >= self._stages:
-            return calls
-        return min(calls, 1) if self.due is Due.CALL else 0
-
-    @cached_property
-    def _stages(self) -> int:
-        """From how many calls on each is a stage of its own."""
-        if self.table.dialect.has_index or self.table.dialect.ids is Ids.MESSAGE:
-            return 0
-        return self.most - self.table.borders.calls
 
     def headers(self, calls: int) -> HeaderTrie:
         """Give the trie of the headers that are legal for the next call."""

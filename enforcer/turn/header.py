@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from enforcer.engines.mask_rows import Ids
     from enforcer.turn.cuts import Cut
+    from enforcer.turn.lexer import Place
     from enforcer.vocabulary import Vocabulary
 
 _KEPT = 4096  # ends of names with what stands behind
@@ -78,7 +79,6 @@ class HeaderForm:
         self.tail = tail
         self.begun = lru_cache(_KEPT)(self._find_begun)
         self.ended = lru_cache(_KEPT)(self._find_ended)
-        self.precedes = lru_cache(_KEPT)(self._find_precedes)
 
     def _find_begun(self, head: Language) -> Begun:
         """Read what stands before names."""
@@ -99,12 +99,6 @@ class HeaderForm:
             return Ended(NO_IDS, (span,))
         found = walk(self.vocabulary, tail, Language.after, _ends, span)
         return Ended(ids_of((*found.inside, *found.done)), found.spans)
-
-    def _find_precedes(self, cut: Cut) -> bool:
-        """Tell whether the second parts of ids all belong to what stands before names."""
-        if self.head is None or cut.loose:
-            return False
-        return bool(np.isin(cut.tails, self.begun(self.head).inside).all())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -183,7 +177,7 @@ class HeaderTrie:
         key = (low, high, depth, head, tail)
         node = self._nodes.get(key)
         if node is None:
-            node = self._nodes[key] = HeaderNode(self, low, high, depth, head, tail=tail, key=key)
+            node = self._nodes[key] = HeaderNode(self, low, high, depth, head, tail=tail)
             self.weight += _NODE
         return node
 
@@ -194,11 +188,12 @@ class HeaderNode:
     Attributes:
         head: what may still stand before them; None once they have begun, or nothing does.
         tail: what may still stand behind the one that has been read; None before that.
-        key: what tells it from the other nodes of its trie.
+        behind: by the place of the turn, the tools whose headers some ids complete which have bytes
+            behind that may follow, with these ids; what `Borders.behind` has found.
 
     """
 
-    __slots__ = ("__dict__", "__weakref__", "depth", "head", "high", "key", "low", "tail", "trie")
+    __slots__ = ("__dict__", "behind", "depth", "head", "high", "low", "tail", "trie")
 
     def __init__(
         self,
@@ -209,15 +204,14 @@ class HeaderNode:
         head: Language | None,
         *,
         tail: Language | None,
-        key: tuple[object, ...],
     ) -> None:
         self.trie = trie
-        self.key = key
         self.low = low
         self.high = high
         self.depth = depth
         self.head = head
         self.tail = tail
+        self.behind: dict[Place, tuple[tuple[str, Cut], ...]] = {}
 
     @cached_property
     def name(self) -> str | None:
@@ -277,7 +271,12 @@ class HeaderNode:
 
     def fill(self, row: npt.NDArray[np.int32]) -> None:
         """Overwrite a mask row (int32, shape `(words,)`) with the ids that may come next."""
-        bits.write(row, self._reached[0])
+        bits.write(row, self.row)
+
+    @property
+    def row(self) -> bits.Sparse:
+        """The ids that may come next, as a mask row."""
+        return self._reached[0]
 
     @property
     def past(self) -> tuple[Past, ...]:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from enforcer.turn.dialect import Dialect
     from enforcer.turn.pattern import Language
 
+_CALL = frozenset({Segment.HEADER, Segment.ARGUMENTS})
 # What ASCII has of white space, as in a token that is blank; what takes more bytes passes for text.
 BLANK_BYTES = frozenset(byte for byte in range(128) if chr(byte).isspace())
 
@@ -140,31 +141,38 @@ class Lexer:
     ) -> None:
         self.dialect = dialect
         self.layout = layout
-        self._header = header
+        self._begins: Mapping[str, Place] = {
+            name: Place(
+                name,
+                header=header if state.segment is Segment.HEADER and state.then else None,
+                # Where each marker is one token, it alone ends arguments.
+                scan=layout.scan()
+                if state.segment is Segment.ARGUMENTS and not dialect.is_simple
+                else None,
+            )
+            for name, state in dialect.states.items()
+        }
         # By state: the marker, and its language.
         self._exits: Mapping[str, tuple[tuple[str, Language], ...]] = {
             name: tuple((role, language) for role in state.on for language in markers[role])
             for name, state in dialect.states.items()
         }
-        # By the states of text that leads nowhere else: the bytes that markers begin with.
+        # By the states of text that leads nowhere else: the bytes that markers begin with. In
+        # headers and arguments that only a marker ends, all bytes are theirs.
         self._firsts = {
             name: bytes(
                 byte
                 for byte in range(ID)
-                if any(language.after(byte) is not None for _, language in self._exits[name])
+                if state.segment in FREE_TEXT
+                and any(language.after(byte) is not None for _, language in self._exits[name])
             )
             for name, state in dialect.states.items()
-            if state.segment in FREE_TEXT and {state.text_to, state.blank_to} == {name}
+            if state.segment is not Segment.NONE and {state.text_to, state.blank_to} == {name}
         }
 
     def enter(self, state: str) -> Place:
         """Give the place at the beginning of a state's text."""
-        found = self.dialect.states[state]
-        if found.segment is Segment.HEADER and found.then is not None:
-            return Place(state, header=self._header)
-        if found.segment is Segment.ARGUMENTS:
-            return Place(state, scan=self.layout.scan())
-        return Place(state)
+        return self._begins[state]
 
     def within(self, place: Place, data: bytes) -> Place | None:
         """Read bytes at once that are all of the text which a place is in.
@@ -183,7 +191,7 @@ class Lexer:
             if scan is None or scan is place.scan:
                 return None if scan is None else place
             return replace(place, scan=scan)
-        firsts = self._firsts.get(place.state)
+        firsts = self._firsts.get(place.state) if place.header is None else None
         if firsts is None or place.begun or len(data.translate(None, firsts)) < len(data):
             return None
         return place
@@ -223,7 +231,7 @@ class Lexer:
             step = self._in_header(place, symbol, place.header)
             if step is not None:
                 return step
-        elif found.segment is Segment.HEADER and symbol < ID and not place.begun:
+        elif found.segment in _CALL and symbol < ID and not place.begun:
             return Step(place, taken=True)  # whatever a marker ends
         return self.by_markers(place, symbol, opening)
 

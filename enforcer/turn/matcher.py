@@ -8,7 +8,6 @@ A matcher belongs to one request and is not thread-safe; all that it shares is.
 from __future__ import annotations
 
 from math import inf
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,17 +16,15 @@ from enforcer.errors import ConfigurationError, EnforcerError, IllegalPrefix
 from enforcer.turn import bits
 from enforcer.turn.bits import rows_of
 from enforcer.turn.countdown import Countdown
-from enforcer.turn.dialect import Segment
-from enforcer.turn.envelope import Due
+from enforcer.turn.crossing import TokenReader
 from enforcer.turn.ids import number, whole_at_ends
-from enforcer.turn.lexer import FITTING
+from enforcer.turn.masks import Masks
 from enforcer.turn.rollback_stack import RollbackStack
-from enforcer.turn.spelled_borders import SpelledBorders
 from enforcer.turn.transitions import Transitions, named
 from enforcer.turn.wording import misplaced
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
     from typing import NoReturn
 
     import numpy.typing as npt
@@ -35,13 +32,12 @@ if TYPE_CHECKING:
     from enforcer.engines import ArgumentMatcher, Startable
     from enforcer.turn.deadline import Deadline
     from enforcer.turn.envelope import Envelope
-    from enforcer.turn.position import Position, SharedState
+    from enforcer.turn.position import Position
 
 _RUN = 64  # ids of a prompt that are read at once where they are all text
 _LIKELY = 8  # words of masks
 _LET_GO = 16  # ids after which a text lets go of what lies behind it
 _NO_MASK = object()
-_NO_MARKERS: Mapping[int, str] = MappingProxyType({})
 
 
 class Matcher:
@@ -82,12 +78,9 @@ class Matcher:
         self._table = envelope.table
         self._countdown = None if deadline is None else Countdown(deadline, envelope.table)
         self._transitions = Transitions(envelope, arguments, expect, self._countdown)
-        self._spelled = (
-            None if self._table.is_simple else SpelledBorders(envelope, self._transitions)
-        )
+        self._reader = TokenReader(envelope, self._transitions)
+        self._masks = Masks(self._table, self._transitions, self._reader)
         self._words = self._table.vocabulary.words
-        self._owes = envelope.due is Due.CALL
-        self._first: npt.NDArray[np.int32] | None = None
         # The mask and row that were last asked for, as numpy has it, and its words beyond the ids.
         self._bitmask: object = _NO_MASK
         self._row = 0
@@ -102,14 +95,13 @@ class Matcher:
         self._text: Any = None
         self._kinds = self._table.vocabulary.text_kinds
         self._size = len(self._kinds)
-        self._history: RollbackStack[Position] = RollbackStack(rollback)
+        # Positions, and how many ids the token that left each fed to its grammar.
+        self._history: RollbackStack[tuple[Position, int]] = RollbackStack(rollback)
         self._accepted = 0
         # An engine's state that nobody knows any more, and why.
         self._lost: tuple[ArgumentMatcher, EnforcerError] | None = None
         # What the prompt has said before a demanded call is not the model's to answer for.
         self._started = False
-        if deadline is None and self._spelled is None and envelope.text_format is None:
-            self._transitions.shared = envelope.alike()
         self._now = self._begun(prompt_ids)
         self._history = RollbackStack(rollback)
         self._accepted = 0
@@ -124,7 +116,7 @@ class Matcher:
         if prompt_ids is not None:
             prompt_ids = whole_at_ends(prompt_ids, "prompt_ids")
             state, begun = self._table.opened(prompt_ids)
-        self._now = self._transitions.enter(state, calls=0, text=0)
+        self._now = self._transitions.share(self._transitions.enter(state, calls=0, text=0))
         at = self._follow(begun)
         if at is not None:
             segment = self._table.segment(self._now.state)
@@ -150,15 +142,11 @@ class Matcher:
 
     def _stays(self, ids: Sequence[int]) -> bool:
         """Tell whether ids of a prompt are text that leaves the turn where it stands."""
-        now, table = self._now, self._table
-        if now.failure is not None or now.grammar is not None or now.header is not None:
+        now = self._now
+        if now.failure is not None or now.grammar is not None or not now.row.text:
             return False
-        if not now.row.text or not table.stays(now.state):
-            return False
-        data = table.vocabulary.text(ids)
-        if data is None or self._spelled is None:
-            return data is not None
-        return now.place is not None and table.lexer.within(now.place, data) is now.place
+        data = self._table.vocabulary.text(ids)
+        return data is not None and self._table.lexer.within(now.place, data) is now.place
 
     def __repr__(self) -> str:
         return f"Matcher(state={self._now.state}, calls={self._now.calls}, ids={self.accepted})"
@@ -215,13 +203,8 @@ class Matcher:
 
         It does where a token of text may reach into a call: what follows depends on the tools.
         """
-        now = self._now
-        if self._accepted or now.failure is not None or now.grammar is not None:
-            return
-        if now.row.crossing:
-            rows = np.empty((1, self._words), dtype=np.int32)
-            self.fill(rows)
-            self._first = rows[0]
+        if self._now.row.crossing:
+            self.fill(np.empty((1, self._words), dtype=np.int32))
 
     def fill(self, bitmask: Any, row: int = 0) -> None:
         """Write the mask of the ids that may come next.
@@ -252,13 +235,15 @@ class Matcher:
                     target |= markers.mask
             elif now.shared is not None and now.shared.row is not None:
                 bits.write(target, now.shared.row)
-                return
+            elif now.failure is not None:
+                self._fill_end(target)
             else:
-                self._fill(now, target)
-            if not (target[self._word] or self._has_any(target)):
+                self._masks.fill(now, target)
+                if self._countdown is not None and (left := self._left()) < inf:
+                    self._countdown.restrict(now, int(left), target)
+            # A kept row has one.
+            if now.shared is None and not (target[self._word] or self._has_any(target)):
                 raise EnforcerError(f"no token can continue the turn: {self!r}")  # noqa: TRY301
-            if now.shared is not None and self._transitions.shared is not None:
-                self._transitions.shared.keep(target, now)
         except BaseException as error:  # noqa: BLE001 - whatever it is, it ends this turn alone
             self._broke("masking", error)
             self._fill_end(target)
@@ -283,38 +268,6 @@ class Matcher:
     def text_weight(self) -> int:
         """Bytes of the arguments that are being written, beyond what texts of a grammar share."""
         return int(getattr(self._now.grammar, "weight", 0))
-
-    def _fill(self, now: Position, target: npt.NDArray[np.int32]) -> None:
-        if now.failure is not None:
-            self._fill_end(target)
-            return
-        plain = now.grammar is None and now.header is None and now.row.ready
-        if plain and self._countdown is None:
-            np.copyto(target, now.row.mask)
-        else:
-            self._fill_text(now, target)
-
-    def _fill_text(self, now: Position, target: npt.NDArray[np.int32]) -> None:
-        if self._first is not None and not self._accepted:
-            np.copyto(target, self._first)
-            return
-        if self._spelled is not None:
-            self._spelled.fill(now, target)
-            return
-        markers = now.markers
-        left = inf if self._countdown is None else self._left()
-        if now.grammar is not None:
-            now.grammar.fill(target)
-            if self._countdown is not None and left < inf:
-                self._countdown.restrict_text(now, int(left), target)
-        elif now.header is not None:
-            now.header.fill(target)
-        else:
-            target.fill(0)
-        if markers is not self._table.nothing:
-            target |= markers.mask
-        if self._countdown is not None and left < inf:
-            self._countdown.restrict(now, int(left), target)
 
     def _has_any(self, target: npt.NDArray[np.int32]) -> bool:
         """Return whether a mask has any id; few words have one of each mask of a text."""
@@ -366,17 +319,18 @@ class Matcher:
         try:
             if now is self._in_text and 0 <= token_id < self._size and self._kinds[token_id]:
                 step = now if self._text.accept(token_id) else None
-            elif now.shared is None:
-                step = self._step(token_id)
-            elif (step := now.shared.after.get(token_id)) is None:
-                step = self._found(token_id, now, now.shared)
+            else:
+                self._reader.fed = 0
+                step = None if now.shared is None else now.shared.after.get(token_id)
+                if step is None:
+                    step = self._found(token_id, now)
         except BaseException as error:  # noqa: BLE001 - whatever it is, it ends this turn alone
             self._broke(f"accepting id {token_id}", error)
             return False
         if step is None:
             return False
         if step is not now:
-            self._history.push(self._accepted, now)
+            self._history.push(self._accepted, (now, self._reader.fed))
             self._now = step
             if step.grammar is not None:
                 self._look_at(step)
@@ -385,20 +339,20 @@ class Matcher:
             self._let_go()
         return True
 
-    def _found(self, token_id: int, now: Position, shared: SharedState) -> Position | None:
-        """Return where a token id leads from a shared position, and keep it."""
-        step = self._transitions.told(token_id, shared)
+    def _found(self, token_id: int, now: Position) -> Position | None:
+        """Return where a token id leads, and keep it where turns with the same tools share that."""
+        step = None if now.shared is None else self._transitions.told(token_id, now.shared)
         if step is None:
             step = self._step(token_id)
             if step is not None and step is not now:
+                step = self._transitions.share(step)
                 self._transitions.lead(token_id, now, step)
         return step
 
     def _look_at(self, now: Position) -> None:
         """Note a position in arguments where the engine alone says what may come."""
-        is_plain = now.failure is None and now.reading is None and bool(now.tool)
-        by_engine = self._spelled is None and self._countdown is None
-        if is_plain and by_engine and self._table.stays(now.state):
+        is_plain = now.failure is None and bool(now.tool) and self._countdown is None
+        if is_plain and now.place.scan is None:
             self._in_text, self._text = now, now.grammar
 
     def _let_go(self) -> None:
@@ -408,7 +362,7 @@ class Matcher:
         keep = getattr(self._now.grammar, "keep", None)  # that of `machine`; others hold little
         if most is not None and keep is not None:
             # A token that leaves a text may have fed it an id for each of its bytes.
-            keep(most if self._spelled is None else most + self._table.vocabulary.longest)
+            keep(most if self._table.is_simple else most + self._table.vocabulary.longest)
 
     def _step(self, token_id: int) -> Position | None:
         now = self._now
@@ -417,52 +371,13 @@ class Matcher:
                 return None
             final = self._transitions.enter(self._table.dialect.final, now.calls, 0)
             return final.but(failure=now.failure)
-        if self._spelled is not None:
-            return self._spelled.read(now, token_id, counts=self._started)
-        markers = _NO_MARKERS
-        if token_id in now.row.markers or token_id in now.before.markers:
-            markers = now.markers.markers  # asks the engine whether the text may end
-        to = self._table.step(now.state, token_id, markers)
-        if to is None or (self._countdown is not None and not self._fits(now, token_id)):
+        if self._countdown is not None and not self._fits(now, token_id):
             return None
-        if token_id in markers:
-            return self._transitions.follow(now, to)
-        if now.grammar is not None:
-            if not now.grammar.accept(token_id):
-                return None
-            is_plain = now.reading is None and now.tool
-            return now if is_plain else self._formatted(now, token_id, to)
-        if now.header is not None:
-            node = now.header.advance(token_id)
-            return None if node is None else self._transitions.at_header(now, node)
-        return self._free_text(to)
-
-    def _free_text(self, to: str) -> Position | None:
-        now = self._now
-        if not now.row.text:
-            return None
-        if to == now.state and not self._owes:
-            return now
-        counts = self._counts(now)
-        if to == now.state and not counts:
-            return now
-        return self._transitions.enter(to, now.calls, now.text + counts)
-
-    def _counts(self, now: Position) -> bool:
-        """Tell whether text is counted: while a call is demanded, outside a think."""
-        owed = self._owes and not now.calls
-        return owed and self._started and self._table.segment(now.state) is Segment.CONTENT
-
-    def _formatted(self, now: Position, token_id: int, to: str) -> Position:
-        """Go on after an id of arguments or formatted content, which has been accepted."""
-        if now.reading is not None:
-            after = now.reading.read(self._table.vocabulary.token_bytes(token_id))
-            now = now if after is now.reading else now.but(reading=after)
-        if self._table.segment(now.state) is not Segment.CONTENT or (now.text and to == now.state):
-            return now
-        # Text has begun, so the turn is not calls.
-        row = self._table.row(to, FITTING)
-        return now.but(state=to, row=row, before=self._table.nothing, text=1)
+        step = self._reader.read(now, token_id, counts=self._started)
+        if step is None or now.reading is None or step.grammar is not now.grammar:
+            return step
+        after = now.reading.read(self._table.vocabulary.token_bytes(token_id))
+        return step if after is now.reading else step.but(reading=after)
 
     def _fits(self, now: Position, token_id: int) -> bool:
         if self._countdown is None or (left := self._left()) == inf:
@@ -495,12 +410,12 @@ class Matcher:
     def _back(self, count: int) -> None:
         """Go back; what fails on the way stays closed as long as the turn stands in it."""
         to = self._accepted - count
-        for before, ids in self._history.pop(self._accepted, to):
+        for (before, fed), ids in self._history.pop(self._accepted, to):
             # The first of them led from one text into another, or stayed in it.
-            stayed, now = self._now.grammar is before.grammar, self._now
-            self._back_in(now.grammar, ids if stayed else ids - 1)
+            stayed = self._now.grammar is before.grammar
+            self._back_in(self._now.grammar, ids if stayed else ids - 1)
             if not stayed:
-                self._back_in(before.grammar, now.fed)
+                self._back_in(before.grammar, fed)
             self._now = before
             self._accepted -= ids
         if self._accepted > to:

@@ -68,10 +68,9 @@ class Parser:
         self._table = table
         self._names = names
         self._schema_of = schema_of
-        no_calls = names is not None and not names
+        no_calls = names is not None and not names and not table.is_simple
         self._opening = replace(OPEN, call=False, lenient=True) if no_calls else OPEN
-        self._state = table.dialect.turn_state
-        self._place = table.reader.enter(self._state)
+        self._place = table.reader.enter(table.dialect.turn_state)
         self._decoder = _Decoder(errors="replace")
         self._values: Decoder | None = None
         self._header = bytearray()
@@ -80,8 +79,8 @@ class Parser:
         self._reset()
         self._first = self._place if prompt_ids is None else None
         if prompt_ids is not None:
-            self._state, begun = table.opened(whole_at_ends(prompt_ids, "prompt_ids"))
-            self._place = table.reader.enter(self._state)
+            state, begun = table.opened(whole_at_ends(prompt_ids, "prompt_ids"))
+            self._place = table.reader.enter(state)
             self.feed(begun)
             self._reset()
             # A call that the prompt has begun lacks its beginning here.
@@ -110,12 +109,16 @@ class Parser:
     @property
     def state(self) -> str:
         """Name of the state of the envelope."""
-        return self._state
+        return self._place.state
+
+    @property
+    def _segment(self) -> Segment:
+        return self._table.segment(self._place.state)
 
     @property
     def in_calls(self) -> bool:
         """Whether a call, or a section of calls, is open."""
-        return self._state in self._table.dialect.calling
+        return self.state in self._table.dialect.calling
 
     @property
     def read(self) -> int:
@@ -130,7 +133,7 @@ class Parser:
     @property
     def ended(self) -> bool:
         """Whether the end of the turn was read."""
-        return self._state == self._table.dialect.final
+        return self.state == self._table.dialect.final
 
     def feed(self, token_ids: Iterable[int]) -> list[Event]:
         """Read more ids; gives what they have brought, in order.
@@ -158,18 +161,17 @@ class Parser:
         """Read the first id of all as one that goes on with a turn, as it begins none."""
         if self._read or self._held or self._place is not self._first:
             return False
-        before = self._state, self._place
-        self._state = self._table.dialect.start
-        self._place = self._table.reader.enter(self._state)
+        before = self._place
+        self._place = self._table.reader.enter(self._table.dialect.start)
         if self._step(token_id, events):
             return True
-        self._state, self._place = before
+        self._place = before
         return False
 
     def finish(self) -> list[Event]:
         """Let go of text that might have become a marker, where nothing comes any more."""
         events: list[Event] = []
-        self._let_out(self._table.segment(self._state), 0, events)
+        self._let_out(self._segment, 0, events)
         return events
 
     def turn(self) -> Turn:
@@ -188,36 +190,15 @@ class Parser:
         data = None if self._stray is not None else table.vocabulary.text(ids)
         if data is None or self._held:
             return False
-        if table.is_simple:
-            if not table.stays(self._state):
-                return False
-            self._take(table.segment(self._state), data, events)
-        else:
-            place = table.reader.within(self._place, data)
-            if place is None:
-                return False
-            self._read_text(data, place, events)
-        if table.segment(self._state) is Segment.REASONING:
+        place = table.reader.within(self._place, data)
+        if place is None:
+            return False
+        self._read_text(data, place, events)
+        if self._segment is Segment.REASONING:
             self.reasoning_ids += len(ids)
         return True
 
     def _step(self, token_id: int, events: list[Event]) -> bool:
-        if not self._table.is_simple:
-            return self._through(token_id, events)
-        table = self._table
-        segment, leaves = table.segment(self._state), table.leaves[self._state]
-        to = table.step(self._state, token_id, leaves)
-        if to is None:
-            return False
-        self._state = to
-        if token_id not in leaves:
-            self.reasoning_ids += segment is Segment.REASONING
-            self._take(segment, table.vocabulary.token_bytes(token_id), events)
-            return True
-        self._leave(segment, events)
-        return True
-
-    def _through(self, token_id: int, events: list[Event]) -> bool:
         """Read an id symbol by symbol; what stands before one that is illegal has been read."""
         table = self._table
         symbols = table.symbols(token_id)
@@ -225,19 +206,19 @@ class Parser:
             place = table.reader.within(self._place, symbols)
             if place is not None:
                 self._read_text(symbols, place, events)
-                self.reasoning_ids += table.segment(self._state) is Segment.REASONING
+                self.reasoning_ids += self._segment is Segment.REASONING
                 return True
-        thinks = table.segment(self._state) is Segment.REASONING
+        thinks = self._segment is Segment.REASONING
         for symbol in symbols:
             fallen = table.reader.falls(self._place, symbol)
             if fallen is not None:
                 self._leave(Segment.HEADER, events)
-                self._go(fallen)
+                self._place = fallen
             step = table.reader.step(self._place, symbol, self._opening)
             if step is None:
                 return False
             self._read_symbol(symbol, step, events)
-        if thinks and table.segment(self._state) is Segment.REASONING:
+        if thinks and self._segment is Segment.REASONING:
             self._doubtful += 1
             if not self._place.begun:
                 self.reasoning_ids += self._doubtful
@@ -248,16 +229,16 @@ class Parser:
 
     def _read_text(self, data: bytes, place: Place, events: list[Event]) -> None:
         """Read bytes that are all of the text which they stand in."""
-        segment = self._table.segment(self._state)
+        segment = self._segment
         if segment is Segment.ARGUMENTS:
             self._take_arguments(data, events)
         else:
             self._take(segment, data, events)
-        self._go(place)
+        self._place = place
 
     def _read_symbol(self, symbol: int, step: Step, events: list[Event]) -> None:
-        segment = self._table.segment(self._state)
-        ended = step.place.state != self._state
+        segment = self._segment
+        ended = step.place.state != self.state
         if step.taken:
             self._take_symbol(segment, symbol, events)
             if ended:
@@ -273,7 +254,7 @@ class Parser:
                 self._held = b""
             if step.marker:
                 self._leave(segment, events)
-        self._go(step.place)
+        self._place = step.place
 
     def _let_out(self, segment: Segment, behind: int, events: list[Event]) -> None:
         """Let go of the text that is held back, but its last bytes."""
@@ -281,9 +262,6 @@ class Parser:
         if cut > 0 and segment in FREE_TEXT:
             self._take(segment, self._held[:cut], events)
         self._held = self._held[max(cut, 0) :]
-
-    def _go(self, place: Place) -> None:
-        self._place, self._state = place, place.state
 
     def _take_symbol(self, segment: Segment, symbol: int, events: list[Event]) -> None:
         if segment is not Segment.ARGUMENTS:

@@ -9,28 +9,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from enforcer.turn.bits import Sparse, sparse
+from enforcer.turn.bits import Sparse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
+    from weakref import ref
 
     from enforcer.budget.reading import Reading
-    from enforcer.engines import ArgumentMatcher
-    from enforcer.engines.mask_rows import Row as MaskRow
+    from enforcer.engines import ArgumentMatcher, Startable
     from enforcer.errors import EnforcerError
+    from enforcer.turn.cuts import Cut
     from enforcer.turn.header import HeaderNode, HeaderTrie
     from enforcer.turn.lexer import Place
     from enforcer.turn.table import Row
 
 _MOST = 256 << 10  # bytes for the envelopes of one kind
-_STATE, _TRANSITION = 700, 100  # bytes
+_STATE, _TRANSITION, _KEPT = 700, 100, 400  # bytes
 
 
 class Position(NamedTuple):
     """Where the turn is. The same object may stand for many ids in a row.
 
     Attributes:
-        state: state of the envelope.
+        place: between which symbols.
         row: the markers that are legal once the state's text is complete, which free text
             always is, and free text itself.
         before: the markers that are legal while it is not.
@@ -39,15 +39,13 @@ class Position(NamedTuple):
         header: place in the header trie, while in a header.
         grammar: the engine's state of arguments or of formatted content; it moves by itself.
         reading: the same text as the deadline sees it, where there is one.
-        place: between which symbols, where markers are spelled or texts end by themselves.
-        fed: how many ids the token that led here, out of another text, fed to that text's grammar.
         failure: why the gate is closed; None while it is open.
         tool: whose arguments these are; empty outside of arguments.
         shared: the cache of a position that all turns with the same tools share.
 
     """
 
-    state: str
+    place: Place
     row: Row
     before: Row
     calls: int
@@ -55,8 +53,6 @@ class Position(NamedTuple):
     header: HeaderNode | None = None
     grammar: ArgumentMatcher | None = None
     reading: Reading | None = None
-    place: Place | None = None
-    fed: int = 0
     failure: EnforcerError | None = None
     tool: str = ""
     shared: SharedState | None = None
@@ -64,6 +60,11 @@ class Position(NamedTuple):
     def but(self, **changes: Any) -> Position:
         """Return another position, which shares nothing."""
         return self._replace(shared=None, **changes)
+
+    @property
+    def state(self) -> str:
+        """State of the envelope."""
+        return self.place.state
 
     def complete(self) -> bool:
         """Tell whether the state's text may end here."""
@@ -77,50 +78,60 @@ class Position(NamedTuple):
         return self.row if self.complete() else self.before
 
 
+class Kept(NamedTuple):
+    """A mask row or a cut at a shared position, and the grammars that it was computed with."""
+
+    value: Sparse | Cut
+    grammars: tuple[tuple[str, ref[Startable]], ...]
+
+
 class SharedState:
-    """The mask row of a position, once it has been asked for, and the positions behind it by id.
+    """What turns have found at a shared position.
 
     Attributes:
-        after: the positions, but for those in `told`.
+        after: the positions behind it by token id, but for those in `told`.
         told: those of whose tool the host has to be told.
-        row: the mask row.
+        row: the mask row, if no grammar was asked for.
+        kept: the mask row, by None; and by ids that a border before it cuts, those of them that
+            may go on behind it.
 
     """
 
-    __slots__ = ("after", "row", "told")
+    __slots__ = ("after", "kept", "row", "told")
 
     def __init__(self) -> None:
+        self.row: Sparse | None = None
         self.after: dict[int, Position] = {}
         self.told: dict[int, Position] = {}
-        self.row: Sparse | None = None
+        self.kept: dict[Cut | None, Kept] = {}
 
 
 class SharedStates:
-    """The automaton of all envelopes of a table that allow the same; compared by identity.
+    """The automaton of all envelopes of a table that allow the same.
 
     Attributes:
-        count: how many of these envelopes there have been.
         weight: bytes that it holds, about.
 
     """
 
     def __init__(self) -> None:
-        self.count = 0
         self.weight = 0
-        self._positions: dict[Hashable, Position] = {}
+        self._positions: dict[Position, Position] = {}
         self._tries: set[HeaderTrie] = set()  # which the positions in headers hold
 
-    def position(self, key: Hashable, make: Callable[[], Position]) -> Position:
-        """Return the shared position of a key, which says all that it depends on."""
-        found = self._positions.get(key)
+    def share(self, position: Position) -> Position:
+        """Return the shared position that equals one, if what may follow depends on no text."""
+        if position.grammar is not None or position.failure is not None or position.shared:
+            return position
+        found = self._positions.get(position)
         if found is None:
-            found = make()
+            found = position
             tries = set() if found.header is None else {found.header.trie} - self._tries
             more = _STATE + sum(each.weight for each in tries)
             if self.weight + more <= _MOST:
                 self._tries |= tries
                 found = found._replace(shared=SharedState())
-                found = self._positions.setdefault(key, found)
+                found = self._positions.setdefault(position, found)
                 self.weight += more
         return found
 
@@ -131,17 +142,16 @@ class SharedStates:
         """
         if before.shared is None or to.shared is None or self.weight >= _MOST:
             return
-        if before.header is None and token_id not in before.row.markers:
+        if before.row.text and token_id not in before.row.markers:
             return
         (before.shared.told if told else before.shared.after)[token_id] = to
         self.weight += _TRANSITION
 
-    def keep(self, row: MaskRow, at: Position) -> None:
-        """Keep the mask row of a shared position."""
-        if at.shared is None or self.weight >= _MOST:
-            return
-        if at.header is None and at.row.ready:  # which the table has
-            at.shared.row = Sparse(slice(None), at.row.mask)
-        else:
-            at.shared.row = sparse(row)
-            self.weight += at.shared.row.weight
+    def keep(self, at: SharedState, key: Cut | None, kept: Kept) -> None:
+        """Keep a mask row or a cut of a shared position."""
+        if self.weight < _MOST:
+            before = at.kept.get(key)
+            at.kept[key] = kept
+            self.weight += kept.value.weight - (-_KEPT if before is None else before.value.weight)
+            if isinstance(kept.value, Sparse) and not kept.grammars:
+                at.row = kept.value

@@ -15,15 +15,13 @@ from enforcer.regex.charset import CharSet
 from enforcer.turn import pattern
 from enforcer.turn.borders import Borders
 from enforcer.turn.dialect import Names, Segment, written
-from enforcer.turn.first_ids import FirstIds
 from enforcer.turn.header import HeaderForm, HeaderTrie
 from enforcer.turn.lexer import BLANK_BYTES, Lexer, Opening, Place
-from enforcer.turn.mask_cache import CutCache, RowCache, ToolsCache
 from enforcer.turn.pattern import ID, NAME
+from enforcer.turn.tools_cache import ToolsCache
 from enforcer.turn.turn_start import TurnStart
 
 _ROWS = 4096
-_CUTS = 512
 _SOME_NAME = "a"
 # Of a turn that may call and end, one that owes a call, and one without tools.
 _USUAL = (
@@ -111,12 +109,11 @@ class Table:
         self.tries: ToolsCache[HeaderTrie] = ToolsCache()
         self.alike: ToolsCache[Any] = ToolsCache()  # what envelopes share that allow the same
         self.is_simple = dialect.is_simple
-        self._rows: dict[tuple[str, Opening], Row] = {}
         nothing = vocabulary.row(())
         nothing.setflags(write=False)
         closed = Opening(call=False, finish=False, text=False, empty=False)
         self.nothing = Row({}, nothing, text=False, opening=closed)
-        # Every marker of a state that is one token, whatever the request: for the parser.
+        # Every marker of a state that is one token, whatever the request.
         self.leaves: Mapping[str, Mapping[int, str]] = {
             name: {
                 token: transition.to
@@ -125,14 +122,11 @@ class Table:
             }
             for name, state in dialect.states.items()
         }
-        self._texts = _where_text_leads(dialect)
+        self.turn_end_ids = frozenset(self.leaves[dialect.final])
         self._turn_start = TurnStart(dialect, vocabulary, self.turn_end_ids)
         # Words of masks of texts that were not zero where all of those before were.
         self.likely: tuple[int, ...] = ()
         self.borders = Borders(self.lexer, vocabulary)
-        self.firsts = FirstIds(vocabulary)
-        self.masks = RowCache()
-        self.cuts = CutCache(_CUTS)
         self._places = lru_cache(_ROWS)(self._build_at)
 
     def headers(self, names: tuple[str, ...], indices: tuple[int, ...]) -> HeaderTrie:
@@ -207,7 +201,6 @@ class Table:
         """Compute what the first turns would wait for: tenths of a second for a real vocabulary."""
         if self.is_simple:
             return
-        _ = self.borders.calls
         for name, state in self.dialect.states.items():
             if state.segment is Segment.ARGUMENTS:
                 self.borders.leaving(name, self.layout.scan())
@@ -246,23 +239,6 @@ class Table:
     def segment(self, state: str) -> Segment:
         """Tell what the text of a state is."""
         return self.dialect.states[state].segment
-
-    def stays(self, state: str) -> bool:
-        """Tell whether text of any kind leads nowhere else, as far as no marker is spelled."""
-        found = self.dialect.states[state]
-        return found.segment is not Segment.NONE and found.text_to == found.blank_to == state
-
-    def row(self, state: str, opening: Opening) -> Row:
-        """Look up what is legal; computed once for each state and opening."""
-        key = (state, opening)
-        row = self._rows.get(key)
-        if row is None:
-            row = self._rows[key] = self._build(state, opening)
-        return row
-
-    def row_of(self, state: str, place: Place | None, opening: Opening) -> Row:
-        """Look up what is legal in a state, at a place in it if there is one."""
-        return self.row(state, opening) if place is None else self.row_at(place, opening)
 
     def symbols(self, token_id: int) -> Sequence[int]:
         """Give the symbols of an id: its bytes, or itself; none for a hole or a stranger."""
@@ -328,51 +304,6 @@ class Table:
         whole = (token for tokens in self._ids.values() for token in tokens)
         return frozenset(whole).union(i for i in self._inside.values() if i is not None)
 
-    def _build(self, name: str, opening: Opening) -> Row:
-        state = self.dialect.states[name]
-        closed = {
-            role for role, transition in state.on.items() if not opening.permits(transition.when)
-        }
-        markers = {
-            token: transition.to
-            for role, transition in state.on.items()
-            if role not in closed
-            for token in self._ids[role]
-        }
-        free = state.segment is Segment.REASONING or (
-            state.segment is Segment.CONTENT and opening.text
-        )
-        mask = self.vocabulary.row(markers)
-        if free:
-            mask |= self.vocabulary.text_row
-        mask.setflags(write=False)
-        return Row(markers, mask, free, opening, ready=bool(mask.any()))
-
-    def step(self, state: str, token_id: int, markers: Mapping[int, str]) -> str | None:
-        """Give the state after one id: the one reading of the table, by matcher and parser.
-
-        Args:
-            state: where the turn stands.
-            token_id: any number at all.
-            markers: those that are open, with the states that they lead to: all of `leaves`
-                for whoever reads a turn, fewer for a request that does not allow each.
-
-        Returns:
-            None if the format does not allow the id there. Of text it only says that some
-            text may stand there: which, an open request and the text itself decide.
-
-        """
-        to = markers.get(token_id)
-        if to is not None:
-            return to
-        kinds = self.vocabulary.text_kinds
-        return self._texts[state][kinds[token_id]] if 0 <= token_id < len(kinds) else None
-
-    @cached_property
-    def turn_end_ids(self) -> frozenset[int]:
-        """The ids that end a turn."""
-        return frozenset(self.leaves[self.dialect.final])
-
     def opened(self, prompt_ids: Sequence[int]) -> tuple[str, Sequence[int]]:
         """Find the turn that a prompt has opened; see `TurnStart.find`."""
         return self._turn_start.find(prompt_ids)
@@ -380,13 +311,3 @@ class Table:
     def opens_near(self, prompt_ids: Sequence[int], most: int) -> bool:
         """Tell whether a prompt's turn is opened in its last ids; see `TurnStart.is_near`."""
         return self._turn_start.is_near(prompt_ids, most)
-
-
-def _where_text_leads(dialect: Dialect) -> Mapping[str, tuple[str | None, str | None, str | None]]:
-    """Return, by a state, where text leads: none, white space, any other (`text_kinds`)."""
-    return {
-        name: (None, None, None)
-        if state.segment is Segment.NONE
-        else (None, state.blank_to, state.text_to)
-        for name, state in dialect.states.items()
-    }

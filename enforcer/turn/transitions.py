@@ -1,23 +1,22 @@
 """How a turn gets from one position to the next.
 
 Owns: what a new segment begins with: its mask row, the trie of its header, the grammar of its text;
-and which of the request's own names and grammars were asked for meanwhile. Must not know: which
-token crossed the border, rollback, hosts.
+and what is kept at shared positions, as long as the grammars that were asked for are the same. Must
+not know: which token crossed the border, rollback, hosts.
 """
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeVar, cast
+from weakref import ref
 
 from enforcer.errors import EnforcerError, UnexpectedFailure
-from enforcer.turn.bits import NOTHING
 from enforcer.turn.dialect import FREE_TEXT, Guard, Segment
-from enforcer.turn.position import Position
+from enforcer.turn.position import Kept, Position
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from enforcer.engines import ArgumentMatcher, Startable
     from enforcer.turn.bits import Sparse
@@ -26,21 +25,9 @@ if TYPE_CHECKING:
     from enforcer.turn.envelope import Envelope
     from enforcer.turn.header import HeaderNode
     from enforcer.turn.lexer import Place
-    from enforcer.turn.position import SharedState, SharedStates
+    from enforcer.turn.position import SharedState
 
-
-@dataclass(slots=True)
-class Dependencies:
-    """What masks behind borders depend on, beside the table and what is open.
-
-    Attributes:
-        grammars: of arguments, by tool; None for one that is of no use.
-        own: whether on names, or the format of text, which are the request's own.
-
-    """
-
-    grammars: dict[str, Startable | None] = field(default_factory=dict)
-    own: bool = False
+_Kept = TypeVar("_Kept", "Sparse", "Cut")
 
 
 class Transitions:
@@ -58,58 +45,63 @@ class Transitions:
         self._arguments = arguments
         self._expect = expect
         self._countdown = countdown
-        # The automaton of positions outside texts, where this turn may follow it.
-        self.shared: SharedStates | None = None
-        # What was asked for while a mask is computed that is to be kept.
-        self._recording: Dependencies | None = None
+        # The automaton of positions outside texts; a turn with a deadline has none.
+        self.shared = envelope.alike() if countdown is None else None
+        # The grammars that were asked for, by tool; None for one that starts no text.
+        self._asked: dict[str, Startable | None] = {}
 
-    @contextmanager
-    def recorded(self) -> Iterator[Dependencies]:
-        """Record what is asked for meanwhile; what is recorded around this depends on it, too."""
-        outer = self._recording
-        found = self._recording = Dependencies()
+    def share(self, position: Position) -> Position:
+        """Return the shared position that equals one; see `SharedStates.share`."""
+        return position if self.shared is None else self.shared.share(position)
+
+    def kept(self, at: SharedState, key: Cut | None, make: Callable[[], _Kept]) -> _Kept:
+        """Return what is kept at a shared position, made anew where a grammar is another."""
+        known = at.kept.get(key)
+        if known is not None and all(self._is(name, found) for name, found in known.grammars):
+            return cast("_Kept", known.value)
+        before, self._asked = self._asked, {}
         try:
-            yield found
+            value = make()
         finally:
-            self._recording = outer
-            self.depend(found)
+            asked, self._asked = self._asked, before
+            for name, grammar in asked.items():  # what is made around this depends on them, too
+                self._note(name, grammar)
+        found = [(name, ref(each)) for name, each in asked.items() if each is not None]
+        if self.shared is not None and len(found) == len(asked):
+            self.shared.keep(at, key, Kept(value, tuple(found)))
+        return value
 
-    def depend(self, dependencies: Dependencies) -> None:
-        """Record what a mask depends on that is used again."""
-        for name, grammar in dependencies.grammars.items():
-            self._note(name, grammar)
-        if dependencies.own:
-            self._note_own()
+    def _is(self, name: str, found: ref[Startable]) -> bool:
+        try:
+            return self._ask(name) is found()
+        except EnforcerError:
+            return False
+
+    def _ask(self, name: str) -> Startable:
+        found = self._arguments(name)
+        self._note(name, found)
+        return found
+
+    def _note(self, name: str, grammar: Startable | None) -> None:
+        if grammar is None or name not in self._asked:
+            self._asked[name] = grammar
 
     def enter(
         self, state: str, calls: int, text: int, place: Place | None = None, *, fits: bool = False
     ) -> Position:
         """Begin a state's text, or go on in free text at a place; see `Envelope.opening`."""
-        if self.shared is not None:
-            return self.shared.position(
-                (state, calls, text), lambda: self._entered(state, calls, text, place, fits=fits)
-            )
-        return self._entered(state, calls, text, place, fits=fits)
-
-    def _entered(
-        self, state: str, calls: int, text: int, place: Place | None, *, fits: bool
-    ) -> Position:
         table = self._table
-        if place is None and not table.is_simple:
-            place = table.lexer.enter(state)
+        place = table.lexer.enter(state) if place is None else place
         opening = self._envelope.opening(calls, text, fits=fits)
         formatted = self._envelope.text_format
         if formatted is None or table.segment(state) is not Segment.CONTENT:
-            row = table.row_of(state, place, opening)
-            return Position(state, row, table.nothing, calls, text, place=place)
-        self._note_own()
+            return Position(place, table.row_at(place, opening), table.nothing, calls, text)
         position = Position(
-            state,
-            table.row_of(state, place, replace(opening, text=False, empty=True)),
-            table.row_of(state, place, replace(opening, text=False, finish=False)),
+            place,
+            table.row_at(place, replace(opening, text=False, empty=True)),
+            table.row_at(place, replace(opening, text=False, finish=False)),
             calls,
             text,
-            place=place,
         )
         # The text fits the format or the turn is calls: a demanded call leaves no text.
         if not opening.finish:
@@ -127,7 +119,6 @@ class Transitions:
             return self.begin_arguments(now, now.header.name, to)
         position = self.enter(to, now.calls, now.text, fits=self._fits(now, to))
         if self._table.segment(to) is Segment.HEADER:
-            self._note_own()
             return self.at_header(position, self._envelope.headers(now.calls).root)
         return position
 
@@ -149,77 +140,28 @@ class Transitions:
             position = position.but(reading=self._countdown.arguments(name))
         return self._with_grammar(position, lambda: self._ask(name).matcher(), name)
 
-    def look_at_arguments(self, now: Position, name: str, to: str) -> Position:
-        """Give where the arguments of a call would begin, of which only masks are asked."""
-        position = self.enter(to, now.calls, now.text)
-        firsts = self._table.firsts
-        position = self._with_grammar(position, lambda: firsts.text(self._ask(name)))
-        if position.failure is not None:
-            self._note(name, None)
-        return position
-
-    def first_ids(self, name: str, cut: Cut) -> Sparse:
-        """Give those ids that end a tool's header and begin its arguments.
-
-        Args:
-            name: of the tool.
-            cut: ids whose second part stays in the arguments.
-
-        """
-        grammar = self.grammar(name)
-        found = None if grammar is None else self._table.firsts.legal(cut, grammar)
-        if found is None:
-            self._note(name, None)
-            return NOTHING
-        return found
-
-    def grammar(self, name: str) -> Startable | None:
-        """Give the grammar of a tool; None if there is none, which a call to it is told."""
-        try:
-            return self._ask(name)
-        except EnforcerError:
-            return None
-
-    def _ask(self, name: str) -> Startable:
-        try:
-            found = self._arguments(name)
-        except BaseException:
-            self._note(name, None)
-            raise
-        self._note(name, found)
-        return found
-
-    def _note(self, name: str, grammar: Startable | None) -> None:
-        if self._recording is not None and (
-            grammar is None or name not in self._recording.grammars
-        ):
-            self._recording.grammars[name] = grammar
-
-    def _note_own(self) -> None:
-        if self._recording is not None:
-            self._recording.own = True
-
     def at_header(self, position: Position, node: HeaderNode) -> Position:
         """Go on in a header; tells of the tool once it can be no other."""
         if _decides(position.header, node):
             self._tell(node)
-        if self.shared is None:
-            return position.but(header=node)
-        key = (position.state, position.calls, position.text, node)
-        return self.shared.position(key, lambda: position.but(header=node))
+        return position.but(header=node)
 
     def _tell(self, node: HeaderNode) -> None:
         if self._expect is not None and node.only is not None:
             self._expect(node.only)
 
     def lead(self, token_id: int, now: Position, to: Position) -> None:
-        """Keep where an id leads between shared positions."""
-        if self.shared is not None:
+        """Keep where an id leads between shared positions, unless a grammar was asked for."""
+        if self.shared is not None and not self._asked:
             told = to.header is not None and _decides(now.header, to.header)
             self.shared.lead(token_id, now, to, told=told)
 
     def told(self, token_id: int, shared: SharedState) -> Position | None:
-        """Return where an id leads with which the tool is decided, if that is known."""
+        """Return where an id leads with which the tool is decided, if that is known.
+
+        What is asked for from here on, `lead` takes for what the step depends on.
+        """
+        self._asked.clear()
         found = shared.told.get(token_id)
         if found is not None and found.header is not None:
             self._tell(found.header)
@@ -232,6 +174,7 @@ class Transitions:
             return position.but(grammar=start(), tool=tool)
         except BaseException as error:  # noqa: BLE001 - whatever it is, it ends this turn alone
             failure = named(error, f"starting a text in {position.state}")
+            self._note(tool, None)
             return position.but(failure=failure, tool=tool)
 
 

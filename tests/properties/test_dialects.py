@@ -18,9 +18,7 @@ from enforcer.request.spec import Spec
 from enforcer.request.tools import parse
 from enforcer.turn import dialects
 from enforcer.turn.events import Happening
-from enforcer.turn.first_ids import FirstIds
 from enforcer.turn.lexer import BLANK_BYTES
-from enforcer.turn.mask_cache import RowCache
 from enforcer.turn.parser import Parser
 from tests.dialect_cases import NAMES, opening, served, vocabulary
 from tests.vocabularies import legal, row_of, split, write
@@ -152,13 +150,10 @@ def test_a_bit_is_set_exactly_if_accept_then_succeeds(
 
 
 def forget(matcher: Matcher) -> None:
-    """Drop all that is kept of masks, of this turn and others."""
-    table = matcher.envelope.table
-    table.masks, table.firsts = RowCache(), FirstIds(table.vocabulary)
-    table.borders._among.cache_clear()
-    matcher._first = None
-    if matcher._spelled is not None:
-        matcher._spelled._behind_calls.clear()
+    """Keep nothing of masks and positions."""
+    matcher._transitions.shared = None
+    if matcher._now.shared is not None:
+        matcher._now = matcher._now.but()
 
 
 @cache

@@ -114,31 +114,8 @@ def test_tokens_that_leave_arguments_are_all_found(name: str) -> None:
             assert parts == (data[:count], data[count:])
 
 
-@pytest.mark.parametrize(
-    ("token", "calls"), [(b"a()", 1), (b"a(), b(", 2), (b"), a(), b()", 3), (b"))))", 1)]
-)
-def test_how_many_calls_a_token_may_end(token: bytes, calls: int) -> None:
-    found = vocabulary("pythonic")
-    tokens = [found.token_bytes(i) for i in range(found.size)]
-    first = min(found.controls.values())
-    tokens[first:first] = [token]
-    names = {name: i + 1 for name, i in found.controls.items()}
-    table = Table(served("pythonic").dialect, Vocabulary(tokens, names))
-    # One more than have something behind them: the last may end with the token.
-    assert calls <= table.borders.calls <= calls + 1
-
-
-def test_where_markers_end_calls_their_number_has_another_bound() -> None:
-    assert served("kimi_k3").table.borders.calls == vocabulary("kimi_k3").longest
-
-
-def names_behind(name: str, node: HeaderNode, place: Place, data: bytes) -> tuple[str, bool] | None:
-    """Read a token from within a header symbol by symbol.
-
-    Returns:
-        The tool whose arguments it goes on in, and whether it stays there; None if it does not.
-
-    """
+def names_behind(name: str, node: HeaderNode, place: Place, data: bytes) -> str | None:
+    """Read a token from within a header; return the tool whose arguments it goes on in, if any."""
     borders, lexer = served(name).table.borders, served(name).table.lexer
     at: HeaderNode | None = node
     for count, byte in enumerate(data):
@@ -146,14 +123,12 @@ def names_behind(name: str, node: HeaderNode, place: Place, data: bytes) -> tupl
         if place.header is None or (found is not None and lexer.falls(place, byte) is not None):
             if found is None or not count:
                 return None  # what is all of the arguments begins them, whatever comes before
-            scans = []
             for each in data[count:]:
                 after = borders._go_on(place, each)
                 if after is None:
                     return None
                 place = after
-                scans.append(after.scan is not None and not after.begun)
-            return found, all(scans)
+            return found
         at, step = at.step(byte), lexer.step(place, byte, OPEN)
         if at is None or step is None:
             return None
@@ -175,14 +150,13 @@ def test_tokens_that_go_on_behind_a_header_are_all_found(name: str) -> None:
             node, place = trie.root, table.lexer.enter(headers[0])
             for byte in table.dialect.header_text(each, 0).encode():
                 expected = {
-                    (token, *found)
+                    (token, found)
                     for data, token in texts(table.vocabulary)
                     if (found := names_behind(name, node, place, data)) is not None
                 }
                 given = [
-                    (token, behind.name, inner)
-                    for behind in table.borders.behind(node, place)
-                    for cut, inner in ((behind.inner, True), (behind.outer, False))
+                    (token, found)
+                    for found, cut in table.borders.behind(node, place)
                     for token in cut.every
                 ]
                 assert len(given) == len(set(given))

@@ -31,9 +31,11 @@ def test_a_part_that_is_no_id_is_left_out_beside_all_that_are() -> None:
 
 def test_what_rows_before_and_behind_a_border_permit() -> None:
     for tails, ids in (([3, 8], [5, 7]), ([4], [6]), ([3, 4], [5, 6]), ([3, 4, 8], [5, 6, 7])):
-        assert sorted(CUT.permitted(_row(tails)).every) == ids
+        assert sorted(CUT.permitted(_row(tails), bool).every) == ids
     for heads, ids in (([1], [5]), ([2], [6, 7]), ([1, 2], [5, 6, 7]), ([8], [])):
-        assert sorted(CUT.begun(_row(heads)).every) == ids
+        assert sorted(CUT.begun(_row(heads), bool).every) == ids
+    assert CUT.permitted(_row([3, 8]), lambda _: False).every == [5]
+    assert CUT.begun(_row([1, 2]), lambda _: False).every == [5, 6]
 
 
 def _row(ids: list[int]) -> np.ndarray[tuple[int], np.dtype[np.int32]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from enforcer.turn import dialects
@@ -65,7 +67,6 @@ def test_what_is_kept_of_many_tools_is_weighed_and_not_counted() -> None:
     for request in range(90):
         names = tuple(f"tool_{request}_{n}" for n in range(2000))
         envelope = Envelope(table, names, due=Due.WORD, most=9, first=0, preamble=5)
-        assert envelope.alike() is None
         last = envelope.headers(0)
         held += last.weight
         assert envelope.headers(0) is last
@@ -82,37 +83,17 @@ def test_an_index_in_its_message_is_also_taken_where_it_goes_on_from_earlier_one
         assert envelope.headers(calls).texts == texts
 
 
-def test_envelopes_that_allow_the_same_are_told_from_others_from_the_second_on() -> None:
+def test_envelopes_that_allow_the_same_share_an_automaton() -> None:
     table = Table(KIMI, V)
 
-    def alike(*names: str, most: int = 9) -> object:
-        return Envelope(table, names, due=Due.WORD, most=most, first=0, preamble=5).alike()
+    def alike(*names: str, most: int = 9, text_format: Any = None) -> object:
+        return Envelope(
+            table, names, due=Due.WORD, most=most, first=0, preamble=5, text_format=text_format
+        ).alike()
 
-    assert alike("a", "b") is None
-    second = alike("a", "b")
-    assert second is not None
-    assert alike("a", "b") is second
-    assert alike("ab") is None
-    assert alike("ab") is not second
-    assert alike("a", "b", most=8) is None
-
-
-@pytest.mark.parametrize(
-    ("name", "due", "expected"),
-    [
-        # With an index, each call has headers of its own.
-        ("kimi_k2", Due.WORD, [0, 1, 2, 3, 4, 5, 6]),
-        # A token may end two calls here, and the last may not be followed by another.
-        ("pythonic", Due.WORD, [0, 0, 0, 0, 4, 5, 6]),
-        ("pythonic", Due.CALL, [0, 1, 1, 1, 4, 5, 6]),
-    ],
-)
-def test_a_stage_is_a_number_of_calls_that_a_mask_can_tell_from_others(
-    name: str, due: Due, expected: list[int]
-) -> None:
-    from tests.dialect_cases import served
-
-    table = served(name).table
-    assert name != "pythonic" or table.borders.calls == 2
-    envelope = Envelope(table, ("a",), due=due, most=6, first=0, preamble=5)
-    assert [envelope.stage(calls) for calls in range(7)] == expected
+    found = alike("a", "b")
+    assert alike("a", "b") is found
+    assert alike("ab") is not found
+    assert alike("a", "b", most=8) is not found
+    texts = [alike("a", "b", text_format=lambda: toys.Listed(V, [b""])) for _ in range(2)]
+    assert len({id(each) for each in (*texts, found)}) == 3

@@ -10,11 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from enforcer.turn import dialects
-from enforcer.turn.bits import ids_of
-from enforcer.turn.cuts import Cut, Loose
 from enforcer.turn.header import HeaderForm, HeaderNode, HeaderTrie
-from tests.dialect_cases import NAMES as DIALECTS
-from tests.dialect_cases import served
 from tests.vocabularies import bits, small, splits
 
 if TYPE_CHECKING:
@@ -123,29 +119,6 @@ def test_masks_over_kimis_own_vocabulary(kimi_vocabulary: Vocabulary, count: int
             assert node.advance(legal) is not None
         node = node.advance(token_id)
     assert node.name == f"tool_{count - 1}"
-
-
-@pytest.mark.parametrize("name", DIALECTS)
-def test_what_precedes_names_may_come_whatever_they_are(name: str) -> None:
-    table = served(name).table
-    form, text = table.form, table.vocabulary
-    tries = [table.headers(names, (0,)) for names in (("a",), ("get", "é"))]
-    masks = [mask(trie.root, text) for trie in tries]
-    told: dict[bool, int] = {True: 0, False: 0}
-    for token in range(text.size):
-        if token in text.control_ids or not text.token_bytes(token):
-            continue
-        cut = Cut(ids_of([token]), ids_of([token]), ids_of([token]), ())
-        precedes = form.precedes(cut)
-        told[precedes] += 1
-        node = tries[0].root.advance(token)
-        # It is all white space or framing: no byte of a name has been read.
-        assert precedes == (node is not None and (node.depth, node.low) == (0, 0) and not node.tail)
-        assert not precedes or all(token in found for found in masks)
-        loose = Cut(cut.ids, cut.heads, cut.tails, (Loose(token, 1, token, token),))
-        assert not form.precedes(loose)
-    assert told[False]
-    assert bool(told[True]) == (form.head is not None)
 
 
 def test_a_mask_over_thousands_of_names_looks_each_up_once(

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
+from enforcer.turn.lexer import Place
 from enforcer.turn.position import Position
 
 
@@ -31,7 +32,7 @@ BEFORE: Any = "before"
 
 
 def at(**more: Any) -> Position:
-    return Position("ANY", row=ROW, before=BEFORE, calls=0, text=0, **more)
+    return Position(Place("ANY"), row=ROW, before=BEFORE, calls=0, text=0, **more)
 
 
 def test_free_text_may_end_anywhere() -> None:

@@ -11,7 +11,6 @@ from enforcer.turn import dialects
 from enforcer.turn.dialect import Guard, Segment
 from enforcer.turn.lexer import OPEN, Opening
 from enforcer.turn.table import Table
-from enforcer.vocabulary import Vocabulary
 from tests import vocabularies
 from tests.vocabularies import bits, small
 
@@ -37,7 +36,8 @@ def test_a_row_is_what_the_dialects_file_says(state: str, opening: Opening) -> N
         if open_now[transition.when]
         for token in KIMI.markers[marker]
     }
-    row = TABLE.row(state, opening)
+    place = TABLE.lexer.enter(state)
+    row = TABLE.row_at(place, opening)
     assert dict(row.markers) == expected
     free = declared.segment is Segment.REASONING or (
         declared.segment is Segment.CONTENT and opening.text
@@ -46,22 +46,8 @@ def test_a_row_is_what_the_dialects_file_says(state: str, opening: Opening) -> N
     assert bits(row.mask) == text | set(expected)
     assert row.text == free
     assert row.ready == bool(text or expected)
-    assert row is TABLE.row(state, opening)
+    assert row is TABLE.row_at(place, opening)
     assert not row.mask.flags.writeable
-
-
-@pytest.mark.parametrize("state", KIMI.states)
-def test_a_step_is_a_marker_or_some_text(state: str) -> None:
-    declared, leaves = KIMI.states[state], TABLE.leaves[state]
-    for token in (-1, *range(V.size), V.size):
-        to = TABLE.step(state, token, leaves)
-        if token in leaves:
-            assert to == leaves[token]
-            assert TABLE.step(state, token, {}) is None  # a control id is never text
-        elif declared.segment is Segment.NONE or token not in bits(V.text_row):
-            assert to is None
-        else:
-            assert to == (declared.blank_to if token in V.blank_ids else declared.text_to)
 
 
 @pytest.mark.parametrize("name", ["<think>", "</think>", "[EOS]"])
@@ -151,13 +137,3 @@ def test_whether_text_may_turn_out_to_be_a_call(name: str, spells: bool) -> None
     from tests.dialect_cases import served
 
     assert served(name).table.spells_calls is spells
-
-
-def test_what_is_no_id_stands_nowhere() -> None:
-    controls = {name: at for at, name in enumerate(KIMI.controls)}
-    tokens = [*(name.encode() for name in controls), *(bytes([byte]) for byte in range(256))]
-    table = Table(KIMI, Vocabulary(tokens, controls))  # in which the last id is text
-    assert any(table.step(state, len(tokens) - 1, {}) for state in KIMI.states)
-    for state in KIMI.states:
-        assert table.step(state, -1, {}) is None
-        assert table.step(state, len(tokens), {}) is None

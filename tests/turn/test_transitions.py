@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from enforcer.engines.mask_rows import is_member
 from enforcer.errors import EngineFailure, UnexpectedFailure
+from enforcer.turn import bits
+from enforcer.turn.cuts import NONE
 from enforcer.turn.dialect import Guard
 from enforcer.turn.envelope import Due, Envelope
 from enforcer.turn.transitions import Transitions, named
@@ -18,6 +21,8 @@ from tests.vocabularies import small
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from enforcer.turn.bits import Sparse
+    from enforcer.turn.cuts import Cut
     from tests.toys import Starts
 
 
@@ -46,7 +51,6 @@ def test_a_state_begins_with_its_row_and_no_text_of_its_own() -> None:
     assert (found.state, found.calls, found.text) == ("SILENT", 1, 2)
     assert found.grammar is None
     assert found.place == served("hermes").table.lexer.enter("SILENT")
-    assert moves("kimi_k2", known("kimi_k2")).enter("SILENT", 0, 0).place is None
 
 
 def test_arguments_begin_with_the_grammar_of_the_tool_that_the_header_named() -> None:
@@ -87,43 +91,6 @@ def test_what_is_ours_keeps_its_name_and_what_ends_the_process_goes_on() -> None
     with pytest.raises(KeyboardInterrupt):
         named(KeyboardInterrupt(), "masking")
     assert named(ValueError("x"), "masking").__cause__.args == ("x",)
-
-
-def test_the_grammars_that_are_asked_for_are_noted_and_one_of_no_use_as_such() -> None:
-    grammars = {"a": toys.Starts(lambda: toys.Listed(vocabulary("hermes"), [b"{}"]))}
-    broken: list[bool] = []
-
-    def arguments(name: str) -> Starts:
-        if broken:
-            raise EngineFailure("gave up")
-        return grammars[name]
-
-    made = moves("hermes", arguments)
-    with made.recorded() as outer:
-        assert made.grammar("a") is grammars["a"]
-        assert outer.grammars == grammars
-        with made.recorded() as inner:
-            assert made.grammar("a") is grammars["a"]
-            broken.append(True)
-            assert made.grammar("a") is None
-            # What was of use before is none any more; one that fails stays noted as such.
-            assert inner.grammars == {"a": None}
-            broken.clear()
-            made.grammar("a")
-            assert inner.grammars == {"a": None}
-        assert outer.grammars == {"a": None}
-    made.grammar("a")  # outside, nothing is noted
-    assert outer.grammars == {"a": None}
-
-
-def test_what_ends_the_process_is_noted_on_its_way() -> None:
-    def arguments(_: str) -> Starts:
-        raise KeyboardInterrupt
-
-    made = moves("hermes", arguments)
-    with made.recorded() as found, pytest.raises(KeyboardInterrupt):
-        made.grammar("a")
-    assert found.grammars == {"a": None}
 
 
 @pytest.mark.parametrize("name", ["kimi_k2", "mistral"])
@@ -179,36 +146,60 @@ def test_behind_a_text_it_is_known_whether_it_fitted_its_format(
         assert not after.row.opening.permits(Guard.EMPTY)
 
 
-def test_what_is_asked_for_is_noted_for_whatever_depends_on_it() -> None:
-    made = moves("pythonic", known("pythonic"))
-    begin = made.enter("ARGUMENTS", 0, 0)
-    with made.recorded() as outer:
-        with made.recorded() as text:
-            made.follow(begin, "BETWEEN")
-        assert (text.grammars, text.own) == ({}, False)
-        with made.recorded() as names:
-            made.follow(made.enter("BETWEEN", 1, 0), "HEADER")
-        assert (names.grammars, names.own) == ({}, True)
-        assert outer.own
-        with made.recorded() as grammars:
-            found = made.grammar("get")
-        assert (grammars.grammars, grammars.own) == ({"get": found}, False)
-    assert (outer.grammars, outer.own) == ({"get": found}, True)
-    with made.recorded() as again:
-        made.depend(outer)
-    assert again == outer
+def test_what_is_kept_depends_on_the_grammars_that_were_asked_for() -> None:
+    grammars = {name: toys.Starts(lambda: toys.Listed(V, [b"{}"])) for name in ("get", "a")}
+    asked: list[str] = []
+
+    def arguments(name: str) -> Starts:
+        asked.append(name)
+        if name not in grammars:
+            raise EngineFailure("gave up")
+        return grammars[name]
+
+    made = moves("pythonic", arguments)
+    begin = made.share(made.enter("HEADER", 0, 0))
+    assert begin.shared is not None
+    assert made.share(made.enter("HEADER", 0, 0)) is begin
+
+    def ask(*names: str) -> Sparse:
+        def make() -> Sparse:
+            for name in names:
+                made.begin_arguments(begin, name, "ARGUMENTS")
+            return bits.sparse(V.row([1]))
+
+        return made.kept(begin.shared, None, make)
+
+    row = ask("get")
+    assert ask("a") is row  # which is what there is
+    grammars["get"] = toys.Starts(lambda: toys.Listed(V, [b"{}"]))
+    again = ask("get")
+    assert again is not row
+    assert ask() is again
+    del grammars["get"]
+    broken = ask("get", "a")
+    assert ask("a") is not broken  # what fails is asked for again
+
+    def inner() -> Cut:
+        ask("a")
+        return NONE
+
+    made.kept(begin.shared, NONE, inner)
+    assert begin.shared.kept[NONE].grammars[0][0] == "a"  # of what it was made with, too
 
 
-def test_the_format_of_a_text_is_the_requests_own() -> None:
-    table = served("hermes").table
-    answer = toys.Starts(lambda: toys.Listed(vocabulary("hermes"), [b"{}"]))
-    formatted = Envelope(
-        table, (), due=Due.NOTHING, most=0, first=0, preamble=5, text_format=answer.matcher
-    )
-    made = Transitions(formatted, known("hermes"), None, None)
-    with made.recorded() as found:
-        made.enter("CONTENT", 0, 0)
-    assert found.own
-    with made.recorded() as found:
-        made.enter("REASONING", 0, 0)
-    assert not found.own
+@pytest.mark.slow
+def test_no_grammar_lives_for_what_is_kept_of_it() -> None:
+    grammars = {"get": toys.Starts(lambda: toys.Listed(V, [b"{}"]))}
+    made = moves("pythonic", grammars.__getitem__, names=("get", "own"))
+    begin = made.share(made.enter("HEADER", 0, 0))
+
+    def make() -> Sparse:
+        made.begin_arguments(begin, "get", "ARGUMENTS")
+        return bits.sparse(V.row([1]))
+
+    made.kept(begin.shared, None, make)
+    (found,) = (each for _, each in begin.shared.kept[None].grammars)
+    made._asked.clear()
+    grammars.clear()
+    gc.collect()
+    assert found() is None

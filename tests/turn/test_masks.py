@@ -9,7 +9,7 @@ import pytest
 import enforcer
 from enforcer.request.spec import Spec
 from enforcer.request.tools import parse
-from enforcer.turn.spelled_borders import SpelledBorders
+from enforcer.turn.masks import Masks
 from enforcer.vocabulary import Vocabulary
 from tests.dialect_cases import CLOSED, TOOLS, at, opening, served, vocabulary
 from tests.vocabularies import feed, legal, row_of, write
@@ -304,10 +304,12 @@ def test_what_is_kept_of_one_tool_is_not_that_of_a_request_with_another_schema_o
 @pytest.mark.parametrize("name", ["pythonic", "llama3_json", "granite", "hermes"])
 def test_the_first_mask_is_computed_at_the_start_where_it_depends_on_tools(name: str) -> None:
     matcher = served(name).matcher(TOOLS)
-    crosses = bool(matcher.position.row.crossing)
-    assert (matcher._first is not None) == crosses
+    position = matcher.position
+    kept = position.shared.kept.get(None)
+    assert (kept is not None) == bool(position.row.crossing)
     first = row_of(matcher)
-    matcher._first = None
+    position.shared.kept.clear()
+    position.shared.row = None
     assert (row_of(matcher) == first).all()
     matcher.begin()
     assert matcher.accept(ord("x"))
@@ -323,8 +325,8 @@ def test_what_fails_at_the_start_closes_the_gate(monkeypatch: pytest.MonkeyPatch
     def fails(*_: object) -> Never:
         raise enforcer.EnforcerError("a limit")
 
-    monkeypatch.setattr("enforcer.turn.spelled_borders.SpelledBorders.fill", fails)
-    matcher = served("pythonic").matcher(TOOLS)
+    monkeypatch.setattr("enforcer.turn.masks.Masks.fill", fails)
+    matcher = enforcer.Enforcer(vocabulary("pythonic"), "pythonic").matcher(TOOLS)
     assert "a limit" in str(matcher.failure)
     assert legal(matcher) == set(matcher.envelope.table.turn_end_ids)
 
@@ -334,45 +336,43 @@ def test_what_may_come_behind_a_call_is_looked_for_once(monkeypatch: pytest.Monk
     matcher = enforcer.Enforcer(vocabulary("pythonic"), "pythonic").matcher(tools)
     feed(matcher, list(b"[get"))
     looked: list[str] = []
-    permitted = matcher._spelled._permitted
+    find = matcher._masks._find
 
     def look(*what: Any) -> Any:
         looked.append(what[1].state)
-        return permitted(*what)
+        return find(*what)
 
-    monkeypatch.setattr(matcher._spelled, "_permitted", look)
+    monkeypatch.setattr(matcher._masks, "_find", look)
     feed(matcher, list(b"("))
     legal(matcher)
     assert "BETWEEN" in looked
-    feed(matcher, list(b"), a("))
     looked.clear()
     legal(matcher)
     assert "BETWEEN" not in looked
 
 
 @pytest.mark.parametrize("name", ["pythonic", "llama3_json"])
-def test_masks_between_texts_are_kept_from_the_second_request_with_the_same_tools_on(
+def test_masks_between_texts_are_kept_for_requests_with_the_same_tools(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fresh = enforcer.Enforcer(vocabulary(name), name)
     computed: list[object] = []
-    anew = SpelledBorders._fill_anew
+    write = Masks._write
 
-    def told(borders: SpelledBorders, *what: Any) -> None:
+    def told(masks: Masks, *what: Any) -> None:
         computed.append(what)
-        anew(borders, *what)
+        write(masks, *what)
 
-    monkeypatch.setattr(SpelledBorders, "_fill_anew", told)
-    rows, counts = [], []
-    for _ in range(3):
+    monkeypatch.setattr(Masks, "_write", told)
+    spec, rows, counts = Spec(parse(TOOLS, "auto", True), 0), [], []
+    for _ in range(2):
         computed.clear()
-        matcher = fresh.matcher(TOOLS)
+        matcher = fresh.start(spec, None)
         rows.append(row_of(matcher))
         counts.append(len(computed))
     assert (rows[0] == rows[1]).all()
-    assert (rows[0] == rows[2]).all()
-    assert counts[0] > 0 == counts[2]
-    assert fresh.table.masks.weight > 0
+    assert counts[0] > 0 == counts[1]
+    assert fresh.table.alike.weight > 0
 
 
 def test_what_is_kept_for_all_requests_is_not_what_depends_on_names_or_on_what_is_open() -> None:
@@ -409,23 +409,16 @@ def test_what_is_kept_for_all_requests_is_not_what_depends_on_names_or_on_what_i
     assert permitted["b", False] == permitted["c", False] == {b"()", b"()]", b")]"}
 
 
-def test_what_depends_on_no_name_is_looked_for_once_whatever_the_tools(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    one = enforcer.Enforcer(vocabulary("pythonic"), "pythonic")
-    looked: dict[str, list[str]] = {}
-    for tool in ("do", "go"):
-        tools = [{"type": "function", "function": {"name": tool}}]
-        matcher = one.start(Spec(parse(tools, "auto", True), 0), None)
-        feed(matcher, list(f"[{tool}".encode()))
-        states = looked[tool] = []
-        permitted = matcher._spelled._permitted
-
-        def look(*what: Any, states: list[str] = states, permitted: Any = permitted) -> Any:
-            states.append(what[1].state)
-            return permitted(*what)
-
-        monkeypatch.setattr(matcher._spelled, "_permitted", look)
-        assert vocabulary("pythonic").find(b"()]") in legal(matcher)
-    assert "ARGUMENTS" in looked["do"]
-    assert looked["go"] == []
+def test_a_call_in_one_token_is_read_by_each_requests_own_schema() -> None:
+    """A header, whole arguments, and the border behind them: both ends are of no text."""
+    found = vocabulary("mistral")
+    whole = found.find(b"{}")
+    both = enforcer.Enforcer(found, "mistral")
+    needed = {**schema_of("x"), "required": ["x"]}
+    for schema in (CLOSED, needed, CLOSED):
+        tools = [{"type": "function", "function": {"name": "get", "parameters": schema}}]
+        for _ in range(2):
+            matcher = both.start(Spec(parse(tools, "auto", True), 0), None)
+            feed(matcher, write(found, "[TOOL_CALLS]get"))
+            assert (whole in legal(matcher)) == (schema is not needed)
+            assert matcher.accept(whole) == (schema is not needed)
