@@ -13,8 +13,7 @@ from enforcer.errors import EnforcerError
 from enforcer.regex import NOTHING
 from enforcer.regex.caching import cached
 from enforcer.regex.charset import CharSet
-from enforcer.regex.derivative import closure, successors
-from enforcer.regex.minimal_automaton import TooManyStates, shortest_ends
+from enforcer.regex.derivative import TooManyStates, closure, shortest_ends, successors
 from enforcer.regex.syntax import (
     Chars,
     Complement,

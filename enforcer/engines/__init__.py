@@ -188,9 +188,9 @@ def load(name: str, vocabulary: Vocabulary) -> ArgumentEngine:
     """
     name = present_name(name)
     if name == MACHINE:
-        from enforcer.engines.distinct.engine import DistinctEngine
+        from enforcer.engines.machine import MachineEngine
 
-        return DistinctEngine(vocabulary)
+        return MachineEngine(vocabulary)
     if name not in ENGINES:
         raise UnknownEngine(f"unknown engine {brief(name)}; choose one of {', '.join(ENGINES)}")
     module, kind = _MODULES[name]

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -49,6 +50,9 @@ _ASCII = 128
 _STEPS = 32  # characters; few tokens have more
 _SETS = 4  # of groups
 _MANY = 1 << 20  # words, of which more are not counted
+_VAST = 10**5  # more words than any array has elements
+_AHEAD = 8  # characters in which a state has that many
+_MOST_ROUNDS = 300  # in which it is found which states go round
 _EVERY = -1
 _DIGITS = 1 << ASCII_GROUPS.index("0123456789")
 _LARGE = 50_000  # transitions; of more, it takes longer to find safe groups than it saves
@@ -66,7 +70,7 @@ _KEPT_HEAVY = 16
 _HEAVIEST = 2 << 20  # bytes of one that is kept
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Automaton:
     """An automaton as flat arrays, read-only; state 0 is the first.
 
@@ -131,12 +135,74 @@ class Automaton:
         is_endless = all(each.maximum < 0 for each in self.bounds)
         return is_endless and not rest.any()
 
-    def count_words(self, language: int) -> int:
-        """Return how many words a language has, or fewer: long ones are left out, as are many."""
+    @cached_property
+    def vast(self) -> npt.NDArray[np.int64]:
+        """For each state the languages that have a great many words from there."""
+        return self._varied[-1] | self._rounds()
+
+    @property
+    def varied(self) -> int:
+        """In how many characters the languages have many beginnings that have many at all."""
+        most = self._varied[-1]
+        return 1 + next(at for at, each in enumerate(self._varied) if (each == most).all())
+
+    @cached_property
+    def _varied(self) -> list[npt.NDArray[np.int64]]:
+        """For each state the languages that have many beginnings of one, two, ... characters."""
+        sizes = self._class_sizes()
+        steps = self.transitions.reshape(self.states, self.classes)
+        found = [np.zeros(self.states, np.int64) for _ in range(_AHEAD)]
+        for language in range(int(np.bitwise_or.reduce(self.leads)).bit_length()):
+            leads = self.leads >> language & 1 == 1
+            ways = leads.astype(np.float64)
+            for at in range(_AHEAD):
+                ways = np.where(leads, np.where(steps >= 0, ways[steps], 0) @ sizes, 0)
+                found[at] |= (ways >= _VAST).astype(np.int64) << language
+        return found
+
+    def _rounds(self) -> npt.NDArray[np.int64]:
+        """Return for each state the languages without a greatest length that go round from it."""
+        steps = self.transitions.reshape(self.states, self.classes)
+        bounded = sum(1 << k for k, each in enumerate(self.bounds) if each.maximum >= 0)
+        found = self.leads & ~bounded
+        for _ in range(_MOST_ROUNDS):
+            behind = np.bitwise_or.reduce(np.where(steps >= 0, found[steps], 0), axis=1)
+            if not (found & ~behind).any():
+                return found
+            found = found & behind
+        return np.zeros(self.states, np.int64)
+
+    @cached_property
+    def endless(self) -> npt.NDArray[np.int64]:
+        """For each state the languages that have them from all states that it leads to."""
+        steps = self.transitions.reshape(self.states, self.classes)
+        found = self.vast
+        for _ in range(_MOST_ROUNDS):
+            behind = np.where(steps >= 0, found[steps] | ~self.leads[steps], _EVERY)
+            after = found & np.bitwise_and.reduce(behind, axis=1)
+            if (after == found).all():
+                return found
+            found = after
+        return np.zeros(self.states, np.int64)
+
+    @property
+    def has_many_words(self) -> bool:
+        """Whether some language has more words than any array has elements."""
+        near = self.varied
+        bounded = sum(1 << k for k, each in enumerate(self.bounds) if 0 <= each.maximum < near)
+        return bool(int(self.vast[0]) & ~bounded)
+
+    def _class_sizes(self) -> npt.NDArray[np.float64]:
+        """Return how many characters each class has."""
         sizes = np.zeros(self.classes)
         highs = np.append(self.range_low[1:], LAST_CHARACTER + 1)
         known = self.range_class >= 0
         np.add.at(sizes, self.range_class[known], (highs - self.range_low)[known])
+        return sizes
+
+    def count_words(self, language: int) -> int:
+        """Return how many words a language has, or fewer: long ones are left out, as are many."""
+        sizes = self._class_sizes()
         steps = self.transitions.reshape(self.states, self.classes)
         ends = self.accepts >> language & 1 == 1
         bound = self.bounds[language] if self.bounds else Bound()

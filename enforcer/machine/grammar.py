@@ -18,7 +18,7 @@ from enforcer.machine.key_tokens import OF_MARKER, KeyTokens
 from enforcer.machine.pairs import AUTOMATA
 from enforcer.machine.parts import OWN_ROWS
 from enforcer.machine.tables import free_tables
-from enforcer.machine.tree import build_tree
+from enforcer.machine.tree import SEARCH_ORDER, build_tree
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -97,6 +97,7 @@ def bound_vocabulary(
             np.array([i for text, i in zip(keys, ids, strict=True) if span.search(text)], np.int32)
             for span in (SPANS_OF_PYTHON if is_python else SPANS_OF_JSON)
         ),
+        SEARCH_ORDER.data,
     )
     free, shorter = _free_rows(tree, free_tables(is_python=is_python))
     digits = np.zeros(vocabulary.words * 32, np.bool_)

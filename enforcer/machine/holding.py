@@ -1,30 +1,37 @@
-"""Which grammars the machine can hold, and what it says of those that it cannot.
+"""How many values there are where elements of an array are distinct.
 
-Owns: the question that looks at a grammar alone; limits that show while tables are made are raised
-there, by the same error. Must not know: how tables are made.
+Owns: which values have a great many ways to be written, so that there is always another one; and
+what the machine says of arrays that need more elements than there are. Must not know: how tables
+are made.
 """
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING
 
-from enforcer.errors import UnsupportedSchema
-from enforcer.schema.finishing.distinct import is_remembered, is_text
+from enforcer.errors import Problem, UnsupportedSchema
+from enforcer.machine.alphabet import TooLargeError
+from enforcer.machine.automata import automaton_of
+from enforcer.machine.lengths import Bounded, alternatives
+from enforcer.numbers.languages import number_texts
+from enforcer.numbers.sets import candidates
+from enforcer.regex import either
+from enforcer.schema.finishing.distinct import is_remembered, is_text, offence
+from enforcer.schema.grammar import NEVER
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
+    from enforcer.machine.automata import Automaton
+    from enforcer.machine.lengths import Language
     from enforcer.schema import ArgumentGrammar
-    from enforcer.schema.grammar import ArrayShape, Value, ValueId
+    from enforcer.schema.grammar import ArrayShape, ObjectShape, Value, ValueId
 
-
-def why_not_held(grammar: ArgumentGrammar) -> UnsupportedSchema | None:
-    """Return why the machine cannot hold a grammar; None if its tables may tell more."""
-    for value in grammar.definitions.values():
-        for array in value.arrays:
-            for keyword, reason in _of_array(array, grammar.definitions):
-                return UnsupportedSchema.of(array.path, keyword, reason)
-    return None
+_TOO_FEW = (
+    "the schema is not known to have as many distinct elements as `minItems` demands; lower "
+    "`minItems`"
+)
 
 
 def keeps_distinct(array: ArrayShape) -> bool:
@@ -32,6 +39,115 @@ def keeps_distinct(array: ArrayShape) -> bool:
     return is_remembered(array) and (array.maximum is None or array.maximum > 1)
 
 
-def _of_array(array: ArrayShape, definitions: Mapping[ValueId, Value]) -> Iterator[tuple[str, str]]:
-    if keeps_distinct(array) and not is_text(definitions[array.rest]):
-        yield "uniqueItems", "elements that are not strings are kept distinct"
+def why_not_held(grammar: ArgumentGrammar) -> UnsupportedSchema | None:
+    """Return why the machine cannot hold a grammar; None if its tables may tell more."""
+    definitions = grammar.definitions
+    kept = {
+        array: None
+        for value in definitions.values()
+        for array in value.arrays
+        if keeps_distinct(array) and array.minimum > 1 and not is_text(definitions[array.rest])
+    }
+    if not kept:
+        return None
+    counts = Counts(definitions)
+    few = [array for array in kept if counts.at_least(array.rest, array.minimum) < array.minimum]
+    problems = dict.fromkeys(Problem(*offence(array), _TOO_FEW) for array in few)
+    return UnsupportedSchema(tuple(problems)) if problems else None
+
+
+class Counts:
+    """Values by how many there are.
+
+    Args:
+        definitions: of a finished grammar.
+
+    Attributes:
+        vast: the values that have a great many ways to be written.
+
+    """
+
+    def __init__(self, definitions: Mapping[ValueId, Value]) -> None:
+        self._definitions = definitions
+        self.vast: set[ValueId] = set()
+        grown = True
+        while grown:
+            found = {number for number in definitions if self._is_vast(number)}
+            grown = found != self.vast
+            self.vast = found
+
+    def _is_vast(self, number: ValueId) -> bool:
+        value = self._definitions[number]
+        return number in self.vast or (
+            _has_vast_texts(value)
+            or any(map(self._has_vast_parts, value.objects))
+            or any(map(self._has_vast_elements, value.arrays))
+        )
+
+    def _has_vast_parts(self, shape: ObjectShape) -> bool:
+        if shape.maximum is not None:
+            return False
+        names = tuple(names for names, child in shape.classes if child != NEVER)
+        return any(child in self.vast for _, child in shape.names) or (
+            bool(names) and (found := _automaton(names)) is not None and found.never_runs_out
+        )
+
+    def _has_vast_elements(self, array: ArrayShape) -> bool:
+        if array.choices:
+            return False
+        most = array.maximum
+        children = array.prefix[:most]
+        if most is None or most > len(children):
+            children += (array.rest,)
+        is_endless = most is None and array.rest != NEVER and not array.unique
+        return is_endless or any(child in self.vast for child in children)
+
+    def at_least(self, number: ValueId, most: int, around: frozenset[ValueId] = frozenset()) -> int:
+        """Return how many values there are, or fewer, at least one; up to a number of them."""
+        if number in self.vast:
+            return most
+        if number in around or number not in self._definitions:
+            return 1
+        value = self._definitions[number]
+        around |= {number}
+        listed = [candidates(each, most) for each in value.numbers]
+        texts = () if value.strings is None else alternatives(value.strings)
+        kinds = (  # of each, as many as one alternative has
+            [len(value.words)],
+            [most if each is None else len(each) for each in listed],
+            [found.count_words(0) for text in texts if (found := _automaton((text,)))],
+            [self._of_object(shape, most, around) for shape in value.objects],
+            [self._of_array(array, most, around) for array in value.arrays],
+        )
+        return max(1, min(most, sum(max(counts, default=0) for counts in kinds)))
+
+    def _of_object(self, shape: ObjectShape, most: int, around: frozenset[ValueId]) -> int:
+        is_free = not (shape.some or shape.witnesses or shape.maximum is not None)
+        is_free = is_free and shape.minimum <= len(shape.required)
+        names = {name: child for name, child in shape.names if child != NEVER}
+        return prod(
+            self.at_least(child, most, around) + (name not in shape.required)
+            for name, child in names.items()
+            if is_free or name in shape.required
+        )
+
+    def _of_array(self, array: ArrayShape, most: int, around: frozenset[ValueId]) -> int:
+        if array.choices or array.unique:
+            return 1
+        children = (*array.prefix, *[array.rest] * array.minimum)[: min(array.minimum, most)]
+        return prod(self.at_least(child, most, around) for child in children)
+
+
+def _has_vast_texts(value: Value) -> bool:
+    languages: list[Language] = [] if value.strings is None else [*alternatives(value.strings)]
+    if value.numbers:
+        languages.append(Bounded(either(*map(number_texts, value.numbers))))
+    found = (_automaton((language,)) for language in languages)
+    return any(each is not None and each.has_many_words for each in found)
+
+
+def _automaton(languages: tuple[Language, ...]) -> Automaton | None:
+    try:
+        return automaton_of(languages)
+    except TooLargeError:  # what is made of it says so
+        return None

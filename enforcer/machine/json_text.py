@@ -88,12 +88,14 @@ class Spans(NamedTuple):
         names: finds where a name ends, and the object goes on to another one.
         elements: where a string ends, and some of the array's next one follows.
         ends: where a string ends, and the array goes on to another element.
+        opening: where an array may open, and an element of it end.
 
     """
 
     names: re.Pattern[bytes]
     elements: re.Pattern[bytes]
     ends: re.Pattern[bytes]
+    opening: re.Pattern[bytes]
 
 
 def _spans(quote: bytes, name_end: bytes) -> Spans:
@@ -101,6 +103,7 @@ def _spans(quote: bytes, name_end: bytes) -> Spans:
         re.compile(name_end + b".*,", re.DOTALL),
         re.compile(quote + rb"\s*,\s*" + quote + b".", re.DOTALL),
         re.compile(quote + rb"\s*,"),
+        re.compile(rb"\[.*,", re.DOTALL),
     )
 
 

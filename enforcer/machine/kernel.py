@@ -11,7 +11,7 @@ Strings, numbers and names run through deterministic automata over characters, o
 where they are listed. A character that is partly written (UTF-8, an escape, half of a surrogate
 pair) is a range of code points; the text is a viable prefix if some character of the range is one.
 
-*State.* A `State` is eleven numbers. Frames lie in an arena and are never changed once a token is
+*State.* A `State` is twelve numbers. Frames lie in an arena and are never changed once a token is
 accepted; a new one is put on top. So rollback only goes back in a list of states.
 
 *Rows.* The tokens are a trie of bytes (`tree`). A bitmask row is one
@@ -53,7 +53,7 @@ def dtype_of(names: str, kind: type[np.generic]) -> np.dtype:
 # `values` has a bit for each value of the node that may still be meant, `languages` one for each
 # language of the automaton or trie, `count` the characters of the string, `top` the arena's end,
 # `stop` how far a delimiter of raw values has been written in a JSON string, or the quote that ends
-# one of Python's.
+# one of Python's, `print` of the text that is being written (see `mixed`).
 State = cython.struct(
     frame=cython.longlong,
     phase=cython.longlong,
@@ -66,9 +66,10 @@ State = cython.struct(
     languages=cython.longlong,
     top=cython.longlong,
     stop=cython.longlong,
+    print=cython.longlong,
 )
 STATE = dtype_of(
-    "frame phase node values automaton_state trie_node pending count languages top stop",
+    "frame phase node values automaton_state trie_node pending count languages top stop print",
     np.int64,
 )
 
@@ -136,13 +137,16 @@ Node = cython.struct(
     distinct=cython.int,
     scalars=cython.int,
     json_node=cython.int,
+    printed=cython.int,
+    vast=cython.int,
 )
 NODE = dtype_of(
     "string_automaton string_trie bare_automaton values shape_words shapes shapes_of "
     "required_names name_trie names name0 class_automaton classes class0 class_node "
     "class_values arrays array0 arrays_of place0 places strings_of string_languages "
     "bare_of bare_languages limits limit0 least room tallies "
-    "marks mark0 witnesses witnessed raw names_end distinct scalars json_node",
+    "marks mark0 witnesses witnessed raw names_end distinct scalars json_node "
+    "printed vast",
     np.int32,
 )
 Name = cython.struct(node=cython.int, values=cython.int, fits=cython.int, required=cython.int)
@@ -187,9 +191,11 @@ Automaton = cython.struct(
     least=cython.int,
     steady=cython.int,
     whole=cython.int,
+    varied=cython.int,
 )
 AUTOMATON = dtype_of(
-    "transitions classes ascii range0 ranges states kind bound0 bounds minimum least steady whole",
+    "transitions classes ascii range0 ranges states kind bound0 bounds minimum least steady whole "
+    "varied",
     np.int32,
 )
 Bound = cython.struct(
@@ -259,15 +265,33 @@ INDENTATION = cython.declare(cython.int, 64)
 # its live shapes, the names that it has, and those that may come; where properties are counted,
 # then their count, and the live shapes that have room for nothing but what they require; and for
 # each undeclared property that some shape wants (a witness), the shapes that have it.
+# No row that is kept depends on the words before `IS_ARRAY`.
 PARENT = cython.declare(cython.int, 0)
-IS_ARRAY = cython.declare(cython.int, 1)
-NODE_OF = cython.declare(cython.int, 2)
-CURRENT = cython.declare(cython.int, 3)  # the name being written (-1: undeclared); the elements
-CLASSES = cython.declare(cython.int, 4)  # the classes of an undeclared name
-WRITTEN = cython.declare(cython.int, 5)  # the last undeclared name or distinct string, and one
-LIVE = cython.declare(cython.int, 6)
+PRINT = cython.declare(cython.int, 1)  # of what an object or array has so far; see `mixed`
+NAME_PRINT = cython.declare(cython.int, 2)  # of the name that was written last
+IS_PRINTED = cython.declare(cython.int, 3)  # whether prints are needed of what is in it
+IS_ARRAY = cython.declare(cython.int, 4)
+NODE_OF = cython.declare(cython.int, 5)
+CURRENT = cython.declare(cython.int, 6)  # the name being written (-1: undeclared); the elements
+CLASSES = cython.declare(cython.int, 7)  # the classes of an undeclared name
+WRITTEN = cython.declare(cython.int, 8)  # the last undeclared name or distinct element, and one
+LIVE = cython.declare(cython.int, 9)
 
-KEEPS = cython.declare(cython.int, 2)  # what `IS_ARRAY` has where elements are distinct strings
+# What `IS_ARRAY` has where elements are distinct: strings, which are kept themselves; any values,
+# of which prints are.
+KEEPS = cython.declare(cython.int, 2)
+PRINTS = cython.declare(cython.int, 3)
+
+# Where prints begin, by the kind of value.
+STRING_PRINT = cython.declare(cython.int, 1)
+NUMBER_PRINT = cython.declare(cython.int, 2)
+WORD_PRINT = cython.declare(cython.int, 3)
+ARRAY_PRINT = cython.declare(cython.int, 4)
+OBJECT_PRINT = cython.declare(cython.int, 5)
+LAST_62 = cython.declare(cython.longlong, (1 << 62) - 1)
+PRINT_CHARACTERS = cython.declare(cython.longlong, 3)  # as which a print is kept like a name
+SURE_DIGITS = cython.declare(cython.int, 8)  # behind which doubles may be equal
+DOUBLE_DIGITS = cython.declare(cython.int, 17)  # behind which all are
 
 # `distinct` of a node whose arrays keep no strings distinct, and of one with always more of them.
 NOT_KEPT = cython.declare(cython.int, 0)
@@ -327,6 +351,10 @@ _FIRST_STATES = 40
 _FIRST_IDS = 128
 _STATE_WORDS = 10  # of a configuration; those of its frames follow
 _KEY_WORDS = 128
+_SEARCHED = 2_048  # bytes of an element that is searched for
+_TRIED = 20_000  # steps of one search
+_MOST_TRIED = 400_000  # of all searches for a row
+
 _WORK_OF_EXIT = 100  # of a wide row that is made, for the trie of what follows it
 _WORTH_KEEPING = 16  # units of work; a row of less is made as quickly as it is found
 _MOST_DIFFERING = 1_536  # words
@@ -383,6 +411,21 @@ def count_bits(word: i64) -> i64:
     n = (n & PAIRS) + (n >> 2 & PAIRS)
     n = n + (n >> 4) & NIBBLES
     return cython.cast(cython.longlong, n * BYTES & ALL_64) >> 56
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
+def mixed(found: i64, word: i64) -> i64:
+    """Return the print of a sequence with one word more.
+
+    A *print* is a hash of 62 bits. Equal values have equal ones; of others the chance is that of a
+    hash, and the error is that a value is illegal as if it were repeated.
+    """
+    n = cython.cast(cython.ulonglong, found) * PRIME & ALL_64
+    n = ((n ^ n >> 32) + cython.cast(cython.ulonglong, word)) * PRIME & ALL_64
+    n ^= n >> 29
+    n = n * PRIME & ALL_64
+    return cython.cast(cython.longlong, n >> 2)
 
 
 @cython.cfunc
@@ -526,17 +569,20 @@ class Scratch:
         states: one behind each byte of a token; then as many along a name that was written.
         key: words of a configuration.
         places: words in which two rows differ.
+        search: states behind each byte of an element that is searched for; none until needed.
 
     """
 
     states: State[::1]
     key: cython.longlong[::1]
     places: cython.int[::1]
+    search: State[::1]
 
     def __init__(self, longest: index):
         self.states = new_states(2 * longest + 2)
         self.key = new_words(_KEY_WORDS)
         self.places = np.zeros(_MOST_DIFFERING, np.int32)
+        self.search = new_states(0)
 
 
 @cython.final
@@ -649,6 +695,8 @@ class Tree:
         spanning: int32; the token ids in which a name may end and another one begin.
         listing: int32; those in which a string may end, and another one of an array begin.
         commas: int32; those in which a string of an array may end before another element.
+        opening: int32; those in which an array may open, and an element of it end.
+        order: int32; the bytes in the order in which a search tries them, and their groups above.
 
     Attributes:
         free: the wide row of a string that may be anything.
@@ -677,6 +725,8 @@ class Tree:
     spanning: cython.const_int[::1]
     listing: cython.const_int[::1]
     commas: cython.const_int[::1]
+    opening: cython.const_int[::1]
+    order: cython.const_int[::1]
     most_commas: i64  # in one of these
     key_tokens = cython.declare(object, visibility="readonly")
     tries = cython.declare(dict, visibility="readonly")  # what follows some exits, by their nodes
@@ -694,6 +744,8 @@ class Tree:
         spanning: cython.const_int[::1],
         listing: cython.const_int[::1],
         commas: cython.const_int[::1],
+        opening: cython.const_int[::1],
+        order: cython.const_int[::1],
     ):
         self.trie = trie
         self.text0 = text0
@@ -704,6 +756,8 @@ class Tree:
         self.spanning = spanning
         self.listing = listing
         self.commas = commas
+        self.opening = opening
+        self.order = order
         self.key_tokens = key_tokens
         self.most_commas = 0
         for k in range(commas.shape[0]):
@@ -782,6 +836,8 @@ class Tables:
             ends a value that is JSON, and of the bytes of a JSON string that hold no delimiter (-1:
             there is no JSON); then what `key_tokens` is made of; empty for JSON.
         markers: the token ids that are characters of raw text, from `FIRST_SURROGATE` on.
+        vast: for each automaton state the languages that have many words from there.
+        endless: those that have them from each state that it leads to.
         key_bears: for keys of pairs what `Tree.bears` is for names in JSON.
         key_spanning: the token ids in which such a key and its value end.
         ending: for each state of the last automaton of `pairs` the row of the tokens in which a
@@ -819,12 +875,15 @@ class Tables:
     safe_steps: cython.const_int[::1]
     opens: cython.const_longlong[::1]
     trie_opens: cython.const_longlong[::1]
+    vast: cython.const_longlong[::1]
+    endless: cython.const_longlong[::1]
     pairs: cython.const_int[::1]
     markers: cython.const_int[::1]
     white_space: cython.int  # 0: none; 1: no line breaks; 2: the usual
     is_python: cython.bint  # whether texts are Python's keyword arguments
     is_open: cython.bint  # whether some object may have undeclared names
     distinct: cython.int  # the least of all nodes that have it
+    has_prints: cython.bint  # whether elements of some array are distinct that are no strings
     key_bears: object
     key_spanning: cython.const_int[::1]
     ending: list
@@ -871,6 +930,8 @@ class Tables:
         self.safe_steps = arrays["safe_steps"]
         self.opens = arrays["opens"]
         self.trie_opens = arrays["trie_opens"]
+        self.vast = arrays["vast"]
+        self.endless = arrays["endless"]
         self.pairs = arrays["pairs"]
         self.markers = arrays["markers"]
         self.white_space = white_space
@@ -882,12 +943,15 @@ class Tables:
         self.kept_bytes = 0
         self.is_open = False
         self.distinct = NOT_KEPT
+        self.has_prints = False
         for k in range(self.nodes.shape[0]):
             if self.nodes[k].distinct != NOT_KEPT:
                 least = self.distinct if self.distinct != NOT_KEPT else NEVER_ENDING
                 self.distinct = min(least, self.nodes[k].distinct)
             if self.nodes[k].classes != 0:
                 self.is_open = True
+            if self.nodes[k].printed >= 0:
+                self.has_prints = True
         damaged = self.damaged()
         if damaged:
             raise ValueError(f"the table of {damaged} has an index that is out of bounds")
@@ -939,6 +1003,8 @@ class Tables:
             or self.safe.shape[0] != count
             or self.safe_steps.shape[0] != count
             or self.opens.shape[0] != count
+            or self.vast.shape[0] != count
+            or self.endless.shape[0] != count
             or self.range_class.shape[0] != self.range_low.shape[0]
         ):
             return False
@@ -1053,6 +1119,8 @@ class Tables:
             and self.has_bits(node.bare_of, node.bare_languages, 1)
             and 0 <= node.scalars <= node.string_languages
             and -1 <= node.json_node < self.nodes.shape[0]
+            and self.has_bits(node.vast, 1, 1)
+            and (node.printed == -1 or self.has_bits(node.printed, 1, 1))
         )
 
     @cython.cfunc
@@ -1265,6 +1333,9 @@ class Text:
     left_out: i64  # a state in which other tokens are left out as well; -1 for none
     is_lost: cython.bint  # whether an index was out of bounds
     is_exact: cython.bint  # whether names that were written matter; see `leave_out` for rows
+    searched: State[::1]  # of a search, behind each byte
+    tries: i64  # that are left of a search
+    all_tries: i64  # that are left of all searches
     is_laid_out: cython.bint  # in pairs, rather than as JSON
     is_python: cython.bint
     has_stops: cython.bint  # whether strings of JSON may hold no delimiter
@@ -1288,6 +1359,8 @@ class Text:
         self.is_counted = False
         self.is_lost = False
         self.is_exact = False
+        self.tries = 0
+        self.all_tries = 0
         s = self.past_state(0)
         s.frame = -1
         s.phase = BEGIN
@@ -1339,6 +1412,8 @@ class Text:
                     self.remember(scratch, words)
             if is_naming and (self.tables.is_open or self.tables.distinct != NOT_KEPT):
                 self.decide_naming()
+            if self.tables.has_prints:
+                self.leave_out_repeated()
         finally:
             self.tree.spare.append(scratch)
         if self.is_lost:
@@ -1348,6 +1423,7 @@ class Text:
         """Advance by one token id; False if it is illegal, the state being unchanged then."""
         self.work = 0
         self.is_exact = True
+        self.all_tries = _TRIED
         if token_id < 0 or token_id >= self.tree.tokens:
             return False
         first = self.tree.text0[token_id]
@@ -1470,15 +1546,16 @@ class Text:
                 return 0
             if self.bears_on_tokens(frame):
                 return 0
+            first = words - IS_ARRAY
             for i in range(IS_ARRAY, size):
-                key[words + i - 1] = self.arena[frame + i]
-            key[words + WRITTEN - 1] = 0
+                key[first + i] = self.arena[frame + i]
+            key[first + WRITTEN] = 0
             if self.arena[frame + IS_ARRAY]:
-                key[words + CURRENT - 1] = self.relevant_length(frame)
+                key[first + CURRENT] = self.relevant_length(frame)
             elif self.node_of(frame).limits != 0:
                 counted = self.counted_at(frame)
-                key[words + counted - frame - 1] = self.relevant_properties(frame)
-            words += size - 1
+                key[first + counted - frame] = self.relevant_properties(frame)
+            words += size - IS_ARRAY
             frame = self.arena[frame + PARENT]
         found = cython.cast(cython.ulonglong, words)
         for i in range(1, words):
@@ -1627,9 +1704,9 @@ class Text:
                 sizes[frame] = self.frame_size(frame)
                 self.add_names(frame, sizes)
                 frame = self.arena[frame + PARENT]
-            if self.is_kept(s) and s.automaton_state >= 0 and s.count != 0:
-                first = s.top - s.count
-                sizes[first] = max(sizes.get(first, 0), s.count)
+            count = self.held(s)
+            if count != 0:
+                sizes[s.top - count] = max(sizes.get(s.top - count, 0), count)
         moved = {-1: -1}
         top = 0
         for old in sorted(sizes):  # all that one refers to lies before it
@@ -1646,8 +1723,9 @@ class Text:
         for i in range(self.at + 1):
             s = self.past_state(i)
             s.frame = moved[s.frame]
-            if self.is_kept(s) and s.automaton_state >= 0 and s.count != 0:
-                s.top = moved[s.top - s.count] + s.count
+            count = self.held(s)
+            if count != 0:
+                s.top = moved[s.top - count] + count
             else:
                 s.top = top
         self.collected = top
@@ -1656,6 +1734,14 @@ class Text:
             narrower = new_words(room)
             narrower[:] = self.arena[:room]
             self.arena = narrower
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
+    def held(self, s: cython.pointer[State]) -> i64:
+        """Return how many characters of a text that is being written end the arena."""
+        if s.phase == IN_BARE:
+            return s.count
+        return s.count if self.is_kept(s) and s.automaton_state >= 0 else 0
 
     @cython.cfunc
     def add_names(self, frame: i64, sizes: dict):
@@ -1947,6 +2033,8 @@ class Text:
         """Advance a string or name by a whole character."""
         state = s.automaton_state
         trie_node = s.trie_node
+        if self.is_exact:
+            s.print = mixed(s.print, character)
         if s.phase == IN_WRITTEN:
             s.pending = 0
             s.count += 1
@@ -2372,6 +2460,9 @@ class Text:
         at = s.top
         self.reserve(at + LIVE)
         self.arena[at + PARENT] = s.frame
+        self.arena[at + PRINT] = 0
+        self.arena[at + NAME_PRINT] = 0
+        self.arena[at + IS_PRINTED] = is_array == PRINTS or self.is_printed(s.frame)
         self.arena[at + IS_ARRAY] = is_array
         self.arena[at + NODE_OF] = node
         size = self.frame_size(at)
@@ -2546,6 +2637,7 @@ class Text:
         trie_node = self.node_of(s.frame).name_trie
         s.phase = phase
         s.stop = 0
+        s.print = STRING_PRINT
         s.languages = self.open_classes(s.frame)
         s.count = 0
         s.pending = 0
@@ -2590,6 +2682,7 @@ class Text:
             self.arena[full - 1] += 1
         self.arena[self.names_at(frame) + (n >> 6)] |= bit(n & 63)
         self.arena[frame + CURRENT] = n
+        self.arena[frame + NAME_PRINT] = s.print
         values = cython.cast(cython.longlong, 0)
         self.work += self.tables.names[name].values * node.shape_words
         for w in range(node.shape_words):
@@ -2622,6 +2715,7 @@ class Text:
         node = self.node_of(frame)
         self.arena[frame + WRITTEN] = written
         self.arena[frame + CURRENT] = -1
+        self.arena[frame + NAME_PRINT] = s.print
         self.arena[frame + CLASSES] = classes
         full = self.full_at(frame)
         if full >= 0:
@@ -2655,7 +2749,7 @@ class Text:
         node = self.node_of(frame)
         if self.arena[frame + IS_ARRAY] == 0:
             return node.classes if node.names_end != 0 else 0
-        if node.distinct == NEVER_ENDING:
+        if self.arena[frame + IS_ARRAY] != KEEPS or node.distinct == NEVER_ENDING:
             return 0
         return self.node(self.tables.places[node.place0].node).string_languages
 
@@ -2765,8 +2859,9 @@ class Text:
         if least <= s.count or (before != 0 and self.arena[before - 1] & IS_ENDED):
             self.arena[name] |= IS_ENDED
         bears = self.tables.key_bears if s.phase == IN_KEY else self.tree.bears
-        if (before != 0 and self.arena[before - 1] & BEARS) or self.bears(
-            bears, first, s.count, least
+        if self.arena[s.frame + IS_ARRAY] != PRINTS and (
+            (before != 0 and self.arena[before - 1] & BEARS)
+            or self.bears(bears, first, s.count, least)
         ):
             self.arena[name] |= BEARS
         s.top = chars + words
@@ -2960,7 +3055,7 @@ class Text:
         for i in range(self.tree.text0[token_id], self.tree.text0[token_id + 1]):
             if not self.step(s, self.tree.text[i]):
                 return False
-        return True
+        return self.lives(s)
 
     @cython.cfunc
     def leave_out(self, first: index, end: index, depth: index) -> cython.bint:
@@ -3280,7 +3375,8 @@ class Text:
                     arrays |= self.tables.bits[node.arrays_of + v]
         if arrays == 0:
             return False
-        frame = self.new_frame(s, s.node, KEEPS if node.distinct != NOT_KEPT else 1)
+        kind = KEEPS if node.distinct != NOT_KEPT else PRINTS if node.printed >= 0 else 1
+        frame = self.new_frame(s, s.node, kind)
         self.arena[frame + LIVE] = arrays
         s.phase = ARRAY_OPEN
         self.next_element(s)
@@ -3301,7 +3397,7 @@ class Text:
             if self.countable(s.frame, node, place, v, some) != 0:
                 values |= bit(v)
         s.node = self.tables.places[place].node
-        if self.arena[s.frame + WRITTEN] != 0:
+        if self.arena[s.frame + WRITTEN] != 0 and self.arena[s.frame + IS_ARRAY] == KEEPS:
             values &= self.values_left(s.frame, s.node)
         s.values = values
         return values != 0
@@ -3400,6 +3496,7 @@ class Text:
         s.pending = 0
         s.count = 0
         s.stop = 0
+        s.print = STRING_PRINT
         s.automaton_state = -1
         s.trie_node = -1
         if node.string_automaton >= 0 and self.leads_on(
@@ -3455,6 +3552,7 @@ class Text:
                 s.languages |= bit(k)
         s.phase = IN_BARE
         s.automaton_state = 0
+        s.count = 0
         return self.bare_byte(s, byte)
 
     @cython.cfunc
@@ -3470,6 +3568,11 @@ class Text:
         if state < 0 or self.tables.leads[a.states + state] & s.languages == 0:
             return False
         s.automaton_state = state
+        if self.is_exact and self.is_printed(s.frame):
+            self.reserve(s.top + 1)
+            self.arena[s.top] = byte
+            s.top += 1
+            s.count += 1
         return True
 
     @cython.cfunc
@@ -3484,6 +3587,8 @@ class Text:
         for k in range(node.bare_languages):
             if ended >> k & 1:
                 fitted |= self.tables.bits[node.bare_of + k]
+        if self.is_exact and self.is_printed(s.frame):
+            s.print = self.bare_print(s)
         return self.close_value(s, fitted & s.values)
 
     @cython.cfunc
@@ -3498,6 +3603,8 @@ class Text:
         if self.is_of_pairs(s.frame):
             return self.close_raw(s, fitted)
         s.phase = AFTER
+        if self.is_exact and self.arena[s.frame + IS_PRINTED]:
+            return self.close_printed(s, fitted)
         if self.arena[s.frame + IS_ARRAY]:
             return self.filter_arrays(s, fitted)
         if fitted == s.values and self.node_of(s.frame).marks == 0:
@@ -3522,9 +3629,337 @@ class Text:
         if s.phase == OBJECT_COMMA or byte != wanted:
             return False
         fitted = self.complete_values(s.frame)
+        kind = ARRAY_PRINT if self.arena[s.frame + IS_ARRAY] else OBJECT_PRINT
+        s.print = mixed(kind, self.arena[s.frame + PRINT])
         s.frame = self.arena[s.frame + PARENT]
         s.values = -1  # which of its values were meant, the shapes of the parent tell
         return self.close_value(s, fitted)
+
+    # Elements of any kind that are distinct: an array has the prints of those before it. An element
+    # is alive if it can still become another one: that is plain where something in it has a great
+    # many values left, and is searched for elsewhere.
+
+    @cython.cfunc
+    def is_printed(self, frame: i64) -> cython.bint:
+        """Return whether prints are needed of what is in a frame's object or array."""
+        return frame >= 0 and self.arena[frame + IS_PRINTED] != 0
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
+    def bare_print(self, s: cython.pointer[State]) -> i64:
+        """Return the print of a number or word; numbers are equal if they are in Python."""
+        first = s.top - s.count
+        kind = self.arena[first] | 32
+        if 97 <= kind <= 122:  # `true` and `True`, `null` and `None`
+            return mixed(WORD_PRINT, kind)
+        text = bytes([self.arena[first + i] for i in range(s.count)])
+        number = int(text) if text.lstrip(b"-").isdigit() else float(text)
+        if number == -1:  # whose hash is that of -2
+            return mixed(NUMBER_PRINT, LAST_62)
+        return mixed(NUMBER_PRINT, cython.cast(cython.longlong, hash(number)) & LAST_62)
+
+    @cython.cfunc
+    def close_printed(self, s: cython.pointer[State], fitted: i64) -> cython.bint:
+        """Go on behind a value of an object or array of which prints are needed."""
+        value = s.print
+        if not self.arena[s.frame + IS_ARRAY]:
+            if not self.filter_shapes(s, fitted):
+                return False
+            member = mixed(self.arena[s.frame + NAME_PRINT], value)
+            self.arena[s.frame + PRINT] = (self.arena[s.frame + PRINT] + member) & LAST_62
+            return True
+        written = self.arena[s.frame + WRITTEN]
+        is_repeated = False
+        if self.arena[s.frame + IS_ARRAY] == PRINTS:
+            self.put_print(s, value)
+            is_repeated = self.is_written(s.frame, s.top - s.count, s.count)
+            if not is_repeated:
+                written = 1 + self.write_name(s)
+        if not self.filter_arrays(s, fitted):
+            return False
+        if is_repeated:
+            self.arena[s.frame + LIVE] &= ~self.tables.bits[self.node_of(s.frame).printed]
+        self.arena[s.frame + WRITTEN] = written
+        self.arena[s.frame + PRINT] = mixed(self.arena[s.frame + PRINT], value)
+        return self.arena[s.frame + LIVE] != 0
+
+    @cython.cfunc
+    def put_print(self, s: cython.pointer[State], value: i64) -> cython.bint:
+        """Put a print on the arena as the characters of a name."""
+        self.reserve(s.top + PRINT_CHARACTERS)
+        for i in range(PRINT_CHARACTERS):
+            self.arena[s.top + i] = value >> i * CHARACTER_BITS & CHARACTER
+        s.top += PRINT_CHARACTERS
+        s.count = PRINT_CHARACTERS
+        return True
+
+    @cython.cfunc
+    def leave_out_repeated(self) -> cython.bint:
+        """Clear the tokens behind which an element repeats another one, or can only do so."""
+        self.nodes = self.tree.trie.nodes
+        self.ids = self.tree.trie.ids
+        self.is_exact = True
+        self.all_tries = _MOST_TRIED
+        if self.is_printed(self.state(0).frame):
+            self.leave_out_dead(0, self.tree.trie.roots, 0)
+        else:
+            for i in range(self.tree.opening.shape[0]):
+                token_id = self.tree.opening[i]
+                self.states[1] = self.states[0]
+                if self.row[token_id >> 5] >> (token_id & 31) & 1:
+                    if not self.takes(self.state(1), token_id):
+                        self.row[token_id >> 5] &= ~bit32(token_id & 31)
+        self.is_exact = False
+        return True
+
+    @cython.cfunc
+    def leave_out_dead(self, first: index, end: index, depth: index) -> cython.bint:
+        """Do the same at and below some siblings, but where all that is legal is alive."""
+        s = self.state(depth)
+        groups = self.legal_groups(s)
+        varies = self.varies_around(s)
+        ending = COLON_GROUP | OPENING_GROUPS | CLOSE_OBJECT_GROUP | CLOSE_ARRAY_GROUP
+        if s.phase == OBJECT_OPEN or s.phase == ARRAY_OPEN:
+            ending |= SPACES  # behind two of which only the end follows
+        quotes = cython.cast(cython.longlong, -1)
+        room = cython.cast(cython.longlong, FAR)
+        if (s.phase == IN_STRING or s.phase == IN_NAME) and s.pending == 0:
+            if not varies:
+                room = self.endless_characters(s)
+            quotes = QUOTE_GROUP | APOSTROPHE_GROUP if self.is_python else QUOTE_GROUP
+        elif not varies:
+            room = -1
+        for number in range(first, end):
+            node = self.trie_node(number)
+            if groups >> cython.cast(cython.longlong, node.group) & 1 == 0:
+                continue
+            stays = node.below & quotes == 0 if quotes >= 0 else False
+            if (stays or (varies and node.below & ending == 0)) and node.height <= room:
+                continue
+            self.work += 1
+            self.states[depth + 1] = self.states[depth]
+            if not self.step(self.state(depth + 1), cython.cast(cython.longlong, node.byte)):
+                self.clear_ids(node.rank, node.rank_end)
+                continue
+            if node.own != 0 and not self.lives(self.state(depth + 1)):
+                self.clear_ids(node.rank, node.rank + node.own)
+            if node.children != 0:
+                self.leave_out_dead(node.child, node.child + node.children, depth + 1)
+        return True
+
+    @cython.cfunc
+    def varies_around(self, s: cython.pointer[State]) -> cython.bint:
+        """Return whether there is more to write in an element, whatever the value at hand is."""
+        frame = s.frame
+        may_vary = not self.is_empty(s)
+        while frame >= 0 and self.arena[frame + IS_ARRAY] != PRINTS:
+            if may_vary and self.may_vary(frame, 1, True):
+                return True
+            may_vary = True
+            frame = self.arena[frame + PARENT]
+        return False
+
+    @cython.cfunc
+    def is_empty(self, s: cython.pointer[State]) -> cython.bint:
+        """Return whether nothing may follow in an object or array but its end."""
+        return s.phase == OBJECT_OPEN_SPACED or s.phase == ARRAY_OPEN_SPACED
+
+    @cython.cfunc
+    def may_vary(self, frame: i64, begun: i64, lasting: cython.bint) -> cython.bint:
+        """Return whether an object or array has a great many ways to go on with further parts.
+
+        Args:
+            frame: of it.
+            begun: how many elements have been begun, 0 or 1.
+            lasting: whether it has to have them also behind parts that are few.
+
+        """
+        node = self.node_of(frame)
+        if self.arena[frame + IS_ARRAY]:
+            if node.tallies != 0:
+                return False
+            length = self.arena[frame + CURRENT] + begun
+            place = node.place0 + min(length, cython.cast(cython.longlong, node.places) - 1)
+            child = self.node(self.tables.places[place].node)
+            for i in range(node.arrays):
+                maximum = self.tables.arrays[node.array0 + i].maximum
+                is_endless = maximum < 0
+                if not (self.arena[frame + LIVE] >> i & 1 and (is_endless or length < maximum)):
+                    continue
+                for v in range(self.tables.places[place].values):
+                    if self.tables.bits[self.tables.places[place].fits + v] >> i & 1 == 0:
+                        continue
+                    if is_endless and self.arena[frame + IS_ARRAY] == 1:
+                        return True
+                    if not lasting and self.tables.bits[child.vast] >> v & 1:
+                        return True
+            return False
+        if node.limits != 0:
+            return False
+        if node.names_end == 0 and node.classes != 0 and self.open_classes(frame) != 0:
+            return True
+        for n in range(node.names):
+            if self.arena[self.names_at(frame) + (n >> 6)] >> (n & 63) & 1:
+                continue
+            name = node.name0 + n
+            vast = self.tables.bits[self.node(self.tables.names[name].node).vast]
+            for v in range(self.tables.names[name].values):
+                if vast >> v & 1:
+                    fits = self.tables.names[name].fits + v * node.shape_words
+                    for w in range(node.shape_words):
+                        if self.arena[frame + LIVE + w] & self.tables.bits[fits + w]:
+                            return True
+        self.work += node.names
+        return False
+
+    @cython.cfunc
+    def is_vast(self, s: cython.pointer[State]) -> cython.bint:
+        """Return whether the value at hand has a great many ways to go on."""
+        if s.phase == BEGIN or s.phase == NAMED:
+            return self.tables.bits[self.node(s.node).vast] & s.values != 0
+        if s.phase == IN_BARE:
+            if s.count > SURE_DIGITS:
+                return False
+        elif s.phase != IN_STRING or s.pending != 0 or s.automaton_state < 0:
+            return False
+        a = self.automaton(self.automaton_of(s))
+        vast = self.tables.vast[a.states + s.automaton_state] & s.languages
+        for k in range(a.bounds):
+            bound = self.tables.bounds[a.bound0 + k]
+            if 0 <= bound.maximum < s.count + a.varied:
+                vast &= ~bit(k)
+        return vast != 0
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
+    def endless_characters(self, s: cython.pointer[State]) -> i64:
+        """Return how many characters, any that are legal, leave a string many ways; -1 if none."""
+        if s.phase != IN_STRING or s.automaton_state < 0:
+            return -1
+        a = self.automaton(self.automaton_of(s))
+        leads = self.tables.leads[a.states + s.automaton_state] & s.languages
+        if leads & ~self.tables.endless[a.states + s.automaton_state] != 0:
+            return -1
+        room = cython.cast(cython.longlong, FAR)
+        for k in range(a.bounds):
+            bound = self.tables.bounds[a.bound0 + k]
+            if leads >> k & 1 and bound.maximum >= 0:
+                room = min(room, bound.maximum - a.varied - s.count)
+        return room
+
+    @cython.cfunc
+    def lives(self, s: cython.pointer[State]) -> cython.bint:
+        """Return whether each element that is being written can become one that is not there."""
+        if not self.is_printed(s.frame):
+            return True
+        is_varied = self.is_vast(s)
+        is_begun = s.phase != AFTER and s.phase != ARRAY_OPEN and s.phase != ARRAY_OPEN_SPACED
+        outer = cython.cast(cython.longlong, -1)
+        frame = s.frame
+        while self.is_printed(frame):
+            if self.arena[frame + IS_ARRAY] == PRINTS and self.arena[frame + WRITTEN] != 0:
+                if is_begun and not is_varied:
+                    outer = frame
+            if not (is_varied or (frame == s.frame and self.is_empty(s))):
+                is_varied = self.may_vary(frame, is_begun, False)
+            is_begun = True
+            frame = self.arena[frame + PARENT]
+        return outer < 0 or self.search(s, self.level_of(outer))
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
+    def level_of(self, frame: i64) -> i64:
+        """Return how many frames are around one."""
+        level = cython.cast(cython.longlong, -1)
+        while frame >= 0:
+            frame = self.arena[frame + PARENT]
+            level += 1
+        return level
+
+    @cython.cfunc
+    def search(self, s: cython.pointer[State], level: i64) -> cython.bint:
+        """Return whether some text ends the element of an array at a level; False if it is far."""
+        scratch = self.tree.borrow()
+        if scratch.search.shape[0] == 0:
+            scratch.search = new_states(_SEARCHED)
+        self.searched = scratch.search
+        if cython.compiled:
+            memcpy(cython.address(self.searched[0]), s, cython.sizeof(State))
+        else:
+            self.searched[0] = s
+        self.tries = min(self.all_tries, cython.cast(cython.longlong, _TRIED))
+        self.all_tries -= self.tries
+        found = self.seek(0, level)
+        self.all_tries += self.tries
+        self.tree.spare.append(scratch)
+        return found
+
+    @cython.cfunc
+    @cython.exceptval(check=False)
+    def searched_state(self, i: index) -> cython.pointer[State]:
+        """Return the state of a search behind so many bytes."""
+        if not cython.compiled:
+            return self.searched[i]
+        return cython.address(self.searched[i])
+
+    @cython.cfunc
+    def seek(self, i: index, level: i64) -> cython.bint:
+        """Search from behind so many bytes on; white space and needless escapes are left out."""
+        if i + 2 > self.searched.shape[0]:
+            return False
+        s = self.searched_state(i)
+        is_last = s.phase == IN_BARE and self.level_of(s.frame) == level
+        if is_last:
+            self.searched[i + 1] = self.searched[i]
+            if self.close_bare(self.searched_state(i + 1)):
+                return True
+        is_text = s.phase == IN_STRING or s.phase == IN_NAME
+        is_escape = is_text and s.pending & 15 == ESCAPE
+        groups = self.legal_groups(s)
+        for k in range(self.tree.order.shape[0]):
+            byte = cython.cast(cython.longlong, self.tree.order[k] & 255)
+            if groups >> (self.tree.order[k] >> 8) & 1 == 0 or (byte == 32 and not is_text):
+                continue
+            if s.phase == IN_BARE and not self.is_needed(s, byte):
+                continue
+            if is_escape and (byte == 47 or byte == 117 or byte == 85 or byte == 120):
+                continue  # /, u, U, x
+            if self.tries <= 0:
+                return False
+            self.tries -= 1
+            self.work += 1
+            self.searched[i + 1] = self.searched[i]
+            following = self.searched_state(i + 1)
+            if not self.step(following, byte) or (is_last and following.phase != IN_BARE):
+                continue
+            left = self.level_of(following.frame)
+            if left < level or (left == level and following.phase == AFTER):
+                return True
+            if self.seek(i + 1, level):
+                return True
+        return False
+
+    @cython.cfunc
+    def is_needed(self, s: cython.pointer[State], byte: i64) -> cython.bint:
+        """Return whether a number goes on by a byte in a search: few are spelled in two ways."""
+        if self.arena[s.top - s.count] >= 65:  # a word
+            return True
+        if byte == 101 or byte == 69:  # e, E
+            return byte == 101 and s.count > DOUBLE_DIGITS
+        if byte == 46:  # a point, behind which there is more than zeros
+            a = self.automaton(self.node(s.node).bare_automaton)
+            state = self.next_state(a, s.automaton_state, self.range_of(a, byte))
+            for digit in range(49, 58):
+                if state >= 0:
+                    to = self.next_state(a, state, self.range_of(a, digit))
+                    if to >= 0 and self.tables.leads[a.states + to] & s.languages != 0:
+                        return True
+            return False
+        if byte == 48:
+            for i in range(s.top - s.count, s.top):
+                if self.arena[i] == 46:
+                    return False
+        return True
 
     # Bytes
 

@@ -143,14 +143,28 @@ class Parts:
             found = self._automata[languages, kind] = (len(self._automata), automaton)
         return found
 
-    def arrays(self) -> tuple[dict[str, npt.NDArray[np.generic]], int]:
-        """Return the arrays of bits, tries and automata, and how many wide rows there are."""
+    def arrays(
+        self, *, are_counted: bool = False
+    ) -> tuple[dict[str, npt.NDArray[np.generic]], int]:
+        """Return the arrays of bits, tries and automata, and how many wide rows there are.
+
+        Args:
+            are_counted: whether it is needed which states of automata have a great many words.
+
+        """
         if len(self.tries) > MOST_TRIE_NODES:
             raise TooLargeError("too many listed texts and names")
         arrays = {"bits": np.frombuffer(bytes(self._bits), np.int64), **self.tries.arrays()}
-        return arrays, self._put_automata(arrays)
+        for name in ("vast", "endless"):
+            automata = [each for _, each in self._automata.values()]
+            none = [np.zeros(each.states, np.int64) for each in automata]
+            counted = [getattr(each, name) for each in automata] if are_counted else none
+            arrays[name] = _joined(counted, np.int64)
+        return arrays, self._put_automata(arrays, are_counted=are_counted)
 
-    def _put_automata(self, arrays: dict[str, npt.NDArray[np.generic]]) -> int:
+    def _put_automata(
+        self, arrays: dict[str, npt.NDArray[np.generic]], *, are_counted: bool
+    ) -> int:
         found = [automaton for _, automaton in self._automata.values()]
         kinds = [kind for _, kind in self._automata]
         sizes = dict.fromkeys(_KINDS, 0)
@@ -170,7 +184,7 @@ class Parts:
                 *(len(each.range_low), sizes["accepts"]),
                 *(kind, len(bounds), len(each.bounds)),
                 *(min(each.minimum, FAR_COUNT), min(each.least, FAR_COUNT), each.steady),
-                each.whole,
+                *(each.whole, each.varied if are_counted else 0),
             )
             rests = sizes["rests"]
             for bound in each.bounds:

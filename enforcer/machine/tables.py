@@ -19,7 +19,7 @@ from enforcer.errors import UnsupportedSchema
 from enforcer.layouts import LayoutKind, WhiteSpace
 from enforcer.machine import kernel
 from enforcer.machine.alphabet import TooLargeError
-from enforcer.machine.holding import keeps_distinct, why_not_held
+from enforcer.machine.holding import Counts, keeps_distinct, why_not_held
 from enforcer.machine.lengths import FAR_COUNT, Bounded, alternatives
 from enforcer.machine.objects import Objects
 from enforcer.machine.pairs import Pairs
@@ -38,6 +38,7 @@ from enforcer.regex import ANY, NOTHING, either, literal
 from enforcer.regex.syntax import Literal, Union
 from enforcer.schema import compile_schema
 from enforcer.schema.finishing.counting import NONE, tallies_of
+from enforcer.schema.finishing.distinct import is_text
 from enforcer.schema.grammar import NEVER, ArgumentGrammar, Value, ValueId
 
 if TYPE_CHECKING:
@@ -74,6 +75,7 @@ _NONE = (
     "name_trie",
     "class_automaton",
     "json_node",
+    "printed",
 )
 _NO_VALUE = Value()
 
@@ -174,12 +176,11 @@ class _Writer:
         self._definitions = definitions
         self._kind = kind
         self._is_python = is_python
-        self._distinct = {
-            array.rest
-            for value in definitions.values()
-            for array in value.arrays
-            if keeps_distinct(array)
-        }
+        arrays = (array for value in definitions.values() for array in value.arrays)
+        self._distinct = {array.rest for array in arrays if keeps_distinct(array)}
+        are_texts = all(is_text(definitions[each]) for each in self._distinct)
+        self._vast: set[ValueId] = set() if are_texts else Counts(definitions).vast
+        self._are_printed = False
         self._parts = Parts() if pairs is None else pairs.parts
         self._pairs = pairs
         self._objects = Objects(self._parts)
@@ -197,7 +198,7 @@ class _Writer:
             for values, origin, raw in parts.nodes:  # noqa: B007 - read where it failed
                 nodes.append(self._node(values) if raw is None else self._raw(values, raw))
             around = () if self._pairs is None else self._pairs.around()
-            found, wide_rows = parts.arrays()
+            found, wide_rows = parts.arrays(are_counted=self._are_printed)
         except TooLargeError as error:
             raise UnsupportedSchema.of(str(origin), "", f"it needs {error}") from error
         records: dict[str, Sequence[Iterable[int]]] = {
@@ -229,6 +230,7 @@ class _Writer:
     def _node(self, numbers: Sequence[ValueId]) -> Iterable[int]:
         values = [self._definitions.get(number, _NO_VALUE) for number in numbers]
         record = _record(len(values))
+        record["vast"] = self._parts.put([_bits(at in self._vast for at in numbers)])
         self._strings(record, values, may_list=self._distinct.isdisjoint(numbers))
         self._bare(record, values)
         shapes = [(at, shape) for at, value in enumerate(values) for shape in value.objects]
@@ -310,7 +312,7 @@ class _Writer:
                 of_values[at] |= 1 << i
             self._arrays.append(own or (at, *_NO_ARRAY))
         record["arrays_of"] = self._parts.put(of_values)
-        record["distinct"] = self._keeping([array for _, array in arrays])
+        record |= self._keeping([array for _, array in arrays])
         count = max(max(len(array.prefix) + 1, len(array.choices)) for _, array in arrays)
         record["place0"], record["places"] = len(self._places), count
         if len(self._places) + count > MOST_PLACES:
@@ -331,24 +333,28 @@ class _Writer:
                 counted = self._parts.put(chain.from_iterable(hits[child] for child in children))
             self._places.append((node, len(children), masks, counted))
 
-    def _keeping(self, arrays: Sequence[ArrayShape]) -> int:
-        """Return `distinct` of a node: 0, or one more than there are strings to keep distinct.
+    def _keeping(self, arrays: Sequence[ArrayShape]) -> dict[str, int]:
+        """Return the fields of a node that say which elements are distinct.
 
-        Of many strings it is less; `FAR_COUNT` if there are always more.
+        `distinct` is 0, or one more than there are strings to keep distinct; of many strings it is
+        less, and `FAR_COUNT` if there are always more. `printed` is which arrays have other
+        elements to keep distinct.
         """
         elements = {array.rest for array in arrays if keeps_distinct(array)}
         if not elements:
-            return 0
+            return {}
         others = [array for array in arrays if not keeps_distinct(array)]
         is_mixed = any(array.maximum is None or array.maximum > 1 for array in others)
-        if is_mixed or len(elements) > 1 or any(x.prefix or x.choices[1:] for x in arrays):
-            raise TooLargeError("to keep strings distinct in some of its alternatives alone")
+        is_mixed |= len(elements) > 1 or any(x.prefix or x.choices[1:] for x in arrays)
+        if is_mixed or not all(is_text(self._definitions[each]) for each in elements):
+            self._are_printed = True
+            return {"printed": self._parts.put([_bits(map(keeps_distinct, arrays))])}
         values = sorted({child for array in arrays for child, _ in _elements(array, 0)})
         strings = _languages([self._definitions[child] for child in values])
         _, automaton = self._parts.automaton(tuple(strings))
         if automaton.never_runs_out:
-            return FAR_COUNT
-        return 1 + min(map(automaton.count_words, range(len(strings))))
+            return {"distinct": FAR_COUNT}
+        return {"distinct": 1 + min(map(automaton.count_words, range(len(strings))))}
 
     def _array(
         self, record: dict[str, int], value: int, array: ArrayShape
@@ -393,6 +399,11 @@ def _elements(array: ArrayShape, place: int) -> Iterator[tuple[ValueId, int]]:
     child = array.prefix[place] if place < len(array.prefix) else array.rest
     if child != NEVER:
         yield child, 0
+
+
+def _bits(truths: Iterable[bool]) -> int:
+    """Return a bit for each of some truths."""
+    return sum(1 << at for at, each in enumerate(truths) if each)
 
 
 def _record(values: int) -> dict[str, int]:

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 # Counts up with the arrays, their order and what their numbers mean.
-VERSION = 7
+VERSION = 8
 
 _WIDE = (
     *("bits", "trie_value", "trie_low", "trie_high", "trie_opens"),
-    *("accepts", "leads", "rests", "safe", "opens"),
+    *("accepts", "leads", "rests", "safe", "opens", "vast", "endless"),
 )
 _NARROW = (
     *(

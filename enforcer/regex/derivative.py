@@ -27,7 +27,7 @@ from enforcer.regex.syntax import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 BUDGET = 10_000
 _SIZE_PER_STATE = 500
@@ -175,6 +175,28 @@ def successors(regex: Regex) -> Iterator[tuple[CharSet, Regex]]:
         following = derivative(regex, members.first)
         if following != NOTHING:
             yield members, following
+
+
+class TooManyStates(Exception):  # noqa: N818 - told to who asked, never leaves the compiler
+    """A language has more states than a limit."""
+
+
+def shortest_ends(
+    nullable: Sequence[bool], moves: Sequence[Sequence[tuple[CharSet, int]]]
+) -> list[int | None]:
+    """Give the least characters to the end of a text from each state; None for dead ends."""
+    before: list[list[int]] = [[] for _ in moves]
+    for state, row in enumerate(moves):
+        for _, to in row:
+            before[to].append(state)
+    found: list[int | None] = [0 if each else None for each in nullable]
+    queue = [state for state, each in enumerate(nullable) if each]
+    for state in queue:
+        for each in before[state]:
+            if found[each] is None:
+                found[each] = (found[state] or 0) + 1
+                queue.append(each)
+    return found
 
 
 def closure(

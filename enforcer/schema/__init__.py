@@ -21,10 +21,8 @@ from enforcer.errors import (
     UnsupportedSchema,
 )
 from enforcer.schema.algebra.formulas import is_of_objects
-from enforcer.schema.finishing.distinct import Mixed, forgotten, offence, remembered
 from enforcer.schema.finishing.lowering import Lowering
 from enforcer.schema.finishing.pruning import prune
-from enforcer.schema.finishing.tracks import tracks
 from enforcer.schema.finishing.unfolding import Unfolded, unfold
 from enforcer.schema.grammar import ANY_OBJECT, NOTHING, ArgumentGrammar
 from enforcer.schema.limits import Conventions, Formats, Integers, Limits, OnUnsupported, Root
@@ -180,17 +178,5 @@ def _compile(
 
     if definitions is None:
         raise UnsatisfiableSchema((culprit(parser, fits),))
-    while True:  # until it is plain where arrays and objects are that must be remembered
-        try:
-            tracks(definitions, reached.root)
-            break
-        except Mixed as mixed:
-            for shape in mixed.shapes:
-                problem = Problem(*offence(shape), mixed.reason)
-                holders = (x for x, value in definitions.items() if shape in remembered(value))
-                found = (each for x in holders for each in provenance.offenders(x, problem))
-                parser.unsupported.update(dict.fromkeys(found))
-            definitions = forgotten(definitions, mixed.shapes)
-    parser.raise_problems()
     relaxed = tuple(parser.unsupported)
     return ArgumentGrammar(definitions, reached.root, relaxed, schema), provenance

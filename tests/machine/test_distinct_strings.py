@@ -13,11 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from enforcer.errors import UnsupportedSchema
 from enforcer.machine.grammar import MachineGrammar, bound_vocabulary
 from enforcer.machine.tables import tables_of
 from enforcer.schema import Root, compile_schema
-from enforcer.schema.grammar import ArgumentGrammar, ArrayShape, Value, ValueId
 from enforcer.vocabulary import Vocabulary
 from tests.schema_judge import agree_along_a_walk, is_valid, walk
 from tests.vocabularies import bits, small
@@ -214,16 +212,6 @@ def test_memory_of_strings_is_bounded_and_goes_with_the_array() -> None:
             matcher.keep(4)
         most = max(most, matcher.weight)
     assert most - before < 40_000 + 4 * 16_384  # token ids are kept of any text
-
-
-def test_strings_that_are_distinct_in_some_alternatives_alone_are_not_held() -> None:
-    ids = [ValueId(n) for n in range(100, 103)]
-    grammar = compile_schema({"type": "string", "pattern": "^[ab]*$"}, root=Root.ANY)
-    strings = grammar.definitions[grammar.root]
-    kept, other = (ArrayShape((), ids[1], unique=is_unique) for is_unique in (True, False))
-    found = ArgumentGrammar({ids[0]: Value(arrays=(kept, other)), ids[1]: strings}, ids[0], ())
-    with pytest.raises(UnsupportedSchema, match="distinct in some of its alternatives alone"):
-        tables_of(found, None)
 
 
 @pytest.mark.parametrize("least", [2, 3, 5])

@@ -1,4 +1,4 @@
-"""Which arrays are left to a memory, and of what elements they cannot be."""
+"""Which arrays are left to a memory."""
 
 from __future__ import annotations
 
@@ -6,11 +6,9 @@ from typing import Any
 
 import pytest
 
-from enforcer.errors import UnsupportedSchema
 from enforcer.regex import parse
-from enforcer.schema import compile_schema
-from enforcer.schema.finishing.distinct import forgotten, is_text, reached
-from enforcer.schema.grammar import NEVER, ArrayShape, ObjectShape, Value, ValueId
+from enforcer.schema.finishing.distinct import forgotten, is_text
+from enforcer.schema.grammar import ArrayShape, ObjectShape, Value, ValueId
 
 
 def test_what_is_forgotten_may_repeat_and_nothing_else_changes() -> None:
@@ -46,31 +44,3 @@ def test_of_two_objects_one_is_forgotten() -> None:
 )
 def test_strings_alone_are_a_text(value: Any, fits: bool) -> None:
     assert is_text(value) == fits
-
-
-def test_what_elements_reach_is_listed_once_also_where_it_goes_round() -> None:
-    node = {"properties": {"next": {"$ref": "#/$defs/node"}, "name": {"type": "string"}}}
-    schema = {"$defs": {"node": {"type": "object", **node, "additionalProperties": False}}}
-    grammar = compile_schema({**schema, "$ref": "#/$defs/node"})
-    assert reached(grammar.definitions, grammar.root)[0] == grammar.root
-    assert len(set(reached(grammar.definitions, grammar.root)) - {NEVER}) == 2
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("items", "reason"),
-    [
-        ({"contains": {"const": 1}}, "hold arrays with `contains`"),
-        ({"patternProperties": {"^x{1,9}$": {}}, "additionalProperties": False}, "names"),
-        ({"type": "object", "maxProperties": 2}, "`maxProperties`"),
-        ({"anyOf": [{"properties": {"k": {"const": i}, f"p{i}": {"type": "string"}},
-                     "required": ["k"], "type": "object"} for i in range(30)]}, "side by side"),
-        ({"type": "integer", "multipleOf": 997, "minimum": 0, "maximum": 10**6}, "cannot be told"),
-        ({"properties": {f"p{i}": {"type": "number", "minimum": i + 0.1} for i in range(30)}},
-         "more kinds of numbers"),
-    ],
-)  # fmt: skip
-def test_elements_whose_ends_cannot_be_listed_are_refused(items: Any, reason: str) -> None:
-    with pytest.raises(UnsupportedSchema, match=reason) as caught:
-        compile_schema({"type": "array", "items": items, "uniqueItems": True})
-    assert caught.value.path == "$.uniqueItems"

@@ -2,27 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
 from enforcer.regex import both, inverse, literal, parse
-from enforcer.regex.derivative import derivative
-from enforcer.schema.finishing import infinite
-from enforcer.schema.finishing.infinite import (
-    can_be_explored,
-    is_infinite,
-    is_vast,
-    moves,
-    stays_infinite,
-    stays_vast,
-)
-
-if TYPE_CHECKING:
-    from enforcer.regex import Regex
-    from enforcer.regex.charset import CharSet
-
-    Moves = tuple[tuple[CharSet, Regex], ...]
+from enforcer.schema.finishing.infinite import is_infinite, stays_infinite
 
 
 @pytest.mark.parametrize(
@@ -64,49 +47,5 @@ def test_a_language_never_runs_out_if_every_beginning_can_go_round(
 @pytest.mark.parametrize(("states", "explored"), [(150, True), (250, False)])
 def test_a_language_of_too_many_states_is_not_explored(states: int, explored: bool) -> None:
     language = both(parse(f"^a{{{states}}}b*$"), inverse(literal("b")))
-    assert can_be_explored(language) == explored
     assert is_infinite(language) == explored
     assert stays_infinite(language) == explored
-    assert can_be_explored(parse(f"^a{{{states}}}b*$"))  # nothing of it has to be found out
-
-
-@pytest.mark.parametrize(
-    "pattern", ["^[ab]{0,40}a[ab]{12}$", "^(a|b|ab|ba|aab){0,30}$", "^[a-c]{0,40}a[ab]{12}$"]
-)
-def test_of_a_language_with_many_states_few_are_looked_at(
-    pattern: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    looked_at: list[Regex] = []
-
-    def counted(language: Regex) -> Moves:
-        looked_at.append(language)
-        return moves(language)
-
-    monkeypatch.setattr(infinite, "moves", counted)
-    language = parse(pattern)
-    for char in "abba":
-        language = derivative(language, char)
-        infinite._has_many(language)
-    assert 0 < len(looked_at) <= 4 * 24
-
-
-@pytest.mark.parametrize(
-    ("pattern", "vast", "ahead"),
-    [
-        ("^.{1,100}$", True, 90),
-        ("^[0-9a-f]{64}$", True, 50),  # of the last six there are sixteen million
-        ("^x[0-9]{7}$", True, 1),
-        ("^[0-9]{6}$", False, 0),
-        ("^a{0,9}$", False, 0),
-        ("^a*$", True, 1_000),
-        ("^(ab|.{3,9})$", True, 6),
-    ],
-)
-def test_a_language_is_vast_if_it_has_more_members_than_a_text_has_elements(
-    pattern: str, *, vast: bool, ahead: int
-) -> None:
-    language = parse(pattern)
-    assert is_vast(language) == vast
-    assert is_vast(both(language, inverse(literal("abab")))) == vast
-    assert stays_vast(language, ahead) == vast
-    assert not vast or pattern == "^a*$" or not stays_vast(language, ahead + 60)
