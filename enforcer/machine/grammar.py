@@ -97,7 +97,7 @@ def bound_vocabulary(
             np.array([i for text, i in zip(keys, ids, strict=True) if span.search(text)], np.int32)
             for span in (SPANS_OF_PYTHON if is_python else SPANS_OF_JSON)
         ),
-        SEARCH_ORDER.data,
+        order=SEARCH_ORDER.data,
     )
     free, shorter = _free_rows(tree, free_tables(is_python=is_python))
     digits = np.zeros(vocabulary.words * 32, np.bool_)

@@ -12,13 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from enforcer.engines import pairs
-from enforcer.layouts import Layout
 from enforcer.layouts.pattern import ID
 from enforcer.schema import Root, compile_schema
 from tests.laid_out import (
     KEPT,
-    TABLES,
     bound,
     engine,
     legal,
@@ -124,14 +121,6 @@ def test_line_breaks_that_are_trimmed_are_not_counted(around: int) -> None:
     text = f"<parameter=a>{chr(10) * min(around, 1)}{inside}xx\n</parameter></function>"
     matcher = compiled("qwen3_coder", KEPT[0]).matcher()
     assert all(map(matcher.accept, text.encode())) == (len(inside) + 2 <= 7)
-
-
-def test_what_cannot_be_followed_is_told() -> None:
-    assert all(pairs.can_follow(bound(name)) for name in TABLES if name != "pythonic")
-    assert not pairs.can_follow(bound("pythonic"))
-    # A keeper of JSON would take the stop for the end of an array.
-    odd = {**TABLES["minimax_m2"], "pair": "<k>{key}<v>{value}]</v>", "never": []}
-    assert not pairs.can_follow(Layout.read(odd).bind(V.controls.get))
 
 
 ESCAPED = {"a&b<": 6, "&quot;": 9, "&amp;": 11}
