@@ -21,6 +21,7 @@ from enforcer.machine.tables import free_tables
 from enforcer.machine.tree import SEARCH_ORDER, build_tree
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Sequence
 
     import numpy.typing as npt
@@ -84,6 +85,11 @@ def bound_vocabulary(
     """
     keys, ids = vocabulary.sorted_text
     occurring = [is_raw or is_python or may_occur(key) for key in keys]
+
+    def found_in(span: re.Pattern[bytes]) -> npt.NDArray[np.int32]:
+        ids_of = (i for text, i in zip(keys, ids, strict=True) if span.search(text))
+        return np.array([*ids_of], np.int32)
+
     ends = np.cumsum(np.fromiter(map(len, vocabulary.texts), np.int32, vocabulary.size))
     tree = kernel.Tree(
         _trie([*compress(keys, occurring)], [*compress(ids, occurring)]),
@@ -93,11 +99,7 @@ def bound_vocabulary(
         _trie,
         _bears if is_python else QuotedTexts(keys).bears,
         lru_cache(_LAYOUTS)(lambda around: KeyTokens(zip(keys, ids, strict=True), around)),
-        *(
-            np.array([i for text, i in zip(keys, ids, strict=True) if span.search(text)], np.int32)
-            for span in (SPANS_OF_PYTHON if is_python else SPANS_OF_JSON)
-        ),
-        order=SEARCH_ORDER.data,
+        *(*map(found_in, SPANS_OF_PYTHON if is_python else SPANS_OF_JSON), SEARCH_ORDER),
     )
     free, shorter = _free_rows(tree, free_tables(is_python=is_python))
     digits = np.zeros(vocabulary.words * 32, np.bool_)

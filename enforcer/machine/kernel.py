@@ -1027,7 +1027,7 @@ class Tables:
         classes = cython.cast(cython.longlong, a.classes)
         if states < 1 or classes < 1 or a.ranges < 1:
             return False
-        if not OF_JSON <= a.kind <= RAW_ENDING:
+        if not (OF_JSON <= a.kind <= RAW_ENDING and 0 <= a.varied <= 8):
             return False
         if not (
             within(a.states, states, self.wide.shape[0])
