@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,6 +15,7 @@ from enforcer.schema import Root, compile_schema
 from enforcer.schema.reading.document import step
 from enforcer.vocabulary import Vocabulary
 from tests.laid_out import K3_MARKERS, TABLES, bound, engine, legal, vocabulary, written_symbols
+from tests.schema_judge import agree_along_a_walk
 
 if TYPE_CHECKING:
     from enforcer.schema.grammar import ArgumentGrammar
@@ -106,12 +108,30 @@ UNIQUE = {"properties": {"a": {"type": "array", "uniqueItems": True, "items": {"
 COUNTED = {"properties": {"a": {"type": "object", "minProperties": 3}}}
 
 
-def test_distinct_elements_that_are_no_strings_are_refused_in_python() -> None:
-    numbers = {"type": "array", "uniqueItems": True, "items": {"type": "integer"}}
-    for do in (engine().check, engine().write):
-        with pytest.raises(UnsupportedSchema, match="distinct") as refused:
-            do(grammar({"properties": {"a": numbers}}), bound("pythonic"))
-        assert refused.value.path == "$.properties.a.uniqueItems"
+@pytest.mark.parametrize("name", [*PAIRS, "deepseek", "pythonic"])
+def test_distinct_elements_of_any_kind_are_kept(name: str) -> None:
+    items = {"enum": ["b", "é", True, None, 1, {"k": [0]}, {"k": [1]}]}
+    anything = {"properties": {"a": {"type": "array", "uniqueItems": True}}}
+    few = {"properties": {"a": {"type": "array", "uniqueItems": True, "items": items}}}
+    for schema in (anything, few):
+        for elements, fits in (
+            (["é", "b", None, True, 1], True),
+            ([{"k": [0]}, {"k": [1]}], True),
+            ([1, "b", 1], False),
+            ([{"k": [0]}, None, {"k": [0]}], False),
+            (["é", "é"], False),
+            ([None, True, None], False),
+        ):
+            assert taken(name, schema, {"a": elements}) == fits, elements
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("name", ["pythonic", "kimi_k3"])
+def test_masks_of_distinct_elements_are_what_is_accepted(name: str, seed: int) -> None:
+    items = {"properties": {"k": {"enum": ["x", 1]}}, "additionalProperties": False}
+    schema = {"properties": {"a": {"type": "array", "uniqueItems": True, "items": items}}}
+    matcher = engine().compile(grammar(schema), bound(name)).matcher()
+    agree_along_a_walk(matcher, V, Random(seed), lambda data: set(data) & set(b"'\"},"))
 
 
 @pytest.mark.parametrize("name", [*PAIRS, "deepseek", "pythonic"])
