@@ -2462,7 +2462,7 @@ class Text:
         self.arena[at + PARENT] = s.frame
         self.arena[at + PRINT] = 0
         self.arena[at + NAME_PRINT] = 0
-        self.arena[at + IS_PRINTED] = is_array == PRINTS or self.is_printed(s.frame)
+        self.arena[at + IS_PRINTED] = 1 if is_array == PRINTS or self.is_printed(s.frame) else 0
         self.arena[at + IS_ARRAY] = is_array
         self.arena[at + NODE_OF] = node
         size = self.frame_size(at)
