@@ -254,17 +254,6 @@ def test_a_language_that_is_too_large_is_refused_by_its_property() -> None:
     assert refused.value.reason.startswith("it needs an automaton of more than 40,000 states; ")
 
 
-def test_unique_elements_are_not_held() -> None:
-    grammar = _grammar(
-        {"type": "object", "properties": {"p": {"type": "array", "uniqueItems": True}}}
-    )
-    with pytest.raises(UnsupportedSchema) as refused:
-        tables_of(grammar, None)
-    found = refused.value.problems[0]
-    assert (found.path, found.keyword) == ("$.properties.p", "uniqueItems")
-    assert found.reason == "elements that are not strings are kept distinct"
-
-
 # More than the schema's compiler looks at: it takes `b` to be in some of these strings.
 _NONE_FITS = {
     "maxLength": 200,
