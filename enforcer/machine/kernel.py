@@ -352,7 +352,7 @@ _FIRST_IDS = 128
 _STATE_WORDS = 10  # of a configuration; those of its frames follow
 _KEY_WORDS = 128
 _SEARCHED = 2_048  # bytes of an element that is searched for
-_TRIED = 20_000  # steps of one search
+_TRIED = 100_000  # steps of one search
 _MOST_TRIED = 400_000  # of all searches for a row
 
 _WORK_OF_EXIT = 100  # of a wide row that is made, for the trie of what follows it
@@ -1336,6 +1336,7 @@ class Text:
     searched: State[::1]  # of a search, behind each byte
     tries: i64  # that are left of a search
     all_tries: i64  # that are left of all searches
+    is_far: cython.bint  # whether a search has reached a bound
     is_laid_out: cython.bint  # in pairs, rather than as JSON
     is_python: cython.bint
     has_stops: cython.bint  # whether strings of JSON may hold no delimiter
@@ -1361,6 +1362,7 @@ class Text:
         self.is_exact = False
         self.tries = 0
         self.all_tries = 0
+        self.is_far = False
         s = self.past_state(0)
         s.frame = -1
         s.phase = BEGIN
@@ -3742,8 +3744,8 @@ class Text:
                 self.clear_ids(node.rank, node.rank_end)
                 continue
             if node.own != 0 and not self.lives(self.state(depth + 1)):
-                self.clear_ids(node.rank, node.rank + node.own)
-            if node.children != 0:
+                self.clear_ids(node.rank, node.rank_end)
+            elif node.children != 0:
                 self.leave_out_dead(node.child, node.child + node.children, depth + 1)
         return True
 
@@ -3820,8 +3822,10 @@ class Text:
         if s.phase == IN_BARE:
             if s.count > SURE_DIGITS:
                 return False
-        elif s.phase != IN_STRING or s.pending != 0 or s.automaton_state < 0:
+        elif s.phase != IN_STRING or s.automaton_state < 0:
             return False
+        if s.phase == IN_STRING and s.pending != 0:
+            return self.endless_characters(s) >= 1
         a = self.automaton(self.automaton_of(s))
         vast = self.tables.vast[a.states + s.automaton_state] & s.languages
         for k in range(a.bounds):
@@ -3878,7 +3882,11 @@ class Text:
 
     @cython.cfunc
     def search(self, s: cython.pointer[State], level: i64) -> cython.bint:
-        """Return whether some text ends the element of an array at a level; False if it is far."""
+        """Return whether some text ends the element of an array at a level.
+
+        True where that takes long to tell: an element is repeated in no case, and the text would
+        end by an error where nothing else is left.
+        """
         scratch = self.tree.borrow()
         if scratch.search.shape[0] == 0:
             scratch.search = new_states(_SEARCHED)
@@ -3887,12 +3895,17 @@ class Text:
             memcpy(cython.address(self.searched[0]), s, cython.sizeof(State))
         else:
             self.searched[0] = s
+        start = self.searched_state(0)
+        is_text = start.phase == IN_STRING or start.phase == IN_NAME or start.phase > DONE
+        if start.pending == CARRIAGE_RETURN and not is_text:
+            start.pending = LINE_BREAK
         self.tries = min(self.all_tries, cython.cast(cython.longlong, _TRIED))
         self.all_tries -= self.tries
+        self.is_far = False
         found = self.seek(0, level)
         self.all_tries += self.tries
         self.tree.spare.append(scratch)
-        return found
+        return found or self.is_far
 
     @cython.cfunc
     @cython.exceptval(check=False)
@@ -3906,6 +3919,7 @@ class Text:
     def seek(self, i: index, level: i64) -> cython.bint:
         """Search from behind so many bytes on; white space and needless escapes are left out."""
         if i + 2 > self.searched.shape[0]:
+            self.is_far = True
             return False
         s = self.searched_state(i)
         is_last = s.phase == IN_BARE and self.level_of(s.frame) == level
@@ -3914,7 +3928,7 @@ class Text:
             if self.close_bare(self.searched_state(i + 1)):
                 return True
         is_text = s.phase == IN_STRING or s.phase == IN_NAME
-        is_escape = is_text and s.pending & 15 == ESCAPE
+        is_escape = is_text and i > 0 and s.pending & 15 == ESCAPE
         groups = self.legal_groups(s)
         for k in range(self.tree.order.shape[0]):
             byte = cython.cast(cython.longlong, self.tree.order[k] & 255)
@@ -3925,6 +3939,7 @@ class Text:
             if is_escape and (byte == 47 or byte == 117 or byte == 85 or byte == 120):
                 continue  # /, u, U, x
             if self.tries <= 0:
+                self.is_far = True
                 return False
             self.tries -= 1
             self.work += 1
