@@ -17,7 +17,9 @@ def test_a_sample_of_the_reference_still_holds() -> None:
     shared("kimi", "tiktoken.model")
     shared("cases", "maskbench")
     known = kept()
-    chosen = [each for each in cases.all_cases() if each.key.startswith(_GROUPS)][::4]
+    # Cases that have come since are not in it.
+    of_groups = [each for each in cases.all_cases() if each.key.startswith(_GROUPS)]
+    chosen = [each for each in of_groups if each.key in known][::4]
     assert len(chosen) > 40
     for case in chosen:
         found = follow(case, known[case.key].ids)

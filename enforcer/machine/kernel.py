@@ -351,6 +351,7 @@ _FIRST_STATES = 40
 _FIRST_IDS = 128
 _STATE_WORDS = 10  # of a configuration; those of its frames follow
 _KEY_WORDS = 128
+PLACES = cython.declare(cython.int, 16)  # behind a point, that a search looks at
 _SEARCHED = 2_048  # bytes of an element that is searched for
 _TRIED = 100_000  # steps of one search
 _MOST_TRIED = 400_000  # of all searches for a row
@@ -3961,16 +3962,18 @@ class Text:
             return True
         if byte == 101 or byte == 69:  # e, E
             return byte == 101 and s.count > DOUBLE_DIGITS
+        a = self.automaton(self.node(s.node).bare_automaton)
+        state = self.next_state(a, s.automaton_state, self.range_of(a, byte))
         if byte == 46:  # a point, behind which there is more than zeros
-            a = self.automaton(self.node(s.node).bare_automaton)
-            state = self.next_state(a, s.automaton_state, self.range_of(a, byte))
-            for digit in range(49, 58):
-                if state >= 0:
-                    to = self.next_state(a, state, self.range_of(a, digit))
+            for _ in range(PLACES):
+                for digit in range(49, 58):
+                    to = self.next_state(a, state, self.range_of(a, digit)) if state >= 0 else -1
                     if to >= 0 and self.tables.leads[a.states + to] & s.languages != 0:
                         return True
+                if state >= 0:
+                    state = self.next_state(a, state, self.range_of(a, 48))
             return False
-        if byte == 48:
+        if byte == 48 and state == s.automaton_state:  # behind a point, where any number may come
             for i in range(s.top - s.count, s.top):
                 if self.arena[i] == 46:
                     return False
