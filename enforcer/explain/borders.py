@@ -70,7 +70,7 @@ def _belongs(table: Table, now: Position, symbol: int) -> bool:
 
 
 def rest_of_header(table: Table, part: Language, *, behind: bool) -> Symbols | None:
-    """Give what is still to be written of the part of a header before or behind the name's."""
+    """Return what is still to be written of the part of a header before or behind the name's."""
     first, last = table.dialect.header_ends
     whole = table.dialect.header_pieces
     pieces = whole[last:] if behind else whole[:first]

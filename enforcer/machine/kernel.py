@@ -1338,6 +1338,7 @@ class Text:
     tries: i64  # that are left of a search
     all_tries: i64  # that are left of all searches
     is_far: cython.bint  # whether a search has reached a bound
+    is_ordered: cython.bint  # whether a search began the name that ends: it takes them in one order
     is_laid_out: cython.bint  # in pairs, rather than as JSON
     is_python: cython.bint
     has_stops: cython.bint  # whether strings of JSON may hold no delimiter
@@ -1364,6 +1365,7 @@ class Text:
         self.tries = 0
         self.all_tries = 0
         self.is_far = False
+        self.is_ordered = False
         s = self.past_state(0)
         s.frame = -1
         s.phase = BEGIN
@@ -2686,6 +2688,8 @@ class Text:
         self.arena[self.names_at(frame) + (n >> 6)] |= bit(n & 63)
         self.arena[frame + CURRENT] = n
         self.arena[frame + NAME_PRINT] = s.print
+        if self.is_ordered:
+            self.leave_earlier(frame, n)
         values = cython.cast(cython.longlong, 0)
         self.work += self.tables.names[name].values * node.shape_words
         for w in range(node.shape_words):
@@ -2701,6 +2705,22 @@ class Text:
         s.node = self.tables.names[name].node
         s.values = values
         return values != 0
+
+    @cython.cfunc
+    def leave_earlier(self, frame: i64, n: i64) -> cython.bint:
+        """Let no name come any more that is declared before one, nor what shapes require there."""
+        node = self.node_of(frame)
+        seen = self.names_at(frame)
+        possible = seen + self.name_words(frame)
+        self.work += n * node.shape_words
+        for k in range(n):
+            if self.arena[seen + (k >> 6)] >> (k & 63) & 1:
+                continue
+            self.arena[possible + (k >> 6)] &= ~bit(k & 63)
+            required = self.tables.names[node.name0 + k].required
+            for w in range(node.shape_words):
+                self.arena[frame + LIVE + w] &= ~self.tables.bits[required + w]
+        return True
 
     @cython.cfunc
     def undeclared_name(self, s: cython.pointer[State]) -> cython.bint:
@@ -3904,6 +3924,7 @@ class Text:
         self.all_tries -= self.tries
         self.is_far = False
         found = self.seek(0, level)
+        self.is_ordered = False
         self.all_tries += self.tries
         self.tree.spare.append(scratch)
         return found or self.is_far
@@ -3930,6 +3951,8 @@ class Text:
                 return True
         is_text = s.phase == IN_STRING or s.phase == IN_NAME
         is_escape = is_text and i > 0 and s.pending & 15 == ESCAPE
+        # The members of an object are as different in one order as in any.
+        is_own = s.phase == IN_NAME and i > 0 and self.began_name(i)
         groups = self.legal_groups(s)
         for k in range(self.tree.order.shape[0]):
             byte = cython.cast(cython.longlong, self.tree.order[k] & 255)
@@ -3946,12 +3969,21 @@ class Text:
             self.work += 1
             self.searched[i + 1] = self.searched[i]
             following = self.searched_state(i + 1)
+            self.is_ordered = is_own
             if not self.step(following, byte) or (is_last and following.phase != IN_BARE):
                 continue
             left = self.level_of(following.frame)
             if left < level or (left == level and following.phase == AFTER):
                 return True
             if self.seek(i + 1, level):
+                return True
+        return False
+
+    @cython.cfunc
+    def began_name(self, i: index) -> cython.bint:
+        """Return whether a search has begun the name that it is in."""
+        for k in range(i):
+            if self.searched_state(k).phase != IN_NAME:
                 return True
         return False
 

@@ -184,7 +184,7 @@ class TooManyStates(Exception):  # noqa: N818 - told to who asked, never leaves 
 def shortest_ends(
     nullable: Sequence[bool], moves: Sequence[Sequence[tuple[CharSet, int]]]
 ) -> list[int | None]:
-    """Give the least characters to the end of a text from each state; None for dead ends."""
+    """Return the least characters to the end of a text from each state; None for dead ends."""
     before: list[list[int]] = [[] for _ in moves]
     for state, row in enumerate(moves):
         for _, to in row:

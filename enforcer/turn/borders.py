@@ -160,7 +160,7 @@ class Borders:
         return None if step is None else step.place
 
     def behind(self, node: HeaderNode, place: Place) -> tuple[tuple[str, Cut], ...]:
-        """Give the ids that complete a tool's header and have bytes behind that may follow.
+        """Return the ids that complete a tool's header and have bytes behind that may follow.
 
         Args:
             node: what of the header has been read.

@@ -40,7 +40,7 @@ class TokenReader:
         self.fed = 0
 
     def read(self, now: Position, token_id: int, *, counts: bool) -> Position | None:
-        """Give the position after an id; None if it is illegal, nothing being changed then.
+        """Return the position after an id; None if it is illegal, nothing being changed then.
 
         Args:
             now: where the turn stands; its grammar moves on with the token.
@@ -65,7 +65,7 @@ class TokenReader:
         return found
 
     def reads(self, now: Position, data: bytes) -> bool:
-        """Tell whether bytes are legal at a position; nothing is changed."""
+        """Return whether bytes are legal at a position; nothing is changed."""
         crossing = Crossing(self._envelope, self._transitions, now, counts=False)
         found = crossing.run(data, None)
         if found is not None:
@@ -315,11 +315,11 @@ class Crossing:
 
 
 def _goes_on(now: Position) -> bool:
-    """Tell whether text may go on; where it has a format, it may if it has begun."""
+    """Return whether text may go on; where it has a format, it may if it has begun."""
     return now.row.text if now.grammar is None else bool(now.tool or now.text)
 
 
 def _counts(envelope: Envelope, now: Position) -> bool:
-    """Tell whether text at a position counts, as it does where a demanded call is put off."""
+    """Return whether text at a position counts, as it does where a demanded call is put off."""
     is_owed = envelope.due is Due.CALL and not now.calls
     return is_owed and envelope.table.segment(now.state) is Segment.CONTENT

@@ -64,12 +64,12 @@ class Cut:
         return self._chosen(np.isin(self.ids, needed), loose)
 
     def permitted(self, row: Row, reads: Callable[[Loose], bool]) -> Cut:
-        """Give those whose second parts may come behind the border, by its row or as `reads`."""
+        """Return those whose second parts may come behind the border, by its row or as `reads`."""
         loose = (each for each in self.loose if is_member(row, each.tail) and reads(each))
         return self._chosen(has(row, self.tails), tuple(loose))
 
     def begun(self, row: Row, reads: Callable[[Loose], bool]) -> Cut:
-        """Give those whose first parts may come before the border, by its row or as `reads`."""
+        """Return those whose first parts may come before the border, by its row or as `reads`."""
         loose = (each for each in self.loose if is_member(row, each.head) and reads(each))
         return self._chosen(has(row, self.heads), tuple(loose))
 

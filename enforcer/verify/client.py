@@ -190,7 +190,7 @@ async def _ask(endpoint: Endpoint, route: str, content: bytes | None = None) -> 
 
 
 def _unanswered(endpoint: Endpoint, error: httpx.HTTPError) -> Unanswered:
-    """Tell a port where nothing listens from one that hangs up."""
+    """Distinguish a port where nothing listens from one that hangs up."""
     scheme, _, rest = endpoint.url.partition("://")
     mend = "mend --url, or what answers there"
     said = f"{endpoint.url} answers, but not in {scheme}: {error!r}"

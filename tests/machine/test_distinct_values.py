@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from enforcer.errors import UnsupportedSchema
+from tests.engine_cases import closed
 from tests.schema_judge import V, accepts, agree_along_a_walk, compiled, is_valid, walk
 from tests.vocabularies import bits
 from tests.walks import examples
@@ -22,16 +23,6 @@ from tests.walks import examples
 
 def distinct(items: Any, **more: Any) -> dict[str, Any]:
     return {"type": "array", "items": items, "uniqueItems": True, **more}
-
-
-def closed(properties: dict[str, Any], *required: str, **more: Any) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(required),
-        "additionalProperties": False,
-        **more,
-    }
 
 
 TEXT = {"type": "string"}
@@ -208,6 +199,42 @@ def test_an_array_can_be_filled_up_and_is_full_then(name: str) -> None:
     assert ord(",") not in bits(row)
     assert not matcher.accept(ord(","))
     assert matcher.accept(ord("]"))
+
+
+@pytest.mark.parametrize(("count", "values"), [(12, [1]), (5, [1, 2])])
+def test_members_in_any_order_make_no_other_element(count: int, values: list[int]) -> None:
+    names = [f"p{i}" for i in range(count)]
+    grammar = compiled(distinct(closed({name: {"enum": values} for name in names}, *names)))
+    every = [
+        dict(zip(reversed(names), each, strict=True))
+        for each in itertools.product(values, repeat=count)
+    ]
+    matcher, row = grammar.matcher(), np.zeros(V.words, np.int32)
+    assert all(map(matcher.accept, json.dumps(every)[:-1].encode()))
+    matcher.fill(row)
+    assert ord(",") not in bits(row)
+    assert not matcher.accept(ord(","))
+
+
+@pytest.mark.parametrize(
+    ("items", "text"),
+    [
+        ({"type": ["null", "integer"]}, "[null, -0.0]"),
+        ({"type": "integer", "minimum": 1, "maximum": 3}, "[1.0, 3, 2.000]"),
+        ({"type": "number", "multipleOf": 0.05, "minimum": 0, "maximum": 0.1}, "[0, 0.1, 0.05]"),
+        (closed({"a": {"enum": [1, 2]}}, "a"), '[{"a": 1},\r\n{"a":\r\n2}]'),
+        (closed({"a": {"enum": [1, 2]}}, "a"), r'[{"a": 1},{"\u0061": 2}]'),
+        (closed({"a": {"type": "string", "maxLength": 1}}, "a"), '[{"a": "é"},{"a": "ë"}]'),
+    ],
+)
+def test_what_takes_a_search_may_be_spelled_in_any_way(items: Any, text: str) -> None:
+    grammar = compiled(distinct(items, maxItems=3))
+    matcher, row = grammar.matcher(), np.zeros(V.words, np.int32)
+    for byte in text.encode():
+        matcher.fill(row)
+        assert byte in bits(row)
+        assert matcher.accept(byte)
+    assert matcher.is_accepting()
 
 
 # Equality is JSON's, however a value is spelled.
