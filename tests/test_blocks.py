@@ -51,7 +51,6 @@ HELD: tuple[tuple[str, str, str, str], ...] = (
     ("docs/cli.md", "console", "", "tests/cli/test_documentation.py::test_the_example_of_check_is"),
     ("docs/clients/codex.md", "toml", "", "tests/test_agents.py::test_the_page_of_codex"),
     ("docs/clients/litellm.md", "yaml", "", "tests/test_blocks.py::test_litellm_is_configured"),
-    ("docs/compiler.md", "*", "", "tests/diagnosis/test_stages.py::test_the_page_shows"),
     ("docs/concepts.md", "text", "", "tests/test_blocks.py::test_the_turn_of_the_page"),
     ("docs/concepts.md", "mermaid", "", "tests/turn/test_dialect.py::test_the_page_has_the_diagr"),
     ("docs/explain.md", "json", "", "tests/cli/test_explain.py::test_the_example_of_the_page"),

@@ -1,22 +1,43 @@
-"""Requests for vLLM's `StructuredOutputManager`, which `enforcer.doctor.trial` builds bare."""
+"""vLLM's `StructuredOutputManager` without an engine, and requests for it."""
 
 from __future__ import annotations
 
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from vllm import SamplingParams
 from vllm.sampling_params import StructuredOutputsParams
 from vllm.v1.request import Request
+from vllm.v1.structured_output import StructuredOutputManager
 
 from enforcer.client.body import extra_body
-from enforcer.doctor import trial
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-manager = trial.manager
+def manager(tokenizer: Any, size: int) -> Any:
+    """Return vLLM's own manager without an engine; its configuration has only what is read."""
+    config = SimpleNamespace(
+        parallel_config=SimpleNamespace(distributed_executor_backend="mp"),
+        scheduler_config=SimpleNamespace(max_num_seqs=16),
+        model_config=SimpleNamespace(
+            skip_tokenizer_init=True,
+            is_diffusion=False,
+            max_model_len=4096,
+            get_vocab_size=lambda: size,
+        ),
+        structured_outputs_config=SimpleNamespace(
+            reasoning_parser_plugin="", reasoning_parser="", enable_in_reasoning=False
+        ),
+        num_speculative_tokens=0,
+        speculative_config=None,
+    )
+    built = StructuredOutputManager(config)
+    built.tokenizer = tokenizer
+    built.executor = ThreadPoolExecutor(2)
+    return built
 
 
 def bare(

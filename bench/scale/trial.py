@@ -22,7 +22,7 @@ from bench.matrix import cells
 from bench.matrix.routes import Client, Route
 from bench.scale import ray_head
 from bench.scale.ways import PORT, WAYS, Way, is_headless
-from enforcer.diagnosis import Status
+from enforcer.doctor import Status
 from enforcer.doctor import server as doctor
 from enforcer.verify.client import Endpoint
 

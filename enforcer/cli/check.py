@@ -94,10 +94,7 @@ def run(options: argparse.Namespace) -> int:
             tally.unreadable.append(record.message)
             continue
         found = declarations.find(record)
-        tally.without_tools += found.without_tools
-        tally.functions += found.functions
-        tally.unreadable += found.unreadable
-        tally.add_oversized(oversized(found.declared, asked.limits))
+        tally.add(found, oversized(found.declared, asked.limits))
         whole = list(_whole(found.declared, provided, tally))
         before = len(tally.checked)
         # Recorded requests declare the same tools over and over.

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import Enum
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from enforcer.checking.work import SECONDS
 from enforcer.cli.output import number
@@ -19,7 +21,7 @@ from enforcer.schema import Root
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from enforcer.cli.declarations import Declaration, Functions
+    from enforcer.cli.declarations import Declaration, Found
     from enforcer.cli.request_limits import Oversized
     from enforcer.errors import Problem, RequestError
 
@@ -55,7 +57,7 @@ class Checked:
     Attributes:
         problems: why it is refused, or what is not enforced where it is relaxed; paths
             from the document's root.
-        error: name of the error's class where it is refused.
+        error: name of the error's class where it is refused; else None.
         relaxable: refused, and `--relax` would enforce a superset.
         milliseconds: of processor time, with a vocabulary of single bytes.
         rules: number of distinct values that the compiled grammar defines; 0 if refused.
@@ -67,7 +69,7 @@ class Checked:
     declaration: Declaration
     status: Status = Status.EXACT
     problems: tuple[Problem, ...] = ()
-    error: str = ""
+    error: str | None = None
     relaxable: bool = False
     milliseconds: float = 0.0
     rules: int = 0
@@ -81,22 +83,6 @@ class Checked:
         self.problems = (*error.problems, *earlier)
         self.error = self.error or type(error).__name__
         self.relaxable = False
-
-
-@dataclass(frozen=True, slots=True)
-class Heavy:
-    """A request whose schemas have more time each than all together.
-
-    Attributes:
-        where: the file, and the line in JSON Lines.
-        path: where it stands there.
-        milliseconds: what its schemas take that are not refused.
-
-    """
-
-    where: str
-    path: str
-    milliseconds: float
 
 
 @dataclass(slots=True)
@@ -117,12 +103,15 @@ class Tally:
     unreadable: list[str] = field(default_factory=list)
     repeated: int = 0
     without_tools: int = 0
-    functions: list[Functions] = field(default_factory=list)
+    functions: list[dict[str, str]] = field(default_factory=list)
     oversized: dict[str, Oversized] = field(default_factory=dict)
 
-    def add_oversized(self, found: Iterable[Oversized]) -> None:
-        """Keep what is not the same again."""
-        for one in found:
+    def add(self, found: Found, oversized: Iterable[Oversized]) -> None:
+        """Add what a document has beside schemas; of what is too much, nothing twice."""
+        self.without_tools += found.without_tools
+        self.functions += found.functions
+        self.unreadable += found.unreadable
+        for one in oversized:
             known = self.oversized.get(one.reason)
             if known is None or (one.refused and not known.refused):
                 self.oversized[one.reason] = one
@@ -138,10 +127,10 @@ class Tally:
         """Whether nothing was found: neither what can be checked, nor a request without any."""
         return not (self.checked or self.unreadable or self.without_tools)
 
-    def heavy(self) -> list[Heavy]:
-        """List the requests that a server has no time for at once.
+    def heavy(self) -> list[dict[str, Any]]:
+        """List the requests whose schemas have more time each than all together.
 
-        It checks equal schemas once, and none that it remembers of earlier requests.
+        A server checks equal schemas once, and none that it remembers of earlier requests.
         """
         spent: dict[tuple[str, str], dict[str, float]] = {}
         for one in self.checked:
@@ -149,8 +138,11 @@ class Tally:
             if of.request is not None and one.status is not Status.REFUSED:
                 schema = json.dumps([of.root.value, of.schema, of.form], sort_keys=True)
                 spent.setdefault((of.where, of.request), {})[schema] = one.milliseconds
-        sums = [Heavy(*place, sum(each.values())) for place, each in spent.items()]
-        return [one for one in sums if one.milliseconds > SECONDS * _MILLI]
+        return [
+            {"where": where, "path": path, "milliseconds": sum(each.values())}
+            for (where, path), each in spent.items()
+            if sum(each.values()) > SECONDS * _MILLI
+        ]
 
     @property
     def counts(self) -> Counter[Status]:
@@ -185,15 +177,15 @@ def summary(tally: Tally) -> Iterator[str]:
     if opened:
         yield f"open objects: {opened[0].reason}"
     for one in tally.heavy():
-        inside = "" if one.path == "$" else f" {one.path}"
-        yield f"{one.where}{inside}: {_HEAVY.format(seconds=one.milliseconds / _MILLI)}"
+        inside = "" if one["path"] == "$" else f" {one['path']}"
+        yield f"{one['where']}{inside}: {_HEAVY.format(seconds=one['milliseconds'] / _MILLI)}"
     for large in tally.oversized.values():
         said_of = f"refused, {large.reason}" if large.refused else f"{large.reason}: {_PART}"
         yield f"{large.where} {large.path}: {said_of}"
     if tally.functions:
         first, *others = tally.functions
         more = f", and in {number(len(others), 'more request')}" if others else ""
-        yield f"{first.where} {first.path}: {_FUNCTIONS}{more}"
+        yield f"{first['where']} {first['path']}: {_FUNCTIONS}{more}"
     counts = tally.counts
     said = [f"{counts[status]} {status.value}" for status in Status if counts[status]]
     line = f"{len(tally.checked)} checked" + (": " if said else "") + ", ".join(said)
@@ -225,19 +217,21 @@ def complaints(tally: Tally) -> Iterator[str]:
         yield "no tool was found in what was given"
 
 
-def as_json(tally: Tally) -> dict[str, Any]:
+def as_json(tally: Tally) -> Any:
     """Give everything as JSON values."""
     counts = tally.counts
-    return {
-        "checked": [_values(one) for one in tally.checked],
-        "counts": {status.value: counts[status] for status in Status},
-        "repeated": tally.repeated,
-        "without_tools": tally.without_tools,
-        "functions": [asdict(one) for one in tally.functions],
-        "unreadable": list(tally.unreadable),
-        "heavy": [asdict(one) for one in tally.heavy()],
-        "oversized": [asdict(one) for one in tally.oversized.values()],
-    }
+    return msgspec.to_builtins(
+        {
+            "checked": [_values(one) for one in tally.checked],
+            "counts": {status.value: counts[status] for status in Status},
+            "repeated": tally.repeated,
+            "without_tools": tally.without_tools,
+            "functions": tally.functions,
+            "unreadable": tally.unreadable,
+            "heavy": tally.heavy(),
+            "oversized": list(tally.oversized.values()),
+        }
+    )
 
 
 def _notes(surprises: Sequence[Problem]) -> Iterator[str]:
@@ -259,16 +253,5 @@ def _title(one: Checked) -> str:
 
 
 def _values(one: Checked) -> dict[str, Any]:
-    return {
-        "name": one.declaration.name,
-        "where": one.declaration.where,
-        "path": one.declaration.path,
-        "status": one.status.value,
-        "error": one.error or None,
-        "problems": [asdict(problem) for problem in one.problems],
-        "surprises": [asdict(problem) for problem in one.surprises],
-        "relaxable": one.relaxable,
-        "untimed": [asdict(problem) for problem in one.untimed],
-        "milliseconds": round(one.milliseconds, 3),
-        "rules": one.rules,
-    }
+    place = {name: getattr(one.declaration, name) for name in ("name", "where", "path")}
+    return place | {each.name: getattr(one, each.name) for each in fields(one)[1:]}

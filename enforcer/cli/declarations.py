@@ -1,17 +1,19 @@
 """The schemas in a file, whatever kind of declaration it is.
 
 Owns: recognising a schema, tools of OpenAI's two APIs and of Anthropic's, requests of these
-APIs, and MCP servers' tool lists. Must not know: what a schema means, where a request says of
-which format its text is to be (that is `response_formats`).
+APIs with the format that they demand of their text, and MCP servers' tool lists. Must not know:
+what a schema means.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from enforcer.cli import response_formats
+from enforcer.request import carrier
 from enforcer.schema import Root
 from enforcer.schema.keywords import KEYWORDS
 
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 
 # The keys under which a tool of one kind or another has its schema.
 _SCHEMA_KEYS = ("parameters", "input_schema", "inputSchema")
-_SCHEMA = "schema (`parameters`, `input_schema`, `inputSchema`)"
+_STRUCTURED = "structured_outputs"  # where requests to vLLM have formats of its own
 # Any of these makes an object a schema; an object without them would be one by the letter of
 # the standard, and fit everything.
 _KEYWORDS = frozenset(KEYWORDS)
@@ -53,7 +55,8 @@ class Declaration:
         schema: as declared; None where a tool declares none.
         root: whether the value must be an object, as a tool's arguments are.
         where: the file, and the line in JSON Lines.
-        path: where the schema stands in the document, from `$`.
+        path: where the schema stands in the document, from `$`; of a format that is no schema, the
+            object that holds it.
         name_path: where the name stands.
         form: the format that a request demands of its text, as
             `enforcer.request.response_format.parse` takes it, of which `schema` is the JSON
@@ -72,20 +75,6 @@ class Declaration:
     request: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Functions:
-    """A list `functions`, which chat requests had before `tools`, and which vLLM does not read.
-
-    Attributes:
-        where: the file, and the line in JSON Lines.
-        path: where it stands there.
-
-    """
-
-    where: str
-    path: str
-
-
 @dataclass(slots=True)
 class Found:
     """What stands in a document.
@@ -95,7 +84,8 @@ class Found:
         declared: the schemas, in the document's order.
         unreadable: messages about what is none of the kinds.
         without_tools: how many requests declare no tool, but for those that a server runs itself.
-        functions: what requests declare in a form that nothing is made of.
+        functions: `where` and `path` of each list `functions`, which chat requests had before
+            `tools`, and which vLLM does not read.
         body: a request, without what recorders put around it; the last one of several.
 
     """
@@ -104,7 +94,7 @@ class Found:
     declared: list[Declaration] = field(default_factory=list)
     unreadable: list[str] = field(default_factory=list)
     without_tools: int = 0
-    functions: list[Functions] = field(default_factory=list)
+    functions: list[dict[str, str]] = field(default_factory=list)
     body: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
 
@@ -170,14 +160,11 @@ def _read_request(found: Found, value: Mapping[str, Any], path: str) -> None:
             found.unreadable.append(f"{found.where}: `{here}` is not a list of tools")
     found.without_tools += bool(asked) and len(found.declared) + len(found.unreadable) == before
     if isinstance(messages, list) and value.get("functions"):
-        found.functions.append(Functions(found.where, f"{path}.functions"))
+        found.functions.append({"where": found.where, "path": f"{path}.functions"})
     # What a completion without a chat must be is left to vLLM.
-    wanted = None if asked == ["prompt"] else response_formats.demanded(value, path)
+    wanted = None if asked == ["prompt"] else demanded(value, path, found.where)
     if wanted is not None:
-        at_schema = (found.where, wanted.path, wanted.path)
-        found.declared.append(
-            Declaration(None, wanted.schema, Root.ANY, *at_schema, wanted.form, request=path)
-        )
+        found.declared.append(wanted)
 
 
 def _listed(found: Found, tools: list[Any], path: str) -> Iterator[Declaration]:
@@ -193,9 +180,9 @@ def _listed(found: Found, tools: list[Any], path: str) -> Iterator[Declaration]:
             if tool is not None:
                 yield tool
             else:
-                found.unreadable.append(
-                    f"{found.where}: `{here}` is not a function with a {_SCHEMA}"
-                )
+                keys = ", ".join(f"`{key}`" for key in _SCHEMA_KEYS)
+                what = f"not a function with a schema ({keys})"
+                found.unreadable.append(f"{found.where}: `{here}` is {what}")
 
 
 def _tool(value: Mapping[str, Any], path: str, where: str) -> Declaration | None:
@@ -214,3 +201,53 @@ def _tool(value: Mapping[str, Any], path: str, where: str) -> Declaration | None
         path=f"{path}.{key}",
         name_path=f"{path}.name",
     )
+
+
+def demanded(body: Mapping[str, Any], path: str, where: str) -> Declaration | None:
+    """Return the format that a request demands of its text; None for free text, or any JSON.
+
+    Args:
+        body: a request of one of the three APIs, which has only the fields of its own.
+        path: where it stands in the document.
+        where: the file, and the line in JSON Lines.
+
+    """
+
+    def declare(form: Mapping[str, Any], at: str, schema: Any = None) -> Declaration:
+        place = f"{path}.{at}"
+        return Declaration(None, schema, Root.ANY, where, place, place, form, request=path)
+
+    def of_schema(schema: Any, at: str) -> Declaration:
+        return declare({"type": "json_schema", "json_schema": {"schema": schema}}, at, schema)
+
+    chat, kind = body.get("response_format"), _within(body, "response_format", "type")
+    if isinstance(chat, Mapping) and kind != "text":
+        schema = _within(chat, "json_schema", "schema") if kind == "json_schema" else None
+        if schema is not None:
+            return of_schema(schema, "response_format.json_schema.schema")
+        return None if kind == "json_object" else declare(chat, "response_format")
+    for around in ("text", "output_config"):
+        if _within(body, around, "format", "type") == "json_schema":
+            schema = _within(body, around, "format", "schema")
+            # Without a schema the server asks for none.
+            return None if schema is None else of_schema(schema, f"{around}.format.schema")
+    if (tag := _within(body, _STRUCTURED, "structural_tag")) is not None:
+        # Ours, where a client brings its own spec, says what the request itself says.
+        ours = carrier.from_structural_tag(tag) is not None
+        return None if ours else declare({"type": "structural_tag"}, _STRUCTURED)
+    if (schema := _within(body, _STRUCTURED, "json")) is not None:
+        # What is no JSON text is told where schemas are compiled.
+        with suppress(ValueError, RecursionError):
+            schema = json.loads(schema) if isinstance(schema, str) else schema
+        return of_schema(schema, f"{_STRUCTURED}.json")
+    for kind in ("regex", "choice", "grammar"):
+        if (value := _within(body, _STRUCTURED, kind)) is not None:
+            return declare({"type": kind, kind: value}, _STRUCTURED)
+    return None
+
+
+def _within(value: Any, *keys: str) -> Any:
+    """Return what stands under these keys of objects in one another; None if nothing does."""
+    for key in keys:
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value

@@ -18,8 +18,7 @@ from enforcer.cli.options import (
     path,
 )
 from enforcer.cli.output import number, say, say_json
-from enforcer.diagnosis import Check, Status
-from enforcer.doctor import installation
+from enforcer.doctor import Check, Status, installation
 from enforcer.errors import ConfigurationError
 from enforcer.turn import dialects
 from enforcer.vllm.config import names

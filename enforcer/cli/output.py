@@ -7,7 +7,6 @@ printed.
 
 from __future__ import annotations
 
-import codecs
 import io
 import json
 import os
@@ -38,7 +37,7 @@ class Unwritable(ConfigurationError):  # noqa: N818 - named for what is wrong
 def prepare() -> None:
     """Let characters be written as escapes that an output's encoding lacks."""
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper) and not _is_utf8(stream):
+        if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
 
 
@@ -74,16 +73,14 @@ def remark(*lines: object) -> None:
 
 
 def say_json(value: Any) -> None:
-    """Print a JSON value, which reads as the same whatever the output's encoding is.
+    """Print a JSON value, in ASCII: it reads as the same whatever the output's encoding is.
 
     Raises:
         Unwritable: the output takes no more.
 
     """
-    text = json.dumps(value, indent=1, ensure_ascii=not _is_utf8(sys.stdout))
-    # Within strings alone: JSON escapes line feeds there itself, and the others stand outside.
-    lines = text.split("\n")
-    _write_text(sys.stdout, "\n".join(_UNSEEN.sub(_as_json, line) for line in lines) + "\n")
+    text = json.dumps(value, indent=1).replace("\x7f", "\\u007f")  # which is ASCII, too
+    _write_text(sys.stdout, text + "\n")
 
 
 def write_file(path: Path, text: str) -> None:
@@ -106,14 +103,6 @@ def discard() -> None:
     with suppress(OSError, ValueError):
         stream = sys.stdout.fileno()
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
-
-
-def _as_json(found: re.Match[str]) -> str:
-    return f"\\u{ord(found[0]):04x}"
-
-
-def _is_utf8(stream: TextIO) -> bool:
-    return codecs.lookup(stream.encoding or "utf-8").name == "utf-8"
 
 
 def _write(stream: TextIO | None, lines: Iterable[object]) -> None:

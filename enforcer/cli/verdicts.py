@@ -133,7 +133,7 @@ class Judge:
             )
         elif seconds > LOOK and one.status is not Status.REFUSED:
             one.surprises += (Problem(declaration.path, "", _SLOW.format(seconds=seconds)),)
-        one.milliseconds = seconds * _MILLI
+        one.milliseconds = round(seconds * _MILLI, 3)
         if declaration.form is not None and declaration.schema is None:
             return one
         if one.status is Status.REFUSED and self.options.on_unsupported is OnUnsupported.REFUSE:

@@ -30,12 +30,12 @@ from enforcer.schema.bundling.folders import read_schemas
 from enforcer.turn import dialects
 from enforcer.verify import expected, reference, suites
 from enforcer.verify.measure import Fault, IdRule, judge
-from enforcer.verify.report import Result
+from enforcer.verify.report import Request, Result
 from enforcer.verify.suites import Recorded
 from enforcer.vllm.config import names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from enforcer.verify.client import Endpoint
     from enforcer.verify.measure import Expected
@@ -129,28 +129,23 @@ def run(options: argparse.Namespace) -> int:
         raise ConfigurationError("--reference has the finish reasons of --requests; give both")
     if options.report:
         verify_report.refuse_unwritable(options.report)
+    schemas = suites.schema_cases(options.schemas) if options.schemas else []
     recorded = suites.recorded_cases(options.requests) if options.requests else Recorded()
     theirs = reference.read(options.reference) if options.reference else None
-    runs = list(_runs(options, recorded.cases))
     _tell_left_out(recorded)
     model, shown = asyncio.run(_asked(endpoint, options.model))
     provided, _ = read_schemas(options.documents)
     dialect = options.dialect or expected.told(shown) or "kimi_k2"
     judging = expected.of(dialects.named(names.stock(dialect)), options.ids, provided)
-    results: dict[str, list[Result]] = {}
-    total = sum(len(cases) for _, _, cases in runs)
-    advance = _progress(total, quiet=options.quiet)
-    for name, stream, cases in runs:
-        bodies = [_body(case, model, options, stream=stream) for case in cases]
-        results[name] = _measure(endpoint, cases, bodies, advance, judging)
-        if len(results[name]) < len(cases):  # Ctrl-C
-            break
-    measured = sum(map(len, results.values()))
-    if measured < total:
-        results = {name: run for name, run in results.items() if run}
+    requests = [
+        *_requests(schemas, "schemas", options.stream or "both", model, options),
+        *_requests(recorded.cases, "requests", options.stream or "recorded", model, options),
+    ]
+    results = _measure(endpoint, requests, judging, quiet=options.quiet)
+    if len(results) < len(requests):  # Ctrl-C
         if results:
-            verify_report.show(results, total, theirs, options.report)
-        remark("", f"interrupted: {measured} of {total} requests were measured")
+            verify_report.show(results, len(requests), theirs, options.report)
+        remark("", f"interrupted: {len(results)} of {len(requests)} requests were measured")
         return INTERRUPTED
     status = _tell(results, theirs, options)
     if recorded.unreadable:
@@ -167,16 +162,6 @@ async def _asked(endpoint: Endpoint, model: str | None) -> tuple[str, str | None
     return name, await client.metrics(endpoint)
 
 
-def _runs(
-    options: argparse.Namespace, recorded: Sequence[Case]
-) -> Iterator[tuple[str, bool | None, Sequence[Case]]]:
-    """Yield each run, which is a column: its name, whether it is streamed, its requests."""
-    schemas = suites.schema_cases(options.schemas) if options.schemas else []
-    for name, cases, stream in (("schemas", schemas, "both"), ("requests", recorded, "recorded")):
-        for streamed in _STREAMED[options.stream or stream] if cases else ():
-            yield name + _SUFFIX[streamed], streamed, cases[: options.limit]
-
-
 def _tell_left_out(recorded: Recorded) -> None:
     """Tell of what is not sent; each line that cannot be read is to be mended, so all are named."""
     complain(*recorded.unreadable)
@@ -185,43 +170,38 @@ def _tell_left_out(recorded: Recorded) -> None:
         complain(f"skipped {number(len(skipped), 'record')}{first}:", *skipped[: suites.SHOWN])
 
 
-def _progress(total: int, *, quiet: bool) -> Callable[[], None]:
-    """Return what is called after each reply: every tenth of the way it writes a line."""
-    done = 0
-
-    def advance() -> None:
-        nonlocal done
-        done += 1
-        if not quiet and done * 10 // total > (done - 1) * 10 // total:
-            remark(f"{done} of {total} answered")
-
-    return advance
+def _requests(
+    cases: Sequence[Case], kind: str, stream: str, model: str, options: argparse.Namespace
+) -> Iterator[Request]:
+    """Yield what is sent for these cases: once, or in two runs, whole and streamed."""
+    for streamed in _STREAMED[stream]:
+        for at, case in enumerate(cases[: options.limit]):
+            # Named by its record's number, or a schema's place among the schemas, from 1.
+            place = at if case.at is None else case.at
+            body = _body(case, model, options, stream=streamed)
+            yield Request(case, kind + _SUFFIX[streamed], body, f"enforcer-verify-{1 + place}")
 
 
 def _measure(
-    endpoint: Endpoint,
-    cases: Sequence[Case],
-    bodies: Sequence[Mapping[str, Any]],
-    advance: Callable[[], None],
-    judging: Expected,
+    endpoint: Endpoint, requests: Sequence[Request], judging: Expected, *, quiet: bool
 ) -> list[Result]:
     """Send the requests and judge the replies; fewer than requests after Ctrl-C."""
     from enforcer.verify import client
 
-    # By its record's number, or a schema's place among the schemas, from 1.
-    places = [at if case.at is None else case.at for at, case in enumerate(cases)]
-    ids = [f"enforcer-verify-{1 + at}" for at in places]
     replies: dict[int, Reply] = {}
 
     def arrived(at: int, reply: Reply) -> None:
         replies[at] = reply
-        advance()
+        done, total = len(replies), len(requests)
+        if not quiet and done * 10 // total > (done - 1) * 10 // total:  # a tenth of the way
+            remark(f"{done} of {total} answered")
 
+    bodies, ids = [each.body for each in requests], [each.id for each in requests]
     with suppress(KeyboardInterrupt):
         asyncio.run(client.send_all(endpoint, bodies, arrived, ids))
     return [
-        Result(case, bool(body.get("stream")), replies[at], judge(body, replies[at], judging), id_)
-        for at, (case, body, id_) in enumerate(zip(cases, bodies, ids, strict=True))
+        Result(request, replies[at], judge(request.body, replies[at], judging))
+        for at, request in enumerate(requests)
         if at in replies
     ]
 
@@ -240,17 +220,16 @@ def _body(
     return body
 
 
-def _tell(
-    results: Mapping[str, Sequence[Result]], theirs: Reference | None, options: argparse.Namespace
-) -> int:
-    every = [result for run in results.values() for result in run]
-    if all(Fault.FAILED in result.verdict.faults for result in every):
-        [finding] = every[0].verdict.findings
+def _tell(results: Sequence[Result], theirs: Reference | None, options: argparse.Namespace) -> int:
+    """Print what was found; return the exit status."""
+    if all(Fault.FAILED in result.verdict.faults for result in results):
+        first = results[0]
+        [finding] = first.verdict.findings
         # The server's own word for it, as vLLM's `Valid aliases`, is not that of our option.
-        is_named = options.model is not None and every[0].reply.status == _NOT_FOUND
+        is_named = options.model is not None and first.reply.status == _NOT_FOUND
         mend = f" (is {options.model} a model of that server? --model names it)" if is_named else ""
         raise ConfigurationError(f"no request was answered: {finding.message}{mend}")
-    row = verify_report.show(results, len(every), theirs, options.report)
+    row = verify_report.show(results, len(results), theirs, options.report)
     say("", verify_report.summary(row))
     wrong = {fault for fault, count in row.faults.items() if count}
     if options.allow_refused:

@@ -16,9 +16,10 @@ from enforcer.verify import report
 from enforcer.verify.measure import Fault
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
+    from enforcer.verify.measure import Verdict
     from enforcer.verify.reference import Reference
     from enforcer.verify.report import Result, Row
 
@@ -31,26 +32,25 @@ _HOW_ALIKE = (
 
 
 def show(
-    results: Mapping[str, Sequence[Result]],
-    requests: int,
-    theirs: Reference | None,
-    file: Path | None,
+    results: Sequence[Result], requests: int, theirs: Reference | None, file: Path | None
 ) -> Row:
     """Print the table and the findings, and write the report; return the counts of all runs.
 
     Args:
-        results: those of each run.
+        results: those of all runs.
         requests: how many were to be sent.
         theirs: the reference.
         file: where the report goes.
 
     """
-    every = [result for run in results.values() for result in run]
-    rows = {name: report.count([r.verdict for r in run]) for name, run in results.items()}
-    whole = report.count([result.verdict for result in every])
+    runs: dict[str, list[Verdict]] = {}
+    for result in results:
+        runs.setdefault(result.request.run, []).append(result.verdict)
+    rows = {name: report.count(verdicts) for name, verdicts in runs.items()}
+    whole = report.count([result.verdict for result in results])
     if len(rows) > 1:
         rows["all"] = whole
-    found = None if theirs is None else _similarity(every, theirs)
+    found = None if theirs is None else _similarity(results, theirs)
     say(*report.table(rows, found))
     if theirs is not None:
         say("", *_HOW_ALIKE.split("\n"))
@@ -66,9 +66,9 @@ def show(
                 f"The reference was interrupted: {measured} of its {planned} requests were "
                 "measured, and no others are compared."
             )
-    _print_findings(every)
+    _print_findings(results)
     if file:
-        values = report.as_json(rows, every, found, requests)
+        values = report.as_json(rows, results, found, requests)
         write_file(file, json.dumps(values, indent=1, ensure_ascii=False) + "\n")
     return whole
 
@@ -92,10 +92,10 @@ def _similarity(results: Sequence[Result], theirs: Reference) -> report.Similari
     return report.similarity(
         (
             each.reply.finish_reason if each.reply.answered else None,
-            theirs.reasons.get(each.case.at),
+            theirs.reasons.get(each.request.case.at),
         )
         for each in results
-        if each.case.at is not None
+        if each.request.case.at is not None
     )
 
 
@@ -103,7 +103,7 @@ def _print_findings(results: Sequence[Result]) -> None:
     """Print the first findings of every kind; the report has them all."""
     for fault in Fault:
         lines = Counter(
-            f"{result.case.name}: {finding.message}"
+            f"{result.request.case.name}: {finding.message}"
             for result in results
             for finding in result.verdict.findings
             if finding.fault is fault

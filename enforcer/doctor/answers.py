@@ -10,7 +10,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from enforcer.client.body import Route
-from enforcer.diagnosis import Check, bad, note, ok
+from enforcer.doctor import Check, bad, note, ok
 from enforcer.errors import InvalidTools, UnsatisfiableSchema, UnsupportedSchema
 from enforcer.request.carrier import ALLOW
 from enforcer.turn import dialects

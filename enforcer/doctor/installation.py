@@ -10,13 +10,12 @@ import logging
 import os
 import platform
 import re
-from contextlib import contextmanager
 from importlib import metadata
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from enforcer import engines
-from enforcer.diagnosis import Check, Status, bad, note, ok
+from enforcer.doctor import Check, bad, note, ok
 from enforcer.errors import EnforcerError, UnknownDialect
 from enforcer.schema import compile_schema
 from enforcer.schema.bundling import read_documents
@@ -32,7 +31,8 @@ _DISTRIBUTION = "kimi-enforcer"
 _GROUP = "vllm.general_plugins"
 _PLUGIN = "enforcer"
 _ENTRY = "enforcer.vllm:register"
-# The engines' packages: the oldest version that works, and the first that is untested.
+# Packages of the other engines than the machine: the oldest version that works, and the first that
+# is untested.
 TESTED_ENGINES: Mapping[str, tuple[str, str]] = {
     "xgrammar": ("0.2.8", "0.3"),
     "outlines-core": ("0.2.14", "0.3"),
@@ -45,20 +45,16 @@ def checks() -> Iterator[Check]:
     yield distribution()
     yield compiled_modules()
     yield settings(os.environ)
-    wanted = chosen_engine(os.environ)
-    for name in TESTED_ENGINES:
-        yield engine(name, chosen=wanted == name)
+    if (chosen := chosen_engine(os.environ)) in TESTED_ENGINES:
+        yield engine(chosen)
     if find_spec("vllm") is None:
         mend = "to serve, run in a checkout: pip install '.[vllm]' 'vllm==0.32.*'"
         yield note("vLLM", "it is not installed here", mend, "vLLM is not installed here")
         return
     yield entry_point()
     yield plugin_filter(os.environ)
-    version = vllm_version()
-    yield version
+    yield vllm_version()
     yield vllm_signatures()
-    if version.status is Status.NOTE:
-        yield vllm_trial()
 
 
 def chosen_engine(environment: Mapping[str, str]) -> str:
@@ -81,27 +77,20 @@ def distribution() -> Check:
         )
 
 
-def engine(name: str, *, chosen: bool) -> Check:
-    """Check an argument engine's version, and that it compiles a schema.
-
-    What is wrong with an engine matters where it is the chosen one.
-    """
+def engine(name: str) -> Check:
+    """Check the version of an engine's package, and that the engine compiles a schema."""
     title = f"engine {name}"
-    wrong = bad if chosen else note
-    try:
-        version = metadata.version(name)
-    except metadata.PackageNotFoundError:
-        return wrong(title, "not installed", f"pip install {name}")
     oldest, untested = TESTED_ENGINES[name]
-    if not _parts(oldest) <= _parts(version) < _parts(untested):
-        mend = f"pip install '{name}>={oldest},<{untested}'"
-        return wrong(title, f"{version} is untested", mend)
+    mend = f"pip install '{name}>={oldest},<{untested}'"
     try:
         engines.load(name, Vocabulary.of_bytes(["<|im_end|>"])).compile(
             compile_schema({"type": "boolean"})
         )
     except EnforcerError as error:
-        return wrong(title, f"{version}, which does not work: {error}", f"reinstall {name}")
+        return bad(title, f"it does not work: {error}", mend)
+    version = metadata.version(name)
+    if not _parts(oldest) <= _parts(version) < _parts(untested):
+        return bad(title, f"{version} is untested", mend)
     return ok(title, version)
 
 
@@ -168,11 +157,13 @@ def plugin_filter(environment: Mapping[str, str]) -> Check:
 
 def vllm_version() -> Check:
     """Check that vLLM can be imported, and was tested."""
+    logging.disable(logging.WARNING)  # as it is imported, vLLM logs to the standard output
     try:
-        with _quiet():
-            import vllm
+        import vllm
     except Exception as error:  # noqa: BLE001 - whatever a broken installation raises
         return bad("vLLM", f"it cannot be imported: {error!r}", "reinstall vLLM and torch")
+    finally:
+        logging.disable(logging.NOTSET)
     from enforcer.vllm.fit import check_version
 
     mend = f"install vLLM {' or '.join(TESTED_VERSIONS)}, or a newer {_DISTRIBUTION}"
@@ -181,18 +172,9 @@ def vllm_version() -> Check:
     except EnforcerError:
         return bad("vLLM", f"{vllm.__version__} is untested: no server starts with it", mend)
     if not exactly:
-        return note("vLLM", f"{vllm.__version__} was not tested: a trial turn is below", mend)
+        mend = f"start a server, and try it with `enforcer doctor --url`; or {mend}"
+        return note("vLLM", f"{vllm.__version__} was not tested", mend)
     return ok("vLLM", vllm.__version__)
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Keep what vLLM logs, as it is imported or refuses a forged spec, out of the lines."""
-    logging.disable(logging.WARNING)
-    try:
-        yield
-    finally:
-        logging.disable(logging.NOTSET)
 
 
 def vllm_signatures() -> Check:
@@ -208,16 +190,3 @@ def vllm_signatures() -> Check:
     except ImportError as error:
         return bad(title, f"vLLM cannot be imported: {error!r}", "reinstall vLLM and torch")
     return ok(title, f"all {len(expected)} have the tested signatures")
-
-
-def vllm_trial() -> Check:
-    """Check that a turn through vLLM's structured outputs is enforced."""
-    title = "trial turn"
-    try:
-        with _quiet():
-            from enforcer.doctor.trial import try_out
-
-            try_out()
-    except (EnforcerError, ImportError) as error:
-        return bad(title, str(error), f"install vLLM {' or '.join(TESTED_VERSIONS)}")
-    return ok(title, "masks, draft tokens and refusals are as in a tested version")

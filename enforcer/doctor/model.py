@@ -10,8 +10,8 @@ import json
 import os
 from typing import TYPE_CHECKING, Any
 
-from enforcer.diagnosis import Check, bad, note, ok
-from enforcer.diagnosis.template import checks_of
+from enforcer.doctor import Check, bad, note, ok
+from enforcer.doctor.template import checks_of
 from enforcer.errors import ConfigurationError, EnforcerError, UnknownDialect
 from enforcer.turn import dialects
 from enforcer.turn.table import Table
@@ -21,8 +21,6 @@ from enforcer.vocabulary import Vocabulary
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
-
-    from enforcer.turn.dialect import Dialect
 
 
 def checks(
@@ -69,7 +67,14 @@ def checks(
         "tokenizer", f"{vocabulary.size} token ids, {len(vocabulary.controls)} of special tokens"
     )
     found = dialects.named(name, vocabulary.controls)
-    yield from vocabulary_checks(vocabulary, folder, found)
+    try:
+        Table(found, vocabulary)
+    except EnforcerError as error:
+        mend = "each must be one added token; name another format with --dialect"
+        yield bad("special tokens", str(error), mend)
+    else:
+        yield ok("special tokens", f"each that dialect {found.name} needs is one added token")
+    yield _size(folder, vocabulary)
     yield from checks_of(tokenizer, template, found)
 
 
@@ -97,18 +102,6 @@ def load_tokenizer(folder: Path, *, trust_remote_code: bool) -> Any:
             f"the tokenizer in {folder} cannot be loaded: {error!r}; complete the folder, and run "
             "a tokenizer that is code with --trust-remote-code"
         ) from error
-
-
-def vocabulary_checks(vocabulary: Vocabulary, folder: Path, dialect: Dialect) -> Iterator[Check]:
-    """Check that the tokenizer has the dialect's control tokens, and the model its ids."""
-    try:
-        Table(dialect, vocabulary)
-    except EnforcerError as error:
-        mend = "each must be one added token; name another format with --dialect"
-        yield bad("special tokens", str(error), mend)
-    else:
-        yield ok("special tokens", f"each that dialect {dialect.name} needs is one added token")
-    yield _size(folder, vocabulary)
 
 
 def _size(folder: Path, vocabulary: Vocabulary) -> Check:

@@ -12,8 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from enforcer.client.body import Route
-from enforcer.diagnosis import Check, Status, bad, ok
-from enforcer.doctor import answers, probes
+from enforcer.doctor import Check, Status, answers, bad, ok, probes
 from enforcer.errors import UnsatisfiableSchema
 from enforcer.request.carrier import REQUIRES
 from enforcer.turn import dialects
@@ -82,7 +81,8 @@ def _find_model(endpoint: Endpoint, model: str | None) -> tuple[Check, str | Non
         served = asyncio.run(client.models(endpoint))
     except client.Unanswered as error:
         if model is None or not error.is_listless:
-            return bad("server", error.found, error.mend), None
+            found, _, mend = str(error).rpartition("; ")
+            return bad("server", found, mend), None
     model = model or next(iter(served), None)
     if model is None:
         return bad("server", f"{endpoint.url} lists no model", "name it with --served-model"), None

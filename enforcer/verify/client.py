@@ -86,17 +86,15 @@ class Endpoint:
 class Unanswered(ConfigurationError):  # noqa: N818 - named for what is wrong
     """A server did not say which models it serves.
 
+    The message ends in what to do about it, behind the last semicolon.
+
     Attributes:
-        found: what was found.
-        mend: what to do about it.
         is_listless: whether it answers, but has no list of models, as a gateway may have none.
 
     """
 
-    def __init__(self, found: str, mend: str, *, is_listless: bool = False) -> None:
-        super().__init__(f"{found}; {mend}")
-        self.found = found
-        self.mend = mend
+    def __init__(self, message: str, *, is_listless: bool = False) -> None:
+        super().__init__(message)
         self.is_listless = is_listless
 
 
@@ -111,14 +109,14 @@ async def models(endpoint: Endpoint) -> list[str]:
     if response.status_code in (401, 403):
         does, one = ("refuses the key", "another one") if endpoint.key else ("wants a key", "it")
         raise Unanswered(
-            f"{endpoint.url} {does} (HTTP {response.status_code})",
-            f"give {one} with --key or ${KEY_VARIABLE}",
+            f"{endpoint.url} {does} (HTTP {response.status_code}); give {one} with --key or "
+            f"${KEY_VARIABLE}"
         )
     if response.status_code in (404, 405):
         raise Unanswered(
             f"{endpoint.url} has no list of models (HTTP {response.status_code} at "
-            f"{endpoint.url}/models)",
-            "mend the path in --url, which mostly ends in /v1, or name the model of a gateway",
+            f"{endpoint.url}/models); mend the path in --url, which mostly ends in /v1, or name "
+            "the model of a gateway",
             is_listless=True,
         )
     try:
@@ -158,11 +156,7 @@ async def post(endpoint: Endpoint, route: str, body: Mapping[str, Any]) -> Any:
         ConfigurationError: no server answers there, or with an error, which the message quotes.
 
     """
-    try:
-        content = _written(body)
-    except ValueError as error:
-        raise ConfigurationError(f"the request cannot be written as JSON: {error}") from error
-    response = await _ask(endpoint, route, content)
+    response = await _ask(endpoint, route, _written(body))
     if not response.is_success:
         raise ConfigurationError(
             f"{endpoint.url}{route} answers with HTTP {response.status_code}: {_said(response)}"
@@ -192,16 +186,19 @@ async def _ask(endpoint: Endpoint, route: str, content: bytes | None = None) -> 
 def _unanswered(endpoint: Endpoint, error: httpx.HTTPError) -> Unanswered:
     """Distinguish a port where nothing listens from one that hangs up."""
     scheme, _, rest = endpoint.url.partition("://")
-    mend = "mend --url, or what answers there"
-    said = f"{endpoint.url} answers, but not in {scheme}: {error!r}"
+    meant = ""
     if "CERTIFICATE_VERIFY_FAILED" in str(error):
-        return Unanswered(f"the certificate of {endpoint.url} is not trusted here: {error!r}", mend)
-    if scheme == "https" and "[SSL" in str(error):
-        return Unanswered(f"{said}: do you mean http://{rest}?", mend)
-    if isinstance(error, httpx.RemoteProtocolError | httpx.ReadError | httpx.WriteError):
-        other = "" if scheme == "https" else f": do you mean https://{rest}, or another port?"
-        return Unanswered(f"{said}{other}", mend)
-    return Unanswered(f"no server answers at {endpoint.url}: {error!r}", "start it, or mend --url")
+        said = f"the certificate of {endpoint.url} is not trusted here"
+    elif scheme == "https" and "[SSL" in str(error):
+        said, meant = f"{endpoint.url} answers, but not in https", f": do you mean http://{rest}?"
+    elif isinstance(error, httpx.RemoteProtocolError | httpx.ReadError | httpx.WriteError):
+        said = f"{endpoint.url} answers, but not in {scheme}"
+        meant = "" if scheme == "https" else f": do you mean https://{rest}, or another port?"
+    else:
+        return Unanswered(
+            f"no server answers at {endpoint.url}: {error!r}; start it, or mend --url"
+        )
+    return Unanswered(f"{said}: {error!r}{meant}; mend --url, or what answers there")
 
 
 async def send_all(
@@ -250,12 +247,8 @@ async def _send(
     client: httpx.AsyncClient, body: Mapping[str, Any], headers: Mapping[str, str]
 ) -> Reply:
     try:
-        content = _written(body)
-    except ValueError as error:
-        return Reply(0, f"not sent: the request cannot be written as JSON: {error}")
-    try:
         async with client.stream(
-            "POST", "/chat/completions", content=content, headers={**_JSON, **headers}
+            "POST", "/chat/completions", content=_written(body), headers={**_JSON, **headers}
         ) as response:
             if not response.is_success:
                 await response.aread()
@@ -268,6 +261,8 @@ async def _send(
                 if line.startswith("data:") and data != "[DONE]":
                     deltas.add(json.loads(data))
             return deltas.reply()
+    except ConfigurationError as error:
+        return Reply(0, f"not sent: {error}")
     except httpx.HTTPError as error:
         return Reply(0, repr(error))
     except RecursionError:
@@ -280,10 +275,10 @@ def _written(body: Mapping[str, Any]) -> bytes:
     """Write a body; escapes can have what UTF-8 cannot, as the halves of surrogate pairs.
 
     Raises:
-        ValueError: JSON has no way to write it.
+        ConfigurationError: JSON has no way to write it.
 
     """
     try:
         return json.dumps(body, allow_nan=False).encode()
-    except RecursionError:
-        raise ValueError("it is nested too deeply") from None
+    except (ValueError, RecursionError) as error:
+        raise ConfigurationError(f"the request cannot be written as JSON: {error}") from error

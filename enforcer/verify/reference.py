@@ -31,7 +31,7 @@ class Reference:
     """
 
     reasons: Mapping[int, str | None]
-    interrupted: tuple[int, int] | None = None
+    interrupted: tuple[Any, Any] | None = None
 
 
 def read(path: Path) -> Reference:
@@ -50,16 +50,11 @@ def read(path: Path) -> Reference:
     first = lines[0].value
     interrupted = None
     if len(lines) == 1 and isinstance(first, dict) and isinstance(first.get("results"), list):
-        entries = [(entry, lines[0].where) for entry in first["results"]]
+        # What a report has no `data_index` of is no recorded request, but a schema.
+        values = [each for each in first["results"] if isinstance(each, dict)]
+        entries = [(each, lines[0].where) for each in values if "data_index" in each]
         measured, requests = first.get("measured"), first.get("requests")
-        if isinstance(measured, int) and isinstance(requests, int):
-            # What such a report has no `data_index` of is no recorded request, but a schema.
-            entries = [
-                (entry, where)
-                for entry, where in entries
-                if isinstance(entry, dict) and "data_index" in entry
-            ]
-            interrupted = (measured, requests) if measured < requests else None
+        interrupted = (measured, requests) if measured != requests else None
     else:
         entries = [(value, line.where) for line in lines for value in line.values]
     found: dict[int, str | None] = {}

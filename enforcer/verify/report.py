@@ -32,14 +32,28 @@ _FAULTS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
-    """One request of a run: what was asked, what came, what is wrong with it, its id."""
+class Request:
+    """A case as it is sent in one run.
+
+    Attributes:
+        run: the name of the run.
+        id: names it in the server's log.
+
+    """
 
     case: Case
-    streamed: bool
+    run: str
+    body: Mapping[str, Any]
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One request, what came, and what is wrong with it."""
+
+    request: Request
     reply: Reply
     verdict: Verdict
-    request_id: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +77,6 @@ class Row:
     schema_accuracy: float | None
     faults: Mapping[Fault, int]
     right: int
-
-    @property
-    def perfect(self) -> bool:
-        """Whether nothing was wrong with any reply, and some had calls."""
-        return self.with_calls > 0 and self.right == self.requests
 
 
 def count(verdicts: Sequence[Verdict]) -> Row:
@@ -181,12 +190,12 @@ def as_json(
 
 
 def _result(result: Result) -> dict[str, Any]:
-    reply, at = result.reply, result.case.at
+    request, reply, at = result.request, result.reply, result.request.case.at
     return {
-        "case": result.case.name,
+        "case": request.case.name,
         **({} if at is None else {"data_index": at + 1}),
-        "request_id": result.request_id,
-        "streamed": result.streamed,
+        "request_id": request.id,
+        "streamed": bool(request.body.get("stream")),
         "status": reply.status,
         "finish_reason": reply.finish_reason,
         "calls": [asdict(call) for call in reply.calls],

@@ -131,8 +131,8 @@ _BODIES = (f"{_SERVING}.anthropic.protocol:AnthropicMessagesRequest",)
 _COHERE_BODIES = (f"{_SERVING}.cohere.protocol:CohereChatV2Request",)
 
 _PATCH_RELEASE = (
-    "every function that is replaced has the signature of the tested releases; `enforcer doctor` "
-    "tries a turn"
+    "every function that is replaced has the signature of the tested releases; `enforcer doctor "
+    "--url` tries this server"
 )
 _BEHIND_RUST = (
     "vLLM's Rust front end loads no plugins. Enforced are the tool calls that it constrains "

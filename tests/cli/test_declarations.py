@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from enforcer.cli.declarations import Found, Functions, find
+from enforcer.cli.declarations import Found, find
 from enforcer.documents import Document
 from enforcer.schema import Root
 
@@ -38,7 +38,7 @@ def test_a_request_without_tools_is_one(value: dict[str, Any]) -> None:
 def test_functions_of_a_chat_are_no_tools() -> None:
     chat = {"model": "m", "messages": [USER], "functions": [{"name": "f", "parameters": {}}]}
     assert found(chat) == Found(
-        "file:1", without_tools=1, functions=[Functions("file:1", "$.functions")]
+        "file:1", without_tools=1, functions=[{"where": "file:1", "path": "$.functions"}]
     )
     assert found(chat | {"functions": []}) == Found("file:1", without_tools=1)
     assert found({"tools": [TOOL], "functions": [TOOL]}).functions == []  # no request

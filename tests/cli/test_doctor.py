@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from enforcer import cli
-from enforcer.diagnosis import Status, bad, note, ok
-from enforcer.doctor import installation
+from enforcer.doctor import Status, bad, installation, note, ok
 from tests.fake_server import call, reply, serving
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from enforcer.diagnosis import Check
+    from enforcer.doctor import Check
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from enforcer.cli.response_formats import demanded
+from enforcer.cli.declarations import demanded
 from enforcer.client.body import extra_body
 from enforcer.request import response_format
 from enforcer.request.response_format import FormatKind, ResponseFormat
@@ -24,7 +24,7 @@ OF_SCHEMAS: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("path", OF_SCHEMAS)
 def test_a_schema_is_found_where_each_api_has_it(path: str) -> None:
-    found = demanded(OF_SCHEMAS[path], "$")
+    found = demanded(OF_SCHEMAS[path], "$", "f")
     assert found is not None
     assert (found.path, found.schema) == (path, SCHEMA)
     wanted = response_format.parse(found.form)
@@ -34,7 +34,7 @@ def test_a_schema_is_found_where_each_api_has_it(path: str) -> None:
 
 
 def test_a_schema_may_be_text() -> None:
-    found = demanded({OUTPUTS: {"json": json.dumps(SCHEMA)}}, "$")
+    found = demanded({OUTPUTS: {"json": json.dumps(SCHEMA)}}, "$", "f")
     assert found is not None
     assert found.schema == SCHEMA
 
@@ -43,7 +43,7 @@ def test_a_schema_may_be_text() -> None:
     ("kind", "value"), [("regex", "a+"), ("choice", ["a"]), ("grammar", 'root ::= "a"')]
 )
 def test_formats_that_are_no_schema(kind: str, value: Any) -> None:
-    found = demanded({OUTPUTS: {kind: value}}, "$")
+    found = demanded({OUTPUTS: {kind: value}}, "$", "f")
     assert found is not None
     assert (found.path, found.schema) == ("$.structured_outputs", None)
     wanted = response_format.parse(found.form)
@@ -52,13 +52,13 @@ def test_formats_that_are_no_schema(kind: str, value: Any) -> None:
 
 
 def test_a_format_of_text_leaves_structured_outputs() -> None:
-    found = demanded({"response_format": {"type": "text"}, OUTPUTS: {"regex": "a"}}, "$")
+    found = demanded({"response_format": {"type": "text"}, OUTPUTS: {"regex": "a"}}, "$", "f")
     assert found is not None
     assert found.path == "$.structured_outputs"
 
 
 def test_what_a_client_brings_from_us_is_no_format() -> None:
-    assert demanded(extra_body([]), "$") is None
+    assert demanded(extra_body([]), "$", "f") is None
 
 
 FREE: list[dict[str, Any]] = [
@@ -74,4 +74,4 @@ FREE: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("body", FREE)
 def test_nothing_to_check(body: dict[str, Any]) -> None:
-    assert demanded(body, "$") is None
+    assert demanded(body, "$", "f") is None

@@ -14,8 +14,7 @@ pytest.importorskip("transformers")
 
 from transformers import PreTrainedTokenizerFast
 
-from enforcer.diagnosis import Status
-from enforcer.doctor import model
+from enforcer.doctor import Status, model
 from enforcer.turn import dialects
 
 if TYPE_CHECKING:

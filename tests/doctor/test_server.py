@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from enforcer.diagnosis import Status
-from enforcer.doctor import probes, server
+from enforcer.doctor import Status, probes, server
 from enforcer.doctor.answers import processes
 from enforcer.request import carrier, spec_text
 from enforcer.request.carrier import REQUIRES

@@ -6,7 +6,7 @@ from importlib import metadata
 
 import pytest
 
-from enforcer.diagnosis import Status
+from enforcer.doctor import Status
 from enforcer.doctor.answers import versions
 
 OWN = metadata.version("kimi-enforcer")

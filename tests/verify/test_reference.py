@@ -28,7 +28,6 @@ def choices(reason: str) -> dict[str, Any]:
         ["stop", "tool_calls"],
         [{"finish_reason": "stop"}, {"finish_reason": "tool_calls"}],
         [choices("stop"), choices("tool_calls")],
-        [{"results": [{"finish_reason": "stop"}, {"finish_reason": "tool_calls"}]}],
         [
             {"data_index": 2, "finish_reason": "tool_calls"},
             {"data_index": 1, "finish_reason": "stop"},

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from enforcer.diagnosis import Status
-from enforcer.doctor import server
+from enforcer.doctor import Status, server
 from enforcer.verify.client import Endpoint
 from tests.vllm_servers import sample
 

@@ -175,7 +175,7 @@ def test_a_patch_release_whose_functions_fit_is_served_and_said() -> None:
     done = other("0.33.9")
     assert done.stdout.split() == ["patched", "True", "named", "True"], done.stderr
     assert "vLLM 0.33.9 is untested" in done.stderr
-    assert "`enforcer doctor` tries a turn" in done.stderr
+    assert "`enforcer doctor --url` tries this server" in done.stderr
 
 
 class ModelConfig:

@@ -17,8 +17,7 @@ from vllm.sampling_params import SamplingParams, StructuredOutputsParams
 from bench.demo.servers import ENFORCED, MODEL_NAME
 from enforcer.cache import Cache
 from enforcer.client.body import Route
-from enforcer.diagnosis import Status
-from enforcer.doctor import answers, probes
+from enforcer.doctor import Status, answers, probes
 from enforcer.doctor import server as doctor
 from enforcer.request import carrier, spec_text
 from enforcer.verify.client import Endpoint

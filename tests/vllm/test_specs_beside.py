@@ -18,7 +18,7 @@ import enforcer
 from bench.demo.servers import ENFORCED, FREE, MODEL_NAME, Server
 from bench.matrix import modes
 from enforcer import Route
-from enforcer.diagnosis import Status
+from enforcer.doctor import Status
 from enforcer.doctor import server as doctor
 from enforcer.verify.client import Endpoint
 from enforcer.verify.replies import whole

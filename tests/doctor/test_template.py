@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from enforcer.diagnosis import Status, template
+from enforcer.doctor import Status, template
 from enforcer.turn import dialects
 from tests import kimi_k3_tokenizer
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from enforcer.diagnosis import Check, bad, ok
+from enforcer.doctor import Check, bad, ok
 from enforcer.turn.dialect import FREE_TEXT, Ids
 from enforcer.turn.pattern import plain
 
