@@ -6,11 +6,18 @@ Owns: their schemas. Must not know: how they are checked.
 from __future__ import annotations
 
 import json
+import pickle
+from typing import TYPE_CHECKING, TypeVar
 
 from enforcer.checking.work import Check
 from enforcer.request.options import Options
 from enforcer.request.response_format import FormatKind
 from enforcer.schema import Limits, Root
+
+if TYPE_CHECKING:
+    from enforcer.checking.verdict import Verdict
+
+_Sent = TypeVar("_Sent", Check, "Verdict")
 
 # Without bounds but those on processes, so that a compiler that has become faster at refusing
 # does not make the tests of those pass by themselves.
@@ -28,6 +35,12 @@ def check(schema: object, limits: Limits | None = None) -> Check:
     """Ask for a schema of arguments."""
     source = json.dumps(schema)
     return Check(FormatKind.JSON_SCHEMA, source, Root.OBJECT, Options(limits=limits or Limits()))
+
+
+def sent(one: _Sent) -> _Sent:
+    """Give what arrives where a check or a verdict is sent to another process."""
+    arrived: _Sent = pickle.loads(pickle.dumps(one))  # noqa: S301 - our own
+    return arrived
 
 
 def quick(number: int = 0) -> Check:

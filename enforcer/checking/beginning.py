@@ -1,8 +1,5 @@
 """A turn's beginning, tried out before anything is generated.
 
-Owns: what is asked of a worker about the beginning of one turn, and finding it out with the code
-that will start the turn. Must not know: processes, pipes, hosts.
-
 Two things take an argument engine or a compiled schema to know, and so more than a server's
 event loop can spare: whether a text that the prompt has begun fits its schema, and whether what
 is demanded fits into the ids that the turn may have.
@@ -14,10 +11,9 @@ from array import array
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from enforcer.api import Enforcer
-from enforcer.checking import message
 from enforcer.checking.verdict import Verdict
 from enforcer.errors import IllegalPrefix, RequestError
 from enforcer.request import spec_text
@@ -27,8 +23,6 @@ if TYPE_CHECKING:
 
     from enforcer.engines import ArgumentEngine
     from enforcer.vocabulary import Vocabulary
-
-NAME = "beginning"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,22 +45,12 @@ class Beginning:
     def key(self) -> Hashable:
         """Give what distinguishes it from others; small, however large the spec is."""
         digest = sha256(array("q", self.prompt_ids).tobytes()).digest()
-        return (NAME, _digest(self.spec), digest, self.skipped, self.budget)
+        return (_digest(self.spec), digest, self.skipped, self.budget)
 
-    def to_message(self) -> bytes:
-        """Write it for a worker."""
-        head = {
-            "asks": NAME,
-            "skipped": self.skipped,
-            "prompt_ids": self.prompt_ids,
-            "budget": self.budget,
-        }
-        return message.write(head, self.spec)
-
-    @classmethod
-    def from_message(cls, head: dict[str, Any], spec: str) -> Beginning:
-        """Read what `to_message` has written, as `message.read` took it apart."""
-        return cls(spec, head["skipped"], tuple(head["prompt_ids"]), head["budget"])
+    @property
+    def size(self) -> int:
+        """Characters of the spec."""
+        return len(self.spec)
 
 
 @lru_cache(maxsize=4)

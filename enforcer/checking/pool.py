@@ -1,23 +1,14 @@
-"""A few worker processes, and the threads that have them do checks.
+"""Worker processes in which checks are done, and the threads that wait for them.
 
-Owns: that a check which several wait for is done once, how long a look is, and what a worker's end
-means. Must not know: what is checked, whose turn it is (that is `line`), what verdicts are used
-for.
+Nobody can tell beforehand which check is slow, so processor time is shared out by a multilevel
+feedback queue (Corbató's). A check begins at the first of `LEVELS`. The kernel ends its worker when
+it has had that level's time, and it is begun anew at the next level, whose workers yield to those
+of the levels before. So a slow check costs a quick one behind it the first level's time, and
+another slow one the second's. Each level has its own threads, and each thread one worker at a time.
 
-Nobody can tell beforehand which check is slow. So each gets a look, one after the other, on a
-machine of many processors a few at a time; one that has not come to an end after a quarter of a
-second of processor time counts as slow. Where others wait that have not been looked at, a look
-makes way after two hundredths for each that there may be at a time, to be begun anew behind them:
-one client's slow checks cost another's quick one two hundredths each, and no more. Slow checks go
-on one at a time, behind every other process; the others are paused. So all checks together take
-one processor more than there may be looks. As many workers are never left to slow checks: one too
-many is stopped and waits until it can be begun anew. More than can be done while they wait are told
-to come again. One that nobody waits for any more is stopped as well.
-
-A worker that has ended while it was idle is replaced when the next check is handed to it. One that
-somebody else has ended in the middle of a check (the kernel for want of memory, an operator) was at
-no fault of the check, which is done again, once and by a fresh worker. One that the check has
-ended, by its bound on time or memory, is what the check is refused for: it is never done again.
+A worker that has ended while it was idle is replaced. If somebody else has ended it in the middle
+of a check (the kernel for want of memory, an operator), the check is done again, once. If a check
+has ended its worker, by the last level's time or by its memory, the check is refused.
 """
 
 from __future__ import annotations
@@ -26,39 +17,48 @@ import asyncio
 import os
 import signal
 import threading
-import time
+from concurrent.futures import Future
 from contextlib import suppress
+from dataclasses import dataclass, field
+from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
-from enforcer.checking.line import BUSY, Line, MadeWay
-from enforcer.checking.process import Ended, Forker, NoProcess, Process
+from enforcer.checking.process import Ended, Forker, NoProcess
 from enforcer.checking.verdict import Verdict
-from enforcer.checking.work import LOOK, SECONDS, TOO_MUCH_MEMORY, TOO_SLOW
-from enforcer.errors import Busy, ConfigurationError, EnforcerError, Problem, SchemaLimit
+from enforcer.checking.work import LEVELS, SECONDS, TOO_MUCH_MEMORY, TOO_SLOW
+from enforcer.errors import Busy, ConfigurationError, EnforcerError, SchemaLimit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Hashable
 
     from enforcer.checking.beginning import Beginning
-    from enforcer.checking.line import Job
+    from enforcer.checking.process import Process
     from enforcer.checking.work import Check
     from enforcer.vocabulary import Vocabulary
 
-_GLANCE = 0.02  # seconds of processor time after which a lone first look makes way for others'
-_SHARE = 4  # processors of which one is for looks; there is one in any case
-_MOST_LOOKS = 4  # at a time; the other workers are for slow checks
-_CLOCK = 60.0  # seconds after which a look ends, or a slow check, however little time it got
+_SHARE = 4  # processors of which one is for the first level; there is one in any case
+_MOST_FIRST = 4  # workers of the first level
+_CLOCK = 60.0  # seconds after which a check ends, however little processor time it got
 _PATIENCE = 90.0  # seconds that anybody waits, in the queue and after
-_IDLE = 60.0  # seconds after which a worker that is not needed ends
-_SPARE = 1  # worker that is kept beside those for looks: one may be at a slow check
+_QUEUED = 64 << 20  # bytes of checks at a time
+_LATE = 32  # checks that may wait at the last level: two seconds each, within the patience
 _FAT = 256 << 20  # a worker that has kept more than this after a check ends
+_STARTS = 3  # times that what forks workers is started while somebody else keeps ending it
 # Signals that a check cannot bring upon its worker.
 _BY_OTHERS = (-signal.SIGKILL, -signal.SIGTERM, -signal.SIGHUP)
-_STARTS = 3  # times that what forks workers is started while somebody else keeps ending it
+BUSY = "the server is busy checking the schemas of other requests; send this one again"
 
 
-class _Lost(Exception):  # noqa: N818 - named for what happened
-    """A worker was ended by somebody else, and the check is to be done again."""
+@dataclass(slots=True, eq=False)
+class _Job:
+    """A check, how many wait for it, and what is doing it."""
+
+    key: Hashable
+    asked: Check | Beginning
+    waiting: int = 0
+    level: int = 0
+    process: Process | None = None
+    future: Future[Verdict] = field(default_factory=Future)
 
 
 class Pool:
@@ -70,9 +70,8 @@ class Pool:
         engine: the name of the argument engine.
         vocabulary: what it is to be checked for: what is too much for an engine depends on it.
         dialect, in_time: as `Forker` takes them.
-        workers: how many processes there may be; at least two.
-        looks: how many checks are looked at at a time, fewer than `workers`.
-        queue: how many checks may wait for one.
+        looks: workers of the first level; each other level has one.
+        queue: how many checks there may be at a time.
         replaced: called, by a thread of the pool, with the exit status (less than zero: minus the
             signal's) of each worker that has ended by no fault of a check.
 
@@ -85,33 +84,27 @@ class Pool:
         dialect: str = "",
         *,
         in_time: bool = False,
-        workers: int = 6,
         looks: int | None = None,
         queue: int = 4096,
-        replaced: Callable[[int], None] | None = None,
+        replaced: Callable[[int], None] = lambda _: None,
     ) -> None:
-        self._engine = engine
-        self._dialect = dialect
-        self._in_time = in_time
-        self._vocabulary = vocabulary
-        looks = looks or max(1, min(len(os.sched_getaffinity(0)) // _SHARE, _MOST_LOOKS))
-        self._workers = workers
-        self._most_looks = min(looks, workers - 1)
-        self._replaced = replaced or _unheard
-        self._changed = threading.Condition()
-        # Slow checks never have the last worker.
-        self._line = Line(self._most_looks, workers - self._most_looks, queue)
-        self._threads = 0
-        self._idle = 0
-        self._forking = threading.Lock()
+        self._new_forker: Callable[[], Forker] = lambda: Forker(
+            engine, vocabulary, dialect, in_time=in_time
+        )
         self._forker: Forker | None = None
-        self._turn = threading.Lock()  # held by the slow check that goes on
+        self._forking = threading.Lock()
+        self._replaced = replaced
+        self._lock = threading.Lock()
+        self._jobs: dict[Hashable, _Job] = {}
+        self._most = queue
+        self._queues = [SimpleQueue[_Job]() for _ in LEVELS]
+        looks = looks or max(1, min(len(os.sched_getaffinity(0)) // _SHARE, _MOST_FIRST))
+        self._unstarted = [*range(1, len(LEVELS)), *[0] * looks]  # threads, by their levels
 
     def warm(self) -> None:
-        """Start the workers that are kept, so that the first checks need not wait for them."""
-        with self._changed:
-            for _ in range(self._threads, self._most_looks + _SPARE):
-                self._start_thread()
+        """Start the first level's workers, so that the first checks need not wait for them."""
+        with self._lock:
+            self._start_threads()
 
     def check(self, check: Check | Beginning) -> Verdict:
         """Wait for a verdict; blocks the thread.
@@ -133,8 +126,7 @@ class Pool:
     async def check_async(self, check: Check | Beginning) -> Verdict:
         """Wait for a verdict without blocking the event loop; raises as `check` does.
 
-        If the task is cancelled, and nobody else waits for that check, it is dropped unless it
-        has begun.
+        If the task is cancelled, and nobody else waits for that check, it is dropped or stopped.
         """
         job = self._join(check)
         try:
@@ -147,89 +139,121 @@ class Pool:
         finally:
             self._leave(job)
 
-    def _join(self, check: Check | Beginning) -> Job:
+    def _join(self, check: Check | Beginning) -> _Job:
         key = check.key()
-        with self._changed:
-            job = self._line.jobs.get(key)
+        with self._lock:
+            job = self._jobs.get(key)
             if job is None:
-                job = self._line.add(key, check.to_message())
+                held = sum(one.asked.size for one in self._jobs.values())
+                if len(self._jobs) >= self._most or held + check.size > _QUEUED:
+                    raise Busy(BUSY)
                 try:
-                    self._call_a_thread()
-                except ConfigurationError:
-                    self._line.leave(job)
-                    raise Busy(BUSY) from None
-            job.waiting += 1
+                    self._start_threads()
+                except ConfigurationError as error:
+                    raise Busy(BUSY) from error
+                job = self._jobs[key] = _Job(key, check, waiting=1)
+                self._queues[0].put(job)
+            else:
+                job.waiting += 1
             return job
 
-    def _leave(self, job: Job) -> None:
-        with self._changed:
+    def _leave(self, job: _Job) -> None:
+        with self._lock:
             job.waiting -= 1
-            if job.waiting or (job.begun and not job.slow_pid):
-                return  # others wait; or it will soon be done
-            if job.begun:
-                job.stopped = True
-                with suppress(ProcessLookupError):
-                    os.kill(job.slow_pid, signal.SIGKILL)
-            self._line.leave(job)
+            if not job.waiting:
+                self._forget(job)
+                if job.level and job.process is not None:  # the first level's is done soon
+                    job.process.kill()
 
-    def _call_a_thread(self) -> None:
-        """See that somebody takes what may be begun. Called with the lock held."""
-        if self._line.may_begin:
-            if not self._idle and self._threads < self._workers:
-                self._start_thread()
-            self._changed.notify_all()
+    def _forget(self, job: _Job) -> None:
+        """Let whoever asks the same from now on not share it. Called with the lock held."""
+        if self._jobs.get(job.key) is job:
+            del self._jobs[job.key]
 
-    def _start_thread(self) -> None:
-        thread = threading.Thread(target=self._serve, name="enforcer-check", daemon=True)
-        try:
-            thread.start()
-        except RuntimeError:  # the process may have no more; those that are there do it
-            if not self._threads:
-                raise ConfigurationError("no thread can be started to check schemas") from None
-        else:
-            self._threads += 1
-
-    def _serve(self) -> None:
-        """Serve with one worker at a time; a thread of its own."""
-        process: Process | None = None
-        with suppress(EnforcerError, OSError):  # the next who asks hears of it
-            process = self._fork()
-        while (job := self._next()) is not None:
+    def _start_threads(self) -> None:
+        while self._unstarted:
+            arguments = (self._unstarted[-1],)
+            thread = threading.Thread(
+                target=self._serve, args=arguments, name="enforcer-check", daemon=True
+            )
             try:
-                process = self._alive(job, process)
-                verdict = self._done(job, process)
-            except MadeWay:
-                self._put_back(job)
-                fit = False
-            except _Lost:
-                job.lost = True
-                self._put_back(job)
-                fit = False
+                thread.start()
+            except RuntimeError:
+                raise ConfigurationError("no thread can be started to check schemas") from None
+            self._unstarted.pop()
+
+    def _serve(self, level: int) -> None:
+        """Do the checks of one level with one worker at a time; a thread of its own."""
+        process: Process | None = None
+        if level == 0:
+            with suppress(EnforcerError, OSError):  # the next who asks hears of it
+                process = self._fork()
+        while True:
+            job = self._queues[level].get()
+            if not job.waiting:
+                continue
+            result: Verdict | BaseException | None
+            try:
+                if process is not None and process.is_gone():
+                    self._replaced(process.end())
+                    process = None
+                process = process or self._fork()
+                process, result = self._done(job, process)
             except (OSError, NoProcess) as error:  # as a rule, no handle or no memory is left
                 text = f"no schema can be checked now ({error}); send this again"
-                self._finish(job, Busy(text, lacks=str(error)))
-                fit = False
+                result = Busy(text, lacks=str(error))
             except BaseException as error:  # noqa: BLE001 - whoever waits must hear of it
-                self._finish(job, error)
-                fit = False
-            else:
-                self._finish(job, verdict)
-                fit = process.is_fit and process.kept() < _FAT
-            if process is not None and not fit:
+                result = error
+            self._finish(job, result)
+            # The next one of a later level is to have a worker that others' checks have not fed.
+            if process is not None and (level or process.kept is None or process.kept > _FAT):
                 process.end()
                 process = None
-        if process is not None:
-            process.end()
 
-    def _alive(self, job: Job, process: Process | None) -> Process:
-        """Give a worker that has not ended; a fresh one to a check that has lost its own."""
-        if process is not None and process.is_gone():
-            self._replaced(process.end())
-            process = None
-        elif process is not None and job.lost:  # whoever ended that one may be at this one now
-            process.end()
-            process = None
-        return process or self._fork()
+    def _done(
+        self, job: _Job, process: Process, *, may_lose: bool = True
+    ) -> tuple[Process, Verdict | None]:
+        """Have a check done; None where it has used up its level's time."""
+        with self._lock:
+            job.process = process
+        try:
+            verdict = process.ask(LEVELS[job.level], job.asked, _CLOCK)
+        except Ended as ended:
+            status = ended.status
+        else:
+            if verdict is None:
+                process.end()
+                raise Busy(BUSY)
+            return process, verdict
+        finally:
+            with self._lock:
+                job.process = None
+        if status == -signal.SIGPROF:
+            is_last = job.level == len(LEVELS) - 1
+            return process, Verdict(_limit(TOO_SLOW), seconds=SECONDS) if is_last else None
+        if status not in _BY_OTHERS:
+            return process, Verdict(_limit(f"{TOO_MUCH_MEMORY} (status {status})"))
+        if not job.waiting:  # and so ended here
+            raise Busy(BUSY)
+        self._replaced(status)
+        if not may_lose:
+            raise Busy(BUSY)
+        return self._done(job, self._fork(), may_lose=False)
+
+    def _finish(self, job: _Job, result: Verdict | BaseException | None) -> None:
+        if result is None:
+            job.level += 1
+            later = self._queues[job.level]
+            if job.level < len(LEVELS) - 1 or later.qsize() < _LATE:
+                later.put(job)
+                return
+            result = Busy(BUSY)
+        with self._lock:
+            self._forget(job)
+        if isinstance(result, Verdict):
+            job.future.set_result(result)
+        else:
+            job.future.set_exception(result)
 
     def _fork(self) -> Process:
         """Start a worker, and first what forks it, if that has not been or has ended."""
@@ -239,9 +263,7 @@ class Pool:
                 try:
                     if self._forker is None:
                         started += 1
-                        self._forker = Forker(
-                            self._engine, self._vocabulary, self._dialect, in_time=self._in_time
-                        )
+                        self._forker = self._new_forker()
                     return self._forker.start()
                 except NoProcess as error:
                     self._forker = None
@@ -250,118 +272,12 @@ class Pool:
                     if started:  # of an idle one, those whom it has forked tell
                         self._replaced(error.status)
 
-    def _next(self) -> Job | None:
-        """Wait for a job; None where this thread is not needed any more."""
-        with self._changed:
-            self._idle += 1
-            try:
-                while not self._line.may_begin:
-                    waited = self._changed.wait(_IDLE)
-                    is_spare = self._threads > self._most_looks + _SPARE
-                    if not waited and self._line.is_empty and is_spare:
-                        self._threads -= 1
-                        return None
-                job = self._line.begin()
-            finally:
-                self._idle -= 1
-            self._call_a_thread()
-            return job
 
-    def _put_back(self, job: Job) -> None:
-        """Let a job that has made way, or whose worker has gone, wait to be begun anew."""
-        with self._changed:
-            self._line.put_back(job)
-            self._call_a_thread()
-
-    def _finish(self, job: Job, result: Verdict | BaseException) -> None:
-        with self._changed:
-            self._line.end(job)
-            self._line.forget(job)
-            self._call_a_thread()
-        if isinstance(result, Verdict):
-            job.future.set_result(result)
-        else:
-            job.future.set_exception(result)
-
-    def _done(self, job: Job, process: Process) -> Verdict:
-        try:
-            reply = None if job.is_slow else self._look(job, process)
-            if reply is None:
-                reply = self._slowly(job, process)
-        except Ended as ended:
-            if ended.status in _BY_OTHERS and not job.stopped:
-                self._replaced(ended.status)
-                if not job.lost:
-                    raise _Lost from None
-            return _explained(ended)
-        return Verdict.from_json(reply)
-
-    def _look(self, job: Job, process: Process) -> bytes | None:
-        """Begin a check; None where it turns out to be slow."""
-        before, until = process.seconds(), time.monotonic() + _CLOCK
-        process.send(job.data)
-        glance = _GLANCE * self._most_looks
-        reply = process.receive(glance)
-        # It may have had to wait for a processor.
-        while reply is None and time.monotonic() < until:
-            spent = process.seconds() - before
-            if spent >= LOOK:
-                break
-            if spent >= glance and self._line.first and not job.glanced:
-                job.glanced = True
-                raise MadeWay
-            reply = process.receive(glance)
-        return reply
-
-    def _slowly(self, job: Job, process: Process) -> bytes:
-        """Wait for a check that is slow; its worker is of no use to others afterwards."""
-        process.yield_to_others()
-        has_begun = not job.is_slow
-        with self._changed:
-            if not job.waiting:
-                raise Busy(BUSY)
-            if has_begun:
-                self._line.make_room(job)
-            job.slow_pid = process.pid
-            self._line.looking.discard(job)
-            self._call_a_thread()  # there is room for another look
-        try:
-            reply = self._in_turn(process, b"" if has_begun else job.data)
-        finally:
-            with self._changed:
-                job.slow_pid = 0
-        if reply is None:
-            raise Busy(BUSY)
-        return reply
-
-    def _in_turn(self, process: Process, data: bytes) -> bytes | None:
-        """Let one slow check go on at a time; it is sent first where it has not begun."""
-        if not self._turn.acquire(blocking=False):
-            process.pause()
-            self._turn.acquire()
-            process.resume()
-        try:
-            if data:
-                process.send(data)
-            return process.receive(_CLOCK)
-        finally:
-            self._turn.release()
-
-
-def _unheard(status: int) -> None:
-    """Tell nobody of a worker that was replaced."""
+def _limit(reason: str) -> SchemaLimit:
+    return SchemaLimit.of("$", "", reason)
 
 
 def _heard(future: asyncio.Future[Verdict]) -> None:
     """Look at what came of a check, lest asyncio complain that nobody has."""
     if not future.cancelled():
         future.exception()
-
-
-def _explained(ended: Ended) -> Verdict:
-    """Say what a worker's end means for the schema that it was checking."""
-    if ended.status == -signal.SIGPROF:
-        return Verdict(SchemaLimit((Problem("$", "", TOO_SLOW),)), seconds=SECONDS)
-    if ended.status in _BY_OTHERS:  # or by us, as nobody waits
-        raise Busy(BUSY)
-    return Verdict(SchemaLimit((Problem("$", "", f"{TOO_MUCH_MEMORY} ({ended})"),)))

@@ -1,33 +1,30 @@
 """Worker processes, from the side of whoever asks.
 
-Owns: starting what forks them, messages to and from them, pausing and ending them. Must not
-know: what the messages say, which checks there are, who waits.
+Owns: starting what forks them, messages to and from them, and ending them. Must not know: what
+the messages say, which checks there are, who waits.
 """
 
 from __future__ import annotations
 
 import os
-import select
 import signal
-import socket
 import subprocess
 import sys
-import tempfile
 import threading
 from contextlib import suppress
-from pathlib import Path
-from queue import SimpleQueue
-from typing import IO, TYPE_CHECKING
+from multiprocessing import Pipe
+from multiprocessing.reduction import send_handle
+from typing import TYPE_CHECKING
 
-from enforcer.checking.work import LENGTH, NUMBER, READY, Order
 from enforcer.errors import ConfigurationError, EnforcerError
 
 if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+
+    from enforcer.checking.verdict import Verdict
     from enforcer.vocabulary import Vocabulary
 
 _START_SECONDS = 60  # a busy machine; an idle one needs a third of a second
-_CHUNK = 1 << 16
-_LEAST_URGENT = 10
 # One processor each is the point; and a process with threads cannot be forked.
 _SINGLE_THREADED = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS"), "1"
@@ -59,6 +56,8 @@ class NoProcess(EnforcerError):  # noqa: N818 - named for what there is not
 class Forker:
     """Starts workers for one engine and vocabulary; safe to use from several threads.
 
+    Its process ends with the thread that has made it.
+
     Args:
         engine: its name.
         vocabulary: what is checked for.
@@ -75,65 +74,34 @@ class Forker:
     def __init__(
         self, engine: str, vocabulary: Vocabulary, dialect: str = "", *, in_time: bool = False
     ) -> None:
-        self._vocabulary = vocabulary.to_json()
         self._lock = threading.Lock()
-        self._answers: SimpleQueue[subprocess.Popen[bytes] | BaseException] = SimpleQueue()
-        try:
-            self._orders, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        except OSError as error:
-            raise NoProcess(f"no checking process can be started: {error}") from error
         # What this process finds, the worker must find: the path, not the current folder.
         path = os.pathsep.join(entry for entry in sys.path if entry)
-        command = [sys.executable, "-P", "-m", "enforcer.checking.worker"]
-        keeper = threading.Thread(
-            target=self._keep,
-            args=([*command, engine, str(os.getpid()), dialect, "1" * in_time], theirs, path),
-            name="enforcer-forker",
-            daemon=True,
-        )
-        with theirs:
-            try:
-                keeper.start()
-            except RuntimeError as error:  # there may be no more threads
-                self._answers.put(error)
-            started = self._answers.get()
-        if isinstance(started, BaseException):
-            self._orders.close()
-            raise NoProcess(f"no checking process can be started: {started}")
-        self._process = started
-        self._orders.settimeout(_START_SECONDS)
         try:
-            ready = self._orders.recv(len(READY))
+            self._orders, theirs = Pipe()
+            with theirs:
+                self._process = subprocess.Popen(  # noqa: S603 - this interpreter, our module
+                    [sys.executable, "-P", "-m", "enforcer.checking.worker", str(os.getpid())],
+                    stdin=theirs.fileno(),
+                    stdout=subprocess.DEVNULL,  # errors go to where this process's go
+                    env={**os.environ, **_SINGLE_THREADED, "PYTHONPATH": path},
+                )
         except OSError as error:
-            self.end()
-            raise NoProcess(f"the checking process did not start: {error}") from error
-        if ready != READY:
+            raise NoProcess(f"no checking process can be started: {error}") from error
+        try:
+            self._orders.send((engine, vocabulary.to_json(), dialect, in_time))
+            if not self._orders.poll(_START_SECONDS):
+                self.end()
+                raise NoProcess("the checking process did not start")
+            self._orders.recv()
+        except (OSError, EOFError):
             self._orders.close()
             status = self._process.wait()
             ended = f"the checking process ended with status {status} before it was ready"
             if status < 0:
-                raise NoProcess(ended, status)
-            raise ConfigurationError(f"{ended}; what it has written to the log says why")
-
-    def _keep(self, command: list[str], theirs: socket.socket, path: str) -> None:
-        """Start the process, and live as long: it ends with the thread that has started it."""
-        try:
-            with _nowhere() as file:
-                file.write(self._vocabulary)
-                file.seek(0)
-                process = subprocess.Popen(  # noqa: S603 - this interpreter, our module
-                    [*command, str(file.fileno())],
-                    stdin=theirs.fileno(),
-                    stdout=subprocess.DEVNULL,  # errors go to where this process's go
-                    pass_fds=[file.fileno()],
-                    env={**os.environ, **_SINGLE_THREADED, "PYTHONPATH": path},
-                )
-            self._vocabulary = b""
-        except BaseException as error:  # noqa: BLE001 - whoever waits must hear of it
-            self._answers.put(error)
-            return
-        self._answers.put(process)
-        process.wait()
+                raise NoProcess(ended, status) from None
+            why = f"{ended}; what it has written to the log says why"
+            raise ConfigurationError(why) from None
 
     def start(self) -> Process:
         """Fork a worker.
@@ -143,9 +111,9 @@ class Forker:
             OSError: this process may open no more handles, or there may be no more processes.
 
         """
-        ours, theirs = socket.socketpair()
+        ours, theirs = Pipe()
         with theirs:
-            pid = self._ask(Order.FORK, handles=[theirs.fileno()])
+            pid = self._ask(0, theirs)
         if pid < 0:
             ours.close()
             raise OSError(-pid, os.strerror(-pid))
@@ -153,20 +121,18 @@ class Forker:
 
     def reap(self, pid: int) -> int:
         """End a worker, whatever it does; gives its exit status, or minus the signal's."""
-        return self._ask(Order.END, pid)
+        return self._ask(pid)
 
-    def _ask(self, order: Order, number: int = 0, handles: list[int] | None = None) -> int:
-        message = order.value + number.to_bytes(8, NUMBER)
-        with self._lock:
-            try:
-                socket.send_fds(self._orders, [message], handles or [])
-                answer = self._orders.recv(64)
-            except OSError:
-                answer = b""
-        if not answer:
-            ended = "the process that starts checking processes has ended"
-            raise NoProcess(ended, -signal.SIGKILL)
-        return int.from_bytes(answer, NUMBER, signed=True)
+    def _ask(self, pid: int, pipe: Connection | None = None) -> int:
+        with self._lock, suppress(OSError, EOFError):
+            self._orders.send(pid)
+            if pipe is not None:
+                send_handle(self._orders, pipe.fileno(), self._process.pid)
+            if self._orders.poll(_START_SECONDS):
+                answer: int = self._orders.recv()
+                return answer
+        ended = "the process that starts checking processes has ended"
+        raise NoProcess(ended, -signal.SIGKILL)
 
     def end(self) -> None:
         """End it, and all its workers with it."""
@@ -175,124 +141,59 @@ class Forker:
         self._orders.close()
 
 
-def _nowhere() -> IO[bytes]:
-    """Open a file that has no name, in memory where that goes: a container's disk may be full."""
-    in_memory = getattr(os, "memfd_create", None)
-    if in_memory is None:
-        return tempfile.TemporaryFile()
-    return os.fdopen(in_memory("enforcer-vocabulary"), "w+b")
-
-
 class Process:
-    """One worker; for one thread at a time."""
+    """One worker; for one thread at a time.
 
-    def __init__(self, forker: Forker, pid: int, pipe: socket.socket) -> None:
+    Attributes:
+        kept: the bytes of memory that it had behind its last answer, beyond those that it was
+            forked with; None while it owes an answer.
+
+    """
+
+    def __init__(self, forker: Forker, pid: int, pipe: Connection) -> None:
         self._forker = forker
         self._pipe = pipe
-        self._yields = False
         self._status: int | None = None
         self.pid = pid
-        self._memory_at_first = self._memory()
+        self.kept: int | None = 0
 
-    def send(self, data: bytes) -> None:
-        """Send a message.
+    def ask(self, level: tuple[float, int], asked: object, seconds: float) -> Verdict | None:
+        """Have it do a check; None if it has no verdict in that time by the clock.
 
         Raises:
             Ended: the process has ended.
 
         """
+        self.kept = None
         try:
-            self._pipe.sendall(len(data).to_bytes(LENGTH, NUMBER) + data)
-        except ConnectionError:
+            self.send((level, asked))
+            if not self._pipe.poll(seconds):
+                return None
+            verdict: Verdict
+            verdict, self.kept = self._pipe.recv()
+        except (ConnectionError, EOFError):
             raise Ended(self.end()) from None
+        return verdict
 
-    def receive(self, seconds: float) -> bytes | None:
-        """Wait for a message; None if none has begun to come in that time.
-
-        Raises:
-            Ended: the process has ended instead.
-
-        """
-        if not self._is_readable(seconds):
-            return None
-        length = int.from_bytes(self._exactly(LENGTH), NUMBER)
-        return self._exactly(length)
+    def send(self, message: object) -> None:
+        """Send it something."""
+        self._pipe.send(message)
 
     def is_gone(self) -> bool:
         """Look whether it has ended while nothing was asked of it: it has nothing else to say."""
-        return self.ended or self._is_readable(0)
+        return self._pipe.poll()
 
-    def _is_readable(self, seconds: float) -> bool:
-        poll = select.poll()
-        poll.register(self._pipe, select.POLLIN)
-        return bool(poll.poll(seconds * 1000))
-
-    def _exactly(self, count: int) -> bytes:
-        data = bytearray()
-        while len(data) < count:
-            try:
-                chunk = self._pipe.recv(min(_CHUNK, count - len(data)))
-            except ConnectionError:
-                chunk = b""
-            if not chunk:
-                raise Ended(self.end())
-            data += chunk
-        return bytes(data)
-
-    def yield_to_others(self) -> None:
-        """Have the kernel prefer every other process from now on; this cannot be undone."""
-        self._yields = True
-        with suppress(ProcessLookupError):  # it has just ended, which whoever reads next learns
-            os.setpriority(os.PRIO_PROCESS, self.pid, _LEAST_URGENT)
-
-    def pause(self) -> None:
-        """Stop it where it is."""
-        self._signal(signal.SIGSTOP)
-
-    def resume(self) -> None:
-        """Let it go on."""
-        self._signal(signal.SIGCONT)
-
-    def _signal(self, number: int) -> None:
-        with suppress(ProcessLookupError):  # whoever reads next learns that it has ended
-            os.kill(self.pid, number)
-
-    def kept(self) -> int:
-        """Give the bytes of memory that it has beyond those that it was forked with."""
-        return self._memory() - self._memory_at_first
-
-    def _memory(self) -> int:
-        return int(self._proc("statm")[1]) * os.sysconf("SC_PAGE_SIZE")
-
-    def seconds(self) -> float:
-        """Give the processor time that it has used."""
-        user, system = self._proc("stat")[13:15]
-        return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
-
-    def _proc(self, name: str) -> list[str]:
-        """Read one of the kernel's lines on it; zeros where there are none."""
-        try:
-            return Path(f"/proc/{self.pid}/{name}").read_text(encoding="utf-8").split()
-        except OSError:
-            return ["0"] * 52
-
-    @property
-    def is_fit(self) -> bool:
-        """Whether it may serve another check."""
-        return not self.ended and not self._yields
-
-    @property
-    def ended(self) -> bool:
-        """Whether it was found to have ended, or was ended here."""
-        return self._status is not None
+    def kill(self) -> None:
+        """Have it end, in the middle of a check, as another thread waits for that."""
+        with suppress(ProcessLookupError):  # it has just ended
+            os.kill(self.pid, signal.SIGKILL)
 
     def end(self) -> int:
         """End it, whatever it does; gives its exit status, or minus the signal's."""
-        if self._status is not None:
-            return self._status
-        self._pipe.close()
-        try:
-            self._status = self._forker.reap(self.pid)
-        except NoProcess:
-            self._status = -signal.SIGKILL  # with what had forked it
+        if self._status is None:
+            self._pipe.close()
+            try:
+                self._status = self._forker.reap(self.pid)
+            except NoProcess:
+                self._status = -signal.SIGKILL  # with what had forked it
         return self._status

@@ -1,7 +1,4 @@
-"""A check of one schema, and what both sides of a worker's pipe agree upon.
-
-Owns: what is asked about a schema, as data, and finding it out. Must not know: processes, pipes.
-"""
+"""A check of one schema: what is asked, as data, and finding it out; no processes, no pipes."""
 
 from __future__ import annotations
 
@@ -10,17 +7,13 @@ import sys
 import traceback
 from contextlib import suppress
 from dataclasses import dataclass
-from enum import Enum
 from functools import cache
 from hashlib import sha256
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal
-
-import msgspec
+from typing import TYPE_CHECKING
 
 from enforcer.budget.pieces import Pieces
 from enforcer.budget.shortest import Untimed, shortest, unknown_text
-from enforcer.checking import message
 from enforcer.checking.verdict import Verdict
 from enforcer.errors import (
     EnforcerError,
@@ -43,12 +36,11 @@ if TYPE_CHECKING:
     from enforcer.layouts import BoundLayout
     from enforcer.schema import ArgumentGrammar
 
-NAME = "check"
-LENGTH = 4  # bytes of a message's length, which stands before it
-NUMBER: Literal["little"] = "little"  # how numbers are written
-READY = b"ready"  # the first message of what forks workers
 LOOK = 0.25  # seconds of processor time until a check counts as slow
 SECONDS = 2.0  # of one processor, for one check
+# Seconds that a check may have of a processor before it is begun anew at the next level, and by how
+# much its worker is less urgent than the server.
+LEVELS = ((0.03, 3), (LOOK, 10), (SECONDS, 10))
 TOO_SLOW = (
     f"checking this schema takes over {SECONDS:g} seconds of processor time; give it fewer "
     "alternatives, overlapping patterns or nested counts"
@@ -59,13 +51,6 @@ _MOST_PROBLEMS = 100
 
 _USUAL = Options()
 _NO_CONTROLS: Mapping[str, int] = MappingProxyType({})
-
-
-class Order(Enum):
-    """What is asked of the process that forks workers."""
-
-    FORK = b"f"
-    END = b"e"
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,35 +93,10 @@ class Check:
             *(own.compact_text, own.closed_text),
         )
 
-    def to_message(self) -> bytes:
-        """Write it for a worker."""
-        head = {
-            "asks": NAME,
-            "kind": self.kind.value,
-            "root": self.root.value,
-            "options": msgspec.to_builtins(self.options),
-            "writes": self.writes,
-            "dialect": self.dialect,
-            "controls": self.controls,
-            "writable": self.writable,
-        }
-        return message.write(head, self.source)
-
-    @classmethod
-    def from_message(cls, head: dict[str, Any], source: str) -> Check:
-        """Read what `to_message` has written, as `message.read` took it apart."""
-        return cls(
-            FormatKind(head["kind"]),
-            source,
-            Root(head["root"]),
-            msgspec.convert(head["options"], Options),
-            head["writes"],
-            head["dialect"],
-            *(
-                None if each is None else tuple(map(tuple, each))
-                for each in (head["controls"], head["writable"])
-            ),
-        )
+    @property
+    def size(self) -> int:
+        """Characters of the source."""
+        return len(self.source)
 
 
 def warm(engine: ArgumentEngine, layout: BoundLayout | None) -> None:

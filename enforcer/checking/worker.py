@@ -4,10 +4,10 @@ Owns: forking a worker on request (milliseconds, where starting a process takes 
 second), and in the worker its own bounds: processor time for each check, memory, life no longer
 than its parents'. Must not know: who asks, and what is done about a worker that has ended.
 
-Standard input is a socket. A message "fork" on it brings another socket, from which the new
-worker reads checks and to which it writes verdicts; "end" has a worker killed, and is answered
-with its exit status. When a check has used up its time the kernel ends the worker, wherever it
-is.
+Standard input is a connection. The number 0 on it brings another one, from which the new worker
+reads checks and to which it writes verdicts, and is answered with the worker's id; this id has the
+worker killed, and is answered with its exit status. When a check has used up its time the kernel
+ends the worker, wherever it is.
 """
 
 from __future__ import annotations
@@ -18,29 +18,19 @@ import gc
 import os
 import resource
 import signal
-import socket
 import sys
 import time
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from multiprocessing.connection import Connection
+from multiprocessing.reduction import recv_handle
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING
 
 from enforcer import engines
-from enforcer.checking import beginning, message
 from enforcer.checking.beginning import Beginning, Starter
-from enforcer.checking.work import (
-    LENGTH,
-    NUMBER,
-    READY,
-    SECONDS,
-    Check,
-    Order,
-    perform,
-    survived,
-    warm,
-)
+from enforcer.checking.work import Check, perform, survived, warm
 from enforcer.errors import EnforcerError
 from enforcer.regex.charset import CharSet
 from enforcer.turn import dialects
@@ -51,7 +41,6 @@ if TYPE_CHECKING:
     from enforcer.engines import ArgumentEngine
 
 _MEMORY = 1 << 30  # bytes beyond what an idle worker has
-_LESS_URGENT = 3  # than the server, on a machine that has too few processors for both
 _PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
 # What a terminal or a service manager sends to all processes of a server: its parent handles them,
 # and has checks to be answered until it has ended.
@@ -60,15 +49,14 @@ _THE_PARENTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 def main() -> None:
     """Fork workers until whoever asks has gone."""
-    engine_name, parent, dialect, in_time, handle = sys.argv[1:]
-    _end_with(int(parent))
+    _end_with(int(sys.argv[1]))
     for each in _THE_PARENTS:
         signal.signal(each, signal.SIG_IGN)
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGPROF})
-    orders = socket.socket(fileno=sys.stdin.fileno())
-    with open(int(handle), "rb") as file:  # noqa: PTH123 - a handle, not a path
-        vocabulary = Vocabulary.from_json(file.read())
+    orders = Connection(sys.stdin.fileno())
+    engine_name, written, dialect, in_time = orders.recv()
+    vocabulary = Vocabulary.from_json(written)
     engine = engines.load(engine_name, vocabulary)
     starter = Starter(vocabulary, engine)
     # What is built when it is first needed (a second, for an order of Kimi's vocabulary) is built
@@ -77,25 +65,21 @@ def main() -> None:
         characters = CharSet.of(vocabulary.writable)
         warm(engine, dialects.load(dialect).layout(vocabulary.controls, characters))
         with suppress(EnforcerError):  # what the engine cannot do, each check is told
-            starter.warm(dialect, in_time=bool(in_time))
+            starter.warm(dialect, in_time=in_time)
     else:
         warm(engine, None)
     gc.freeze()  # what is here stays shared with the workers
-    orders.send(READY)
-    while True:
-        data, handles, _, _ = socket.recv_fds(orders, 64, 1)
-        if not data:
-            return
-        order, number = Order(data[:1]), int.from_bytes(data[1:], NUMBER)
-        if order is Order.FORK:
-            answer = _fork(orders, handles[0], engine, starter)
-        else:
-            os.kill(number, signal.SIGKILL)
-            answer = os.waitstatus_to_exitcode(os.waitpid(number, 0)[1])
-        orders.send(answer.to_bytes(8, NUMBER, signed=True))
+    orders.send("ready")
+    with suppress(EOFError):
+        while True:
+            if pid := orders.recv():
+                os.kill(pid, signal.SIGKILL)
+                orders.send(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+            else:
+                orders.send(_fork(orders, recv_handle(orders), engine, starter))
 
 
-def _fork(orders: socket.socket, handle: int, engine: ArgumentEngine, starter: Starter) -> int:
+def _fork(orders: Connection, handle: int, engine: ArgumentEngine, starter: Starter) -> int:
     """Give the id of a new worker, or less than zero: minus the number of the system's error."""
     parent = os.getpid()
     try:
@@ -109,32 +93,33 @@ def _fork(orders: socket.socket, handle: int, engine: ArgumentEngine, starter: S
     try:
         _end_with(parent)
         orders.close()
-        with socket.socket(fileno=handle) as own:
-            _serve(own.makefile("rb"), own.makefile("wb"), engine, starter)
+        with suppress(EOFError):
+            _serve(Connection(handle), engine, starter)
         status = 0
     finally:
         os._exit(status)
 
 
-def _serve(asked: BinaryIO, answers: BinaryIO, engine: ArgumentEngine, starter: Starter) -> None:
-    _bound_memory()
-    os.nice(_LESS_URGENT)
+def _serve(pipe: Connection, engine: ArgumentEngine, starter: Starter) -> None:
+    addressed, at_first = _memory()
+    _bound_memory(addressed + _MEMORY)
+    urgency = os.nice(0)
     own = starter.vocabulary.controls, CharSet.of(starter.vocabulary.writable)
 
-    def answer(data: bytes) -> Verdict:
-        head, text = message.read(data)
-        if head["asks"] == beginning.NAME:
-            return starter.try_out(Beginning.from_message(head, text))
-        return perform(Check.from_message(head, text), engine, *own)
+    def answer(asked: Check | Beginning) -> Verdict:
+        if isinstance(asked, Beginning):
+            return starter.try_out(asked)
+        return perform(asked, engine, *own)
 
-    while (data := _read(asked)) is not None:
+    while True:
+        (seconds, niceness), asked = pipe.recv()
+        os.setpriority(os.PRIO_PROCESS, 0, urgency + niceness)
         begun = time.process_time()
-        signal.setitimer(signal.ITIMER_PROF, SECONDS)
-        verdict = survived(partial(answer, data))
+        signal.setitimer(signal.ITIMER_PROF, seconds)
+        verdict = survived(partial(answer, asked))
         signal.setitimer(signal.ITIMER_PROF, 0)
-        reply = replace(verdict, seconds=time.process_time() - begun).to_json()
-        answers.write(len(reply).to_bytes(LENGTH, NUMBER) + reply)
-        answers.flush()
+        verdict = replace(verdict, seconds=time.process_time() - begun)
+        pipe.send((verdict, _memory()[1] - at_first))
 
 
 def _end_with(parent: int) -> None:
@@ -146,22 +131,21 @@ def _end_with(parent: int) -> None:
         os._exit(1)
 
 
-def _bound_memory() -> None:
+def _memory() -> list[int]:
+    """Return the bytes of this process's address space, and of those in memory; 0 if unknown."""
+    if sys.platform != "linux":
+        return [0, 0]
+    pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[:2]
+    return [int(each) * resource.getpagesize() for each in pages]
+
+
+def _bound_memory(most: int) -> None:
     if sys.platform != "linux":
         return
-    pages = int(Path("/proc/self/statm").read_text().split()[0])
-    most = pages * resource.getpagesize() + _MEMORY
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     if hard != resource.RLIM_INFINITY:
         most = min(most, hard)
     resource.setrlimit(resource.RLIMIT_AS, (most, hard))
-
-
-def _read(pipe: BinaryIO) -> bytes | None:
-    head = pipe.read(LENGTH)
-    if len(head) < LENGTH:
-        return None
-    return pipe.read(int.from_bytes(head, NUMBER))
 
 
 if __name__ == "__main__":

@@ -13,7 +13,6 @@ from enforcer import engines
 from enforcer.api import Enforcer
 from enforcer.budget.pieces import Pieces
 from enforcer.checking import beginning as beginnings
-from enforcer.checking import message
 from enforcer.checking.beginning import Beginning, Starter
 from enforcer.checking.pool import Pool
 from enforcer.checking.verdict import Verdict
@@ -22,6 +21,7 @@ from enforcer.request import spec as specs
 from enforcer.request import spec_text
 from enforcer.request.options import Options
 from enforcer.turn.table import Table
+from tests.checking_cases import sent
 from tests.spec_cases import settled as settle
 from tests.vocabularies import call, section, small, write
 
@@ -65,13 +65,6 @@ def found(one: Beginning) -> Verdict:
     return Starter(V, ENGINE).try_out(one)
 
 
-def test_it_comes_back_as_it_was() -> None:
-    one = asked(BEGUN, budget=7)
-    again = Beginning.from_message(*message.read(one.to_message()))
-    assert again == one
-    assert again.key() == one.key()
-
-
 def test_keys_tell_beginnings_apart_and_do_not_grow() -> None:
     several = [
         asked(BEGUN),
@@ -94,7 +87,6 @@ def test_what_does_not_fit_is_told_with_the_place_in_the_whole_prompt() -> None:
     with pytest.raises(IllegalPrefix) as caught:
         Enforcer(V).start(spec_text.read(one.spec), one.prompt_ids)
     verdict = found(replace(one, skipped=100))
-    verdict = Verdict.from_json(verdict.to_json())
     assert isinstance(verdict.error, IllegalPrefix)
     assert caught.value.path == f"$.prompt_token_ids[{len(one.prompt_ids) - 1}]"
     assert verdict.error.path == f"$.prompt_token_ids[{len(one.prompt_ids) + 99}]"
@@ -110,7 +102,7 @@ def test_a_text_that_has_a_format() -> None:
 def test_a_budget_is_held_against_what_is_demanded() -> None:
     whole = write(V, section(call("f", 0, '{"n":1}')))
     small_one = asked(OPENING, choice="required", budget=4, finish=True)
-    verdict = Verdict.from_json(found(small_one).to_json())
+    verdict = found(small_one)
     assert isinstance(verdict.error, BudgetTooSmall)
     assert "$.max_tokens" in str(verdict.error)
     assert found(replace(small_one, budget=len(whole) + 1)).error is None
@@ -137,7 +129,7 @@ def test_who_is_warm_reads_the_vocabulary_no_more(monkeypatch: pytest.MonkeyPatc
 def test_what_has_no_known_shortest_end_is_told() -> None:
     wanted = {"type": "regex", "regex": "a+"}
     one = asked(OPENING, (), None, 50, response_format=wanted, finish=True)
-    verdict = Verdict.from_json(found(one).to_json())
+    verdict = found(one)
     assert isinstance(verdict.error, UnsupportedSchema)
     assert "finish_within_budget" in str(verdict.error)
 
@@ -166,6 +158,6 @@ def test_a_spec_is_digested_once_for_all_prompts_of_a_list(monkeypatch: pytest.M
 
 def test_what_a_format_cannot_tell_crosses_the_pipe() -> None:
     error = InvalidTools("$.response_format", "leave it out")
-    verdict = Verdict.from_json(Verdict(error).to_json())
+    verdict = sent(Verdict(error))
     assert type(verdict.error) is InvalidTools
     assert verdict.error.problems == error.problems

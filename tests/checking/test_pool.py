@@ -14,16 +14,17 @@ import threading
 import time
 from contextlib import nullcontext, suppress
 from dataclasses import replace
+from multiprocessing import Pipe
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from enforcer.checking import line as lines
 from enforcer.checking import pool as pools
 from enforcer.checking import worker as workers
 from enforcer.checking.pool import Pool
 from enforcer.checking.process import Ended, Forker, NoProcess, Process
+from enforcer.checking.work import LEVELS
 from enforcer.errors import Busy, ConfigurationError, SchemaLimit
 from enforcer.turn import dialects
 from enforcer.vocabulary import Vocabulary
@@ -77,7 +78,7 @@ def test_a_check_without_end_is_refused_and_others_pass_it_by(pool: Pool) -> Non
     found = []
     thread = threading.Thread(target=lambda: found.append(pool.check(slow())))
     thread.start()
-    while not pool._line.slow:
+    while not _at_last_level(pool):
         time.sleep(0.01)
         assert thread.is_alive()
     for number in range(1, 4):
@@ -90,18 +91,24 @@ def test_a_check_without_end_is_refused_and_others_pass_it_by(pool: Pool) -> Non
     assert verdict.error.path == "$"
 
 
-def test_as_many_are_looked_at_at_a_time_as_there_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
-    lone = Pool("machine", BYTES, workers=4, looks=2)
-    both, look = threading.Barrier(2, timeout=60), Pool._look
+def _at_last_level(lone: Pool) -> list[Any]:
+    """Return the checks that a worker of the last level does."""
+    jobs = [*lone._jobs.values()]
+    return [job for job in jobs if job.process is not None and job.level == len(LEVELS) - 1]
+
+
+def test_as_many_are_begun_at_a_time_as_there_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    lone = Pool("machine", BYTES, looks=2)
+    both, done = threading.Barrier(2, timeout=60), Pool._done
     counts = []
 
-    def watched(self: Any, *looked: Any) -> Any:
-        counts.append(len(self._line.looking))
+    def watched(self: Any, *asked: Any) -> Any:
+        counts.append(threading.get_ident())
         if len(counts) <= 2:
-            both.wait()  # for another look; without one it is broken
-        return look(self, *looked)
+            both.wait()  # for another one; without it it is broken
+        return done(self, *asked)
 
-    monkeypatch.setattr(Pool, "_look", watched)
+    monkeypatch.setattr(Pool, "_done", watched)
 
     async def scene() -> None:
         asked = (lone.check_async(quick(number)) for number in range(30, 38))
@@ -109,41 +116,32 @@ def test_as_many_are_looked_at_at_a_time_as_there_may_be(monkeypatch: pytest.Mon
             assert verdict.error is None
 
     asyncio.run(scene())
-    assert max(counts) == 2
-    # A slow one may be beside them, and no more than leave two workers to looks.
-    assert lone._line.has_room
+    assert len({*counts}) == 2
 
 
-def test_slow_checks_wait_for_each_other_and_leave_the_last_worker_to_others() -> None:
-    lone = Pool("machine", BYTES, workers=2)
+def test_slow_checks_wait_for_each_other_and_others_pass_them_by() -> None:
+    lone = Pool("machine", BYTES)
 
     async def scene() -> None:
         waiting = [asyncio.create_task(lone.check_async(slow(number))) for number in range(3)]
-        await _until(lambda: len(lone._line.late) == 2)
-        (first,) = lone._line.slow
+        await _until(lambda: lone._queues[-1].qsize() == 2)
+        (first,) = _at_last_level(lone)
         assert (await lone.check_async(quick(20))).error is None
-        assert first in lone._line.slow
-        given_up = next(at for at in range(3) if _of(lone, at) in lone._line.late)
+        assert first in _at_last_level(lone)
+        given_up = next(at for at in range(3) if lone._jobs[slow(at).key()].process is None)
         waiting.pop(given_up).cancel()
-        await _until(lambda: len(lone._line.late) == 1)
         for verdict in await asyncio.gather(*waiting):
             assert "2 seconds" in str(verdict.error)
 
     asyncio.run(scene())
-    assert not lone._line.slow
-    assert not lone._line.late
-    assert not lone._line.jobs
-
-
-def _of(lone: Pool, number: int) -> object:
-    return lone._line.jobs[slow(number).key()]
+    assert not lone._jobs
 
 
 def test_more_slow_checks_than_can_be_waited_for_are_told_as_busy(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(lines, "_LATE", 1)
-    lone = Pool("machine", BYTES, workers=2)
+    monkeypatch.setattr(pools, "_LATE", 1)
+    lone = Pool("machine", BYTES)
 
     async def scene() -> None:
         waiting = [asyncio.create_task(lone.check_async(slow(number))) for number in range(3)]
@@ -151,22 +149,17 @@ def test_more_slow_checks_than_can_be_waited_for_are_told_as_busy(
         (told,) = (task for task in waiting if task.done())
         with pytest.raises(Busy, match="send this one again"):
             await told
-        assert len(lone._line.slow) == len(lone._line.late) == 1
+        assert len(_at_last_level(lone)) == lone._queues[-1].qsize() == 1
         for task in waiting:
             task.cancel()
         await asyncio.gather(*waiting, return_exceptions=True)
-        await _until(lambda: not lone._line.slow)
+        await _until(lambda: not lone._queues[-1].qsize())
 
     asyncio.run(scene())
-    assert not lone._line.late
-    assert not lone._line.jobs
+    assert not lone._jobs
 
 
-def test_a_quick_check_does_not_wait_for_the_looks_of_many_slow_ones() -> None:
-    """What each costs is a glance: hardly any has been found to be slow when the quick one is done.
-
-    Where each is looked at to the end in turn, all have, and most were told to come again.
-    """
+def test_a_quick_check_waits_for_the_first_level_of_many_slow_ones_alone() -> None:
     crowd = 24
     lone = Pool("machine", BYTES)
     lone.warm()
@@ -175,66 +168,73 @@ def test_a_quick_check_does_not_wait_for_the_looks_of_many_slow_ones() -> None:
         many = [asyncio.create_task(lone.check_async(slow(200 + i))) for i in range(crowd)]
         await asyncio.sleep(0)  # all of them stand in the queue now
         assert (await lone.check_async(quick(30))).error is None
-        looked_at = len(lone._line.slow) + sum(task.done() for task in many)
-        assert looked_at <= crowd // 3
-        assert not any(job.begun and job in lone._line.again for job in lone._line.jobs.values())
+        # Others have come far in this time, on a machine with many processors.
+        assert lone._queues[1].qsize() >= crowd // 3
         for task in many:
             task.cancel()
         await asyncio.gather(*many, return_exceptions=True)
-        await _until(lambda: not lone._line.jobs)
-        assert not lone._line.again
-        assert not lone._line.first
+        assert not lone._jobs
+        await _until(lambda: not lone._queues[1].qsize())
 
     asyncio.run(scene())
 
 
-def test_who_waits_for_a_second_look_gets_one_though_others_come() -> None:
-    """One look of eight is a second."""
+def test_a_slow_check_gets_on_though_others_come() -> None:
     lone = Pool("machine", BYTES)
 
     async def scene() -> None:
-        waiting = asyncio.create_task(lone.check_async(slow(300)))
-        others = [asyncio.create_task(lone.check_async(quick(100 + i))) for i in range(200)]
-        await _until(lambda: bool(lone._line.slow))
-        assert not all(task.done() for task in others)
-        waiting.cancel()
-        await asyncio.gather(waiting, *others, return_exceptions=True)
+        tasks = [asyncio.create_task(lone.check_async(slow(300)))]
+        while not _at_last_level(lone):
+            if lone._queues[0].qsize() < 20:
+                tasks.append(asyncio.create_task(lone.check_async(quick(len(tasks)))))
+            await asyncio.sleep(0)
+        assert lone._queues[0].qsize()
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     asyncio.run(scene())
 
 
-def test_who_is_cancelled_while_waiting_is_taken_out_of_the_queue() -> None:
-    lone = Pool("machine", BYTES, workers=2, queue=3)
-    lone._threads = lone._workers  # which take nothing: as if all were busy
+def test_what_nobody_waits_for_any_more_is_not_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    lone = Pool("machine", BYTES)
+    lone._unstarted.clear()  # so that none begins: as if all workers were busy
+    done: list[Any] = []
+    finish = lone._finish
+
+    def watched(*finished: Any) -> None:
+        done.append(finished)
+        finish(*finished)
 
     async def scene() -> None:
         first = asyncio.create_task(lone.check_async(quick(1)))
         same = asyncio.create_task(lone.check_async(quick(1)))
         other = asyncio.create_task(lone.check_async(quick(2)))
         await asyncio.sleep(0)
-        assert len(lone._line.first) == 2  # what two wait for is done once
+        assert lone._queues[0].qsize() == 2  # what two wait for is done once
         first.cancel()
         other.cancel()
         await asyncio.gather(first, other, return_exceptions=True)
-        assert [job.waiting for job in lone._line.first] == [1]
-        same.cancel()
-        await asyncio.gather(same, return_exceptions=True)
-        assert not lone._line.first
-        assert not lone._line.jobs
+        assert [job.waiting for job in lone._jobs.values()] == [1]
+        lone._unstarted.append(0)
+        monkeypatch.setattr(lone, "_finish", watched)
+        assert (await lone.check_async(quick(3))).error is None
+        assert (await same).error is None
 
     asyncio.run(scene())
+    assert len(done) == 2
+    assert not lone._jobs
 
 
 def test_a_slow_check_that_nobody_waits_for_is_stopped(pool: Pool) -> None:
     async def scene() -> None:
         asked = asyncio.create_task(pool.check_async(slow(100)))
-        await _until(lambda: bool(pool._line.slow))
-        (job,) = (job for job in pool._line.jobs.values() if job.slow_pid)
-        pid = job.slow_pid
+        await _until(lambda: bool(_at_last_level(pool)))
+        (job,) = _at_last_level(pool)
+        pid = job.process.pid
         asked.cancel()
         await asyncio.gather(asked, return_exceptions=True)
         await _until(lambda: not is_running(pid))
-        await _until(lambda: not pool._line.slow)
 
     asyncio.run(scene())
     assert pool.check(quick(30)).error is None
@@ -246,8 +246,8 @@ async def _until(condition: Callable[[], bool]) -> None:
 
 
 def test_a_full_queue_is_said_at_once() -> None:
-    lone = Pool("machine", BYTES, workers=2, queue=2)
-    lone._threads = lone._workers
+    lone = Pool("machine", BYTES, queue=2)
+    lone._unstarted.clear()  # so that none begins
     for number in (1, 2):
         lone._join(quick(number))
     with pytest.raises(Busy, match="send this one again"):
@@ -258,12 +258,11 @@ def test_a_full_queue_is_said_at_once() -> None:
 def test_idle_workers_that_were_killed_are_replaced(whose: str) -> None:
     """And what forks them; nobody who asks next notices, however soon."""
     replaced: list[int] = []
-    lone = Pool("machine", BYTES, workers=2, replaced=replaced.append)
+    lone = Pool("machine", BYTES, looks=2, replaced=replaced.append)
     lone.warm()
-    _until_idle(lone, 2)
+    while lone._forker is None or len(forked := descendants(lone._forker._process.pid)) < 2:
+        time.sleep(0.01)
     before = lone._forker
-    forked = descendants(before._process.pid)
-    assert len(forked) == 2
     for pid in [before._process.pid] * (whose != "workers") + forked * (whose != "parent"):
         with suppress(ProcessLookupError):  # with its parent
             os.kill(pid, signal.SIGKILL)
@@ -273,7 +272,7 @@ def test_idle_workers_that_were_killed_are_replaced(whose: str) -> None:
     assert set(replaced) == {-signal.SIGKILL}
     assert len(replaced) <= 2
     assert (lone._forker is before) == (whose == "workers")
-    assert not lone._line.jobs
+    assert not lone._jobs
 
 
 @pytest.mark.parametrize(("times", "is_served"), [(2, True), (3, False)])
@@ -291,13 +290,12 @@ def test_what_forks_workers_is_started_again_where_somebody_ends_it_as_it_starts
         return process
 
     replaced: list[int] = []
-    lone = Pool("machine", BYTES, workers=2, replaced=replaced.append)
+    lone = Pool("machine", BYTES, replaced=replaced.append)
     popen = subprocess.Popen
-    with monkeypatch.context() as patch:
-        patch.setattr(lone, "_call_a_thread", lambda: None)
-        with pytest.raises(NoProcess) if not is_served else nullcontext():
-            patch.setattr(subprocess, "Popen", start)
-            lone._fork().end()
+    expected = nullcontext() if is_served else pytest.raises(NoProcess)
+    with monkeypatch.context() as patch, expected:
+        patch.setattr(subprocess, "Popen", start)
+        lone._fork().end()
     assert len(started) == 3
     assert replaced == [-signal.SIGKILL] * 2
     assert lone.check(quick()).error is None
@@ -309,7 +307,7 @@ def test_who_asks_while_what_forks_workers_is_being_ended_is_told_to_come_again(
     def ended(*_: object, **__: object) -> Forker:
         raise NoProcess("the checking process ended with status -9 before it was ready", -9)
 
-    lone = Pool("machine", BYTES, workers=2)
+    lone = Pool("machine", BYTES)
     with monkeypatch.context() as patch:
         patch.setattr(pools, "Forker", ended)
         with pytest.raises(Busy, match=r"status -9.*send this again") as busy:
@@ -324,7 +322,7 @@ def test_workers_need_no_room_on_a_disk(monkeypatch: pytest.MonkeyPatch) -> None
 
     for name in ("TemporaryFile", "NamedTemporaryFile", "mkstemp", "mkdtemp"):
         monkeypatch.setattr(tempfile, name, full)
-    assert Pool("machine", BYTES, workers=2).check(quick()).error is None
+    assert Pool("machine", BYTES).check(quick()).error is None
 
 
 def test_a_worker_that_cannot_be_forked_costs_the_others_nothing(
@@ -336,7 +334,8 @@ def test_a_worker_that_cannot_be_forked_costs_the_others_nothing(
         raise OSError(errno.EAGAIN, "Resource temporarily unavailable")
 
     reader, writer = os.pipe()
-    with monkeypatch.context() as patch, socket.socket() as orders:
+    orders, other = Pipe()
+    with monkeypatch.context() as patch, orders, other:
         patch.setattr(os, "fork", no_more)
         assert workers._fork(orders, reader, None, None) == -errno.EAGAIN
     with pytest.raises(OSError, match="Bad file descriptor"):
@@ -351,26 +350,21 @@ def test_a_worker_that_cannot_be_forked_costs_the_others_nothing(
     forker.end()
 
 
-def _until_idle(lone: Pool, threads: int) -> None:
-    while lone._idle < threads:
-        time.sleep(0.01)
-
-
 class _Killer:
     """Ends the workers of the first checks that are sent, before they have begun."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, times: int, number: int) -> None:
         self.sent = 0
 
-        def send(process: Process, data: bytes) -> None:
+        def send(process: Process, message: object) -> None:
             self.sent += 1
-            if self.sent <= times:
-                process.pause()
-                real(process, data)
-                os.kill(process.pid, number)
-                process.resume()
-            else:
-                real(process, data)
+            if self.sent > times:
+                real(process, message)
+                return
+            os.kill(process.pid, signal.SIGSTOP)
+            real(process, message)
+            os.kill(process.pid, number)
+            os.kill(process.pid, signal.SIGCONT)
 
         real = Process.send
         monkeypatch.setattr(Process, "send", send)
@@ -378,12 +372,12 @@ class _Killer:
 
 def test_a_check_whose_worker_is_killed_is_done_again(monkeypatch: pytest.MonkeyPatch) -> None:
     replaced: list[int] = []
-    lone = Pool("machine", BYTES, workers=2, replaced=replaced.append)
+    lone = Pool("machine", BYTES, replaced=replaced.append)
     killer = _Killer(monkeypatch, 1, signal.SIGKILL)
     assert lone.check(quick()).error is None
     assert killer.sent == 2
     assert replaced == [-signal.SIGKILL]
-    assert not lone._line.jobs
+    assert not lone._jobs
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
@@ -391,7 +385,7 @@ def test_what_ends_a_whole_server_is_left_to_the_server(
     number: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     replaced: list[int] = []
-    lone = Pool("machine", BYTES, workers=2, replaced=replaced.append)
+    lone = Pool("machine", BYTES, replaced=replaced.append)
     killer = _Killer(monkeypatch, 1, number)
     assert lone.check(quick()).error is None
     assert killer.sent == 1
@@ -404,19 +398,19 @@ def test_a_slow_check_whose_worker_is_killed_is_done_again_and_refused_for_its_t
 
     async def scene() -> None:
         asked = asyncio.create_task(lone.check_async(slow(400)))
-        await _until(lambda: bool(lone._line.slow))
-        (job,) = lone._line.jobs.values()
-        os.kill(job.slow_pid, signal.SIGKILL)
+        await _until(lambda: bool(_at_last_level(lone)))
+        (job,) = _at_last_level(lone)
+        os.kill(job.process.pid, signal.SIGKILL)
         assert "2 seconds" in str((await asked).error)
 
     asyncio.run(scene())
     assert replaced == [-signal.SIGKILL]
-    assert not lone._line.jobs
+    assert not lone._jobs
 
 
 def test_a_check_whose_workers_are_always_killed_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     replaced: list[int] = []
-    lone = Pool("machine", BYTES, workers=2, replaced=replaced.append)
+    lone = Pool("machine", BYTES, replaced=replaced.append)
     killer = _Killer(monkeypatch, 1000, signal.SIGKILL)
     with pytest.raises(Busy, match="send this one again"):
         lone.check(quick())
@@ -424,57 +418,75 @@ def test_a_check_whose_workers_are_always_killed_ends(monkeypatch: pytest.Monkey
     assert replaced == [-signal.SIGKILL] * 2
     monkeypatch.undo()
     assert lone.check(quick()).error is None
-    assert not lone._line.jobs
+    assert not lone._jobs
 
 
-@pytest.mark.parametrize("number", [signal.SIGPROF, signal.SIGABRT, signal.SIGSEGV])
+def test_a_check_that_takes_the_time_of_each_level_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    replaced: list[int] = []
+    lone = Pool("machine", BYTES, replaced=replaced.append)
+    killer = _Killer(monkeypatch, 1000, signal.SIGPROF)  # what the kernel's timer sends
+    verdict = lone.check(quick())
+    assert "2 seconds" in str(verdict.error)
+    assert verdict.seconds == 2
+    assert killer.sent == len(LEVELS)
+    assert not replaced
+
+
+@pytest.mark.parametrize("number", [signal.SIGABRT, signal.SIGSEGV])
 def test_a_check_that_ends_its_worker_is_not_done_again(
     number: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The kernel's signal for its time, an allocation that failed in an engine's code, a stack."""
+    """An allocation that failed in an engine's code, a stack."""
     replaced: list[int] = []
-    lone = Pool("machine", BYTES, workers=2, replaced=replaced.append)
+    lone = Pool("machine", BYTES, replaced=replaced.append)
     killer = _Killer(monkeypatch, 1000, number)
-    assert isinstance(lone.check(quick()).error, SchemaLimit)
+    error = lone.check(quick()).error
+    assert isinstance(error, SchemaLimit)
+    assert "memory" in str(error)
     assert killer.sent == 1
     assert not replaced
 
 
-def test_a_worker_that_the_kernel_ended_for_its_time_is_told_from_others(worker: Any) -> None:
-    os.kill(worker.pid, signal.SIGPROF)  # what its timer sends
+def test_the_kernel_ends_a_worker_that_has_had_its_time(worker: Any) -> None:
     with pytest.raises(Ended) as ended:
-        worker.receive(60)
+        worker.ask((0.05, 0), slow(), 60)
     assert ended.value.status == -signal.SIGPROF
-    assert worker.ended
-    assert "2 seconds" in str(pools._explained(ended.value).error)
-    with pytest.raises(Busy):  # the kernel, out of memory, or whoever: not the schema's fault
-        pools._explained(Ended(-signal.SIGKILL))
-    crashed = pools._explained(Ended(-signal.SIGABRT)).error
-    assert isinstance(crashed, SchemaLimit)
-    assert "memory" in str(crashed)
+    assert worker.kept is None
+
+
+def test_a_worker_yields_as_its_level_says(worker: Any) -> None:
+    own = os.nice(0)
+    for level in LEVELS:
+        worker.ask(level, quick(), 60)
+        assert os.getpriority(os.PRIO_PROCESS, worker.pid) == min(own + level[1], 19)
 
 
 def test_memory_is_bounded(worker: Any) -> None:
-    worker.send(quick().to_message())
-    assert worker.receive(60)
+    assert worker.ask(LEVELS[-1], quick(), 60)
     lines = Path(f"/proc/{worker.pid}/limits").read_text().splitlines()
     (line,) = [each for each in lines if each.startswith("Max address space")]
     assert 1 << 30 < int(line.split()[3]) < 3 << 30
 
 
-def test_a_paused_worker_goes_on(worker: Any) -> None:
-    worker.pause()
-    worker.send(quick().to_message())
-    assert worker.receive(0.5) is None
-    worker.resume()
-    assert worker.receive(60)
-    assert 0 < worker.kept() < 64 << 20
+def test_a_worker_that_gets_no_time_is_waited_for_by_the_clock(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(pools, "_CLOCK", 0.2)
+    lone = Pool("machine", BYTES)
+    killer = _Killer(monkeypatch, 1, signal.SIGSTOP)
+    monkeypatch.setattr(signal, "SIGCONT", signal.SIGSTOP)
+    with pytest.raises(Busy, match="send this one again"):
+        lone.check(quick())
+    assert killer.sent == 1
+    assert lone.check(quick()).error is None
 
 
 def test_a_worker_ends_for_what_it_has_kept_not_for_what_it_was_forked_with(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    lone = Pool("machine", BYTES, workers=2)
+    lone = Pool("machine", BYTES)
     begun: list[Process] = []
 
     def fork() -> Process:
@@ -485,8 +497,8 @@ def test_a_worker_ends_for_what_it_has_kept_not_for_what_it_was_forked_with(
     monkeypatch.setattr(pools, "_FAT", 16 << 20)
     for number in range(6):
         assert lone.check(quick(number)).error is None
-    assert begun[0]._memory_at_first > 16 << 20
-    assert len(begun) <= 2
+    assert len(begun) == 1
+    assert 0 < begun[0].kept < 16 << 20
     monkeypatch.setattr(pools, "_FAT", 0)
     for number in range(6, 12):
         assert lone.check(quick(number)).error is None
@@ -502,7 +514,7 @@ from enforcer.vocabulary import Vocabulary
 pool = Pool("machine", Vocabulary.of_bytes(["<|end|>"]))
 pool.check(quick())
 threading.Thread(target=pool.check, args=(slow(),), daemon=True).start()
-while not pool._line.slow:
+while not any(job.level == 2 and job.process for job in [*pool._jobs.values()]):
     time.sleep(0.01)
 print("ready", flush=True)
 time.sleep(600)
@@ -524,17 +536,17 @@ def test_workers_end_with_whoever_has_started_them_however_it_ends() -> None:
 
 def test_a_worker_is_ready_for_the_layout_of_the_dialect() -> None:
     """Half a second of a vocabulary like Kimi's, of the two seconds that a check may take."""
-    lone = Pool("machine", BYTES, "kimi_k3", workers=2)
+    lone = Pool("machine", BYTES, "kimi_k3")
     asked = replace(quick(), dialect="kimi_k3")
     assert lone.check(asked).error is None
-    strange = Pool("outlines-core", BYTES, "kimi_k3", workers=2)
+    strange = Pool("outlines-core", BYTES, "kimi_k3")
     assert strange.check(asked).error is not None
 
 
 @pytest.mark.parametrize("dialect", dialects.available())
 def test_workers_start_where_the_vocabulary_lacks_the_dialects_markers(dialect: str) -> None:
     """A process that has met no tokenizer yet checks for single bytes."""
-    lone = Pool("machine", BYTES, dialect, in_time=True, workers=2)
+    lone = Pool("machine", BYTES, dialect, in_time=True)
     assert lone.check(quick()).error is None
     lone._forker.end()
 
@@ -543,19 +555,17 @@ def test_workers_start_where_the_vocabulary_lacks_the_dialects_markers(dialect: 
 def test_every_engine_has_workers(engine: str) -> None:
     closed = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
     asked = check({**closed, "additionalProperties": False})
-    assert Pool(engine, BYTES, workers=2).check(asked).error is None
+    assert Pool(engine, BYTES).check(asked).error is None
 
 
 def test_handles_that_run_out_for_a_while_end_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     def none_left(*_: object) -> None:
         raise OSError(errno.EMFILE, "Too many open files")
 
-    lone = Pool("machine", BYTES, workers=2)
+    lone = Pool("machine", BYTES)
     with monkeypatch.context() as patch:
         patch.setattr(socket, "socketpair", none_left)
         lone.warm()
-        while lone._idle < 2:
-            time.sleep(0.01)
         with pytest.raises(Busy, match=r"no checking process can be started.*Too many") as busy:
             lone.check(quick())
         assert "Too many open files" in busy.value.lacks
@@ -576,7 +586,7 @@ def test_threads_that_run_out_for_a_while_are_told_as_busy(
     def none_left(_: threading.Thread) -> None:
         raise RuntimeError("can't start new thread")
 
-    lone = Pool("machine", BYTES, workers=2)
+    lone = Pool("machine", BYTES)
     with monkeypatch.context() as patch:
         patch.setattr(threading.Thread, "start", none_left)
         for _ in range(3):
@@ -584,5 +594,5 @@ def test_threads_that_run_out_for_a_while_are_told_as_busy(
                 lone.check(quick())
         with pytest.raises(ConfigurationError, match="no thread"):
             lone.warm()
-    assert not lone._line.jobs
+    assert not lone._jobs
     assert lone.check(quick()).error is None

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from enforcer import engines
-from enforcer.checking import message
 from enforcer.checking.verdict import Verdict
 from enforcer.checking.work import Check, perform, warm
 from enforcer.errors import (
@@ -25,6 +24,7 @@ from enforcer.request.response_format import FormatKind
 from enforcer.schema import Conventions, Limits, OnUnsupported, Root
 from enforcer.turn import dialects
 from enforcer.vocabulary import Vocabulary
+from tests.checking_cases import sent
 
 if TYPE_CHECKING:
     from enforcer.layouts import BoundLayout
@@ -60,7 +60,7 @@ CHECKS = [
 
 @pytest.mark.parametrize("asked", CHECKS)
 def test_a_check_comes_back_as_it_was(asked: Check) -> None:
-    assert Check.from_message(*message.read(asked.to_message())) == asked
+    assert sent(asked) == asked
 
 
 def test_keys_tell_checks_apart_and_do_not_grow() -> None:
@@ -80,7 +80,7 @@ def test_keys_tell_checks_apart_and_do_not_grow() -> None:
 )
 def test_a_refusal_travels_with_its_class_and_problems(schema: dict[str, Any], kind: Any) -> None:
     verdict = perform(check(schema), ENGINE)
-    again = Verdict.from_json(verdict.to_json())
+    again = sent(verdict)
     assert type(again.error) is type(verdict.error)
     assert isinstance(again.error, kind)
     assert again.error.problems == verdict.error.problems
@@ -125,9 +125,7 @@ def test_a_grammar_is_written_for_the_vocabulary_that_is_named_and_not_for_the_w
 
 def test_what_was_relaxed_is_told() -> None:
     schema = {"type": "object", "properties": {"a": {"$ref": "https://example.com/other.json"}}}
-    verdict = Verdict.from_json(
-        perform(check(schema, on_unsupported=OnUnsupported.RELAX), ENGINE).to_json()
-    )
+    verdict = perform(check(schema, on_unsupported=OnUnsupported.RELAX), ENGINE)
     assert verdict.error is None
     assert [problem.keyword for problem in verdict.relaxed] == ["$ref"]
 
@@ -178,9 +176,7 @@ def test_an_end_that_is_meant_is_none(error: KeyboardInterrupt | SystemExit) -> 
 
 def test_a_schema_is_written_for_the_engine() -> None:
     asked = replace(check({"type": "object", "properties": {"a": {"const": 1}}}), writes=True)
-    verdict = Verdict.from_json(
-        perform(Check.from_message(*message.read(asked.to_message())), ENGINE).to_json()
-    )
+    verdict = perform(asked, ENGINE)
     matcher = ENGINE.read(verdict.written).matcher()
     assert all(matcher.accept(byte) for byte in b'{"a": 1}')
     assert matcher.is_accepting()
@@ -230,7 +226,7 @@ def test_what_cannot_be_finished_in_time_is_told_beside_the_verdict(
     assert verdict.error is None
     (problem,) = verdict.untimed
     assert (problem.path, problem.keyword) == ("$.properties.a.uniqueItems", "uniqueItems")
-    assert Verdict.from_json(verdict.to_json()) == verdict
+    assert sent(verdict) == verdict
     assert verdict.weight > Verdict().weight
     plain = check({"properties": {"a": {"type": "string"}}}, finish_within_budget=True)
     assert perform(plain, ENGINE) == Verdict()

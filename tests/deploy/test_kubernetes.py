@@ -6,7 +6,6 @@ Its arguments are read by vLLM's own parser in `vllm/test_commands.py`, its comm
 
 from __future__ import annotations
 
-import inspect
 import re
 import shutil
 import subprocess
@@ -16,6 +15,7 @@ import yaml
 
 from enforcer import cli
 from enforcer.checking import pool, worker
+from enforcer.checking.work import LEVELS
 from enforcer.schema.bundling import read_documents
 from enforcer.turn import dialects
 from enforcer.vllm.config import names, settings
@@ -116,7 +116,7 @@ def test_the_limit_on_memory_is_what_the_code_may_take() -> None:
     lanes = (ROOT / "enforcer/vllm/engine/lanes.py").read_text()
     threads = re.search(r"^_LONG = (\d+)", lanes, re.MULTILINE)
     one = worker._MEMORY / 2**30
-    in_a_front = inspect.signature(pool.Pool).parameters["workers"].default * one
+    in_a_front = (pool._MOST_FIRST + len(LEVELS) - 1) * one
     in_an_engine = (int(threads[1]) + 1) * one  # and the thread for what is short
     kept = settings.Settings().cache_mib / 2**10
     assert sums == [fronts * in_a_front + in_an_engine + (fronts + 1) * kept for fronts in (1, 4)]
