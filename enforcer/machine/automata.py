@@ -17,8 +17,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from enforcer.machine.alphabet import TooLargeError
-from enforcer.machine.exploring import explore
 from enforcer.machine.lengths import (
     FAR_COUNT,
     MOST_RESTS,
@@ -28,8 +26,10 @@ from enforcer.machine.lengths import (
     apart,
     least_rests,
 )
-from enforcer.machine.minimizing import FAR, minimal, trimmed
 from enforcer.machine.tree import ASCII_GROUPS, BEYOND_ASCII, U_2000, groups_beyond_ascii
+from enforcer.regex.automata.alphabet import TooLargeError
+from enforcer.regex.automata.exploring import explore
+from enforcer.regex.automata.minimizing import FAR, minimal, trimmed
 from enforcer.regex.constructors import EPSILON
 
 if TYPE_CHECKING:
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from enforcer.machine.exploring import Explored
     from enforcer.machine.lengths import Language
+    from enforcer.regex.automata.exploring import Explored
     from enforcer.regex.charset import CharSet
 
     _Codes = Sequence[tuple[int, Sequence[int]]]

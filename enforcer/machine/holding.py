@@ -11,12 +11,12 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from enforcer.errors import Problem, UnsupportedSchema
-from enforcer.machine.alphabet import TooLargeError
 from enforcer.machine.automata import automaton_of
 from enforcer.machine.lengths import Bounded, alternatives
 from enforcer.numbers.languages import number_texts
 from enforcer.numbers.sets import candidates
 from enforcer.regex import either
+from enforcer.regex.automata.alphabet import TooLargeError
 from enforcer.schema.finishing.distinct import is_remembered, is_text, offence
 from enforcer.schema.grammar import NEVER
 

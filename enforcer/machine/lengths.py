@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
-from enforcer.machine.minimizing import FAR
 from enforcer.regex import ANY, Regex, both, either, length
+from enforcer.regex.automata.minimizing import FAR
 from enforcer.regex.constructors import EPSILON, concat, repeat
 from enforcer.regex.syntax import Chars, Concat, Intersection, Repeat, Union
 

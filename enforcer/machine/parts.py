@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from enforcer.machine.alphabet import TooLargeError
 from enforcer.machine.automata import automaton_of
 from enforcer.machine.lengths import FAR_COUNT
 from enforcer.machine.tries import Tries
+from enforcer.regex.automata.alphabet import TooLargeError
 from enforcer.schema.reading.document import step
 
 if TYPE_CHECKING:

@@ -18,7 +18,6 @@ import numpy as np
 from enforcer.errors import UnsupportedSchema
 from enforcer.layouts import LayoutKind, WhiteSpace
 from enforcer.machine import kernel
-from enforcer.machine.alphabet import TooLargeError
 from enforcer.machine.holding import Counts, keeps_distinct, why_not_held
 from enforcer.machine.lengths import FAR_COUNT, Bounded, alternatives
 from enforcer.machine.objects import Objects
@@ -35,6 +34,7 @@ from enforcer.machine.parts import (
 from enforcer.machine.spellable import Spellable
 from enforcer.numbers.languages import number_texts
 from enforcer.regex import ANY, NOTHING, either, literal
+from enforcer.regex.automata.alphabet import TooLargeError
 from enforcer.regex.syntax import Literal, Union
 from enforcer.schema import compile_schema
 from enforcer.schema.finishing.counting import NONE, tallies_of

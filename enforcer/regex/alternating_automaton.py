@@ -4,8 +4,7 @@ Owns: the languages of patterns like `((?!ab).)*`, `(\w+($|,))+`, `(?<!foo)bar`.
 pattern is a stack of nodes still to be matched. What a lookaround asks and what the rest of the
 pattern asks must both hold, so a state is a Boolean function of stacks (an alternating automaton:
 Brzozowski, Leiss 1980), in canonical form (`bdd`) so that equal states are found equal. The
-deterministic automaton of these states is written as an expression by `elimination`. Must not know:
-pattern syntax, JSON.
+states of the deterministic automaton are languages with names. Must not know: pattern syntax, JSON.
 """
 
 from __future__ import annotations
@@ -13,12 +12,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from enforcer.regex.automata.exploring import Explored
+from enforcer.regex.automata.table import language_of
 from enforcer.regex.bdd import FALSE, TRUE, Diagrams, TooManyNodesError
 from enforcer.regex.charset import LINE_ENDS, partition
 from enforcer.regex.constructors import ANY, EPSILON, concat, either
 from enforcer.regex.derivative import derivative
 from enforcer.regex.edges import START, Reading, is_boundary, left_classes, plain_language, walk
-from enforcer.regex.elimination import Automaton, TooLargeError, to_regex
 from enforcer.regex.tree import (
     EVERY,
     Alternation,
@@ -66,8 +68,8 @@ def language(tree: Node, reading: Reading, pattern: str) -> Regex:
 
     """
     try:
-        return to_regex(_Explorer(tree, reading, pattern).explore())
-    except (TooManyNodesError, TooLargeError, _TooManyStatesError):
+        return language_of(_Explorer(tree, reading, pattern).explore())
+    except (TooManyNodesError, _TooManyStatesError):
         raise RegexError(
             pattern,
             0,
@@ -105,15 +107,15 @@ class _Explorer:
         match = self._push(tree, reading, _DONE)
         self._start = self._push(_ANYTHING, reading, match)
 
-    def explore(self) -> Automaton:
+    def explore(self) -> Explored:
         """Build all states that can be reached."""
         begin = (self._atom(self._start), _Context(START, self._texts_before()))
         states = {begin: 0}
         pending = [begin]
-        edges: list[tuple[int, ...]] = []
-        accepting: list[bool] = []
+        rows: list[list[int]] = []
+        accepts: list[int] = []
         for function, context in pending:
-            accepting.append(self._after(function, context, None) == TRUE)
+            accepts.append(int(self._after(function, context, None) == TRUE))
             row: list[int] = []
             for letter in range(len(self._letters)):
                 state = self._step(function, context, letter)
@@ -123,8 +125,8 @@ class _Explorer:
                     states[state] = len(states)
                     pending.append(state)
                 row.append(states[state])
-            edges.append(tuple(row))
-        return Automaton(self._letters, tuple(edges), tuple(accepting))
+            rows.append(row)
+        return Explored(self._letters, accepts, np.array(rows, np.int32), 0)
 
     def _texts_before(self) -> tuple[Regex, ...]:
         """Build the texts that satisfy each lookbehind, numbered, in both readings."""

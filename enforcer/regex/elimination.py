@@ -1,69 +1,18 @@
 """Automata written as regular expressions.
 
-Owns: merging states of deterministic ones that no text tells apart (Moore 1956), and eliminating
-states one by one (Brzozowski, McCluskey 1963; Arden's rule).
-Must not know: where the automata come from.
+Owns: eliminating states one by one (Brzozowski, McCluskey 1963; Arden's rule). Must not know:
+where the automata come from.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from enforcer.regex.charset import union
-from enforcer.regex.constructors import EPSILON, NOTHING, chars, concat, either, repeat
+from enforcer.regex.automata.alphabet import TooLargeError
+from enforcer.regex.constructors import NOTHING, concat, either, repeat
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Sequence
-
-    from enforcer.regex.charset import CharSet
     from enforcer.regex.syntax import Regex
-
-_STATES = 80
-_SIZE = 50_000
-
-
-class TooLargeError(Exception):
-    """The expression would be over its limit."""
-
-
-@dataclass(frozen=True, slots=True)
-class Automaton:
-    """A complete deterministic automaton; state 0 is the first.
-
-    Attributes:
-        letters: a partition of all characters.
-        edges: for each state, the next state for each of the letters.
-        accepting: for each state, whether a text may end there.
-
-    """
-
-    letters: tuple[CharSet, ...]
-    edges: tuple[tuple[int, ...], ...]
-    accepting: tuple[bool, ...]
-
-
-def to_regex(automaton: Automaton) -> Regex:
-    """Write the language of an automaton as an expression.
-
-    Raises:
-        TooLargeError: too many states are left after merging, or it grows too large.
-
-    """
-    merged = _minimal(automaton)
-    live = _live(merged)
-    if len(live) > _STATES:
-        raise TooLargeError
-    numbers = {state: at for at, state in enumerate(sorted(live | {0}))}
-    equations: list[dict[int, Regex]] = []
-    for source in numbers:
-        into: dict[int, list[CharSet]] = {}
-        for letter, target in zip(merged.letters, merged.edges[source], strict=True):
-            if target in live:
-                into.setdefault(numbers[target], []).append(letter)
-        equations.append({to: chars(union(letters)) for to, letters in into.items()})
-    ends: list[Regex] = [EPSILON if merged.accepting[source] else NOTHING for source in numbers]
-    return solve(equations, ends, _SIZE)
 
 
 def solve(equations: list[dict[int, Regex]], ends: list[Regex], budget: int) -> Regex:
@@ -95,7 +44,7 @@ def solve(equations: list[dict[int, Regex]], ends: list[Regex], budget: int) -> 
             for to in equations[gone]:
                 users[to].add(user)
             if ends[user].size + sum(part.size for part in equations[user].values()) > budget:
-                raise TooLargeError
+                raise TooLargeError("an expression over its budget")
         for to in equations[gone]:
             users[to].discard(gone)
         for i in touched & left:
@@ -133,49 +82,3 @@ def _substitute(equations: list[dict[int, Regex]], ends: list[Regex], user: int,
         known = equations[user].get(to)
         equations[user][to] = step if known is None else either(known, step)
     ends[user] = either(ends[user], concat(before, ends[gone]))
-
-
-def _minimal(automaton: Automaton) -> Automaton:
-    """Merge the states that accept the same texts."""
-    edges = automaton.edges
-    block = told_apart(automaton.accepting, lambda at, now: tuple(now[to] for to in edges[at]))
-    count = len(set(block))
-    one_of = {number: state for state, number in enumerate(block)}
-    return Automaton(
-        automaton.letters,
-        tuple(tuple(block[t] for t in automaton.edges[one_of[b]]) for b in range(count)),
-        tuple(automaton.accepting[one_of[b]] for b in range(count)),
-    )
-
-
-def told_apart(
-    accepting: Sequence[bool], ahead: Callable[[int, Sequence[int]], Hashable]
-) -> list[int]:
-    """Give states numbers, the same to those that no text tells apart.
-
-    Args:
-        accepting: for each state, whether a text may end there.
-        ahead: gives where a state leads, by the numbers that states have so far.
-
-    """
-    found = [int(each) for each in accepting]
-    count = 0
-    while True:
-        numbers: dict[Hashable, int] = {}
-        found = [
-            numbers.setdefault((found[at], ahead(at, found)), len(numbers))
-            for at in range(len(found))
-        ]
-        if len(numbers) == count:
-            return found
-        count = len(numbers)
-
-
-def _live(automaton: Automaton) -> set[int]:
-    """Find the states from which some text is accepted."""
-    live = {state for state, accepts in enumerate(automaton.accepting) if accepts}
-    while True:
-        found = {s for s, row in enumerate(automaton.edges) if not live.isdisjoint(row)}
-        if found <= live:
-            return live
-        live |= found

@@ -1,6 +1,6 @@
 """Regular languages without intersections, complements and names, for notations without these.
 
-Owns: the equivalent expression without those operators, by derivatives, within a budget.
+Owns: the equivalent expression without those operators, by its automaton, within a budget.
 Must not know: JSON, schemas, engines.
 """
 
@@ -8,9 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from enforcer.regex.automata.alphabet import TooLargeError
+from enforcer.regex.automata.exploring import explore
+from enforcer.regex.automata.minimizing import minimal
+from enforcer.regex.automata.table import rows_of
 from enforcer.regex.constructors import EPSILON, NOTHING, chars, concat, either, repeat
-from enforcer.regex.derivative import RegexBudget, closure, successors
-from enforcer.regex.elimination import TooLargeError, solve
+from enforcer.regex.derivative import RegexBudget
+from enforcer.regex.elimination import solve
 from enforcer.regex.syntax import Concat, Repeat, Union
 
 if TYPE_CHECKING:
@@ -36,19 +40,13 @@ def plain(regex: Regex, budget: int) -> Regex:
         return either(*(plain(part, budget) for part in regex.parts))
     if isinstance(regex, Repeat):
         return repeat(plain(regex.part, budget), regex.minimum, regex.maximum)
-
-    def admit(_: Regex, before: int) -> None:
-        if before >= budget:
-            raise RegexBudget(budget)
-
-    states, rows = closure(regex, successors, admit)
-    equations: list[dict[int, Regex]] = []
-    for row in rows:
-        equations.append({})
-        for members, to in row:
-            equations[-1][to] = either(equations[-1].get(to, NOTHING), chars(members))
-    ends: list[Regex] = [EPSILON if state.nullable else NOTHING for state in states]
     try:
+        found, _, _ = minimal(explore((regex,), budget))
+        rows = rows_of(found)
+        equations: list[dict[int, Regex]] = [
+            {to: chars(members) for members, to in moves} for _, moves in rows
+        ]
+        ends: list[Regex] = [EPSILON if accepts else NOTHING for accepts, _ in rows]
         return solve(equations, ends, budget)
     except TooLargeError as error:
         raise RegexBudget(budget) from error

@@ -229,18 +229,13 @@ class Equation(Protocol):
     """
 
     @property
-    def name(self) -> str:
-        """Letters, digits and underscores; equal names mean equal languages."""
-        ...
-
-    @property
     def nullable(self) -> bool:
         """Whether the empty string is a member."""
         ...
 
     @property
-    def longest(self) -> int | None:
-        """An upper bound of the members' lengths, in code points; None where there is none."""
+    def sets(self) -> Iterable[CharSet]:
+        """Sets of characters: all that it and those behind it move by are unions of their atoms."""
         ...
 
     def moves(self) -> tuple[tuple[CharSet, Regex], ...]:
@@ -261,25 +256,12 @@ class Named(Regex):
         self._derive(
             nullable=nullable,
             shortest=int(not nullable),
-            longest=self.equation.longest,
+            longest=None,
             boolean=True,
         )
 
     def _key(self) -> Hashable:
         return self.equation
-
-
-def names_in(regex: Regex) -> Iterable[Named]:
-    """Yield the names that an expression mentions, but not those that their equations do."""
-    pending = [regex] if regex.boolean else []
-    while pending:
-        part = pending.pop()
-        if isinstance(part, Named):
-            yield part
-        elif isinstance(part, Repeat | Complement):
-            pending.append(part.part)
-        elif isinstance(part, Concat | Union | Intersection):
-            pending.extend(each for each in part.parts if each.boolean)
 
 
 def _total(ends: Iterable[int | None]) -> int | None:

@@ -6,11 +6,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from enforcer.machine import alphabet, automata, exploring
-from enforcer.machine.alphabet import TooLargeError
+from enforcer.machine import automata
 from enforcer.machine.automata import Automaton, automaton_of
 from enforcer.machine.lengths import Bound, Bounded, apart
-from enforcer.machine.minimizing import FAR
 from enforcer.machine.tables import make_usual
 from enforcer.machine.tree import ASCII_GROUPS, groups_beyond_ascii
 from enforcer.numbers.languages import number_texts
@@ -28,6 +26,9 @@ from enforcer.regex import (
     literal,
     parse,
 )
+from enforcer.regex.automata import alphabet, exploring
+from enforcer.regex.automata.alphabet import TooLargeError
+from enforcer.regex.automata.minimizing import FAR
 from enforcer.regex.constructors import EPSILON, concat
 from enforcer.regex.derivative import derivative
 from tests.languages import SHARP, languages, texts

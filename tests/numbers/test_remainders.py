@@ -11,8 +11,6 @@ from hypothesis import strategies as st
 
 from enforcer.numbers.remainders import MOST_REMAINDERS, divisible, ending, factors
 from enforcer.regex import both, example, finite_members, fullmatch, inverse, is_empty
-from enforcer.regex.constructors import concat, repeat
-from enforcer.regex.syntax import names_in
 from tests.schema_judge import accepts, compiled
 from tests.string_texts import StringTexts
 
@@ -103,7 +101,6 @@ def test_questions_about_a_named_language_are_answered() -> None:
     assert is_empty(both(language, inverse(language)))
     assert example(both(language, divisible(13, 2, 0), inverse(divisible(3, 2, 0)))) == "91"
     assert language == divisible(7, 2, 0) != divisible(7, 3, 0)
-    assert list(names_in(repeat(concat(language, language), 0, 2))) == [language, language]
 
 
 @given(st.integers(0, 999), st.integers(0, 2))

@@ -71,16 +71,14 @@ def test_typical_loops(pattern: str, members: list[str], others: list[str]) -> N
         assert fullmatch(not_matching(pattern), text)
 
 
-def test_results_are_plain_expressions() -> None:
-    assert not parse(r"^((?!ab).)*$").boolean
-    assert parse(r"^((?!ab).)*$").size < 30
+def test_a_loop_that_never_matches_is_empty() -> None:
     assert is_empty(parse(r"^(?:(?=b)a)+$"))
 
 
 @pytest.mark.parametrize(
     "pattern",
     [
-        r"^(?:(?=.*a)(?=.*b)(?=.*c)(?=.*d)(?=.*e)(?=.*f)(?=.*g)(?=.*h).)+x",
+        r"^(?:(?=.*a)(?=.*b)(?=.*c)(?=.*d)(?=.*e)(?=.*f)(?=.*g)(?=.*h)(?=.*i).)+x",
         r"(?:(?!a.{40}).)*b.{40}",
         r"(?:(?:^|a)?){100}",
         "(?:" * 30 + "(?!a)b?" + "){65,}" * 30,

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from enforcer.machine.alphabet import ADVICE, DEAD, Alphabet, TooLargeError
-from enforcer.machine.determinizing import lazy
+from enforcer.regex.automata.alphabet import ADVICE, DEAD, Alphabet, TooLargeError
+from enforcer.regex.automata.determinizing import lazy
 from enforcer.regex.charset import CharSet
 from enforcer.regex.syntax import (
     Chars,
@@ -35,7 +35,6 @@ MOST_STATES = 40_000
 MOST_CELLS = 1 << 22  # states times classes of characters
 _WORK_OF_STATE = 8
 _DEEPEST = 120  # of calls within calls; bounds of 49 digits take 104
-_DECIMALS = "0123456789."  # equations are of remainders of decimals
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,18 +55,18 @@ class Explored:
     work: int
 
 
-def explore(languages: tuple[Regex, ...]) -> Explored:
+def explore(languages: tuple[Regex, ...], most: int = MOST_CELLS) -> Explored:
     """Build the automaton that follows several languages at once.
 
     Raises:
-        TooLargeError: it has too many states, or takes too much work.
+        TooLargeError: it has more than `most` states, or takes too much work.
 
     """
     if max(each.depth for each in languages) > _DEEPEST:
         raise TooLargeError(f"patterns nested more than {_DEEPEST} levels deep")
     alphabet = Alphabet(_sets(languages))
     automata = [lazy(each, alphabet) for each in languages]
-    most = min(MOST_STATES, MOST_CELLS // len(alphabet.atoms))
+    most = min(most, MOST_STATES, MOST_CELLS // len(alphabet.atoms))
     states = [tuple([each.start for each in automata])]
     numbers = {(DEAD,) * len(automata): -1, states[0]: 0}
     rows: list[list[int]] = []
@@ -103,7 +102,7 @@ def _sets(languages: Iterable[Regex]) -> list[CharSet]:
         elif isinstance(part, Chars):
             sets[part.chars] = None
         elif isinstance(part, Named):
-            texts.update(_DECIMALS)
+            sets.update(dict.fromkeys(part.equation.sets))
         elif id(part) not in seen:
             seen.add(id(part))
             if isinstance(part, Repeat | Complement):

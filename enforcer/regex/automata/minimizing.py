@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from enforcer.machine.exploring import Explored
+    from enforcer.regex.automata.exploring import Explored
 
     _Numbers = npt.NDArray[np.int64]
 
@@ -106,6 +106,11 @@ def _all_heights(rows: npt.NDArray[np.int32], leads: Sequence[int]) -> Iterator[
         if is_led.any():
             own = is_led[targets]
             yield _heights(sources[own], targets[own], len(rows))
+
+
+def heights(rows: npt.NDArray[np.int32]) -> list[int]:
+    """Return the heights of the states of an automaton of one language without dead ends."""
+    return _heights(*_edges(rows), len(rows))
 
 
 def _heights(sources: _Numbers, targets: _Numbers, states: int) -> list[int]:

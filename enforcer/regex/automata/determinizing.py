@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from enforcer.machine.alphabet import DEAD, EVERY, UNBOUNDED, Lazy
+from enforcer.regex.automata.alphabet import DEAD, EVERY, UNBOUNDED, Lazy
 from enforcer.regex.charset import ALL
 from enforcer.regex.constructors import EPSILON, repeat
 from enforcer.regex.syntax import (
@@ -31,7 +31,7 @@ from enforcer.regex.syntax import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from enforcer.machine.alphabet import Alphabet, Row
+    from enforcer.regex.automata.alphabet import Alphabet, Row
 
     # What is read next: a set of the alphabet's with the least and most characters of a run, or an
     # automaton with its state, or a name; and the number of the rest.
@@ -177,7 +177,7 @@ class _Subsets(Lazy):
                     self._every |= 1 << found
                 bounds = item.shortest[least], item.longest[least]
             elif isinstance(item, Named):
-                bounds = item.shortest, UNBOUNDED if item.longest is None else item.longest
+                bounds = item.shortest, UNBOUNDED
             else:
                 bounds = max(least, 1), most
             _, _, shortest, longest = self._rests[rest]

@@ -4,10 +4,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from enforcer.machine import automata, minimizing
-from enforcer.machine.exploring import Explored, explore
-from enforcer.machine.minimizing import minimal
+from enforcer.machine import automata
 from enforcer.regex import ANY, NOTHING, Regex, fullmatch, length, parse
+from enforcer.regex.automata import minimizing
+from enforcer.regex.automata.exploring import Explored, explore
+from enforcer.regex.automata.minimizing import minimal
 from tests.languages import SHARP, languages, texts
 
 

@@ -5,11 +5,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from enforcer.machine import exploring
-from enforcer.machine.exploring import Explored, explore
 from enforcer.numbers.languages import number_texts
 from enforcer.numbers.sets import NumberSet
 from enforcer.regex import ANY, NOTHING, Regex, both, either, fullmatch, inverse, literal, parse
+from enforcer.regex.automata import exploring
+from enforcer.regex.automata.exploring import Explored, explore
 from enforcer.regex.charset import CharSet
 from enforcer.regex.constructors import EPSILON, chars, concat, length, marker, repeat
 from enforcer.regex.regex_format import regexes
