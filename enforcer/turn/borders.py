@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from enforcer.turn.bits import ids_of
-from enforcer.turn.cuts import NONE, Cut, Loose
+from enforcer.turn.cuts import NONE, Cut
 from enforcer.turn.lexer import OPEN, Place
 from enforcer.turn.pattern import ID
 from enforcer.turn.walk import narrowed, walk, whole
@@ -241,20 +241,17 @@ class Borders:
 
     def cut(self, ids: Iterable[tuple[int, int]]) -> Cut:
         """Cut ids, each behind so many of its bytes."""
-        whole: list[tuple[int, int, int]] = []
-        loose: list[Loose] = []
+        whole: list[tuple[int, int, int, int]] = []
+        loose: list[tuple[int, int, int, int]] = []
         for token, count in ids:
             data = self._vocabulary.token_bytes(token)
-            parts = data[:count], data[count:]
-            head, tail = (self._vocabulary.pieces(part)[0] for part in parts)
-            if parts == (self._vocabulary.token_bytes(head), self._vocabulary.token_bytes(tail)):
-                whole.append((token, head, tail))
-            else:
-                loose.append(Loose(token, count, head, tail))
+            head, tail = (self._vocabulary.pieces(part)[0] for part in (data[:count], data[count:]))
+            found = self._vocabulary.token_bytes(head) + self._vocabulary.token_bytes(tail)
+            (whole if found == data else loose).append((token, head, tail, count))
         if not (whole or loose):
             return NONE
-        tokens, heads, tails = zip(*whole, strict=True) if whole else ((), (), ())
-        return Cut(ids_of(tokens), ids_of(heads), ids_of(tails), tuple(loose))
+        tokens, heads, tails, counts = zip(*whole, *loose, strict=True)
+        return Cut(ids_of(tokens), ids_of(heads), ids_of(tails), counts[len(whole) :])
 
     def leaving(self, state: str, scan: Scan) -> Cut:
         """Give the ids that end a text of arguments at a place in it, and have more behind."""

@@ -215,6 +215,7 @@ class Crossing:
             return True
         node = None if now.header is None else now.header.step(symbol)
         if node is None:
+            self._transitions.ask_names()
             return False
         if ended:
             self._now = self._transitions.at_header(now, node)

@@ -79,6 +79,7 @@ class HeaderForm:
         self.tail = tail
         self.begun = lru_cache(_KEPT)(self._find_begun)
         self.ended = lru_cache(_KEPT)(self._find_ended)
+        self.precedes = lru_cache(_KEPT)(self._find_precedes)
 
     def _find_begun(self, head: Language) -> Begun:
         """Read what stands before names."""
@@ -99,6 +100,12 @@ class HeaderForm:
             return Ended(NO_IDS, (span,))
         found = walk(self.vocabulary, tail, Language.after, _ends, span)
         return Ended(ids_of((*found.inside, *found.done)), found.spans)
+
+    def _find_precedes(self, cut: Cut) -> bool:
+        """Return whether the second parts of ids are all of what stands before names."""
+        if self.head is None or cut.loose:
+            return False
+        return bool(np.isin(cut.tails, self.begun(self.head).inside).all())
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -86,12 +86,12 @@ class Masks:
             if cut:
                 found = self._permitted(cut, behind())
                 # Where a text is followed, it says whether it may end in their first parts.
-                put(target, found.every if now.grammar is None else self._begun(found, now, target))
+                put(target, (found if now.grammar is None else self._begun(found, now, target)).ids)
 
-    def _begun(self, cut: Cut, now: Position, row: Row) -> list[int]:
+    def _begun(self, cut: Cut, now: Position, row: Row) -> Cut:
         """Return those ids of a cut whose first parts complete the text that a position is in."""
         text = self._table.vocabulary.token_bytes
-        return cut.begun(row, lambda one: self._reader.reads(now, text(one.token))).every
+        return cut.begun(row, lambda token, _: self._reader.reads(now, text(token)))
 
     def _write_inside(self, now: Position, target: Row) -> None:
         """Write the mask of the ids that cross no border."""
@@ -122,13 +122,18 @@ class Masks:
     def _permitted(self, cut: Cut, behind: Position) -> Cut:
         """Return those ids of a cut whose second parts may come at a position."""
         behind = self._transitions.share(behind)
+        find = partial(self._find, cut, behind)
+        if behind.header is not None:
+            if self._table.form.precedes(cut):
+                return cut
+            self._transitions.ask_names()
         if behind.shared is None:
-            return self._find(cut, behind)
-        return self._transitions.kept(behind.shared, cut, partial(self._find, cut, behind))
+            return self._transitions.kept_by_grammar(behind, cut, find)
+        return self._transitions.kept(behind.shared, cut, find)
 
     def _find(self, cut: Cut, behind: Position) -> Cut:
-        row, token_bytes = self._row(), self._table.vocabulary.token_bytes
+        row, text = self._row(), self._table.vocabulary.token_bytes
         self._write(behind, row, cut)
         return cut.permitted(
-            row, lambda one: self._reader.reads(behind, token_bytes(one.token)[one.count :])
+            row, lambda token, count: self._reader.reads(behind, text(token)[count:])
         )

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from weakref import ref
 
     from enforcer.budget.reading import Reading
-    from enforcer.engines import ArgumentMatcher, Startable
+    from enforcer.engines import ArgumentMatcher
     from enforcer.errors import EnforcerError
     from enforcer.turn.cuts import Cut
     from enforcer.turn.header import HeaderNode, HeaderTrie
@@ -79,10 +79,10 @@ class Position(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """A mask row or a cut at a shared position, and the grammars that it was computed with."""
+    """A mask row or a cut at a shared position, and what was asked for to compute it."""
 
     value: Sparse | Cut
-    grammars: tuple[tuple[str, ref[Startable]], ...]
+    asked: tuple[tuple[str, ref[Any]], ...]
 
 
 class SharedState:
@@ -153,5 +153,5 @@ class SharedStates:
             before = at.kept.get(key)
             at.kept[key] = kept
             self.weight += kept.value.weight - (-_KEPT if before is None else before.value.weight)
-            if isinstance(kept.value, Sparse) and not kept.grammars:
+            if isinstance(kept.value, Sparse) and not any(name for name, _ in kept.asked):
                 at.row = kept.value

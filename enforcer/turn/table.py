@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 from enforcer.regex.charset import CharSet
 from enforcer.turn import pattern
@@ -31,11 +32,12 @@ _USUAL = (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Hashable, Mapping, Sequence
 
     import numpy as np
     import numpy.typing as npt
 
+    from enforcer.engines import Startable
     from enforcer.turn.cuts import Cut
     from enforcer.turn.dialect import Dialect
     from enforcer.turn.pattern import Language
@@ -108,6 +110,8 @@ class Table:
         self.form = self._form()
         self.tries: ToolsCache[HeaderTrie] = ToolsCache()
         self.alike: ToolsCache[Any] = ToolsCache()  # what envelopes share that allow the same
+        # By grammar, the ids of cuts that may begin its texts.
+        self.begun: WeakKeyDictionary[Startable, dict[Hashable, Cut]] = WeakKeyDictionary()
         self.is_simple = dialect.is_simple
         nothing = vocabulary.row(())
         nothing.setflags(write=False)
@@ -289,7 +293,7 @@ class Table:
             or (state.segment is Segment.CONTENT and opening.text)
         )
         found = self.borders.around(place, opening, free=free)
-        crossing = chain.from_iterable(cut.every for cut in found.crossing.values())
+        crossing = chain.from_iterable(cut.ids for cut in found.crossing.values())
         if free:
             mask |= vocabulary.text_row & ~vocabulary.row((*found.illegal, *crossing))
         else:

@@ -8,7 +8,7 @@ not know: which token crossed the border, rollback, hosts.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 from weakref import ref
 
 from enforcer.errors import EnforcerError, UnexpectedFailure
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from enforcer.turn.position import SharedState
 
 _Kept = TypeVar("_Kept", "Sparse", "Cut")
+_CUTS = 64  # that are kept by grammar: at most 0.3 MB
 
 
 class Transitions:
@@ -47,8 +48,9 @@ class Transitions:
         self._countdown = countdown
         # The automaton of positions outside texts; a turn with a deadline has none.
         self.shared = envelope.alike() if countdown is None else None
-        # The grammars that were asked for, by tool; None for one that starts no text.
-        self._asked: dict[str, Startable | None] = {}
+        # What was asked for: grammars by tool, None for one that starts no text; by no name, what
+        # turns with the same names share.
+        self._asked: dict[str, Any] = {}
 
     def share(self, position: Position) -> Position:
         """Return the shared position that equals one; see `SharedStates.share`."""
@@ -57,23 +59,42 @@ class Transitions:
     def kept(self, at: SharedState, key: Cut | None, make: Callable[[], _Kept]) -> _Kept:
         """Return what is kept at a shared position, made anew where a grammar is another."""
         known = at.kept.get(key)
-        if known is not None and all(self._is(name, found) for name, found in known.grammars):
+        if known is not None and all(self._is(name, found) for name, found in known.asked):
             return cast("_Kept", known.value)
-        before, self._asked = self._asked, {}
-        try:
-            value = make()
-        finally:
-            asked, self._asked = self._asked, before
-            for name, grammar in asked.items():  # what is made around this depends on them, too
-                self._note(name, grammar)
+        value, asked = self._asking(make)
         found = [(name, ref(each)) for name, each in asked.items() if each is not None]
         if self.shared is not None and len(found) == len(asked):
             self.shared.keep(at, key, Kept(value, tuple(found)))
         return value
 
-    def _is(self, name: str, found: ref[Startable]) -> bool:
+    def kept_by_grammar(self, at: Position, cut: Cut, make: Callable[[], Cut]) -> Cut:
+        """Return the ids of a cut that may begin arguments, kept unless they depend on more."""
+        grammar = self._asked.get(at.tool) if at.tool else None
+        if grammar is None:
+            return make()
+        known = self._table.begun.setdefault(grammar, {})
+        behind = self._envelope.opening(at.calls + 1, at.text)
+        key = (cut, at.place, at.row.opening, behind)
+        found = known.get(key)
+        if found is None:
+            found, asked = self._asking(make)
+            if not asked and len(known) < _CUTS:
+                known[key] = found
+        return found
+
+    def _asking(self, make: Callable[[], _Kept]) -> tuple[_Kept, dict[str, Any]]:
+        """Make a value; returns what was asked for meanwhile, too."""
+        before, self._asked = self._asked, {}
         try:
-            return self._ask(name) is found()
+            return make(), self._asked
+        finally:
+            asked, self._asked = self._asked, before
+            for name, found in asked.items():  # what is made around this depends on them, too
+                self._note(name, found)
+
+    def _is(self, name: str, found: ref[Any]) -> bool:
+        try:
+            return (self._ask(name) if name else self.shared) is found()
         except EnforcerError:
             return False
 
@@ -82,9 +103,13 @@ class Transitions:
         self._note(name, found)
         return found
 
-    def _note(self, name: str, grammar: Startable | None) -> None:
-        if grammar is None or name not in self._asked:
-            self._asked[name] = grammar
+    def ask_names(self) -> None:
+        """Note that what is being made depends on the names that may be called."""
+        self._note("", self.shared)
+
+    def _note(self, name: str, found: object) -> None:
+        if found is None or name not in self._asked:
+            self._asked[name] = found
 
     def enter(
         self, state: str, calls: int, text: int, place: Place | None = None, *, fits: bool = False
@@ -106,6 +131,7 @@ class Transitions:
         # The text fits the format or the turn is calls: a demanded call leaves no text.
         if not opening.finish:
             return position
+        self.ask_names()
         if self._countdown is not None:
             position = position.but(reading=self._countdown.text())
         return self._with_grammar(position, formatted)
@@ -142,6 +168,8 @@ class Transitions:
 
     def at_header(self, position: Position, node: HeaderNode) -> Position:
         """Go on in a header; tells of the tool once it can be no other."""
+        if node.depth:
+            self.ask_names()
         if _decides(position.header, node):
             self._tell(node)
         return position.but(header=node)
@@ -152,7 +180,7 @@ class Transitions:
 
     def lead(self, token_id: int, now: Position, to: Position) -> None:
         """Keep where an id leads between shared positions, unless a grammar was asked for."""
-        if self.shared is not None and not self._asked:
+        if self.shared is not None and not any(self._asked):
             told = to.header is not None and _decides(now.header, to.header)
             self.shared.lead(token_id, now, to, told=told)
 

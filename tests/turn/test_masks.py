@@ -55,6 +55,43 @@ def test_a_mask_looks_no_farther_than_tokens_reach(monkeypatch: pytest.MonkeyPat
     assert matcher.failure is None
 
 
+def two_sets(*tokens: bytes) -> list[set[bytes]]:
+    """Return what may follow `[a` beside one other tool and then beside another, of one schema."""
+    found = vocabulary("pythonic")
+    known = [found.token_bytes(i) for i in range(found.size)]
+    names = {name: i + len(tokens) for name, i in found.controls.items()}
+    first = min(found.controls.values())
+    known[first:first] = tokens
+    made, ways = enforcer.Enforcer(Vocabulary(known, names), "pythonic"), []
+    for other in "bc":
+        tools = [{"type": "function", "function": {"name": name}} for name in ("a", other)]
+        matcher = made.start(Spec(parse(tools, "auto", True), 0), None)  # as a server does
+        feed(matcher, [*b"[a"])
+        ways.append({made.vocabulary.token_bytes(i) for i in legal(matcher)} & {*tokens})
+    return ways
+
+
+def test_tokens_that_begin_arguments_are_found_once_for_all_tools_of_a_grammar(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked = []
+    find = Masks._find
+
+    def told(*what: Any) -> Any:
+        asked.append(what)
+        return find(*what)
+
+    monkeypatch.setattr(Masks, "_find", told)
+    ways = two_sets(b"(x", b"()", b"(),", b"(), ", b"(]")
+    assert ways == [{b"(x", b"()", b"(),", b"(), "}] * 2
+    assert len([at for _, _, at in asked if at.tool]) == 1
+
+
+def test_tokens_that_reach_the_next_name_are_found_for_each_set_of_tools() -> None:
+    ways = two_sets(b"(x", b"(), b", b"(),c", b"(), d")
+    assert ways == [{b"(x", b"(), b"}, {b"(x", b"(),c"}]
+
+
 def test_deep_texts_are_no_more_to_find() -> None:
     matcher, find = at("hermes", '<tool_call>{"name": "get_", "arguments": {"x": ', tools=OPEN)
     known = served("hermes").table.borders._kept

@@ -184,7 +184,7 @@ def test_what_is_kept_depends_on_the_grammars_that_were_asked_for() -> None:
         return NONE
 
     made.kept(begin.shared, NONE, inner)
-    assert begin.shared.kept[NONE].grammars[0][0] == "a"  # of what it was made with, too
+    assert begin.shared.kept[NONE].asked[0][0] == "a"  # of what it was made with, too
 
 
 @pytest.mark.slow
@@ -198,7 +198,7 @@ def test_no_grammar_lives_for_what_is_kept_of_it() -> None:
         return bits.sparse(V.row([1]))
 
     made.kept(begin.shared, None, make)
-    (found,) = (each for _, each in begin.shared.kept[None].grammars)
+    (found,) = (each for _, each in begin.shared.kept[None].asked)
     made._asked.clear()
     grammars.clear()
     gc.collect()
