@@ -376,9 +376,7 @@ class Enforcer:
         options = spec.resolve(self.options) if prepared is None else prepared.options
         words = None
         if explained:
-            words = Words(
-                self.vocabulary, lambda: self._grammars.pieces, spec, options, self.table.layout
-            )
+            words = Words(self.vocabulary, spec, options, self.table.layout)
         if prepared is None:
             prepared = Prepared(options, self._envelope(spec, options, words), {})
         ready, tools = prepared.arguments, spec.toolset.tools

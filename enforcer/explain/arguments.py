@@ -1,117 +1,90 @@
 """What may come next in a JSON text that has to fit a schema, in words.
 
-Owns: putting the readings of a text (see `enforcer.budget.reading`) in words, with the paths of
-the schema that they come from. Readings are a little wider than what an engine takes, which is
-therefore asked about each name, value and bracket before it is said. Must not know: turns, ids.
+The grammar tells what may be due at a place, which is a little wider than what an engine takes.
+So the engine is asked about each name, value and bracket before it is said. Must not know: turns,
+ids, layouts.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import reduce
+from itertools import repeat
 from typing import TYPE_CHECKING
 
-from enforcer.budget.frames import Begin, InArray, InName, InObject, Phase, Text, endings, rest_of
-from enforcer.explain.cursor import locate
-from enforcer.explain.outline import containers
-from enforcer.explain.words import (
-    DraftOption,
-    Option,
-    constants,
-    kinds,
-    number_of,
-    numbers_in_words,
-    quoted,
-    strings_in_words,
-    strings_of,
-)
+from enforcer.explain.cursor import Due
+from enforcer.explain.words import DraftOption, Option, constants, kinds, quoted
 from enforcer.numbers.languages import number_texts
-from enforcer.partial import Partial, spell
-from enforcer.regex import ANY, NOTHING, both, either, inverse, literal
+from enforcer.regex import ANY, NOTHING, RegexBudget, both, either, example, inverse, literal
 from enforcer.regex.derivative import derivative
+from enforcer.schema.grammar import NEVER, ArrayShape, ObjectShape, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable
 
-    from enforcer.budget.frames import Frame, Thread
-    from enforcer.budget.reading import Reading
     from enforcer.explain.cursor import Cursor
     from enforcer.explain.outline import Outline
+    from enforcer.explain.questions import Questions
     from enforcer.regex import Regex
-    from enforcer.schema.grammar import Value, ValueId
     from enforcer.schema.provenance import Sources
 
-_OTHER = ", unlike those before"
 _ASKED = 200  # names and values about each of which the engine is asked
+_DIGITS = [bytes([byte]) for byte in b"-0123456789"]
 
 
-@dataclass(frozen=True, slots=True)
-class Signs:
-    """How the members of the outermost object are written.
-
-    Attributes:
-        another: another member, or the first.
-        end: what ends them; empty where nothing of the text does.
-
-    """
-
-    another: str = ""
-    end: str = "`}`"
-
-
-def options(
-    outline: Outline,
-    reading: Reading,
-    text: bytes,
-    can: Callable[[bytes], bool],
-    signs: Signs = Signs(),
-) -> tuple[Option, ...]:
-    """Say what may come next.
-
-    Args:
-        outline: of the schema.
-        reading: of the text so far.
-        text: the text so far.
-        can: tells whether the engine lets these bytes follow.
-        signs: what members are written with, where not as JSON.
-
-    """
-    view = _View(outline, locate(text), can, signs)
-    for thread in reading.threads:
-        view.read(thread)
-    return tuple(draft.option(subject) for subject, draft in view.drafts.items())
+def options(outline: Outline, cursor: Cursor, ask: Questions) -> tuple[Option, ...]:
+    """Say what may come next."""
+    drafts: dict[str, DraftOption] = {}
+    behind = cursor.ended() if cursor.word and cursor.inside else None
+    for each in (cursor, behind):
+        if each is not None:
+            _View(outline, each, ask, drafts).read()
+    return tuple(draft.option(subject) for subject, draft in drafts.items())
 
 
 class _View:
     """One place in one text."""
 
     def __init__(
-        self, outline: Outline, cursor: Cursor, can: Callable[[bytes], bool], signs: Signs
+        self,
+        outline: Outline,
+        cursor: Cursor,
+        ask: Questions,
+        drafts: dict[str, DraftOption],
     ) -> None:
         self._outline = outline
-        self._plan = outline.plan
-        self._provenance = outline.provenance
         self._cursor = cursor
-        self._can = can
-        self._signs = signs
-        self.drafts: dict[str, DraftOption] = {}
+        self._ask = ask
+        self._drafts = drafts
+        self._begun = bool(cursor.begun)
 
-    def read(self, thread: Thread) -> None:
-        """Add what one reading lets follow."""
-        inside = containers(thread)
-        levels = self._outline.levels(self._cursor.path, inside)
-        frame = thread.frame
-        depth = len(inside)
-        if isinstance(frame, Text):
-            self._within(frame, *levels[-1])
-            outer = None if thread.outer is None else thread.outer.frame
-            if not frame.partial.quoted and frame.regex.nullable and outer is not None:
-                self._between(outer, levels[: depth + 1], depth)
-        elif isinstance(frame, Begin):
-            self._value(self._outline.what, (frame.value,), levels[0][1])
-        elif isinstance(frame, InName):
-            self._names(frame.before, "the name of a property", levels[depth - 1][1], frame)
-        elif frame is not None:
-            self._between(frame, levels, depth)
+    def read(self) -> None:
+        """Add what may follow."""
+        cursor = self._cursor
+        if not cursor.inside:
+            if cursor.due is Due.VALUE:
+                self._values(self._outline.what, self._outline.whole)
+            return
+        shapes = self._outline.shapes(cursor.inside)
+        arrays = [(shape, sources) for shape, sources in shapes if isinstance(shape, ArrayShape)]
+        objects = [(shape, sources) for shape, sources in shapes if isinstance(shape, ObjectShape)]
+        if cursor.due is Due.COLON:
+            for _, sources in shapes:
+                self._draft("`:`, behind the name", sources)
+        elif cursor.due is Due.VALUE:
+            key = cursor.inside[-1].key
+            differs = self._differs(arrays) if key and not self._begun else ""
+            self._values(self._subject(cursor.path) + differs, self._outline.values(shapes, key))
+        elif objects:
+            self._names(objects)
+        elif arrays:
+            here = f"`,` and another element of {self._container(cursor.path)}"
+            values = self._outline.values(shapes, len(cursor.inside[-1].members))
+            self._values(here + self._differs(arrays), values)
+        if cursor.due is Due.MORE or cursor.opened:
+            end = "`]`" if arrays else self._ask.end
+            path = cursor.path[: len(cursor.inside) - 1]
+            for _, sources in shapes if end and self._ask.can_close(cursor) else ():
+                self._draft(f"{end}, the end of {self._subject(path)}", sources)
 
     # What is spoken of.
 
@@ -125,201 +98,105 @@ class _View:
     def _container(self, path: tuple[str | int, ...]) -> str:
         return quoted(path[-1]) if path and isinstance(path[-1], str) else self._subject(path)
 
+    def _differs(self, arrays: Iterable[tuple[ArrayShape, Sources]]) -> str:
+        differs = any(shape.unique and not shape.choices for shape, _ in arrays)
+        return ", unlike those before" if differs else ""
+
     def _draft(self, subject: str, sources: Sources) -> DraftOption:
-        draft = self.drafts.setdefault(subject, DraftOption())
+        draft = self._drafts.setdefault(subject, DraftOption())
         draft.paths.update(dict.fromkeys(sources.paths))
         return draft
 
     # Values.
 
-    def _value(
-        self, subject: str, numbers: Iterable[ValueId], sources: Sources, before: bytes = b""
-    ) -> None:
-        """Say what value is due, `before` it a comma, say."""
-        for number in numbers:
-            value = self._plan.grammar.definitions[number]
-            listed = constants(value)
+    def _values(self, subject: str, values: Iterable[tuple[Value, Sources]]) -> None:
+        """Say what value is due, or how the one that has been begun goes on."""
+        typed, _ = self._cursor.string or ("", b"")
+        for whole, sources in values:
+            value = self._going_on(whole) if self._begun else self._beginning(whole)
+            listed = constants(value, typed)
             if listed is None:
-                if any(self._can(before + first) for first in _firsts(value)):
-                    said = kinds(value, [place.schema for place in sources.places])
+                schemas = [place.schema for place in sources.places]
+                said = [each + self._ends(value) for each in kinds(value, schemas)]
+                if said:
                     self._draft(subject, sources).kinds.update(dict.fromkeys(said))
-                continue
-            legal = self._legal(listed, lambda text: before + text.encode())
-            if legal:
+            elif legal := self._legal(listed):
                 self._draft(subject, sources).values.update(zip(legal, legal, strict=True))
 
-    def _legal(self, listed: Sequence[str], spelled: Callable[[str], bytes]) -> list[str]:
+    def _legal(self, texts: Iterable[str]) -> list[str]:
+        listed = list(texts)
         if len(listed) > _ASKED:
-            return list(listed)
-        return [text for text in listed if self._can(spelled(text))]
+            return listed
+        return [text for text in listed if self._ask.can_be(self._cursor, text)]
 
-    def _within(self, frame: Text, numbers: Iterable[ValueId], sources: Sources) -> None:
-        """Say how a string, a number or a word that has been begun goes on."""
-        subject = self._subject(self._cursor.path)
-        if frame.partial.quoted:
-            self._string(subject, frame, sources)
-            return
-        begun = self._cursor.begun.decode()
-        for number in numbers:
-            value = self._plan.grammar.definitions[number]
-            sets = [each for each in value.numbers if _goes_on(number_texts(each), begun)]
-            words = [word for word in value.words if word.startswith(begun)]
-            if not (sets or words):
-                continue
-            draft = self._draft(subject, sources)
-            draft.values.update(zip(words, words, strict=True))
-            for each in sets:
-                single = number_of(each)
-                if single is None:
-                    draft.kinds[numbers_in_words(each)] = None
-                else:
-                    draft.values[single] = single
+    def _beginning(self, value: Value) -> Value:
+        """Leave out the kinds of values that may not begin here."""
+        ask, cursor = self._ask, self._cursor
+        digits = map(ask.can_begin, repeat(cursor), _DIGITS)
+        return value._replace(
+            null=value.null and ask.can_be(cursor, "null"),
+            booleans=frozenset(x for x in value.booleans if ask.can_be(cursor, str(x).lower())),
+            numbers=value.numbers if value.numbers and any(digits) else (),
+            strings=value.strings if ask.can_begin(cursor, b'"') else None,
+            arrays=value.arrays if ask.can_begin(cursor, b"[") else (),
+            objects=value.objects if ask.can_begin(cursor, b"{") else (),
+        )
 
-    def _string(self, subject: str, frame: Text, sources: Sources) -> None:
-        typed = _typed(self._cursor.begun)
-        tails = strings_of(frame.regex)
-        if tails is None:
-            schemas = [place.schema for place in sources.places]
-            words = strings_in_words(ANY if frame.regex == ANY else frame.regex, schemas)
-            ends = self._ends(frame)
-            self._draft(subject, sources).kinds[words + ends] = None
-            return
-        rests = {tail: rest_of(frame.partial, tail) for tail in tails}
-        legal = [
-            quoted(typed + tail)
-            for tail, rest in rests.items()
-            if rest is not None and (len(rests) > _ASKED or self._can(rest))
-        ]
-        if legal:
-            self._draft(subject, sources).values.update(zip(legal, legal, strict=True))
+    def _going_on(self, value: Value) -> Value:
+        """Leave what may follow of what has been begun: of strings, the rest of them."""
+        if self._cursor.string is not None:
+            rest = None if value.strings is None else _after(value.strings, self._cursor.string[0])
+            return Value(strings=None if rest == NOTHING else rest)
+        begun = self._cursor.word
+        return Value(
+            null=value.null and "null".startswith(begun),
+            booleans=frozenset(x for x in value.booleans if str(x).lower().startswith(begun)),
+            numbers=tuple(x for x in value.numbers if _after(number_texts(x), begun) != NOTHING),
+        )
 
-    def _ends(self, frame: Text) -> str:
+    def _ends(self, value: Value) -> str:
         """Say whether a string may end here, and where only other elements keep it from that."""
-        if not frame.regex.nullable:
+        if self._cursor.string is None or value.strings is None or not value.strings.nullable:
             return ""
-        inside = any(isinstance(key, int) for key in self._cursor.path)
-        if not (self._outline.distinct and inside) or frame.partial.pending or self._can(b'"'):
+        typed, part = self._cursor.string
+        if part or self._ask.can_be(self._cursor, quoted(typed)):
             return " (which may end here)"
         return " (which may not end here: the elements have to differ)"
 
-    # Objects and arrays.
+    # Names.
 
-    def _between(
-        self, frame: Frame, levels: Sequence[tuple[tuple[ValueId, ...], Sources]], depth: int
-    ) -> None:
-        """Say what follows between the members of the container at a depth."""
-        path = self._cursor.path[: depth - 1]
-        _, sources = levels[depth - 1]
-        if isinstance(frame, InArray):
-            self._elements(frame, path, sources)
-        elif isinstance(frame, InObject):
-            if frame.phase is Phase.NAMED:
-                self._draft("`:`, behind the name", sources)
-            elif frame.phase is Phase.COLON and frame.pair is not None:
-                self._value(self._subject(self._cursor.path), *levels[depth])
-            else:
-                self._properties(frame, path, sources)
-
-    def _properties(self, frame: InObject, path: tuple[str | int, ...], sources: Sources) -> None:
-        signs = Signs() if path else self._signs
-        usual = "`,` and another" if frame.phase is Phase.MEMBER else "the name of a"
-        self._names(frame, signs.another or f"{usual} property", sources)
-        if frame.phase is not Phase.COMMA and signs.end and self._can(b"}"):
-            self._draft(f"{signs.end}, the end of {self._subject(path)}", sources)
-
-    def _names(
-        self, frame: InObject, subject: str, sources: Sources, begun: InName | None = None
-    ) -> None:
+    def _names(self, shapes: Iterable[tuple[ObjectShape, Sources]]) -> None:
         """Say which names may follow, or those that a name that has been begun may be."""
-        plan = frame.plan
-        before = b"," if frame.phase is Phase.MEMBER else b""
-        typed = "" if begun is None else begun.text
-
-        def spelled(name: str) -> bytes | None:
-            if begun is not None:
-                return rest_of(begun.partial, name[len(typed) :])
-            return before + b'"' + spell(name, quoted=True) + b'"'
-
-        def is_legal(name: str) -> bool:
-            data = spelled(name)
-            return data is not None and self._can(data)
-
-        # Names that are there come last: not every engine's grammar keeps them from repeating.
-        left = sorted(
-            (name for name, _ in plan.names if name.startswith(typed)),
-            key=lambda name: frame.seen >> plan.index[name] & 1,
-        )
-        legal = [name for name in left if is_legal(name)] if len(left) <= _ASKED else left
-        if legal:
-            draft = self._draft(subject, sources)
-            for name in legal:
-                note = " (required)" if name in plan.shape.required else ""
-                note = " (again)" if frame.seen >> plan.index[name] & 1 else note
-                draft.values[quoted(name)] = quoted(name) + note
-        taken = plan.declared | frame.extras
-        tails = frozenset(name[len(typed) :] for name in taken if name.startswith(typed))
-        partial = Partial() if begun is None else begun.partial
-        opened = before + b'"' if begun is None else b""
-        for regex, _ in plan.classes:
-            rest = _without(_after(regex, typed), tails)
-            if any(self._can(opened + end) for end in endings(partial, rest)):
-                words = "any other name" if regex == ANY else "another name"
-                self._draft(subject, sources).kinds[words] = None
-
-    def _elements(self, frame: InArray, path: tuple[str | int, ...], sources: Sources) -> None:
-        values = tuple(dict.fromkeys(value for value, _ in frame.plan.steps(frame.at)))
-        if frame.phase is Phase.MEMBER:
-            if self._can(b","):
-                differs = _OTHER if self._outline.differs(frame.plan) else ""
-                subject = f"`,` and another element of {self._container(path)}{differs}"
-                here = self._cursor.here
-                after = here + 1 if isinstance(here, int) else 0
-                inner = self._provenance.below(sources, after, values)
-                self._value(subject, values, inner, b",")
-        else:
-            key = self._cursor.path[len(path)]
-            inner = self._provenance.below(sources, key, values)
-            differs = _OTHER if key and self._outline.differs(frame.plan) else ""
-            self._value(self._subject((*path, key)) + differs, values, inner)
-        if frame.phase is not Phase.COMMA and self._can(b"]"):
-            self._draft(f"`]`, the end of {self._subject(path)}", sources)
-
-
-def _firsts(value: Value) -> list[bytes]:
-    """Give bytes of which one at least begins any value that fits."""
-    found = [word.encode() for word in value.words]
-    if value.numbers:
-        found.extend(bytes([byte]) for byte in b"-0123456789")
-    if value.strings is not None:
-        found.append(b'"')
-    if value.arrays:
-        found.append(b"[")
-    if value.objects:
-        found.append(b"{")
-    return found
+        cursor, ask = self._cursor, self._ask
+        usual = "`,` and another" if cursor.due is Due.MORE else "the name of a"
+        subject = ("" if self._begun else ask.another) or f"{usual} property"
+        seen = [*map(str, cursor.inside[-1].members)]
+        typed, part = cursor.string or ("", b"")
+        for shape, sources in shapes:
+            names = [x for x, child in shape.names if child != NEVER and x.startswith(typed)]
+            if legal := self._legal(map(quoted, names)):
+                draft = self._draft(subject, sources)
+                required = {*map(quoted, shape.required.difference(seen))}
+                again = {*map(quoted, seen)}
+                for name in legal:
+                    note = " (required)" if name in required else ""
+                    draft.values[name] = name + (" (again)" if name in again else note)
+            taken = sorted(x for x in {*dict(shape.names), *seen} if x.startswith(typed))
+            others = inverse(either(*(literal(x[len(typed) :]) for x in taken)))
+            for regex, child in shape.classes:
+                left = both(_after(both(regex, ask.names), typed), others)
+                some = None if child == NEVER else _example(left)
+                if some is not None and (part or ask.can_be(cursor, quoted(typed + some))):
+                    words = "any other name" if regex == ANY else "another name"
+                    self._draft(subject, sources).kinds[words] = None
 
 
 def _after(regex: Regex, text: str) -> Regex:
-    for char in text:
-        regex = derivative(regex, char)
-    return regex
+    return reduce(derivative, text, regex)
 
 
-def _without(regex: Regex, texts: frozenset[str]) -> Regex:
-    return both(regex, inverse(either(*map(literal, sorted(texts))))) if texts else regex
-
-
-def _goes_on(regex: Regex, text: str) -> bool:
-    return _after(regex, text) != NOTHING
-
-
-def _typed(begun: bytes) -> str:
-    """Read the whole characters of a JSON string that has been begun."""
-    partial, text = Partial(), ""
-    for byte in begun[1:]:
-        read = partial.read(byte)
-        if read is None:
-            break  # the engine has let it through, so there is no such byte
-        partial, char = read
-        text += char or ""
-    return text
+def _example(regex: Regex) -> str | None:
+    try:
+        return example(regex)
+    except RegexBudget:
+        return None

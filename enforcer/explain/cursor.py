@@ -1,101 +1,140 @@
-"""Where in a JSON text that is being written one stands.
+"""The place at which the beginning of a JSON text ends.
 
-Owns: the path of names and indices to the value that is being written, and the part of a
-scalar that has been begun. Takes for granted that the text is a beginning of JSON: an engine
-has let it through. Must not know: schemas, grammars.
+Takes for granted that the text is a beginning of JSON: an engine has let it through. Must not know:
+schemas, grammars.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
-from functools import reduce
+from enum import Enum
+from functools import cached_property, reduce
+from typing import Any
 
 from enforcer.schema.reading.document import step
 
-_BLANK = frozenset(b" \t\r\n")
-_QUOTE, _BACKSLASH = 0x22, 0x5C
-_OPENERS: dict[int, str | int] = {ord("{"): "", ord("["): 0}
-_STRUCTURE = frozenset(b"{}[],:")
+_TOKEN = re.compile(rb'[{}\[\],:]|"(?:[^"\\]|\\.?)*("?)|[^\s{}\[\],:"]+', re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
+class Due(Enum):
+    """The next part of a text."""
+
+    NAME = "the name of a property"
+    COLON = "the colon behind it"
+    VALUE = "a value"
+    MORE = "a comma or a bracket, behind a member"
+    NOTHING = "nothing, behind the whole text"
+
+
+@dataclass(slots=True)
+class Container:
+    """An object or an array that is open.
+
+    Attributes:
+        members: those that are complete.
+        key: name or index of the member that is being written, or of the last one.
+
+    """
+
+    members: dict[str, Any] | list[Any]
+    key: str | int | None = None
+
+    def add(self, value: object) -> None:
+        """Add a complete member."""
+        if isinstance(self.members, list):
+            self.members.append(value)
+        else:
+            self.members[str(self.key)] = value
+
+
+@dataclass(frozen=True)
 class Cursor:
     """A place in a text.
 
     Attributes:
-        path: names and indices of the containers that are open, each the one that leads on; the
-            last of them leads to the value that is due or has been begun, if one is.
-        here: name or index that was last written in the innermost container; None outside.
-        begun: what has been written of a string or of a bare word, its quote included.
+        inside: the containers that are open, the outermost first.
+        due: the part that is due, or has been begun.
+        begun: a string or a bare word that has been begun, with its quote.
+        opened: whether the innermost container has been opened just now.
 
     """
 
-    path: tuple[str | int, ...]
-    here: str | int | None
-    begun: bytes
+    inside: tuple[Container, ...]
+    due: Due
+    begun: bytes = b""
+    opened: bool = False
+
+    @property
+    def path(self) -> tuple[str | int, ...]:
+        """Names and indices that lead to the value that is due or has been begun, if one is."""
+        found = (each.key for each in self.inside[: None if self.due is Due.VALUE else -1])
+        return tuple(key for key in found if key is not None)
+
+    @cached_property
+    def string(self) -> tuple[str, bytes] | None:
+        """The characters of a string that has been begun, and the bytes of a part of one."""
+        if self.begun[:1] != b'"':
+            return None
+        for end in range(len(self.begun), 1, -1):
+            try:
+                text: str = json.loads(self.begun[:end] + b'"')
+                text.encode()  # one half of a surrogate pair is no character
+            except ValueError:
+                continue
+            return text, self.begun[end:]
+        return "", self.begun[1:]
+
+    @property
+    def word(self) -> str:
+        """A number or a word that has been begun."""
+        return "" if self.string else self.begun.decode()
+
+    def ended(self) -> Cursor | None:
+        """Return the place behind the word that has been begun; None where it is not whole."""
+        try:
+            value = json.loads(self.word)
+        except ValueError:
+            return None
+        *around, last = self.inside
+        last = Container(last.members.copy(), last.key)
+        last.add(value)
+        return Cursor((*around, last), Due.MORE)
 
 
 def locate(text: bytes) -> Cursor:
-    """Read the beginning of a JSON text."""
-    # For each open container: the name or the index, and whether a value is due or begun.
-    keys: list[str | int] = []
-    due: list[bool] = []
-    at, begun = 0, b""
-    while at < len(text):
-        byte = text[at]
-        if byte in _BLANK:
-            at += 1
-        elif byte in _STRUCTURE:
-            _structure(byte, keys, due)
-            at += 1
+    """Read the beginning of a JSON text.
+
+    Raises:
+        ValueError: it is none.
+
+    """
+    inside: list[Container] = []
+    due, begun, opened = Due.VALUE, b"", False
+    for found in _TOKEN.finditer(text):
+        token = found[0]
+        opened = token in {b"{", b"["}
+        if opened:
+            inside.append(Container({}) if token == b"{" else Container([], 0))
+            due = Due.NAME if token == b"{" else Due.VALUE
+        elif token == b":":
+            due = Due.VALUE
+        elif token == b",":
+            last = inside[-1]
+            due = Due.VALUE if isinstance(last.members, list) else Due.NAME
+            last.key = len(last.members) if isinstance(last.members, list) else last.key
+        elif token not in {b"}", b"]"} and found.end() == len(text) and not found[1]:
+            begun = token
+        elif token not in {b"}", b"]"} and due is Due.NAME:
+            inside[-1].key = json.loads(token)
+            due = Due.COLON
         else:
-            end = _end(text, at)
-            if end is None:
-                begun = text[at:]
-                break
-            if keys and isinstance(keys[-1], str) and not due[-1]:
-                keys[-1] = json.loads(text[at:end])
-            elif due:
-                due[-1] = False
-            at = end
-    path = [key for key, leads in zip(keys[:-1], due[:-1], strict=True) if leads]
-    if keys and due[-1]:
-        path.append(keys[-1])
-    return Cursor(tuple(path), keys[-1] if keys else None, begun)
-
-
-def _structure(byte: int, keys: list[str | int], due: list[bool]) -> None:
-    if byte in _OPENERS:
-        keys.append(_OPENERS[byte])
-        due.append(byte == ord("["))
-    elif byte == ord(":"):
-        due[-1] = True
-    elif byte == ord(","):
-        key = keys[-1]
-        if isinstance(key, int):
-            keys[-1] = key + 1
-        due[-1] = isinstance(key, int)
-    else:
-        keys.pop()
-        due.pop()
-        if due:
-            due[-1] = False
-
-
-def _end(text: bytes, at: int) -> int | None:
-    """Find the end of the scalar that begins there; None if it may go on."""
-    if text[at] != _QUOTE:
-        for i in range(at, len(text)):
-            if text[i] in _BLANK or text[i] in _STRUCTURE:
-                return i
-        return None
-    i = at + 1
-    while i < len(text):
-        if text[i] == _QUOTE:
-            return i + 1
-        i += 2 if text[i] == _BACKSLASH else 1
-    return None
+            value = inside.pop().members if token in {b"}", b"]"} else json.loads(token)
+            due = Due.MORE if inside else Due.NOTHING
+            if inside:
+                inside[-1].add(value)
+    return Cursor(tuple(inside), due, begun, opened)
 
 
 def written(path: tuple[str | int, ...]) -> str:

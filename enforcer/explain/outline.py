@@ -1,26 +1,27 @@
-"""A schema, ready for words about texts, and what of it a place in a text stands for.
+"""The parts of a finished grammar that a place in a text may have to fit.
 
-Owns: finding the values of the grammar that are at a place, and where in the schema they come from.
 Must not know: words, engines.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from math import inf
+from typing import TYPE_CHECKING, Any
 
-from enforcer.budget.frames import InArray, InName, InObject
+from enforcer.numbers.doubles import exact
+from enforcer.numbers.sets import contains
 from enforcer.regex import fullmatch
+from enforcer.schema.grammar import NEVER, ArrayShape
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
-    from enforcer.budget.arrays import Arrays
-    from enforcer.budget.frames import Thread
-    from enforcer.budget.objects import Objects
-    from enforcer.budget.shortest import Shortest
-    from enforcer.schema.grammar import ValueId
+    from enforcer.explain.cursor import Container
+    from enforcer.schema.grammar import ArgumentGrammar, ObjectShape, Value, ValueId
     from enforcer.schema.provenance import Provenance, Sources
+
+    Shape = ArrayShape | ObjectShape
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,73 +29,84 @@ class Outline:
     """A schema, ready for words about texts.
 
     Attributes:
-        what: what such a text is, as `the arguments of "get_weather"`.
-        plan: follows texts.
+        what: such a text is, as `the arguments of "get_weather"`.
+        grammar: of the texts.
         provenance: where in the schema values come from.
-        distinct: the arrays whose elements have to differ, of which the plan knows nothing: the
-            numbers of their values, and their places in these.
 
     """
 
     what: str
-    plan: Shortest
+    grammar: ArgumentGrammar
     provenance: Provenance
-    distinct: tuple[tuple[ValueId, int], ...] = ()
 
-    def differs(self, array: Arrays) -> bool:
-        """Tell whether the elements of an array of the plan have to differ."""
-        return any(array is self.plan.arrays[number][at] for number, at in self.distinct)
+    def shapes(self, inside: Sequence[Container]) -> list[tuple[Shape, Sources]]:
+        """Return the shapes that the innermost container may have, with their sources.
 
-    def levels(
-        self, path: Sequence[str | int], inside: Sequence[InObject | InArray]
-    ) -> list[tuple[tuple[ValueId, ...], Sources]]:
-        """Give the values that stand at each step of a path, and their sources.
-
-        Args:
-            path: from the outermost value of a text to a place in it.
-            inside: what a reading of the text stands in there, see `containers`.
-
+        A shape that does not fit the complete members is left out.
         """
-        numbers: tuple[ValueId, ...] = (self.plan.grammar.root,)
-        sources = self.provenance.root
-        found = [(numbers, sources)]
-        for i, (key, frame) in enumerate(zip(path, inside, strict=False)):
-            numbers = _children(frame, key)
-            if i + 1 < len(inside):
-                inner = inside[i + 1].plan
-                numbers = tuple(n for n in numbers if self._has(n, inner))
-            sources = self.provenance.below(sources, key, numbers)
-            found.append((numbers, sources))
-        return found
+        shapes: list[tuple[Shape, Sources]] = []
+        for depth, container in enumerate(inside):
+            values = self.values(shapes, inside[depth - 1].key)
+            shapes = [
+                (shape, sources)
+                for value, sources in (values if depth else self.whole)
+                for shape in _shapes(value, container.members)
+            ]
+            if len(shapes) > 1:  # one alone is the one that the engine follows
+                shapes = [each for each in shapes if self._holds(each[0], container.members)]
+        return shapes
 
-    def _has(self, number: ValueId, plan: Objects | Arrays) -> bool:
-        return any(plan is each for each in self.plan.objects[number]) or any(
-            plan is each for each in self.plan.arrays[number]
+    @property
+    def whole(self) -> list[tuple[Value, Sources]]:
+        """The value of a whole text."""
+        return [(self.grammar.definitions[self.grammar.root], self.provenance.root)]
+
+    def values(
+        self, shapes: Iterable[tuple[Shape, Sources]], key: str | int | None
+    ) -> list[tuple[Value, Sources]]:
+        """Return the values that a member of a container may have, with their sources."""
+        found: dict[tuple[ValueId, tuple[str, ...]], Sources] = {}
+        if key is not None:
+            for shape, sources in shapes:
+                for number in _children(shape, key):
+                    below = self.provenance.below(sources, key, (number,))
+                    found.setdefault((number, below.paths), below)
+        return [(self.grammar.definitions[number], below) for (number, _), below in found.items()]
+
+    def _holds(self, shape: Shape, members: dict[str, Any] | list[Any]) -> bool:
+        keyed = members.items() if isinstance(members, dict) else enumerate(members)
+        return all(
+            any(self._fits(number, member) for number in _children(shape, key))
+            for key, member in keyed
         )
 
+    def _fits(self, number: ValueId, data: Any) -> bool:
+        value = self.grammar.definitions[number]
+        if isinstance(data, str):
+            return value.strings is not None and fullmatch(value.strings, data)
+        if isinstance(data, dict | list):
+            return any(
+                shape.minimum <= len(data)
+                and (shape.maximum is None or len(data) <= shape.maximum)
+                and (isinstance(shape, ArrayShape) or shape.required <= {*data})
+                and self._holds(shape, data)
+                for shape in _shapes(value, data)
+            )
+        if data is None or isinstance(data, bool):
+            return value.null if data is None else data in value.booleans
+        return abs(data) == inf or any(contains(each, exact(data)) for each in value.numbers)
 
-def containers(thread: Thread) -> list[InObject | InArray]:
-    """Give the objects and arrays that one reading of a text stands in, from the outermost."""
-    found: list[InObject | InArray] = []
-    at: Thread | None = thread
-    while at is not None:
-        around = at.frame.before if isinstance(at.frame, InName) else at.frame
-        if isinstance(around, InObject | InArray):
-            found.append(around)
-        at = at.outer
-    return found[::-1]
+
+def _shapes(value: Value, members: dict[str, Any] | list[Any]) -> Sequence[Shape]:
+    return value.objects if isinstance(members, dict) else value.arrays
 
 
-def _children(frame: InObject | InArray, key: str | int) -> tuple[ValueId, ...]:
-    if isinstance(frame, InObject):
-        if frame.pair is not None:
-            return (frame.pair.value,)
-        plan, name = frame.plan, str(key)
-        if name in plan.index:
-            return (plan.names[plan.index[name]][1],)
-        return tuple(value for regex, value in plan.classes if fullmatch(regex, name))
-    shape, at = frame.plan.shape, int(key)
-    if shape.choices:
-        choices = shape.choices[min(at, len(shape.choices) - 1)]
-        return tuple(dict.fromkeys(choice.value for choice in choices))
-    return (shape.prefix[at] if at < len(shape.prefix) else shape.rest,)
+def _children(shape: Shape, key: str | int) -> Iterable[ValueId]:
+    if not isinstance(shape, ArrayShape):
+        child = shape.child(str(key))
+        return () if child == NEVER else (child,)
+    at = int(key)
+    if not shape.choices:
+        return (shape.child(at),)
+    choices = shape.choices[min(at, len(shape.choices) - 1)]
+    return dict.fromkeys(choice.value for choice in choices)

@@ -11,22 +11,18 @@ from dataclasses import dataclass, field
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
-from enforcer.budget.shortest import Shortest, loosened
 from enforcer.errors import SchemaError
 from enforcer.explain.outline import Outline
+from enforcer.explain.questions import LaidOut
 from enforcer.explain.text import FollowedText, Subject
-from enforcer.explain.views import LaidOut
 from enforcer.explain.words import quoted
 from enforcer.layouts import LayoutKind
-from enforcer.layouts.declared import types_of_properties
 from enforcer.request.response_format import FormatKind
 from enforcer.schema import OnUnsupported, Root, trace_schema
-from enforcer.schema.finishing.distinct import is_remembered
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from enforcer.budget.pieces import Pieces
     from enforcer.engines import ArgumentMatcher, CompiledGrammar, Startable
     from enforcer.layouts import BoundLayout
     from enforcer.request.options import Options
@@ -47,7 +43,6 @@ class Words:
 
     Attributes:
         vocabulary: of the model.
-        pieces: of the same vocabulary, made when they are first needed.
         spec: what the request allows.
         options: what holds for it.
         layout: of the arguments of calls.
@@ -55,7 +50,6 @@ class Words:
     """
 
     vocabulary: Vocabulary
-    pieces: Callable[[], Pieces]
     spec: Spec
     options: Options
     layout: BoundLayout
@@ -76,7 +70,7 @@ class Words:
         wanted = self.spec.response_format
         outline = None
         if wanted is not None and wanted.kind is FormatKind.JSON_SCHEMA:
-            outline = partial(self._outline, "the text", wanted.source, Root.ANY)
+            outline = cache(partial(self._outline, "the text", wanted.source, Root.ANY))
         what = "the text" if wanted is None else f"text that fits the {wanted.kind.value}"
         return FollowedText(grammar.matcher(), self.vocabulary, Subject(what, None, outline))
 
@@ -86,8 +80,7 @@ class Words:
         outline = cache(partial(self._outline, what, schema, Root.OBJECT))
         laid_out = None
         if self.layout.layout.kind is not LayoutKind.JSON:
-            types = types_of_properties(json.loads(schema))
-            laid_out = LaidOut(self.layout, types, self.vocabulary.token_bytes)
+            laid_out = LaidOut(self.layout, json.loads(schema), self.vocabulary.token_bytes)
         return Subject(what, name, outline, laid_out)
 
     def _outline(self, what: str, schema: str, root: Root) -> Outline:
@@ -104,12 +97,4 @@ class Words:
             if on_unsupported is not OnUnsupported.ISOLATE:
                 raise
             grammar, provenance = trace_schema({}, limits=limits, root=root)
-        # The engine is asked of whatever is named, and knows which elements have to differ.
-        plan = Shortest(loosened(grammar), self.pieces())
-        distinct = tuple(
-            (number, at)
-            for number, value in grammar.definitions.items()
-            for at, shape in enumerate(value.arrays)
-            if is_remembered(shape)
-        )
-        return Outline(what, plan, provenance, distinct)
+        return Outline(what, grammar, provenance)

@@ -164,15 +164,25 @@ def strings_of(regex: Regex) -> tuple[str, ...] | None:
         return None
 
 
-def constants(value: Value) -> tuple[str, ...] | None:
-    """List all that fits a value, as JSON texts; None if that cannot be listed."""
+def constants(value: Value, typed: str = "") -> tuple[str, ...] | None:
+    """List all that fits a value, as JSON texts; None if that cannot be listed.
+
+    Args:
+        value: the value.
+        typed: the beginning of strings, which the value has the rest of.
+
+    """
     if value.arrays or value.objects:
         return None
     strings = () if value.strings is None else strings_of(value.strings)
     singles = [number_of(each) for each in value.numbers]
     if strings is None or None in singles:
         return None
-    return (*value.words, *(x for x in singles if x is not None), *map(quoted, strings))
+    return (
+        *value.words,
+        *(x for x in singles if x is not None),
+        *(quoted(typed + x) for x in strings),
+    )
 
 
 def number_of(numbers: NumberSet) -> str | None:

@@ -9,33 +9,60 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from enforcer.explain.cursor import locate, written
+from enforcer.explain.cursor import Due, locate, written
 from tests.drawn_json import any_value
 
 
 @pytest.mark.parametrize(
-    ("text", "path", "here", "begun"),
+    ("text", "path", "due", "begun"),
     [
-        ("", (), None, ""),
-        ("12", (), None, "12"),
-        ("{", (), "", ""),
-        ('{"a', (), "", '"a'),
-        ('{"a"', (), "a", ""),
-        ('{"a":', ("a",), "a", ""),
-        ('{"a": "x\\"y', ("a",), "a", '"x\\"y'),
-        ('{"a": 1', ("a",), "a", "1"),
-        ('{"a": 1 ', (), "a", ""),
-        ('{"a": 1, ', (), "a", ""),
-        ('{"a": {"b": [', ("a", "b", 0), 0, ""),
-        ('{"a": {"b": [1, ', ("a", "b", 1), 1, ""),
-        ('{"a": {"b": [1]', ("a",), "b", ""),
-        ('[[], [{}, "', (1, 1), 1, '"'),
-        ('["a,]}"', (), 0, ""),
+        ("", (), Due.VALUE, ""),
+        ("12", (), Due.VALUE, "12"),
+        ("{", (), Due.NAME, ""),
+        ('{"a', (), Due.NAME, '"a'),
+        ('{"a"', (), Due.COLON, ""),
+        ('{"a":', ("a",), Due.VALUE, ""),
+        ('{"a": "x\\"y', ("a",), Due.VALUE, '"x\\"y'),
+        ('{"a": "x\\', ("a",), Due.VALUE, '"x\\'),
+        ('{"a": 1', ("a",), Due.VALUE, "1"),
+        ('{"a": 1 ', (), Due.MORE, ""),
+        ('{"a": 1, ', (), Due.NAME, ""),
+        ('{"a": {"b": [', ("a", "b", 0), Due.VALUE, ""),
+        ('{"a": {"b": [1, ', ("a", "b", 1), Due.VALUE, ""),
+        ('{"a": {"b": [1]', ("a",), Due.MORE, ""),
+        ('[[], [{}, "', (1, 1), Due.VALUE, '"'),
+        ('["a,]}"', (), Due.MORE, ""),
     ],
 )
-def test_places(text: str, path: tuple[int | str, ...], here: int | str | None, begun: str) -> None:
+def test_places(text: str, path: tuple[int | str, ...], due: Due, begun: str) -> None:
     found = locate(text.encode())
-    assert (found.path, found.here, found.begun) == (path, here, begun.encode())
+    assert (found.path, found.due, found.begun) == (path, due, begun.encode())
+    assert found.opened == text.endswith(("{", "["))
+
+
+def test_what_is_complete_is_read() -> None:
+    found = locate(b'{"a": [1, null], "b": [{"x": "y"}, tru')
+    assert [each.members for each in found.inside] == [{"a": [1, None]}, [{"x": "y"}]]
+    assert found.ended() is None
+    behind = locate(b"[1, 12").ended()
+    assert behind is not None
+    assert (behind.due, behind.inside[0].members) == (Due.MORE, [1, 12])
+
+
+@pytest.mark.parametrize(
+    ("begun", "string"),
+    [
+        (b'"', ("", b"")),
+        (b'"a\\"', ('a"', b"")),
+        (b'"a\\', ("a", b"\\")),
+        (b'"a\\u00', ("a", b"\\u00")),
+        (b'"\\ud83d\\ud', ("", b"\\ud83d\\ud")),
+        (b'"\xe6\x97', ("", b"\xe6\x97")),
+        (b"12", None),
+    ],
+)
+def test_a_string_that_has_been_begun(begun: bytes, string: tuple[str, bytes] | None) -> None:
+    assert locate(begun).string == string
 
 
 @given(any_value(3), st.data())
@@ -55,7 +82,7 @@ def test_a_path_leads_to_what_has_been_begun(value: Any, data: st.DataObject) ->
 @given(any_value(3))
 def test_a_whole_text_is_at_its_end(value: Any) -> None:
     found = locate(json.dumps(value).encode())
-    assert (found.path, found.here) == ((), None)
+    assert (found.path, found.inside) == ((), ())
 
 
 def test_written() -> None:

@@ -1,32 +1,25 @@
+"""The parts of a grammar that a place in a text may have to fit, and where they come from."""
+
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from enforcer.budget.frames import InArray, InObject
-from enforcer.budget.pieces import Pieces
-from enforcer.budget.reading import Reading
-from enforcer.budget.shortest import Shortest
 from enforcer.explain.cursor import locate
-from enforcer.explain.outline import Outline, containers
+from enforcer.explain.outline import Outline
 from enforcer.schema import trace_schema
-from tests.vocabularies import small
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-def levels(schema: Any, text: str) -> tuple[list[type], list[Sequence[str]]]:
-    """Give the containers that a text of one reading stands in, and the paths at each step."""
-    grammar, provenance = trace_schema(schema)
-    outline = Outline("the text", Shortest(grammar, Pieces(small())), provenance)
-    data = text.encode()
-    (thread,) = Reading.begin(outline.plan).read(data).threads
-    inside = containers(thread)
-    found = outline.levels(locate(data).path, inside)
-    return [type(each) for each in inside], [sources.paths for _, sources in found]
+def sources(schema: Any, text: str) -> list[Sequence[str]]:
+    """Return the paths of each value that is due behind a text."""
+    outline = Outline("the text", *trace_schema(schema))
+    inside = locate(text.encode()).inside
+    found = outline.values(outline.shapes(inside), inside[-1].key)
+    return [sources.paths for _, sources in found]
 
 
 ROW = {
@@ -39,19 +32,43 @@ ROWS = {"type": "array", "prefixItems": [{"const": 0}], "items": ROW}
 
 
 @pytest.mark.parametrize(
-    ("text", "inside", "last"),
+    ("text", "path"),
     [
-        ("[", [InArray], "$.prefixItems[0]"),
-        ("[0,", [InArray], "$.items"),
-        ('[0,{"id":', [InArray, InObject], "$.items.properties.id"),
-        ('[0,{"n_a":', [InArray, InObject], '$.items.patternProperties["^n_"]'),
-        ('[0,{"tags":["x",', [InArray, InObject, InArray], "$.items.properties.tags.items"),
+        ("[", "$.prefixItems[0]"),
+        ("[0,", "$.items"),
+        ('[0,{"id":', "$.items.properties.id"),
+        ('[0,{"n_a":', '$.items.patternProperties["^n_"]'),
+        ('[0,{"tags":["x",', "$.items.properties.tags.items"),
     ],
 )
-def test_a_place_is_followed_down_to_its_subschema(
-    text: str, inside: list[type], last: str
+def test_a_place_is_followed_down_to_its_subschema(text: str, path: str) -> None:
+    assert sources(ROWS, text) == [(path,)]
+
+
+def kind(value: Any, least: int) -> dict[str, Any]:
+    return {
+        "properties": {"kind": value, "v": {"type": "integer", "minimum": least}},
+        "required": ["kind"],
+        "additionalProperties": False,
+    }
+
+
+@pytest.mark.parametrize(
+    ("value", "other", "text"),
+    [
+        ({"const": "x"}, {"const": "y"}, '"y"'),
+        ({"const": 1}, {"const": 2.5}, "2.5"),
+        ({"type": "null"}, {"const": True}, "true"),
+        ({"maximum": 5, "type": "number"}, {"minimum": 7, "type": "number"}, "1e3"),
+        ({"enum": [[1]]}, {"enum": [[2]]}, "[2]"),
+        ({"type": "array", "maxItems": 1}, {"type": "array", "minItems": 2}, "[1,2]"),
+        ({"required": ["a"], "type": "object"}, {"enum": [{"b": 1}]}, '{"b":1}'),
+        ({"type": "string"}, {"type": "array", "items": {"type": "string"}}, '["a"]'),
+    ],
+)
+def test_shapes_that_the_complete_members_rule_out_are_left_out(
+    value: Any, other: Any, text: str
 ) -> None:
-    found, paths = levels(ROWS, text)
-    assert found == inside
-    assert paths[0] == ("$",)
-    assert list(paths[-1]) == [last], json.dumps(paths)
+    schema = {"type": "object", "anyOf": [kind(value, 1), kind(other, 2)]}
+    assert len(sources(schema, '{"v":')) == 2
+    assert sources(schema, f'{{"kind":{text},"v":') == [("$.anyOf[1].properties.v",)]
