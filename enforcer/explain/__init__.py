@@ -1,9 +1,9 @@
 """Saying in words what a turn may go on with, and why an id is not legal.
 
-`arguments` reads the text of a call over its finished grammar (`outline`), `expecting` the places
-around it, `why` has the reasons, `turn` asks both, `trace` does so for a whole turn token by token,
-`table` and `page` show that to people. Nothing here decides what is legal: masks do, and words that
-a mask contradicts are left out.
+`expecting` has the words for a place of a turn, and `why` the reasons; `turn` asks both, `trace`
+does so for a whole turn, `table` and `page` show that to people. Inside of a text `cursor` finds
+the place, `outline` the values of the grammar that may be due there, `arguments` the words, and
+`questions` asks the engine about each before it is said. What is legal is not decided here.
 Must not know: hosts.
 """
 

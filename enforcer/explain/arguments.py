@@ -161,7 +161,8 @@ class _View:
         typed, part = self._cursor.string
         if part or self._ask.can_be(self._cursor, quoted(typed)):
             return " (which may end here)"
-        return " (which may not end here: the elements have to differ)"
+        inside = any(isinstance(key, int) for key in self._cursor.path)
+        return " (which may not end here: the elements have to differ)" if inside else ""
 
     # Names.
 

@@ -36,6 +36,8 @@ _KEY, _TYPE, _VALUE = "key", "type", "value"
 _TYPES = (STRING, "number", "boolean", "null", "object", "array")
 _WORDS = {"True": "true", "False": "false", "None": "null"}
 _BLANK = b" \t\r\n"
+_BLANKS = frozenset(_BLANK)
+_COMPARED = 12  # symbols
 
 
 class JsonQuestions:
@@ -132,8 +134,15 @@ class _Questions:
 
     def _some(self, member: Sequence[int], reads: Callable[[Sequence[int]], bool]) -> bool:
         """Return whether an end of a member may follow and makes what is read of it right."""
-        ends = (member[at:] for at in range(len(member)))
-        return any(self._can(end) and reads((*self._member, *end)) for end in ends)
+        written = _solid(self._member)
+        for at in range(len(member) + 1):
+            before = _solid(member[:at])
+            common = min(len(before), len(written))
+            if before[len(before) - common :] == written[len(written) - common :]:
+                end = member[at:]
+                if self._can(end) and reads((*self._member, *end)):
+                    return True
+        return False
 
     def _is_value(self, text: str, value: object) -> bool:
         """Return whether the member was decoded as the one of a value."""
@@ -141,6 +150,11 @@ class _Questions:
             return json.dumps(json.loads(text + "}")) == json.dumps({self.key: value})
         except ValueError:
             return False
+
+
+def _solid(symbols: Sequence[int]) -> list[int]:
+    """Return the last symbols without white space, which may be missing or not."""
+    return [symbol for symbol in symbols[-_COMPARED:] if symbol not in _BLANKS]
 
 
 @dataclass(slots=True)
@@ -229,7 +243,7 @@ class PairQuestions(_Questions):
                 yield locate((begun + quoted(self.key)[:-1]).encode())
         elif now.field == _VALUE:
             yield from self._values(out)
-        elif len(now.fields) == len(self._heads):
+        elif not now.field and len(now.fields) == len(self._heads):
             yield locate(f"{begun}{quoted(self.key)}:".encode())
 
     def _values(self, out: str) -> Iterator[Cursor]:
@@ -247,7 +261,7 @@ class PairQuestions(_Questions):
         with suppress(ValueError):
             # What may be the beginning of the stop is no part of a number.
             found = locate(out.encode() + bytes(held))
-            if found.due is Due.VALUE and (opens or len(found.inside) == 1):
+            if found.due is Due.VALUE or len(found.inside) > 1:
                 yield found
 
     def can_be(self, cursor: Cursor, text: str) -> bool:
