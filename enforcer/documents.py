@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import sys
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -59,19 +60,10 @@ def files(path: str | Path) -> list[str | Path]:
     """List the JSON and JSON Lines files of a folder and of those in it; any other path is itself.
 
     Known by their suffixes, in capitals as well: `.json`, `.jsonl`, `.ndjson`.
-
-    Raises:
-        ConfigurationError: the folder has none.
-
     """
     if str(path) == STANDARD_INPUT or not Path(path).is_dir():
         return [path]
-    found = sorted(
-        p for p in Path(path).rglob("*") if p.suffix.lower() in _SUFFIXES and p.is_file()
-    )
-    if not found:
-        raise ConfigurationError(f"{path} has no .json, .jsonl or .ndjson file")
-    return list(found)
+    return sorted(p for p in Path(path).rglob("*") if p.suffix.lower() in _SUFFIXES and p.is_file())
 
 
 def read(path: str | Path) -> list[Document]:
@@ -81,52 +73,33 @@ def read(path: str | Path) -> list[Document]:
         ConfigurationError: it cannot be read, is empty, or is neither; a line is no JSON.
 
     """
-    return _all_of(records(path))
+    found: list[Document] = []
+    for each in records(path):
+        if isinstance(each, Unreadable):
+            raise ConfigurationError(each.message)
+        found.append(each)
+    return found
 
 
 def records(path: str | Path) -> list[Document | Unreadable]:
-    """Read a file as `read` does, of which a line that is no JSON spoils no other.
-
-    Raises:
-        ConfigurationError: it cannot be read, is empty, or is neither.
-
-    """
-    if str(path) == STANDARD_INPUT:
-        return _records(_standard_input(), "<stdin>")
+    """Read a file as `read` does, of which a line that is no JSON spoils no other."""
+    name = str(path)
+    read = partial(Path(path).read_text, encoding="utf-8")
+    if name == STANDARD_INPUT:
+        if sys.stdin is None:
+            return [Unreadable("cannot read the standard input, which is closed: name a file")]
+        name, read = "<stdin>", sys.stdin.read
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        return parse(read(), name)
     except (OSError, ValueError) as error:
-        raise ConfigurationError(f"cannot read {path}: {error}") from error
-    return _records(text, str(path))
+        return [Unreadable(f"cannot read {name}: {error}")]
 
 
-def _standard_input() -> str:
-    if sys.stdin is None:
-        raise ConfigurationError("cannot read the standard input, which is closed: name a file")
-    try:
-        return sys.stdin.read()
-    except (OSError, ValueError) as error:
-        raise ConfigurationError(f"cannot read the standard input: {error}") from error
-
-
-def parse(text: str, name: str) -> list[Document]:
-    """Parse the text of a file of that name; see `read`."""
-    return _all_of(_records(text, name))
-
-
-def _all_of(found: list[Document | Unreadable]) -> list[Document]:
-    out = []
-    for each in found:
-        if isinstance(each, Unreadable):
-            raise ConfigurationError(each.message)
-        out.append(each)
-    return out
-
-
-def _records(text: str, name: str) -> list[Document | Unreadable]:
+def parse(text: str, name: str) -> list[Document | Unreadable]:
+    """Parse the text of a file of that name; see `records`."""
     text = text.removeprefix(_BYTE_ORDER_MARK)
     if not text.strip():
-        raise ConfigurationError(f"{name} is empty")
+        return [Unreadable(f"{name} is empty")]
     try:
         return [Document(value(text), name)]
     except ValueError as error:
@@ -146,7 +119,7 @@ def _records(text: str, name: str) -> list[Document | Unreadable]:
         return out
     values = sum(isinstance(each, Document) for each in out)
     if isinstance(out[0], Unreadable) and values * 2 < len(out):
-        raise ConfigurationError(f"{name} {_wrong(whole)}")
+        return [Unreadable(f"{name} {_wrong(whole)}")]
     return out
 
 

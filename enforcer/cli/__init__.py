@@ -7,7 +7,6 @@ what a command does.
 from __future__ import annotations
 
 import argparse
-from importlib import metadata
 from typing import TYPE_CHECKING
 
 from enforcer.cli import output
@@ -17,19 +16,13 @@ from enforcer.cli.explain import add_parser as add_explain
 from enforcer.cli.verify import INTERRUPTED
 from enforcer.cli.verify import add_parser as add_verify
 from enforcer.errors import EnforcerError
+from enforcer.vllm.observe import families
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 USAGE = 2  # as argparse exits on wrong usage
 PIPE_CLOSED = 141  # as shells have it, 128 and the signal's number
-
-
-def _version() -> str:
-    try:
-        return metadata.version("kimi-enforcer")
-    except metadata.PackageNotFoundError:
-        return "(imported from a folder, not installed)"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -44,7 +37,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         description="Constrains the tool calls of served models: nothing undeclared, "
         "nothing off schema.",
     )
-    parser.add_argument("--version", action="version", version=f"%(prog)s {_version()}")
+    version = f"%(prog)s {families.installed('kimi-enforcer')}"
+    parser.add_argument("--version", action="version", version=version)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for add in (add_check, add_explain, add_verify, add_doctor):
         add(commands)

@@ -25,8 +25,7 @@ from enforcer.cli.options import (
     named,
 )
 from enforcer.cli.output import complain, say, say_json
-from enforcer.cli.request_limits import oversized
-from enforcer.cli.verdicts import Judge
+from enforcer.cli.verdicts import Judge, oversized
 from enforcer.errors import ConfigurationError, UnknownLength
 from enforcer.request.options import Options
 from enforcer.schema import Conventions, OnUnsupported
@@ -116,14 +115,11 @@ def run(options: argparse.Namespace) -> int:
 def _records(given: Sequence[str]) -> Iterator[documents.Document | documents.Unreadable]:
     """Read what was given, one file after the other."""
     for each in given:
-        try:
-            for file in documents.files(each):
-                try:
-                    yield from documents.records(file)
-                except ConfigurationError as error:
-                    yield documents.Unreadable(str(error))
-        except ConfigurationError as error:
-            yield documents.Unreadable(str(error))
+        files = documents.files(each)
+        if not files:
+            yield documents.Unreadable(f"{each} has no .json, .jsonl or .ndjson file")
+        for file in files:
+            yield from documents.records(file)
 
 
 def _whole(

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from enforcer.cli.declarations import Declaration, Found
-    from enforcer.cli.request_limits import Oversized
     from enforcer.errors import Problem, RequestError
 
 _SHOWN = 20  # records that cannot be read
@@ -83,6 +82,25 @@ class Checked:
         self.problems = (*error.problems, *earlier)
         self.error = self.error or type(error).__name__
         self.relaxable = False
+
+
+@dataclass(frozen=True, slots=True)
+class Oversized:
+    """Declarations of which a server takes fewer in one request.
+
+    Attributes:
+        where: the file, and the line in JSON Lines.
+        path: where the list of tools, or the only schema, stands there.
+        reason: what is too much.
+        refused: whether they stand in a request; else they are a list, such as an MCP server's, of
+            which a request may declare a part.
+
+    """
+
+    where: str
+    path: str
+    reason: str
+    refused: bool
 
 
 @dataclass(slots=True)

@@ -57,7 +57,6 @@ class Declaration:
         where: the file, and the line in JSON Lines.
         path: where the schema stands in the document, from `$`; of a format that is no schema, the
             object that holds it.
-        name_path: where the name stands.
         form: the format that a request demands of its text, as
             `enforcer.request.response_format.parse` takes it, of which `schema` is the JSON
             Schema, if it is one; None for anything else than a request's format.
@@ -70,9 +69,13 @@ class Declaration:
     root: Root
     where: str
     path: str
-    name_path: str
     form: Mapping[str, Any] | None = None
     request: str | None = None
+
+    @property
+    def name_path(self) -> str:
+        """Where a tool's name stands."""
+        return self.path.rpartition(".")[0] + ".name"
 
 
 @dataclass(slots=True)
@@ -124,7 +127,7 @@ def _read(found: Found, value: Any, path: str) -> None:
     if isinstance(value, bool) or (
         isinstance(value, Mapping) and (not value or not _KEYWORDS.isdisjoint(value))
     ):
-        found.declared.append(Declaration(None, value, Root.ANY, found.where, path, path))
+        found.declared.append(Declaration(None, value, Root.ANY, found.where, path))
         return
     fits = isinstance(value, Mapping)
     why = " (an object without any keyword of JSON Schema would fit everything)" if fits else ""
@@ -193,14 +196,7 @@ def _tool(value: Mapping[str, Any], path: str, where: str) -> Declaration | None
     if "name" not in value:
         return None
     key = next((key for key in _SCHEMA_KEYS if key in value), "parameters")
-    return Declaration(
-        name=value["name"],
-        schema=value.get(key),
-        root=Root.OBJECT,
-        where=where,
-        path=f"{path}.{key}",
-        name_path=f"{path}.name",
-    )
+    return Declaration(value["name"], value.get(key), Root.OBJECT, where, f"{path}.{key}")
 
 
 def demanded(body: Mapping[str, Any], path: str, where: str) -> Declaration | None:
@@ -214,8 +210,7 @@ def demanded(body: Mapping[str, Any], path: str, where: str) -> Declaration | No
     """
 
     def declare(form: Mapping[str, Any], at: str, schema: Any = None) -> Declaration:
-        place = f"{path}.{at}"
-        return Declaration(None, schema, Root.ANY, where, place, place, form, request=path)
+        return Declaration(None, schema, Root.ANY, where, f"{path}.{at}", form, request=path)
 
     def of_schema(schema: Any, at: str) -> Declaration:
         return declare({"type": "json_schema", "json_schema": {"schema": schema}}, at, schema)

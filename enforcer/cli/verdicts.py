@@ -1,22 +1,23 @@
 """Whether a server would enforce what is declared, and what in it may not be meant.
 
-Owns: what is asked of each declaration, and what the time that it takes means on a server. Must not
-know: how files declare schemas (that is `declarations`), what is printed (`check_report`), how
-schemas are compiled.
+Owns: what is asked of each declaration and of all of a request together, and what the time that it
+takes means on a server. Must not know: how files declare schemas (that is `declarations`), what is
+printed (`check_report`), how schemas are compiled.
 """
 
 from __future__ import annotations
 
 import json
+import signal
 from collections.abc import Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from time import process_time
 from typing import TYPE_CHECKING, Any
 
 from enforcer.budget.shortest import Untimed, shortest, unknown_text, untimed
 from enforcer.checking.work import LOOK, SECONDS, TOO_SLOW
-from enforcer.cli.check_report import Checked, Status
-from enforcer.cli.time_limit import TooLong, at_most
+from enforcer.cli.check_report import Checked, Oversized, Status
 from enforcer.errors import (
     InvalidTools,
     Problem,
@@ -26,7 +27,8 @@ from enforcer.errors import (
     UnsupportedSchema,
 )
 from enforcer.request import response_format
-from enforcer.request.tools import read_name
+from enforcer.request.spec import too_large
+from enforcer.request.tools import as_text, read_name
 from enforcer.schema import OnUnsupported, Root, compile_schema
 from enforcer.schema.grammar import NEVER
 from enforcer.schema.reading.document import step
@@ -35,6 +37,7 @@ from enforcer.turn.request_envelope import refuse_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from types import FrameType
 
     from enforcer.budget.pieces import Pieces
     from enforcer.cli.declarations import Declaration
@@ -42,6 +45,7 @@ if TYPE_CHECKING:
     from enforcer.layouts import BoundLayout
     from enforcer.request.options import Options
     from enforcer.schema.grammar import ArgumentGrammar
+    from enforcer.schema.limits import Limits
     from enforcer.turn.dialect import Dialect
 
 _MILLI = 1000
@@ -57,6 +61,36 @@ _SLOW = (
     "it counts as slow on a server, which checks it after all others, and answers 503 where too "
     "many of these wait; here it took {seconds:.1f} s of processor time"
 )
+
+
+class TooLong(BaseException):  # no `Exception`, lest what is ended take it for an error of its own
+    """Work was ended."""
+
+
+@contextmanager
+def at_most(seconds: float) -> Iterator[None]:
+    """End what is done inside after so much processor time of this process.
+
+    Between two steps of Python: what a library does in one is not cut short. Only in the main
+    thread, which alone is told of signals.
+
+    Raises:
+        TooLong: it was ended.
+
+    """
+
+    def end(_number: int, _frame: FrameType | None) -> None:
+        raise TooLong
+
+    before = signal.signal(signal.SIGPROF, end)
+    try:
+        signal.setitimer(signal.ITIMER_PROF, seconds)
+        try:
+            yield
+        finally:
+            signal.setitimer(signal.ITIMER_PROF, 0)
+    finally:
+        signal.signal(signal.SIGPROF, before)
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,3 +259,27 @@ def _never_given(grammar: ArgumentGrammar, declaration: Declaration) -> Iterator
         if isinstance(said, Mapping) and "not" not in said:
             path = step(step(declaration.path, "properties"), name)
             yield Problem(path, "", _NEVER_GIVEN)
+
+
+def oversized(declared: Sequence[Declaration], limits: Limits) -> Iterator[Oversized]:
+    """Find what is over the limits of a request, among the declarations of one document."""
+    together: dict[tuple[bool, str], list[Declaration]] = {}
+    for one in declared:
+        if one.request is not None:
+            together.setdefault((True, one.request), []).append(one)
+        elif one.root is Root.OBJECT:
+            together.setdefault((False, one.path.rpartition("[")[0] or "$"), []).append(one)
+    for (is_request, path), group in together.items():
+        tools = sum(one.root is Root.OBJECT for one in group)
+        reason = too_large(tools, sum(map(_size, group)), limits)
+        if reason is not None:
+            at = f"{path}.tools" if is_request and tools else group[0].path if is_request else path
+            yield Oversized(group[0].where, at, reason, is_request)
+
+
+def _size(one: Declaration) -> int:
+    """Give the characters of a schema as a spec has it; none of what is refused by itself."""
+    try:
+        return 0 if one.schema is None else len(as_text(one.schema, one.path))
+    except InvalidTools:
+        return 0

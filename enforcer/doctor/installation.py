@@ -22,6 +22,7 @@ from enforcer.schema.bundling import read_documents
 from enforcer.turn import dialects
 from enforcer.vllm.config import settings as server_settings
 from enforcer.vllm.config.names import TESTED_VERSIONS
+from enforcer.vllm.observe import families
 from enforcer.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -67,14 +68,11 @@ def chosen_engine(environment: Mapping[str, str]) -> str:
 
 def distribution() -> Check:
     """Check that this package is installed, and not just on the path."""
-    try:
-        return ok(_DISTRIBUTION, metadata.version(_DISTRIBUTION))
-    except metadata.PackageNotFoundError:
-        return bad(
-            _DISTRIBUTION,
-            "imported from a folder, not installed: vLLM does not find the plugin",
-            "pip install . in the checkout",
-        )
+    version = families.installed(_DISTRIBUTION)
+    if version == "unknown":
+        found = "imported from a folder, not installed: vLLM does not find the plugin"
+        return bad(_DISTRIBUTION, found, "pip install . in the checkout")
+    return ok(_DISTRIBUTION, version)
 
 
 def engine(name: str) -> Check:

@@ -46,14 +46,14 @@ _QUOTED = 300
 class Fault(Enum):
     """What can be wrong with a reply."""
 
-    FAILED = "no answer, or a server's error"
-    REFUSED = "the server refused the request (HTTP 400 or 422)"
-    UNDECLARED = "a call to a function that the request does not declare or allow"
-    SCHEMA = "arguments that fail the function's schema"
-    ID = "a call id that is repeated, or without the dialog's next index"
-    LEAK = "a marker in the content"
-    CHOICE = "a tool_choice or parallel_tool_calls that was not obeyed"
-    FINISH = "a finish_reason that the calls belie"
+    UNDECLARED = "undeclared calls"  # or such that the request does not allow
+    SCHEMA = "schema errors"
+    ID = "id errors"
+    CHOICE = "ignored tool choice"
+    FINISH = "wrong finish reason"
+    LEAK = "leaked markers"
+    REFUSED = "refused (HTTP 400)"  # or 422
+    FAILED = "failed"
 
 
 class IdRule(Enum):

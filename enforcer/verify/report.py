@@ -19,17 +19,6 @@ if TYPE_CHECKING:
     from enforcer.verify.replies import Reply
     from enforcer.verify.suites import Case
 
-_FAULTS = {
-    Fault.UNDECLARED: "undeclared calls",
-    Fault.SCHEMA: "schema errors",
-    Fault.ID: "id errors",
-    Fault.CHOICE: "ignored tool choice",
-    Fault.FINISH: "wrong finish reason",
-    Fault.LEAK: "leaked markers",
-    Fault.REFUSED: "refused (HTTP 400)",
-    Fault.FAILED: "failed",
-}
-
 
 @dataclass(frozen=True, slots=True)
 class Request:
@@ -161,7 +150,7 @@ def _column(row: Row) -> dict[str, object]:
         "successful calls": row.successful_calls,
         "schema accuracy": percent(row.schema_accuracy),
         "empty replies": row.empty,
-        **{title: row.faults[fault] for fault, title in _FAULTS.items()},
+        **{fault.value: row.faults[fault] for fault in Fault},
     }
 
 

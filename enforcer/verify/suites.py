@@ -1,7 +1,7 @@
 """The requests of a measurement, made of files.
 
 Owns: the schema suite (one request a schema, as Kimi-Vendor-Verifier wraps it), and the
-replay of recorded requests. Must not know: how requests are sent or replies judged.
+replay of recorded requests, those that can be judged. Must not know: how requests are sent.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 from enforcer import documents
 from enforcer.errors import ConfigurationError
 from enforcer.verify.apis import api_of
+from enforcer.verify.measure import judge
+from enforcer.verify.replies import OK, Reply
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -223,27 +225,13 @@ def _malformed(value: Any) -> str:
     """Say what keeps a request from being judged; empty if nothing does."""
     if not isinstance(value, dict):
         return "it is not an object"
-    messages = value.get("messages")
     if (whose := api_of(value)) in ("responses", "messages"):
         return f"it is one of the {whose.title()} API (verify replays Chat Completions only)"
-    if not isinstance(messages, list) or not all(isinstance(m, dict) for m in messages):
-        return "`messages` is not a list of objects"
-    lists = [value.get("tools"), *(message.get("tools") for message in messages)]
-    choice = value.get("tool_choice")
-    if isinstance(choice, dict) and choice.get("type") == "allowed_tools":
-        allowed = choice.get("allowed_tools")
-        listed = allowed.get("tools") if isinstance(allowed, dict) else None
-        lists.append("absent" if listed is None else listed)
-    elif isinstance(choice, dict):
-        lists.append([choice])
-    for tools in lists:
-        if tools is not None and not (isinstance(tools, list) and all(map(_is_named, tools))):
-            return "a tool or tool choice is not an object with `function.name`"
-    if not all(isinstance(m.get("tool_calls") or [], list) for m in messages):
-        return "`tool_calls` is not a list"
+    try:
+        judge(value, Reply(OK, finish_reason="stop"))
+    except (AttributeError, LookupError, TypeError) as error:
+        return (
+            "its `messages`, `tools` or `tool_choice` are not as Chat Completions has them: "
+            f"{error!r}"
+        )
     return ""
-
-
-def _is_named(tool: Any) -> bool:
-    function = tool.get("function") if isinstance(tool, dict) else None
-    return isinstance(function, dict) and isinstance(function.get("name"), str)

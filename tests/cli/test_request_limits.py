@@ -9,7 +9,8 @@ import pytest
 
 from enforcer import Enforcer, cli
 from enforcer.cli import declarations
-from enforcer.cli.request_limits import Oversized, oversized
+from enforcer.cli.check_report import Oversized
+from enforcer.cli.verdicts import oversized
 from enforcer.documents import Document
 from enforcer.errors import SchemaLimit
 from enforcer.schema.limits import Limits

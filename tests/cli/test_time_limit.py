@@ -4,7 +4,7 @@ import signal
 
 import pytest
 
-from enforcer.cli.time_limit import TooLong, at_most
+from enforcer.cli.verdicts import TooLong, at_most
 
 
 def endless() -> None:
