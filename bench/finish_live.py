@@ -26,7 +26,7 @@ from bench import random_model
 from bench.demo.servers import ENFORCED, MODEL_NAME, Server
 from bench.finish import walle
 from enforcer.verify.measure import judge
-from enforcer.verify.replies import Deltas, whole
+from enforcer.verify.replies import joined, whole
 
 _CLIENTS = 8
 
@@ -47,11 +47,8 @@ def ask(url: str, tools: list[dict[str, object]], *, stream: bool, most: int) ->
     if not answer.is_success:
         return f"HTTP {answer.status_code}"
     if stream:
-        deltas = Deltas()
-        for line in answer.text.splitlines():
-            if line.startswith("data: {"):
-                deltas.add(json.loads(line.removeprefix("data: ")))
-        reply = deltas.reply()
+        lines = (line for line in answer.text.splitlines() if line.startswith("data: {"))
+        reply = joined(json.loads(line.removeprefix("data: ")) for line in lines)
     else:
         reply = whole(answer.json())
     if reply.finish_reason == "length":

@@ -10,7 +10,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from enforcer.verify.measure import judge
-from enforcer.verify.replies import OK, Call, Deltas, Reply, whole
+from enforcer.verify.replies import OK, Call, Reply, joined, whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -126,10 +126,7 @@ def reply(one: Exchange) -> Reply:
     if _is_response(one):
         ended = [e["response"] for e in events if e["type"] == "response.completed"]
         return _from_response(ended[0]) if ended else Reply(OK, "the stream has no end")
-    deltas = Deltas()
-    for event in events:
-        deltas.add(event)
-    return deltas.reply()
+    return joined(events)
 
 
 def _from_response(response: Json) -> Reply:

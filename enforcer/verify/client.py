@@ -255,12 +255,12 @@ async def _send(
                 return Reply(response.status_code, _said(response))
             if not body.get("stream"):
                 return replies.whole(json.loads(await response.aread()))
-            deltas = replies.Deltas()
+            events = []
             async for line in response.aiter_lines():
                 data = line.removeprefix("data:").strip()
                 if line.startswith("data:") and data != "[DONE]":
-                    deltas.add(json.loads(data))
-            return deltas.reply()
+                    events.append(json.loads(data))
+            return replies.joined(events)
     except ConfigurationError as error:
         return Reply(0, f"not sent: {error}")
     except httpx.HTTPError as error:

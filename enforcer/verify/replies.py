@@ -6,12 +6,12 @@ Must not know: HTTP, or what makes a reply right.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from operator import index
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable
 
 OK = 200
 ABORTED = "abort"  # vLLM's finish_reason of what it ended itself, as when it is told to stop
@@ -58,9 +58,55 @@ def whole(response: Any) -> Reply:
 
     A response of another form gives a reply with an `error`.
     """
-    found = Deltas()
-    found.add(response)
-    return found.reply()
+    return joined([response])
+
+
+def joined(events: Iterable[Any]) -> Reply:
+    """Put the events of a stream together, as far as it has come; see `whole`."""
+    status, error, finish_reason = OK, "", None
+    content, reasoning = "", ""
+    token_ids: list[int] = []
+    calls: dict[int, list[str]] = {}
+    try:
+        for event in events:
+            if "error" in event:
+                status, error = _failure(event["error"])
+            for choice in event.get("choices") or ():
+                if choice.get("index"):
+                    continue
+                said = choice.get("delta", choice.get("message")) or {}
+                finish_reason = choice.get("finish_reason") or finish_reason
+                content += _text(said.get("content"))
+                reasoning += _text(said.get("reasoning") or said.get("reasoning_content"))
+                token_ids += choice.get("token_ids") or ()
+                for at, part in enumerate(said.get("tool_calls") or ()):
+                    number = at if part.get("index") is None else index(part["index"])
+                    call = calls.setdefault(number, ["", "", ""])
+                    function = part.get("function") or {}
+                    call[0] += _text(part.get("id"))
+                    call[1] += _text(function.get("name"))
+                    call[2] += _text(function.get("arguments"))
+    except (AttributeError, KeyError, TypeError) as problem:
+        error = f"not a chat completion: {problem!r}"
+    if not error and finish_reason is None:
+        error = "it ended without a finish_reason"
+    elif not error and finish_reason == ABORTED:
+        error = "the server aborted the reply"
+    return Reply(
+        status,
+        error,
+        finish_reason=finish_reason,
+        content=content,
+        calls=tuple(Call(*calls[number]) for number in sorted(calls)),
+        token_ids=tuple(token_ids),
+        reasoning=reasoning,
+    )
+
+
+def _failure(error: Any) -> tuple[int, str]:
+    """Return the HTTP status that an error in a stream has, and the error as text."""
+    code = error.get("code") if isinstance(error, dict) else None
+    return code if isinstance(code, int) and code > OK else 500, str(error)
 
 
 def _text(value: Any) -> str:
@@ -73,63 +119,3 @@ def _text(value: Any) -> str:
     if value and not isinstance(value, str):
         raise TypeError(f"a {type(value).__name__} stands where a text belongs")
     return value or ""
-
-
-@dataclass(slots=True)
-class Deltas:
-    """The parts of a turn as they arrive; a response that was not streamed is one part."""
-
-    _error: str = ""
-    _status: int = OK
-    _finish_reason: str | None = None
-    _content: list[str] = field(default_factory=list)
-    _reasoning: list[str] = field(default_factory=list)
-    _token_ids: list[int] = field(default_factory=list)
-    _calls: dict[int, list[str]] = field(default_factory=dict)
-
-    def add(self, event: Any) -> None:
-        """Take the next event of the stream; what is no part of a completion is an error."""
-        try:
-            if "error" in event:
-                self._fail(event["error"])
-            for choice in event.get("choices") or ():
-                if not choice.get("index"):
-                    self._add_choice(choice)
-        except (AttributeError, KeyError, TypeError) as error:
-            self._error = f"not a chat completion: {error!r}"
-
-    def _fail(self, error: Any) -> None:
-        code = error.get("code") if isinstance(error, dict) else None
-        self._status = code if isinstance(code, int) and code > OK else 500
-        self._error = str(error)
-
-    def _add_choice(self, choice: Mapping[str, Any]) -> None:
-        said = choice.get("delta", choice.get("message")) or {}
-        self._finish_reason = choice.get("finish_reason") or self._finish_reason
-        self._content.append(_text(said.get("content")))
-        self._reasoning.append(_text(said.get("reasoning") or said.get("reasoning_content")))
-        self._token_ids.extend(choice.get("token_ids") or ())
-        for at, part in enumerate(said.get("tool_calls") or ()):
-            number = at if part.get("index") is None else index(part["index"])
-            call = self._calls.setdefault(number, ["", "", ""])
-            function = part.get("function") or {}
-            call[0] += _text(part.get("id"))
-            call[1] += _text(function.get("name"))
-            call[2] += _text(function.get("arguments"))
-
-    def reply(self) -> Reply:
-        """Give the turn as far as it has come."""
-        error = self._error
-        if not error and self._finish_reason is None:
-            error = "it ended without a finish_reason"
-        elif not error and self._finish_reason == ABORTED:
-            error = "the server aborted the reply"
-        return Reply(
-            self._status,
-            error,
-            finish_reason=self._finish_reason,
-            content="".join(self._content),
-            calls=tuple(Call(*self._calls[index]) for index in sorted(self._calls)),
-            token_ids=tuple(self._token_ids),
-            reasoning="".join(self._reasoning),
-        )

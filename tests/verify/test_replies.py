@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from enforcer.verify.replies import Call, Deltas, Reply, whole
+from enforcer.verify.replies import Call, Reply, joined, whole
 from tests.fake_server import call, reply
 
 CALLS = st.lists(
@@ -20,19 +20,12 @@ CALLS = st.lists(
 )
 
 
-def streamed(events: list[Any]) -> Reply:
-    deltas = Deltas()
-    for event in events:
-        deltas.add(event)
-    return deltas.reply()
-
-
 @given(st.sampled_from(["stop", "tool_calls", "length"]), st.none() | st.text(max_size=9), CALLS)
 def test_a_stream_reads_as_the_same_reply_whole(
     finish: str, content: str | None, calls: list[dict[str, Any]]
 ) -> None:
     one = whole(reply({}, finish, content, calls)[1])
-    other = streamed(reply({"stream": True}, finish, content, calls)[1])
+    other = joined(reply({"stream": True}, finish, content, calls)[1])
     assert one == other
     assert (one.answered, one.finish_reason, one.content) == (True, finish, content or "")
     assert [(c.id, c.name, c.arguments) for c in one.calls] == [
@@ -44,7 +37,7 @@ def test_the_parts_of_parallel_calls_may_be_mixed() -> None:
     def part(index: int, **more: Any) -> dict[str, Any]:
         return {"choices": [{"delta": {"tool_calls": [{"index": index, **more}]}}]}
 
-    got = streamed(
+    got = joined(
         [
             part(0, id="functions.f:0", function={"name": "f", "arguments": ""}),
             part(0, function={"arguments": '{"a"'}),
@@ -59,7 +52,7 @@ def test_the_parts_of_parallel_calls_may_be_mixed() -> None:
 
 def test_the_first_choice_is_read() -> None:
     choices = [{"index": n, "delta": {"content": str(n)}, "finish_reason": "stop"} for n in (1, 0)]
-    assert streamed([{"choices": choices}]).content == "0"
+    assert joined([{"choices": choices}]).content == "0"
 
 
 def test_reasoning_has_two_names() -> None:
@@ -79,7 +72,7 @@ def test_what_is_no_completion_is_an_error(value: Any) -> None:
 
 @pytest.mark.parametrize("event", [None, 7, {"choices": [7]}, {"choices": [{"delta": 7}]}])
 def test_what_is_no_chunk_is_an_error(event: Any) -> None:
-    assert not streamed([event]).answered
+    assert not joined([event]).answered
 
 
 @pytest.mark.parametrize("wrong", [7, ["a"], {"a": 1}])
@@ -93,23 +86,23 @@ def test_what_is_no_text_where_one_belongs_is_an_error(field: str, wrong: Any) -
     got = whole({"choices": [{"message": said, "finish_reason": "stop"}]})
     assert not got.answered
     assert "where a text belongs" in got.error
-    assert "where a text belongs" in streamed([{"choices": [{"delta": said}]}]).error
+    assert "where a text belongs" in joined([{"choices": [{"delta": said}]}]).error
 
 
 def test_an_index_that_is_none_is_an_error() -> None:
     parts = [{"index": "a", "function": {}}, {"index": 0, "function": {}}]
-    assert not streamed([{"choices": [{"delta": {"tool_calls": parts}}]}]).answered
+    assert not joined([{"choices": [{"delta": {"tool_calls": parts}}]}]).answered
 
 
 def test_a_stream_without_an_end_is_an_error() -> None:
-    assert "without a finish_reason" in streamed([{"choices": [{"delta": {"content": "x"}}]}]).error
+    assert "without a finish_reason" in joined([{"choices": [{"delta": {"content": "x"}}]}]).error
 
 
 def test_what_the_server_aborts_is_no_answer() -> None:
     begun = [call("f", '{"a')]
     for got in (
         whole(reply({}, "abort", calls=begun)[1]),
-        streamed(reply({"stream": True}, "abort", calls=begun)[1]),
+        joined(reply({"stream": True}, "abort", calls=begun)[1]),
     ):
         assert not got.answered
         assert (got.error, got.finish_reason) == ("the server aborted the reply", "abort")
@@ -117,6 +110,6 @@ def test_what_the_server_aborts_is_no_answer() -> None:
 
 def test_an_error_in_a_stream_is_an_error() -> None:
     for error, status in (({"message": "died", "code": 503}, 503), ("died", 500)):
-        got = streamed([{"error": error}])
+        got = joined([{"error": error}])
         assert got.status == status
         assert "died" in got.error

@@ -18,7 +18,7 @@ from bench.matrix import modes
 from bench.tiny_model.requests import generate
 from enforcer import cli
 from enforcer.verify.measure import judge
-from enforcer.verify.replies import Deltas, whole
+from enforcer.verify.replies import joined, whole
 from tests.vllm_servers import TINY, sample, serving
 
 if TYPE_CHECKING:
@@ -46,11 +46,8 @@ def _reply(server: Server, body: dict[str, Any]) -> Reply:
     assert answer.status_code == 200, answer.text
     if not body["stream"]:
         return whole(answer.json())
-    deltas = Deltas()
-    for line in answer.text.splitlines():
-        if line.startswith("data: {"):
-            deltas.add(json.loads(line[6:]))
-    return deltas.reply()
+    lines = answer.text.splitlines()
+    return joined(json.loads(line[6:]) for line in lines if line.startswith("data: {"))
 
 
 def _greedy(server: Server, bodies: list[dict[str, Any]]) -> list[Reply]:
