@@ -14,8 +14,11 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from enforcer.doctor import Check, bad, ok
-from enforcer.turn.dialect import FREE_TEXT, Ids
+from enforcer.explain.trace import read_spelled, split_markers
+from enforcer.turn.dialect import Ids
 from enforcer.turn.pattern import plain
+from enforcer.turn.table import Table
+from enforcer.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -37,6 +40,7 @@ _TOOL = {
     },
 }
 _HEADER = "the prompt's end"
+_TAIL = 80  # characters that are shown of it
 _STRINGS = "texts in the prompt"
 _CALLS = "calls in the prompt"
 
@@ -64,44 +68,28 @@ def _header(render: Render, dialect: Dialect) -> Check:
     closed = render(dialog, tools=None, generate=False)
     prompt = render(dialog, tools=None, generate=True)
     added = prompt.removeprefix(closed) if prompt.startswith(closed) else ""
-    found = re.search(rf"(?:{_opening(dialect)})(?:\s|{_said_first(dialect)})*\Z", prompt)
-    # What the template adds for the turn is its opening alone, if that is not there already; white
-    # space before it says nothing.
-    if found is not None and len(found[0]) >= len(added.lstrip()):
-        return ok(_HEADER, found[0])
+    vocabulary = Vocabulary.of_bytes(dialect.controls)
+    state, begun = Table(dialect, vocabulary).opened(read_spelled(vocabulary, prompt))
+    opened = state == dialect.turn_state and any(each in prompt for each in dialect.turn.begin)
+    # Markers that begin no call may follow, those of a think, and white space.
+    markers = [
+        plain(each)
+        for name in dialect.speaking
+        for role, transition in dialect.states[name].on.items()
+        for each in (dialect.markers[role] if transition.to in dialect.speaking else ())
+    ]
+    parts = split_markers(vocabulary.decode(begun).decode(), markers)
+    if opened and not any(part.strip() for is_marker, part in parts if not is_marker):
+        return ok(_HEADER, added or prompt[-_TAIL:])
     turn = dialect.turn
     header = f"{turn.begin[0]}{turn.role or ''}{turn.end or ''}"
     return bad(
         _HEADER,
-        f"{(added or prompt[-80:])!r} is not the header of the assistant's turn, {header!r} for "
+        f"{(added or prompt[-_TAIL:])!r} is not the header of the assistant's turn, {header!r} for "
         "example: the model does not know that it is to answer",
         "let the template write it where `add_generation_prompt` is set, or serve with "
         "--chat-template FILE",
     )
-
-
-def _opening(dialect: Dialect) -> str:
-    """Write what opens a turn as a regular expression."""
-    turn = dialect.turn
-    begin = "|".join(map(re.escape, turn.begin))
-    # Where any role will do, its name is one word, between two tokens.
-    role = re.escape(turn.role) if turn.role is not None else r"\w+" if turn.end else ""
-    return f"(?:{begin}){role}{re.escape(turn.end or '')}"
-
-
-def _said_first(dialect: Dialect) -> str:
-    """Write the markers after which text follows, those of a think, in the same way."""
-    states = dialect.states
-    texts = {name for name, state in states.items() if state.segment in FREE_TEXT}
-    leads = {name: {each.to for each in state.on.values()} for name, state in states.items()}
-    found = {
-        pattern
-        for name in dialect.speaking
-        for role, transition in states[name].on.items()
-        for pattern in dialect.markers[role]
-        if transition.to in texts or leads[transition.to] & texts
-    }
-    return "|".join(sorted(re.escape(plain(pattern)) for pattern in found)) or "(?!)"
 
 
 def _strings(render: Render, _: Dialect) -> Check:
