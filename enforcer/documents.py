@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import sys
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -83,16 +82,15 @@ def read(path: str | Path) -> list[Document]:
 
 def records(path: str | Path) -> list[Document | Unreadable]:
     """Read a file as `read` does, of which a line that is no JSON spoils no other."""
-    name = str(path)
-    read = partial(Path(path).read_text, encoding="utf-8")
-    if name == STANDARD_INPUT:
-        if sys.stdin is None:
-            return [Unreadable("cannot read the standard input, which is closed: name a file")]
-        name, read = "<stdin>", sys.stdin.read
+    is_input = str(path) == STANDARD_INPUT
+    if is_input and sys.stdin is None:
+        return [Unreadable("cannot read the standard input, which is closed: name a file")]
+    name = "<stdin>" if is_input else str(path)
     try:
-        return parse(read(), name)
+        text = sys.stdin.read() if is_input else Path(path).read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
         return [Unreadable(f"cannot read {name}: {error}")]
+    return parse(text, name)
 
 
 def parse(text: str, name: str) -> list[Document | Unreadable]:
