@@ -103,9 +103,8 @@ class Objects:
         self.index = {name: i for i, (name, _) in enumerate(self.names)}
         self.declared = frozenset(name for name, _ in shape.names)
         self.classes = tuple(each for each in shape.classes if plan.lives(each[1]))
-        self.marks = tuple((mark.names, sum(1 << i for i in mark.hits)) for mark in shape.marks)
+        self.marks = tuple((mark.names, 1 << mark.witness) for mark in shape.marks)
         self._required = self._bits(shape.required)
-        self._clauses = tuple(sorted(self._bits(clause) for clause in shape.some))
         self._known: dict[object, tuple[Pair, ...] | None] = {}
         self._rests: dict[object, float] = {}
         self._sorted = sorted(self.index)
@@ -203,12 +202,6 @@ class Objects:
 
         for i in _ones(self._required & ~seen):
             take(Pair(i, *self.names[i]))
-        for clause in self._clauses:
-            if not base & clause:
-                found = min(map(self._pair, _ones(clause)), key=self._cost_of, default=None)
-                if found is None:
-                    return None
-                take(found)
         for i in range(len(self.shape.witnesses)):
             if not hits >> i & 1:
                 best = min(self._witnesses(i, extra), key=self._cost_of, default=None)

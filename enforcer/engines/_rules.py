@@ -235,8 +235,7 @@ class RuleWriter:
                 if not read >> i & 1
             ]
             seen = {each for i, (each, _) in enumerate(names) if read >> i & 1}
-            is_complete = shape.required <= seen and len(seen) >= shape.minimum
-            if is_complete and all(seen & clause for clause in shape.some):
+            if shape.required <= seen and len(seen) >= shape.minimum:
                 found.append(end)
             return found
 

@@ -17,7 +17,7 @@ from enforcer.numbers.languages import number_texts
 from enforcer.numbers.sets import candidates
 from enforcer.regex import either
 from enforcer.regex.automata.alphabet import TooLargeError
-from enforcer.schema.finishing.distinct import is_remembered, is_text, offence
+from enforcer.schema.finishing.distinct import is_remembered, offence
 from enforcer.schema.grammar import NEVER
 
 if TYPE_CHECKING:
@@ -34,11 +34,6 @@ _TOO_FEW = (
 )
 
 
-def keeps_distinct(array: ArrayShape) -> bool:
-    """Return whether elements of an array are compared with those before them."""
-    return is_remembered(array) and (array.maximum is None or array.maximum > 1)
-
-
 def why_not_held(grammar: ArgumentGrammar) -> UnsupportedSchema | None:
     """Return why the machine cannot hold a grammar; None if its tables may tell more."""
     definitions = grammar.definitions
@@ -46,12 +41,12 @@ def why_not_held(grammar: ArgumentGrammar) -> UnsupportedSchema | None:
         array: None
         for value in definitions.values()
         for array in value.arrays
-        if keeps_distinct(array) and array.minimum > 1 and not is_text(definitions[array.rest])
+        if is_remembered(array) and array.minimum > 1
     }
     if not kept:
         return None
     counts = Counts(definitions)
-    few = [array for array in kept if counts.at_least(array.rest, array.minimum) < array.minimum]
+    few = [array for array in kept if not counts.has_enough(array)]
     problems = dict.fromkeys(Problem(*offence(array), _TOO_FEW) for array in few)
     return UnsupportedSchema(tuple(problems)) if problems else None
 
@@ -102,6 +97,14 @@ class Counts:
         is_endless = most is None and array.rest != NEVER and not array.unique
         return is_endless or any(child in self.vast for child in children)
 
+    def has_enough(self, array: ArrayShape) -> bool:
+        """Return whether there is another element behind any of those that an array needs."""
+        least = array.minimum
+        needed = [*enumerate(array.prefix[:least], 1)]
+        if least > len(needed):
+            needed.append((least, array.rest))
+        return all(self.at_least(child, count) >= count for count, child in needed)
+
     def at_least(self, number: ValueId, most: int, around: frozenset[ValueId] = frozenset()) -> int:
         """Return how many values there are, or fewer, at least one; up to a number of them."""
         if number in self.vast:
@@ -122,7 +125,7 @@ class Counts:
         return max(1, min(most, sum(max(counts, default=0) for counts in kinds)))
 
     def _of_object(self, shape: ObjectShape, most: int, around: frozenset[ValueId]) -> int:
-        is_free = not (shape.some or shape.witnesses or shape.maximum is not None)
+        is_free = not (shape.witnesses or shape.maximum is not None)
         is_free = is_free and shape.minimum <= len(shape.required)
         names = {name: child for name, child in shape.names if child != NEVER}
         return prod(

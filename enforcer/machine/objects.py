@@ -1,16 +1,12 @@
 """The part of a node that is about objects: shapes, names, and classes of undeclared names.
 
-A *shape* is one bit of a frame; a property leaves those shapes that allow its value. Where one of
-several names has to be there, there is a shape for each of them, so that every shape has nothing
-but names that are required.
+A *shape* is one bit of a frame; a property leaves those shapes that allow its value.
 
 Owns: which shapes there are and what their bits say. Must not know: strings, arrays, files.
 """
 
 from __future__ import annotations
 
-from itertools import product
-from math import prod
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from enforcer.machine.lengths import FAR_COUNT
@@ -27,26 +23,22 @@ if TYPE_CHECKING:
     from enforcer.regex import Regex
     from enforcer.schema.grammar import Mark, ObjectShape, ValueId
 
-MOST_WAYS = 256  # to have one of each set of names
-
 _Fits = dict["ValueId", int]  # which shapes allow each value, as bits
 
 
-class _Shapes(NamedTuple):
-    """Shapes that differ in their required names alone.
+class _Shape(NamedTuple):
+    """A shape of a node.
 
     Attributes:
-        value: the index in the node of the value that they belong to.
-        shape: everything else.
-        mask: their bits.
-        required: of each of them, the lowest bit first.
+        value: the index in the node of the value that it belongs to.
+        shape: itself.
+        mask: its bit.
 
     """
 
     value: int
     shape: ObjectShape
     mask: int
-    required: list[frozenset[str]]
 
 
 class Keys(Protocol):
@@ -132,15 +124,10 @@ class Objects:
             TooLargeError: there are too many shapes, or undeclared names are too many kinds.
 
         """
-        shapes: list[_Shapes] = []
-        count = 0
-        for value, shape in found:
-            ways = [*_ways(shape)]
-            shapes.append(_Shapes(value, shape, ((1 << len(ways)) - 1) << count, ways))
-            count += len(ways)
-        words = (count + 63) >> 6
+        shapes = [_Shape(value, shape, 1 << at) for at, (value, shape) in enumerate(found)]
+        words = (len(shapes) + 63) >> 6
         self._hits = {}
-        record["shapes"], record["shape_words"] = count, words
+        record["shapes"], record["shape_words"] = len(shapes), words
         of_values = [0] * values
         for each in shapes:
             of_values[each.value] |= each.mask
@@ -162,15 +149,12 @@ class Objects:
         self._marked(record, shapes)
 
     def _declared(
-        self, record: dict[str, int], shapes: Sequence[_Shapes], words: int, *, is_open: bool
+        self, record: dict[str, int], shapes: Sequence[_Shape], words: int, *, is_open: bool
     ) -> list[str]:
         needs: dict[str, int] = {}
         for each in shapes:
-            bit = each.mask & -each.mask
-            for required in each.required:
-                for name in required:
-                    needs[name] = needs.get(name, 0) | bit
-                bit <<= 1
+            for name in each.shape.required:
+                needs[name] = needs.get(name, 0) | each.mask
         put = self._parts.put
         names = []
         record["name0"] = len(self.names)
@@ -202,7 +186,7 @@ class Objects:
     def _undeclared(
         self,
         record: dict[str, int],
-        shapes: Sequence[_Shapes],
+        shapes: Sequence[_Shape],
         classes: dict[Regex, _Fits],
         names: Sequence[str],
         words: int,
@@ -232,13 +216,12 @@ class Objects:
             for mark in each.shape.marks:
                 self._mark(each, mark, (-1, keys.index(mark.names), children.index(mark.value)))
 
-    def _mark(self, shapes: _Shapes, mark: Mark, key: tuple[int, int, int]) -> None:
-        """Note that a name, or a class of names, with some value is a witness of some shapes."""
+    def _mark(self, shape: _Shape, mark: Mark, key: tuple[int, int, int]) -> None:
+        """Note that a name, or a class of names, with some value is a witness of a shape."""
         hits = self._hits.setdefault(key, {})
-        for number in mark.hits:
-            hits[number] = hits.get(number, 0) | shapes.mask
+        hits[mark.witness] = hits.get(mark.witness, 0) | shape.mask
 
-    def _marked(self, record: dict[str, int], shapes: Sequence[_Shapes]) -> None:
+    def _marked(self, record: dict[str, int], shapes: Sequence[_Shape]) -> None:
         """Set the fields of undeclared properties that some shape wants."""
         witnesses = max(len(each.shape.witnesses) for each in shapes)
         if not witnesses:
@@ -256,7 +239,7 @@ class Objects:
             self.marks.append((*key, self._parts.put(found, words)))
 
     def _counted(
-        self, record: dict[str, int], shapes: Sequence[_Shapes], names: Sequence[str]
+        self, record: dict[str, int], shapes: Sequence[_Shape], names: Sequence[str]
     ) -> None:
         """Set the fields of counted properties, if some shape has fewer or more than it takes."""
         record["room"] = -1
@@ -270,35 +253,23 @@ class Objects:
         for each in shapes:
             least = min(each.shape.minimum, FAR_COUNT)
             most = -1 if each.shape.maximum is None else min(each.shape.maximum, FAR_COUNT)
-            for required in each.required:
-                if most >= 0:
-                    rooms.append(most - len(required))
-                bits = sum(1 << numbers[name] for name in required)
-                self.limits.append((least, most, self._parts.put((bits,), words)))
+            required = each.shape.required
+            if most >= 0:
+                rooms.append(most - len(required))
+            bits = sum(1 << numbers[name] for name in required)
+            self.limits.append((least, most, self._parts.put((bits,), words)))
         record["room"] = min(rooms, default=-1)
 
 
-def _ways(shape: ObjectShape) -> Iterator[frozenset[str]]:
-    """Yield the names that are required in each way to have one of each set."""
-    required = shape.required
-    sets = sorted(sorted(each) for each in shape.some if required.isdisjoint(each))
-    if prod(map(len, sets)) > MOST_WAYS:
-        raise TooLargeError("too many ways to choose the properties that have to be there")
-    for chosen in product(*sets):
-        way = required.union(chosen)
-        if shape.maximum is None or len(way) <= shape.maximum:
-            yield way
-
-
-def _children(shapes: Sequence[_Shapes]) -> Iterator[tuple[str, int, _Fits]]:
+def _children(shapes: Sequence[_Shape]) -> Iterator[tuple[str, int, _Fits]]:
     """Yield each declared name, the shapes that declare it, and those that allow each value."""
     if len(shapes) == 1:
-        ((_, shape, mask, _),) = shapes
+        ((_, shape, mask),) = shapes
         for name, child in sorted(shape.names):
             yield name, mask, {child: mask} if child != NEVER else {}
         return
     usual: _Fits = {}  # the value of a name that a shape does not declare
-    uneven: list[_Shapes] = []
+    uneven: list[_Shape] = []
     of_names: dict[str, _Fits] = {}
     for each in shapes:
         for name, child in each.shape.names:
@@ -325,7 +296,7 @@ def _children(shapes: Sequence[_Shapes]) -> Iterator[tuple[str, int, _Fits]]:
         yield name, declared, fits
 
 
-def _marks(shapes: Sequence[_Shapes], name: str, declared: int) -> Iterator[tuple[_Shapes, Mark]]:
+def _marks(shapes: Sequence[_Shape], name: str, declared: int) -> Iterator[tuple[_Shape, Mark]]:
     """Yield the shapes that do not declare a name, and what it counts as in them."""
     for each in shapes:
         if not each.mask & declared:
@@ -334,7 +305,7 @@ def _marks(shapes: Sequence[_Shapes], name: str, declared: int) -> Iterator[tupl
                     yield each, mark
 
 
-def _origin(shapes: Sequence[_Shapes], name: str) -> Origin:
+def _origin(shapes: Sequence[_Shape], name: str) -> Origin:
     for each in shapes:
         if any(declared == name for declared, _ in each.shape.names):
             return Origin(each.shape.path, name)

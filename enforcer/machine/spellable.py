@@ -39,8 +39,7 @@ from enforcer.regex import (
     literal,
 )
 from enforcer.regex.constructors import concat
-from enforcer.schema.finishing.distinct import offence
-from enforcer.schema.finishing.lowering_objects import may_run_out
+from enforcer.schema.finishing.distinct import may_run_out, offence
 from enforcer.schema.finishing.pruning import prune
 from enforcer.schema.grammar import NEVER, Value, fresh
 from enforcer.schema.reading.document import step

@@ -18,7 +18,7 @@ import numpy as np
 from enforcer.errors import UnsupportedSchema
 from enforcer.layouts import LayoutKind, WhiteSpace
 from enforcer.machine import kernel
-from enforcer.machine.holding import Counts, keeps_distinct, why_not_held
+from enforcer.machine.holding import Counts, why_not_held
 from enforcer.machine.lengths import FAR_COUNT, Bounded, alternatives
 from enforcer.machine.objects import Objects
 from enforcer.machine.pairs import Pairs
@@ -38,7 +38,7 @@ from enforcer.regex.automata.alphabet import TooLargeError
 from enforcer.regex.syntax import Literal, Union
 from enforcer.schema import compile_schema
 from enforcer.schema.finishing.counting import NONE, tallies_of
-from enforcer.schema.finishing.distinct import is_text
+from enforcer.schema.finishing.distinct import is_remembered, is_text
 from enforcer.schema.grammar import NEVER, ArgumentGrammar, Value, ValueId
 
 if TYPE_CHECKING:
@@ -176,9 +176,9 @@ class _Writer:
         self._definitions = definitions
         self._kind = kind
         self._is_python = is_python
-        arrays = (array for value in definitions.values() for array in value.arrays)
-        self._distinct = {array.rest for array in arrays if keeps_distinct(array)}
-        are_texts = all(is_text(definitions[each]) for each in self._distinct)
+        arrays = [x for value in definitions.values() for x in value.arrays if is_remembered(x)]
+        self._distinct = {child for array in arrays for child in (*array.prefix, array.rest)}
+        are_texts = all(is_text(definitions[x.rest]) and not x.prefix for x in arrays)
         self._vast: set[ValueId] = set() if are_texts else Counts(definitions).vast
         self._are_printed = False
         self._parts = Parts() if pairs is None else pairs.parts
@@ -340,15 +340,15 @@ class _Writer:
         less, and `FAR_COUNT` if there are always more. `printed` is which arrays have other
         elements to keep distinct.
         """
-        elements = {array.rest for array in arrays if keeps_distinct(array)}
+        elements = {array.rest for array in arrays if is_remembered(array)}
         if not elements:
             return {}
-        others = [array for array in arrays if not keeps_distinct(array)]
+        others = [array for array in arrays if not is_remembered(array)]
         is_mixed = any(array.maximum is None or array.maximum > 1 for array in others)
         is_mixed |= len(elements) > 1 or any(x.prefix or x.choices[1:] for x in arrays)
         if is_mixed or not all(is_text(self._definitions[each]) for each in elements):
             self._are_printed = True
-            return {"printed": self._parts.put([_bits(map(keeps_distinct, arrays))])}
+            return {"printed": self._parts.put([_bits(map(is_remembered, arrays))])}
         values = sorted({child for array in arrays for child, _ in _elements(array, 0)})
         strings = _languages([self._definitions[child] for child in values])
         _, automaton = self._parts.automaton(tuple(strings))

@@ -116,7 +116,7 @@ class ArrayShape:
 class Witness:
     """At least one property has a name in `names` and a value that fits `value`.
 
-    In a finished grammar it is an undeclared one, and `Mark.hits` says which count.
+    In a finished grammar it is an undeclared one, and a `Mark` says which count.
     """
 
     names: Regex
@@ -126,18 +126,18 @@ class Witness:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """Undeclared properties that count as the witnesses in `hits`.
+    """Undeclared properties that count as a witness.
 
     Attributes:
         names: the language of their names.
         value: what the property is when it counts.
-        hits: indices into `ObjectShape.witnesses`.
+        witness: index into `ObjectShape.witnesses`.
 
     """
 
     names: Regex
     value: ValueId
-    hits: tuple[int, ...]
+    witness: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +149,6 @@ class ObjectShape:
         classes: disjoint string languages that together hold every name, and the value of
             undeclared names in each.
         required: declared names that must be present.
-        some: sets of declared names; at least one of each must be present.
         minimum: least number of properties.
         maximum: greatest number of properties; None where there is none.
         witnesses: properties that must occur.
@@ -163,7 +162,6 @@ class ObjectShape:
     names: tuple[tuple[str, Formula], ...] = ()
     classes: tuple[tuple[Regex, Formula], ...] = ((ANY, ALWAYS),)
     required: frozenset[str] = frozenset()
-    some: frozenset[frozenset[str]] = frozenset()
     minimum: int = 0
     maximum: int | None = None
     witnesses: tuple[Witness, ...] = ()

@@ -8,7 +8,7 @@ keywords, engines, how formulas are kept.
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import product
+from itertools import islice, product
 from typing import TYPE_CHECKING
 
 from enforcer.errors import SchemaLimit
@@ -18,7 +18,7 @@ from enforcer.schema.grammar import ALWAYS, NEVER, ObjectShape, Witness
 from enforcer.schema.limits import named
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from enforcer.regex import Regex
     from enforcer.schema.algebra.children import Children
@@ -53,7 +53,6 @@ class ObjectSets:
                 names=tuple(names.items()),
                 classes=self._meet_classes(a.classes, b.classes),
                 required=a.required | b.required,
-                some=a.some | b.some,
                 minimum=max(a.minimum, b.minimum),
                 maximum=least(a.maximum, b.maximum),
                 witnesses=tuple(dict.fromkeys(a.witnesses + b.witnesses)),
@@ -82,7 +81,7 @@ class ObjectSets:
 
     def _is_tidy(self, shape: ObjectShape) -> bool:
         """Tell by a look that `tidy` would change nothing, as of nearly all that is written."""
-        if shape.some or shape.witnesses or shape.minimum or shape.maximum is not None:
+        if shape.witnesses or shape.minimum or shape.maximum is not None:
             return False
         left = len(shape.required)
         for name, value in shape.names if left else ():
@@ -96,28 +95,18 @@ class ObjectSets:
         """Declare the required names and drop the shape if a property cannot exist."""
         if self._is_tidy(shape):
             return shape
-        names = dict(shape.names)
-        required = set(shape.required)
-        found = [(witness, self._clause(shape, witness)) for witness in shape.witnesses]
-        if any(witness.value == NEVER for witness, _ in found):
-            return None
-        clauses = set()
-        for clause in {*shape.some, *(clause for _, clause in found if clause is not None)}:
-            possible = [n for n in clause if not self._children.is_empty(shape.child(n))]
-            if not possible:
+        shape, witnesses = replace(shape, witnesses=()), shape.witnesses
+        for witness in witnesses:
+            placed = [*islice(self.placed(shape, witness), 2)]
+            if not placed:
                 return None
-            if len(possible) == 1:
-                required.add(possible[0])
-            else:
-                clauses.add(frozenset(possible))
-        for name in (*sorted(required), *sorted(n for clause in clauses for n in clause)):
+            shape = placed[0] if len(placed) == 1 else _with_witness(shape, witness)
+        names, required = dict(shape.names), shape.required
+        for name in sorted(required):
             if name not in names:
                 names[name] = shape.undeclared(name)
-            if name in required and self._children.is_empty(names[name]):
+            if self._children.is_empty(names[name]):
                 return None
-        clauses = {
-            x for x in clauses if required.isdisjoint(x) and not any(other < x for other in clauses)
-        }
         maximum = shape.maximum
         minimum = max(shape.minimum, len(required))
         if maximum is not None and minimum > maximum:
@@ -129,7 +118,6 @@ class ObjectSets:
                     shape,
                     names=tuple((name, names[name]) for name in names if name in required),
                     classes=((ANY, NEVER),),
-                    required=frozenset(required),
                     minimum=0,
                     maximum=None,
                 )
@@ -140,34 +128,31 @@ class ObjectSets:
                 return None
             if maximum is not None and maximum >= count:
                 maximum = None
-        conditions = shape.some or shape.witnesses or shape.minimum or shape.maximum is not None
-        if not conditions and len(names) == len(shape.names):
-            return shape
         return replace(
             shape,
             names=tuple(names.items()),
-            required=frozenset(required),
-            some=frozenset(clauses),
             minimum=0 if minimum <= len(required) else minimum,
             maximum=maximum,
-            witnesses=tuple(witness for witness, clause in found if clause is None),
         )
 
-    def _clause(self, shape: ObjectShape, witness: Witness) -> frozenset[str] | None:
-        """List the declared names one of which is the witness; None if it may be another."""
+    def placed(self, shape: ObjectShape, witness: Witness) -> Iterator[ObjectShape]:
+        """Split a shape by the property that is a witness.
+
+        A declared name that is one is required. In the last shape it is an undeclared property.
+        """
         children = self._children
-        for names, value in shape.classes:
-            if value != NEVER and children.meet_strings(names, witness.names) is not None:
-                return None
-        found = []
-        for name, value in shape.names:
-            if value != NEVER and (witness.names == ANY or fullmatch(witness.names, name)):
+        for i, (name, value) in enumerate(shape.names):
+            if witness.names == ANY or fullmatch(witness.names, name):
                 hit = children.conj((value, witness.value))
-                if hit == value:
-                    found.append(name)
-                elif not children.is_empty(hit):
-                    return None
-        return frozenset(found)
+                if not children.is_empty(hit):
+                    names = (*shape.names[:i], (name, hit), *shape.names[i + 1 :])
+                    yield replace(shape, names=names, required=shape.required | {name})
+        if any(
+            children.meet_strings(names, witness.names) is not None
+            and not children.is_empty(children.conj((value, witness.value)))
+            for names, value in shape.classes
+        ):
+            yield _with_witness(shape, witness)
 
     def violating(
         self, shape: ObjectShape, other: ObjectShape, violations: Sequence[ObjectShape]
@@ -247,10 +232,10 @@ class ObjectSets:
         ]
 
     def without_covered(self, shapes: Sequence[ObjectShape]) -> list[ObjectShape]:
-        """Drop shapes that another one plainly contains; join those that require one name each."""
+        """Drop shapes that another one plainly contains."""
         if len(shapes) <= 1:
             return list(shapes)
-        unique = _joined(list(dict.fromkeys(shapes)))
+        unique = list(dict.fromkeys(shapes))
         if not 1 < len(unique) <= _COMPARED:
             return unique
         self._children.spend(len(unique) ** 2 // 4)
@@ -268,9 +253,6 @@ class ObjectSets:
             return False
         if (
             not big.required <= small.required
-            or not all(
-                clause in small.some or not clause.isdisjoint(small.required) for clause in big.some
-            )
             or big.minimum > max(small.minimum, len(small.required))
             or (big.maximum is not None and big.maximum != small.maximum)
             or not set(big.witnesses) <= set(small.witnesses)
@@ -292,28 +274,13 @@ def _wrong_name(violation: ObjectShape) -> str | None:
     return violation.names[0][0] if len(violation.names) == 1 else None
 
 
-def _joined(shapes: list[ObjectShape]) -> list[ObjectShape]:
-    """Join shapes that are equal but for one required name each: one of the names is there."""
-    groups: dict[ObjectShape, list[ObjectShape]] = {}
-    for shape in shapes:
-        bare = replace(shape, names=tuple(sorted(shape.names)), required=frozenset(), path="$")
-        groups.setdefault(bare, []).append(shape)
-    out = []
-    for members in groups.values():
-        common = frozenset.intersection(*(shape.required for shape in members))
-        extra = [shape.required - common for shape in members]
-        if len(members) > 1 and all(len(names) == 1 for names in extra):
-            clause = frozenset().union(*extra)
-            out.append(replace(members[0], required=common, some=members[0].some | {clause}))
-        else:
-            out.extend(members)
-    return out
+def _with_witness(shape: ObjectShape, witness: Witness) -> ObjectShape:
+    return replace(shape, witnesses=(*shape.witnesses, witness))
 
 
 def _constraints(shape: ObjectShape) -> int:
     return (
         len(shape.required)
-        + len(shape.some)
         + len(shape.witnesses)
         + sum(value != ALWAYS for _, value in shape.names)
         + 2 * sum(value != ALWAYS for _, value in shape.classes)

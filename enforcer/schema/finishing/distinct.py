@@ -11,7 +11,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from enforcer.schema.grammar import ObjectShape
+from enforcer.schema.finishing.infinite import is_infinite
+from enforcer.schema.grammar import NEVER, ObjectShape
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -41,6 +42,16 @@ def offence(shape: ArrayShape | ObjectShape) -> tuple[str, str]:
     return f"{shape.path}.minProperties", "minProperties"
 
 
+def may_run_out(shape: ObjectShape) -> bool:
+    """Return whether undeclared names may be fewer than are counted."""
+    if not shape.distinct_names:
+        return False
+    names = [language for language, value in shape.classes if value != NEVER]
+    endless = {mark.witness for mark in shape.marks if is_infinite(mark.names)}
+    is_short = len(endless) < len(shape.witnesses)
+    return is_short or (bool(names) and not any(map(is_infinite, names)))
+
+
 def is_text(value: Value) -> bool:
     """Tell whether a value is a language of strings and nothing else."""
     others = value.null or value.booleans or value.numbers or value.arrays or value.objects
@@ -59,7 +70,7 @@ def forgotten(
                 for shape in value.arrays
             ),
             objects=tuple(
-                _uncounted(shape) if shape in dropped else shape for shape in value.objects
+                uncounted(shape) if shape in dropped else shape for shape in value.objects
             ),
         )
         if not dropped.isdisjoint((*value.arrays, *value.objects))
@@ -68,7 +79,8 @@ def forgotten(
     }
 
 
-def _uncounted(shape: ObjectShape) -> ObjectShape:
+def uncounted(shape: ObjectShape) -> ObjectShape:
+    """Return an object shape without the counts that distinct names are needed for."""
     return replace(
         shape,
         minimum=min(shape.minimum, len(shape.required) + 1),

@@ -72,7 +72,7 @@ class Lowering:
             numbers = self._with_texts(numbers)
         if not (value.arrays or value.objects):
             return Value(value.null, value.booleans, numbers, strings)
-        arrays = [found for shape in value.arrays for found in self._arrays.lower(shape)]
+        arrays = [self._arrays.lower(shape) for shape in value.arrays]
         objects = [found for shape in value.objects for found in self._objects.lower(shape)]
         return Value(
             value.null, value.booleans, numbers, strings, _unlike(arrays), _unlike(objects)

@@ -9,22 +9,31 @@ Must not know: keywords' syntax, engines.
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import combinations
 from typing import TYPE_CHECKING
 
-from enforcer.regex import ANY, both, either, fullmatch, inverse, literal
-from enforcer.schema.finishing.infinite import is_infinite, stays_infinite
+from enforcer.regex import ANY, both, either, inverse, literal
+from enforcer.schema.finishing.distinct import may_run_out, offence, uncounted
 from enforcer.schema.grammar import NEVER, Mark, ObjectShape, Witness
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     from enforcer.regex import Regex
     from enforcer.schema.algebra.normal_form import Algebra
     from enforcer.schema.grammar import Formula
     from enforcer.schema.limits import Limits
 
-_MOST_WITNESSES = 3  # properties counted together in one object
+_COMBINED = "negated constraints on undeclared properties cannot be combined like this"
+_RUN_OUT = {
+    "minProperties": (
+        "properties whose names have a pattern with a greatest length cannot be counted; "
+        "declare the names, or set `additionalProperties` to false"
+    ),
+    "not": (
+        "that some undeclared property has a certain value cannot be enforced where the names "
+        "have a pattern with a greatest length; declare the property"
+    ),
+}
 
 
 class ObjectLowering:
@@ -41,8 +50,6 @@ class ObjectLowering:
         """Return shapes that can be counted, of which any object fits one if it fits this."""
         if not _needs_lowering(shape):
             return [shape]
-        if shape.maximum is not None and shape.some:
-            return [each for x in self._with_clauses_split(shape) for each in self.lower(x)]
         shape = self._with_finite_names_declared(shape)
         lowered = []
         for each in self._with_witnesses_placed(shape):
@@ -50,18 +57,8 @@ class ObjectLowering:
                 each = self._with_one_undeclared(each)  # noqa: PLW2901 - the same, rid of witnesses
             tidied = self._algebra.objects.tidy(each)
             if tidied is not None:
-                countable, distinct = self._minimum(tidied)
-                lowered.append(self._marked(countable, distinct=distinct))
+                lowered.append(self._marked(tidied))
         return lowered
-
-    def _with_clauses_split(self, shape: ObjectShape) -> list[ObjectShape]:
-        """Require one name of each clause; with a greatest count, room is kept for them."""
-        done = [replace(shape, some=frozenset())]
-        for clause in sorted(shape.some, key=sorted):
-            done = [replace(x, required=x.required | {n}) for x in done for n in sorted(clause)]
-            self._algebra.spend(len(done))
-        tidied = (self._algebra.objects.tidy(each) for each in done)
-        return [each for each in tidied if each is not None]
 
     def _with_finite_names_declared(self, shape: ObjectShape) -> ObjectShape:
         names, classes = dict(shape.names), []
@@ -79,41 +76,15 @@ class ObjectLowering:
                 classes.append((regex, NEVER))
         return replace(shape, names=tuple(names.items()), classes=tuple(classes))
 
-    def _minimum(self, shape: ObjectShape) -> tuple[ObjectShape, bool]:
-        """Give a shape whose least count can be kept, and if that takes distinct names."""
-        is_open = any(value != NEVER for _, value in shape.classes)
-        most = len(shape.required) + 1
-        if not shape.minimum or not is_open or shape.minimum <= most:
-            return shape, False
-        if _has_fresh_names(shape):
-            return shape, True
-        self._refuse(
-            f"{shape.path}.minProperties",
-            "minProperties",
-            "properties whose names have a pattern with a greatest length cannot be counted; "
-            "declare the names, or set `additionalProperties` to false",
-        )
-        return replace(shape, minimum=most), False
-
     def _with_witnesses_placed(self, shape: ObjectShape) -> list[ObjectShape]:
         """Split a shape by the properties that may be its witnesses.
 
-        A declared name that is a witness becomes required. What stays a witness after
-        that is an undeclared property.
+        What stays a witness after that is an undeclared property.
         """
-        algebra, done = self._algebra, [replace(shape, witnesses=())]
+        done = [replace(shape, witnesses=())]
         for witness in shape.witnesses:
-            split = []
-            for each in done:
-                for i, (name, value) in enumerate(each.names):
-                    hit = algebra.conj((value, witness.value))
-                    if _in(witness.names, name) and not algebra.is_empty(hit):
-                        names = (*each.names[:i], (name, hit), *each.names[i + 1 :])
-                        split.append(replace(each, names=names, required=each.required | {name}))
-                if self._has_undeclared(each, witness):
-                    split.append(replace(each, witnesses=(*each.witnesses, witness)))
-            algebra.spend(len(split))
-            done = split
+            done = [x for each in done for x in self._algebra.objects.placed(each, witness)]
+            self._algebra.spend(len(done))
         return done
 
     def _with_one_undeclared(self, shape: ObjectShape) -> ObjectShape:
@@ -133,87 +104,40 @@ class ObjectLowering:
             witnesses=(),
         )
 
-    def _has_undeclared(self, shape: ObjectShape, witness: Witness) -> bool:
-        return any(
-            self._algebra.meet_strings(names, witness.names) is not None
-            and not self._algebra.is_empty(self._algebra.conj((value, witness.value)))
-            for names, value in shape.classes
-        )
-
-    def _marked(self, shape: ObjectShape, *, distinct: bool) -> ObjectShape:
+    def _marked(self, shape: ObjectShape) -> ObjectShape:
         """List which undeclared properties count as which witnesses."""
-        bare = replace(shape, witnesses=(), distinct_names=distinct)
-        if not shape.witnesses:
-            return bare
-        if len(shape.witnesses) > _MOST_WITNESSES or shape.maximum is not None:
-            self._refuse(
-                shape.path,
-                "not",
-                "negated constraints on undeclared properties cannot be combined like this",
-            )
-            return bare
+        is_open = any(value != NEVER for _, value in shape.classes)
+        distinct = is_open and shape.minimum > len(shape.required) + 1
+        if shape.witnesses and shape.maximum is not None:
+            self._refuse(shape.path, "not", _COMBINED)
+            return replace(shape, witnesses=(), distinct_names=distinct)
         algebra, marks = self._algebra, []
-        repeatable = True
-        indices = range(len(shape.witnesses))
-        for hits in (x for n in range(1, len(indices) + 1) for x in combinations(indices, n)):
-            wanted = [shape.witnesses[i] for i in hits]
-            names = both(*(each.names for each in wanted))
-            fits = algebra.conj(each.value for each in wanted)
+        for number, witness in enumerate(shape.witnesses):
             for regex, value in shape.classes:
-                common = algebra.meet_strings(regex, names)
-                hit = algebra.conj((value, fits))
-                if common is None or algebra.is_empty(hit):
-                    continue
-                if not algebra.is_empty(algebra.conj((value, algebra.neg(fits)))):
-                    # The same name might follow again with a value that does not fit, and
-                    # the last one is the one that counts.
-                    repeatable = False
-                marks.append(Mark(common, hit, hits))
-        marked = replace(
-            bare,
+                names = algebra.meet_strings(regex, witness.names)
+                hit = algebra.conj((value, witness.value))
+                if names is not None and not algebra.is_empty(hit):
+                    marks.append(Mark(names, hit, number))
+                    # With another value, the name is used up, and the witness is still missing.
+                    other = algebra.conj((value, algebra.neg(witness.value)))
+                    distinct = distinct or not algebra.is_empty(other)
+        counted = replace(
+            shape,
             witnesses=tuple(Witness(ANY, NEVER, each.path) for each in shape.witnesses),
             marks=tuple(marks),
+            distinct_names=distinct,
         )
-        if repeatable:
-            return marked
-        if _has_fresh_names(shape) and len(_endless(marks)) == len(shape.witnesses):
-            return replace(marked, distinct_names=True)
-        self._refuse(
-            shape.witnesses[0].path,
-            "not",
-            "that some undeclared property has a certain value cannot be enforced where the names "
-            "have a pattern with a greatest length; declare the property",
-        )
-        return bare
-
-
-def may_run_out(shape: ObjectShape) -> bool:
-    """Return whether undeclared names may be fewer than are counted, since some were left out."""
-    is_counted = shape.minimum > len(shape.required) + 1 or bool(shape.witnesses)
-    if not shape.distinct_names or not is_counted:
-        return False
-    return not _has_fresh_names(shape) or len(_endless(shape.marks)) < len(shape.witnesses)
-
-
-def _endless(marks: Iterable[Mark]) -> set[int]:
-    """Return the witnesses for which there are infinitely many names."""
-    return {i for mark in marks if is_infinite(mark.names) for i in mark.hits}
-
-
-def _has_fresh_names(shape: ObjectShape) -> bool:
-    """Tell whether any beginning of an undeclared name can always become one not used yet."""
-    return all(stays_infinite(names) for names, value in shape.classes if value != NEVER)
-
-
-def _in(names: Regex, name: str) -> bool:
-    return names == ANY or fullmatch(names, name)
+        if not may_run_out(counted):
+            return counted
+        path, keyword = offence(counted)
+        self._refuse(path, keyword, _RUN_OUT[keyword])
+        return uncounted(counted)
 
 
 def _needs_lowering(shape: ObjectShape) -> bool:
     return bool(
         shape.minimum
         or shape.witnesses
-        or (shape.maximum is not None and shape.some)
         or (shape.names and any(_may_be_declared(*each) for each in shape.classes))
     )
 

@@ -77,14 +77,12 @@ def _with_choices(array: ArrayShape, productive: set[ValueId]) -> ArrayShape:
 
 
 def _object_has_member(shape: ObjectShape, productive: set[ValueId]) -> bool:
-    if not (shape.required or shape.some or shape.minimum or shape.witnesses):
+    if not (shape.required or shape.minimum or shape.witnesses):
         return True
     names = dict(shape.names)
     if not all(names[name] in productive for name in shape.required):
         return False
-    if not all(any(names[name] in productive for name in clause) for clause in shape.some):
-        return False
-    reachable = {i for mark in shape.marks if mark.value in productive for i in mark.hits}
+    reachable = {mark.witness for mark in shape.marks if mark.value in productive}
     if len(reachable) < len(shape.witnesses):
         return False
     if shape.minimum and not any(child in productive for _, child in shape.classes):
@@ -116,7 +114,6 @@ def _reduced(shape: ObjectShape, productive: set[ValueId]) -> ObjectShape:
         names=tuple(names.items()),
         classes=tuple((n, x if x in productive else NEVER) for n, x in shape.classes),
         marks=tuple(mark for mark in shape.marks if mark.value in productive),
-        some=frozenset(frozenset(n for n in clause if names[n] != NEVER) for clause in shape.some),
     )
 
 
