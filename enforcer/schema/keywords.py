@@ -11,4 +11,6 @@ maxProperties maximum minContains minItems minLength minProperties minimum multi
 pattern patternProperties prefixItems properties propertyNames readOnly required then title type
 unevaluatedItems unevaluatedProperties uniqueItems writeOnly
 """
+_SILENT = "$comment default deprecated description examples readOnly title writeOnly"
 KEYWORDS = tuple(_WORDS.split())
+ANNOTATIONS = frozenset(_SILENT.split())  # those that say nothing about values

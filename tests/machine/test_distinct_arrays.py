@@ -198,16 +198,9 @@ def test_threads_that_share_a_grammar_each_follow_their_own_text() -> None:
     assert not wrong
 
 
-@pytest.mark.parametrize(
-    ("more", "reason"),
-    [
-        ({"contains": {"const": "x"}}, "described alike"),
-        ({"prefixItems": [{"type": "string"}, {"type": "number"}]}, "described alike"),
-    ],
-)
-def test_elements_that_cannot_be_told_apart_by_a_count_are_refused(more: Any, reason: str) -> None:
-    with pytest.raises(UnsupportedSchema, match=reason) as caught:
-        compiled({"type": "array", "uniqueItems": True, **more})
+def test_elements_that_are_counted_as_well_are_refused() -> None:
+    with pytest.raises(UnsupportedSchema, match="drop one of the two") as caught:
+        compiled({"type": "array", "uniqueItems": True, "contains": {"const": "x"}})
     assert caught.value.path == "$.uniqueItems"
 
 

@@ -60,6 +60,9 @@ SCHEMAS["below"] = closed({"p": distinct(closed({"n": TEXT, "q": distinct({})}))
 SCHEMAS["sized"] = distinct(
     {"type": "integer", "minimum": 0, "maximum": 70}, minItems=3, maxItems=5
 )
+BOOL = {"type": "boolean"}
+SCHEMAS["one by one"] = distinct(AB, prefixItems=[AB, BOOL, TEXT], minItems=2)
+SCHEMAS["few one by one"] = distinct(False, prefixItems=[{"const": "a"}, AB, BOOL, BOOL])
 SCHEMAS["recursive"] = {
     "$defs": {"leaf": closed({"v": AB, "below": distinct(LEAF)})},
     **distinct(LEAF),
@@ -99,7 +102,6 @@ def test_the_mask_is_what_is_accepted_and_going_back_changes_nothing(
 
 
 # Elements that are few, so that all of them can be listed: what is left is known exactly.
-BOOL = {"type": "boolean"}
 VALUES = ["a", "b", True, False, None, 0, 1]
 FEW = {
     "closed": closed({"a": AB, "b": BOOL}),
@@ -199,6 +201,22 @@ def test_an_array_can_be_filled_up_and_is_full_then(name: str) -> None:
     assert ord(",") not in bits(row)
     assert not matcher.accept(ord(","))
     assert matcher.accept(ord("]"))
+
+
+@pytest.mark.parametrize("least", [1, 2])
+def test_elements_with_schemas_of_their_own_are_refused_where_one_may_be_the_last(
+    least: int,
+) -> None:
+    schema = distinct(False, prefixItems=[AB, {"const": "a"}], minItems=least)
+    if least > 1:
+        with pytest.raises(UnsupportedSchema, match="as many distinct elements"):
+            compiled(schema)
+        return
+    matcher = compiled(schema).matcher()
+    assert all(map(matcher.accept, b'["a"'))
+    assert not matcher.accept(ord(","))
+    matcher.rollback(4)
+    assert all(map(matcher.accept, b'["b","a"]'))
 
 
 @pytest.mark.parametrize(("count", "values"), [(12, [1]), (5, [1, 2])])

@@ -64,7 +64,6 @@ def test_a_shape_of_whose_elements_and_properties_nothing_is_said_asks_for_nothi
     array, properties = ArrayShape((), N[2]), ObjectShape((), ((ANY, N[2]),))
     assert (array.minimum, array.maximum, array.contains) == (0, None, ())
     assert not array.unique
-    assert (properties.required, properties.some) == (frozenset(), frozenset())
-    assert properties.witnesses == ()
+    assert (properties.required, properties.witnesses) == (frozenset(), ())
     assert (properties.minimum, properties.maximum) == (0, None)
     assert not properties.distinct_names

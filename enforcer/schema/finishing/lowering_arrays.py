@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from enforcer.schema.algebra.normal_form import Algebra
     from enforcer.schema.grammar import Formula
 
+_MOST_COUNTED = 6  # `contains` counted together in one array
 _MOST_MEMBERS = 60  # each is a bit of a word in the machine
 _TWO = 2  # elements that can be equal
 
@@ -44,15 +45,22 @@ class ArrayLowering:
         if array.unique and array.maximum is not None and array.maximum < _TWO:
             array = replace(array, unique=False)
         if array.unique and array.contains:
-            self._refuse(
-                f"{array.path}.uniqueItems", "uniqueItems", "cannot be combined with `contains`"
+            reason = (
+                "elements cannot be kept unique where some are counted, by `contains` or to tell "
+                "branches of a `oneOf` apart; drop one of the two"
             )
+            self._refuse(f"{array.path}.uniqueItems", "uniqueItems", reason)
             array = replace(array, unique=False)
         if array.unique:
             return self._unique(array)
         return self._containing(array) if array.contains else array
 
     def _containing(self, array: ArrayShape) -> ArrayShape:
+        if len(array.contains) > _MOST_COUNTED:
+            self._refuse(
+                array.path, "contains", f"more than {_MOST_COUNTED} `contains` on one array"
+            )
+            array = replace(array, contains=array.contains[:_MOST_COUNTED])
         length = max(len(array.prefix), *(each.start for each in array.contains))
         prefix = tuple(array.child(i) for i in range(length))
         slots = (ElementChoice(slot) for slot in (*prefix, array.rest))

@@ -67,10 +67,10 @@ class Keywords:
     `extra` gathers formulas that hold beside those for the types.
     """
 
-    def __init__(self, reader: SchemaReader, place: Place, schema: dict[str, Any]) -> None:
+    def __init__(self, reader: SchemaReader, place: Place) -> None:
         self.reader = reader
         self.place = place
-        self.schema = schema
+        self.schema: dict[str, Any] = place.schema
         self.extra: list[Formula] = []
 
     def has(self, keyword: str) -> bool:

@@ -15,6 +15,7 @@ from enforcer.regex import ANY, both, either, inverse
 from enforcer.schema.grammar import ALWAYS, ANYTHING, NEVER, ObjectShape, Value
 from enforcer.schema.limits import named
 from enforcer.schema.reading.document import step
+from enforcer.schema.reading.keywords import Keywords
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from enforcer.regex import Regex
     from enforcer.schema.algebra.normal_form import Algebra
     from enforcer.schema.grammar import Formula
-    from enforcer.schema.reading.keywords import Keywords
 
 # What objects surely fit, and what they may fit; the same but where patterns have two readings.
 _Readings = tuple[list[ObjectShape], list[ObjectShape]]
@@ -54,20 +54,14 @@ def by_two_readings(
     return algebra.two_readings(holds, may_hold, algebra.neg(may_hold), may_fail)
 
 
-class ObjectKeywords:
+class ObjectKeywords(Keywords):
     """Reads the keywords of one subschema that restrict objects."""
 
-    def __init__(self, keywords: Keywords) -> None:
-        self._keywords = keywords
-        self._reader = keywords.reader
-        self._place = keywords.place
-        self._schema = keywords.schema
-
-    def shapes(self) -> tuple[ObjectShape, ...]:
+    def object_shapes(self) -> tuple[ObjectShape, ...]:
         """Return the one shape that objects may have; none where no object fits."""
-        place, schema, reader = self._place, self._schema, self._reader
-        declared = self._keywords.read("properties", {})
-        required = self._keywords.read("required", [])
+        place, schema, reader = self.place, self.schema, self.reader
+        declared = self.read("properties", {})
+        required = self.read("required", [])
         if len(declared) > reader.limits.properties or len(required) > reader.limits.properties:
             raise SchemaLimit.of(
                 step(place.path, "properties"),
@@ -78,8 +72,8 @@ class ObjectKeywords:
             names=tuple((name, reader.child(place, "properties", name)) for name in declared),
             classes=((ANY, self._rest()),),
             required=frozenset(required),
-            minimum=self._keywords.count("minProperties") or 0,
-            maximum=self._keywords.count("maxProperties"),
+            minimum=self.count("minProperties") or 0,
+            maximum=self.count("maxProperties"),
             path=place.path,
         )
         shape: ObjectShape | None = own
@@ -90,37 +84,37 @@ class ObjectKeywords:
                 shape = self._joined((shape, *surely))
             else:
                 readings = (self._tidied(self._joined(each)) for each in (surely, perhaps))
-                self._keywords.extra.append(by_two_readings(reader.algebra, *readings))
+                self.extra.append(by_two_readings(reader.algebra, *readings))
         return self._tidied(shape)
 
     def _joined(self, shapes: Iterable[ObjectShape | None]) -> ObjectShape | None:
         found, *others = shapes
         for each in others:
             if found is not None and each is not None:
-                found = self._reader.algebra.objects.meet(found, each)
+                found = self.reader.algebra.objects.meet(found, each)
         return found
 
     def _tidied(self, shape: ObjectShape | None) -> tuple[ObjectShape, ...]:
-        tidied = None if shape is None else self._reader.algebra.objects.tidy(shape)
+        tidied = None if shape is None else self.reader.algebra.objects.tidy(shape)
         return () if tidied is None else (tidied,)
 
     def _rest(self) -> Formula:
         """Return what holds for every undeclared property, where no pattern is in between."""
-        if "additionalProperties" not in self._schema or "patternProperties" in self._schema:
+        if "additionalProperties" not in self.schema or "patternProperties" in self.schema:
             return ALWAYS
-        return self._reader.child(self._place, "additionalProperties")
+        return self.reader.child(self.place, "additionalProperties")
 
     def _additional(self, declared: dict[str, Any]) -> _Readings:
         """Read `patternProperties` and `additionalProperties`, a shape for each."""
-        place, schema, reader = self._place, self._schema, self._reader
+        place, schema, reader = self.place, self.schema, self.reader
         if "patternProperties" not in schema:
             return [], []
-        patterns = self._keywords.read("patternProperties", {})
+        patterns = self.read("patternProperties", {})
         matching: dict[Formula, list[Regex]] = {}
         either_way: dict[Formula, list[Regex]] = {}
         for pattern in patterns:
             value = reader.parse(place.below("patternProperties", pattern))
-            languages = self._keywords.languages("patternProperties", pattern)
+            languages = self.languages("patternProperties", pattern)
             if languages is None:
                 return [], []
             narrow, failing = languages
@@ -151,7 +145,7 @@ class ObjectKeywords:
             covered = [names for listed in covering.values() for names in listed]
             shape = self._by_name(inverse(either(*covered)) if covered else ANY, rest)
             names = tuple((name, ALWAYS) for name in declared)
-            shapes.append(ObjectShape(names=names, classes=shape.classes, path=self._place.path))
+            shapes.append(ObjectShape(names=names, classes=shape.classes, path=self.place.path))
         return shapes
 
     def _side_by_side(
@@ -162,7 +156,7 @@ class ObjectKeywords:
         declared: dict[str, Any],
     ) -> list[ObjectShape]:
         """Join patterns that do not overlap, the usual case, in one shape; none otherwise."""
-        algebra = self._reader.algebra
+        algebra = self.reader.algebra
         if matching != either_way or not 1 <= len(matching) <= _MOST_PATTERNS:
             return []
         groups = [(either(*names), value) for value, names in matching.items()]
@@ -170,7 +164,7 @@ class ObjectKeywords:
             if not algebra.is_empty_regex(both(x, y)):
                 return []
         others = inverse(either(*(names for names, _ in groups)))
-        path = self._place.path
+        path = self.place.path
         patterned = ObjectShape(classes=(*groups, (others, ALWAYS)), path=path)
         if rest == ALWAYS:
             return [patterned]
@@ -184,19 +178,19 @@ class ObjectKeywords:
 
     def _by_name(self, names: Regex, value: Formula) -> ObjectShape:
         """Return objects whose properties with such a name fit a value grammar."""
-        algebra = self._reader.algebra
+        algebra = self.reader.algebra
         if value == ALWAYS or algebra.is_empty_regex(names):
-            return ObjectShape(path=self._place.path)
+            return ObjectShape(path=self.place.path)
         others = inverse(names)
         if names == ANY or algebra.is_empty_regex(others):
-            return ObjectShape(classes=((ANY, value),), path=self._place.path)
-        return ObjectShape(classes=((names, value), (others, ALWAYS)), path=self._place.path)
+            return ObjectShape(classes=((ANY, value),), path=self.place.path)
+        return ObjectShape(classes=((names, value), (others, ALWAYS)), path=self.place.path)
 
     def _property_names(self) -> _Readings:
-        if not self._keywords.has("propertyNames"):
+        if not self.has("propertyNames"):
             return [], []
-        algebra = self._reader.algebra
-        names = self._reader.parse(self._place.question("propertyNames"))
+        algebra = self.reader.algebra
+        names = self.reader.parse(self.place.question("propertyNames"))
         surely = self._named(algebra.normal(names).strings)
         if algebra.three_valued.is_exact(names):
             return surely, surely
@@ -204,5 +198,5 @@ class ObjectKeywords:
 
     def _named(self, allowed: Regex | None) -> list[ObjectShape]:
         if allowed is None:
-            return [ObjectShape(classes=((ANY, NEVER),), path=self._place.path)]
+            return [ObjectShape(classes=((ANY, NEVER),), path=self.place.path)]
         return [self._by_name(inverse(allowed), NEVER)]

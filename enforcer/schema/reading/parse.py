@@ -10,16 +10,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from enforcer.errors import SchemaLimit
-from enforcer.numbers.sets import INTEGERS, REALS
-from enforcer.regex import ANY
 from enforcer.schema.algebra.normal_form import Algebra
-from enforcer.schema.grammar import ALWAYS, ANYTHING, NEVER, Value
+from enforcer.schema.grammar import ALWAYS, NEVER
+from enforcer.schema.keywords import ANNOTATIONS
 from enforcer.schema.limits import named
 from enforcer.schema.reading.closed_objects import closable, declares
 from enforcer.schema.reading.document import Closing, Place, SchemaDocument, members, step
 from enforcer.schema.reading.drafts import REFERENCES, is_hidden
 from enforcer.schema.reading.identifiers import wrong_identifiers
-from enforcer.schema.reading.keywords import Keywords
 from enforcer.schema.reading.object_keywords import absent, present
 from enforcer.schema.reading.reader import SchemaReader, shown
 from enforcer.schema.reading.type_keywords import TypeKeywords, constant
@@ -30,31 +28,13 @@ if TYPE_CHECKING:
 
     from enforcer.schema.grammar import Formula
     from enforcer.schema.limits import Conventions, Limits, OnUnsupported
+    from enforcer.schema.reading.drafts import Draft
 
 _REFERRING = frozenset(REFERENCES)
 _DEPENDENT = ("dependentRequired", "dependentSchemas", "dependencies")
 _BESIDE_TYPES = frozenset({"enum", "const", "allOf", "anyOf", "oneOf", "not", "if", *_DEPENDENT})
-# What a subschema of one type may hold that says nothing more about its values.
-_NOTES = frozenset(
-    {
-        "type",
-        "title",
-        "description",
-        "default",
-        "examples",
-        "deprecated",
-        "readOnly",
-        "writeOnly",
-        "$comment",
-    }
-)
-_LEAVES = {
-    "null": Value(null=True),
-    "boolean": Value(booleans=ANYTHING.booleans),
-    "integer": Value(numbers=(INTEGERS,)),
-    "number": Value(numbers=(REALS,)),
-    "string": Value(strings=ANY),
-}
+_OF_LEAVES = ANNOTATIONS | {"type"}
+_SCALARS = frozenset({"null", "boolean", "integer", "number", "string"})
 
 
 class SchemaParser(SchemaReader):
@@ -79,7 +59,7 @@ class SchemaParser(SchemaReader):
         super().__init__(document, limits, on_unsupported, conventions, algebra)
         self._targets: dict[Hashable, Place] = {}
         self._parsed: dict[Hashable, Formula] = {}
-        self._leaves: dict[str, Formula] = {}
+        self._leaves: dict[tuple[str, Draft], Formula] = {}
 
     def _resolve(self, key: Hashable) -> Formula:
         return self.parse(self._targets[key])
@@ -92,12 +72,13 @@ class SchemaParser(SchemaReader):
         schema = place.schema
         for key in keys:
             schema = schema[key]
-        if isinstance(schema, dict) and _NOTES.issuperset(schema):
-            named = schema.get("type")
-            if isinstance(named, str) and named in _LEAVES and not self.in_digits(place):
-                if named not in self._leaves:
-                    self._leaves[named] = self.algebra.value(_LEAVES[named])
-                return self._leaves[named]
+        if isinstance(schema, dict) and _OF_LEAVES.issuperset(schema):
+            kind = schema.get("type")
+            if isinstance(kind, str) and kind in _SCALARS:
+                key = kind, place.draft
+                if key not in self._leaves:
+                    self._leaves[key] = self.parse(place.below(*keys))
+                return self._leaves[key]
         return self.parse(place.below(*keys))
 
     def parse(self, place: Place) -> Formula:
@@ -133,7 +114,7 @@ class SchemaParser(SchemaReader):
                 parts.append(self.malformed(place, keyword, reason))
         if not _REFERRING.isdisjoint(schema):
             parts += [self.reference(place, x) for x in REFERENCES if self.has(schema, x, draft)]
-        parts += TypeKeywords(Keywords(self, place, schema)).value()
+        parts += TypeKeywords(self, place).value()
         if not _BESIDE_TYPES.isdisjoint(schema):
             for read in (self._enum, self._combinators, self._dependencies):
                 parts += read(place, schema)

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from enforcer.schema.keywords import ANNOTATIONS
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -43,9 +45,6 @@ _MOST_QUICK = 40
 # hundred tools come with every turn.
 _SEEN = 2_048
 
-_ANNOTATIONS = frozenset(
-    {"title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly"}
-)
 _DIALECTS = (
     "http://json-schema.org/draft-07/schema#",
     "http://json-schema.org/draft-07/schema",
@@ -128,7 +127,7 @@ class _Look:
                 return 1
         if kind == "object" and schema.keys() <= _OF_OBJECT:
             return self._object(schema, depth)
-        keys = schema.keys() - _ANNOTATIONS
+        keys = schema.keys() - ANNOTATIONS
         if len(keys) < len(schema):
             for key in schema.keys() - keys:
                 if not _is_flat(schema[key]):

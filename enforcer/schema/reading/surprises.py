@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from enforcer.errors import Problem, UnsupportedSchema
 from enforcer.regex.formats import FORMATS
+from enforcer.schema.keywords import ANNOTATIONS, KEYWORDS
 from enforcer.schema.reading.document import step
 from enforcer.schema.reading.drafts import SINCE, Draft, draft_of, is_hidden
 from enforcer.schema.reading.identifiers import LISTED, NAMED, ONE
@@ -22,25 +23,12 @@ if TYPE_CHECKING:
 
 _ONE = frozenset(ONE) - {"contentSchema"}  # which asserts nothing
 _NAMED = frozenset({*NAMED, "$defs"})
+_NAMES = frozenset({"$schema", "$id", "id"})  # of a dialect and of schemas
 # What says nothing about values, so that it does not matter whether it is read.
-_NOTES = frozenset(
-    {
-        *("$ref", "$comment", "$defs", "definitions", "title", "description", "default"),
-        *("examples", "deprecated", "readOnly", "writeOnly", "$schema", "$id", "id"),
-    }
-)
+_NOTES = ANNOTATIONS | _NAMES | {"$ref", "$defs", "definitions"}
+_OLDER = frozenset({"$recursiveAnchor", "$vocabulary", "disallow", "divisibleBy", "extends"})
 # Those that do, in any draft.
-_KEYWORDS = frozenset(
-    {
-        *(*_ONE, *LISTED, *_NAMED, "type", "enum", "const", "required", "format", "pattern"),
-        *("minLength", "maxLength", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"),
-        *("multipleOf", "divisibleBy", "minItems", "maxItems", "uniqueItems", "minContains"),
-        *("maxContains", "minProperties", "maxProperties", "dependentRequired", "contentEncoding"),
-        *("contentMediaType", "contentSchema", "extends", "disallow"),
-        *("$anchor", "$dynamicAnchor", "$dynamicRef", "$recursiveAnchor", "$recursiveRef"),
-        *("$vocabulary", "$ref"),
-    }
-)
+_KEYWORDS = _OLDER.union(KEYWORDS) - ANNOTATIONS - _NAMES
 # Those whose subschemas are about the same value, and those that ask only whether one holds.
 _IN_PLACE = frozenset(
     {

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from enforcer.regex import Regex
     from enforcer.schema.algebra.normal_form import Algebra
     from enforcer.schema.grammar import Formula
-    from enforcer.schema.reading.keywords import Keywords
 
 _TYPES = ("null", "boolean", "integer", "number", "string", "array", "object")
 _USE = ", ".join(f'"{each}"' for each in _TYPES)
@@ -72,50 +71,34 @@ def constant(algebra: Algebra, values: list[Any]) -> Formula:
     )
 
 
-class TypeKeywords:
+class TypeKeywords(ObjectKeywords):
     """Reads the keywords of one subschema that need no other instance location."""
-
-    def __init__(self, keywords: Keywords) -> None:
-        self._keywords = keywords
-        self._reader = keywords.reader
-        self._place = keywords.place
-        self._schema = keywords.schema
 
     def value(self) -> list[Formula]:
         """Return the formulas of all these keywords."""
         types = self._types()
-        null, booleans = "null" in types, frozenset[bool]()
-        numbers: tuple[NumberSet, ...] = ()
-        strings: Regex | None = None
-        arrays: tuple[ArrayShape, ...] = ()
-        objects: tuple[ObjectShape, ...] = ()
-        if "boolean" in types:
-            booleans = ANYTHING.booleans
-        if "number" in types or "integer" in types:
-            numbers = self._numbers(types)
-        if "string" in types:
-            strings = self._strings()
-        if "array" in types:
-            arrays = self._arrays()
-        if "object" in types:
-            objects = ObjectKeywords(self._keywords).shapes()
+        value = Value(
+            "null" in types,
+            ANYTHING.booleans if "boolean" in types else frozenset(),
+            () if types.isdisjoint(("number", "integer")) else self._numbers(types),
+            self._strings() if "string" in types else None,
+            self._arrays() if "array" in types else (),
+            self.object_shapes() if "object" in types else (),
+        )
         if len(types) < len(_TYPES):
-            self._keywords.check_excluded(types)
-        return [
-            self._reader.algebra.value(Value(null, booleans, numbers, strings, arrays, objects)),
-            *self._keywords.extra,
-        ]
+            self.check_excluded(types)
+        return [self.reader.algebra.value(value), *self.extra]
 
     def _types(self) -> frozenset[str]:
-        named = self._schema.get("type", list(_TYPES))
+        named = self.schema.get("type", list(_TYPES))
         if isinstance(named, str) and named in _ONE_TYPE:
             return _ONE_TYPE[named]
         listed = named if isinstance(named, list) else [named]
         if not listed:
-            self._keywords.malformed("type", f"must name a type; use {_USE}")
+            self.malformed("type", f"must name a type; use {_USE}")
         wrong = [each for each in listed if each not in _TYPES]
         for each in wrong:
-            self._keywords.malformed("type", f"{shown(each)} is no type; use {_USE}")
+            self.malformed("type", f"{shown(each)} is no type; use {_USE}")
         return frozenset(listed if listed and not wrong else _TYPES)
 
     # Numbers.
@@ -124,7 +107,7 @@ class TypeKeywords:
         found = REALS
         if "number" not in types:
             found = INTEGERS
-            if self._reader.in_digits(self._place):
+            if self.reader.in_digits(self.place):
                 found = NumberSet(multiple=Fraction(1), plain=True)
         for restriction in self._number_sets():
             narrowed = meet(found, restriction)
@@ -134,16 +117,16 @@ class TypeKeywords:
         return (found,)
 
     def _number_sets(self) -> list[NumberSet]:
-        schema, found = self._schema, []
+        schema, found = self.schema, []
         for keyword, exclusive in (
             ("minimum", "exclusiveMinimum"),
             ("maximum", "exclusiveMaximum"),
         ):
             # Draft 4 writes a boolean beside the bound; schemas without `$schema` may too.
             flag = schema.get(exclusive, False)
-            bounds = [(self._keywords.number(keyword), flag is True)]
+            bounds = [(self.number(keyword), flag is True)]
             if not isinstance(flag, bool):
-                bounds.append((self._keywords.number(exclusive), True))
+                bounds.append((self.number(exclusive), True))
             found += [
                 NumberSet(low=bound, low_open=is_open)
                 if keyword == "minimum"
@@ -151,49 +134,46 @@ class TypeKeywords:
                 for bound, is_open in bounds
                 if bound is not None
             ]
-        divisor = self._keywords.number("multipleOf")
+        divisor = self.number("multipleOf")
         if divisor is not None:
-            path = step(self._place.path, "multipleOf")
-            self._reader.divisors.setdefault(divisor, path)
+            path = step(self.place.path, "multipleOf")
+            self.reader.divisors.setdefault(divisor, path)
             found.append(NumberSet(multiple=divisor))
         return found
 
     # Strings.
 
     def _strings(self) -> Regex | None:
-        low, high = self._keywords.count("minLength") or 0, self._keywords.count("maxLength")
+        low, high = self.count("minLength") or 0, self.count("maxLength")
         if high is not None and low > high:
             return None
         found = length(low, high)
-        if "format" in self._schema and self._asserts_format():
-            name = self._schema["format"]
+        if "format" in self.schema and self._asserts_format():
+            name = self.schema["format"]
             known = format_regex(name) if isinstance(name, str) else None
             if name == "regex":
                 self._holds(regexes(), broken())
             if known is not None:
                 found = both(found, known)
-        pattern = self._keywords.read("pattern")
+        pattern = self.read("pattern")
         if pattern is not None:
             # Readings of patterns differ, so that its negation is no complement.
-            languages = self._keywords.languages("pattern", pattern)
+            languages = self.languages("pattern", pattern)
             if languages is not None:
                 self._holds(*languages)
-        return self._reader.algebra.meet_strings(found, ANY)
+        return self.reader.algebra.meet_strings(found, ANY)
 
     def _asserts_format(self) -> bool:
-        if self._reader.conventions.formats is Formats.ENFORCE:
+        if self.reader.conventions.formats is Formats.ENFORCE:
             return True
         # From 2019-09 on, `format` asserts nothing in the standard's own dialect. A schema
         # that names no dialect mostly expects the older reading.
-        return "$schema" not in self._root() or self._place.draft <= Draft.DRAFT7
-
-    def _root(self) -> dict[str, Any]:
-        root = self._reader.document.root.schema
-        return root if isinstance(root, dict) else {}
+        root = self.reader.document.root.schema
+        return "$schema" not in root or self.place.draft <= Draft.DRAFT7
 
     def _holds(self, matching: Regex, failing: Regex) -> None:
         """Add that strings are of a language, where its negation is another one."""
-        algebra = self._reader.algebra
+        algebra = self.reader.algebra
 
         def among_strings(language: Regex) -> Formula:
             return algebra.value(ANYTHING._replace(strings=algebra.meet_strings(language, ANY)))
@@ -207,37 +187,37 @@ class TypeKeywords:
             only_strings(failing),
             only_strings(inverse(matching)),
         )
-        self._keywords.extra.append(holds)
+        self.extra.append(holds)
 
     # Arrays.
 
     def _arrays(self) -> tuple[ArrayShape, ...]:
-        place, schema, reader = self._place, self._schema, self._reader
+        place, schema, reader = self.place, self.schema, self.reader
         prefix: tuple[Formula, ...] = ()
         rest = ALWAYS
         items = schema.get("items", True)
-        if self._keywords.has("prefixItems"):
+        if self.has("prefixItems"):
             places = reader.branches(place, "prefixItems", Place.below)
             prefix = tuple(map(reader.parse, places))
         if isinstance(items, list):
             # The form before 2020-12, which schemas without `$schema` still use.
-            if self._keywords.has("prefixItems"):
+            if self.has("prefixItems"):
                 reason = "must be one schema, of the elements after `prefixItems`"
-                self._keywords.malformed("items", reason)
+                self.malformed("items", reason)
             prefix = tuple(reader.parse(place.below("items", i)) for i in range(len(items)))
             if "additionalItems" in schema:
                 rest = reader.parse(place.below("additionalItems"))
         elif "items" in schema:
             rest = reader.child(place, "items")
         contains: tuple[Contains, ...] = ()
-        if self._keywords.has("contains"):
-            least = self._keywords.count("minContains")
+        if self.has("contains"):
+            least = self.count("minContains")
             contains = (
                 Contains(
                     reader.parse(place.question("contains")),
                     0,
                     1 if least is None else least,
-                    self._keywords.count("maxContains"),
+                    self.count("maxContains"),
                     step(place.path, "contains"),
                 ),
             )
@@ -245,10 +225,10 @@ class TypeKeywords:
             ArrayShape(
                 prefix,
                 rest,
-                self._keywords.count("minItems") or 0,
-                self._keywords.count("maxItems"),
+                self.count("minItems") or 0,
+                self.count("maxItems"),
                 contains,
-                self._keywords.read("uniqueItems", False),
+                self.read("uniqueItems", False),
                 path=place.path,
             )
         )

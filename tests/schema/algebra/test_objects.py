@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from enforcer.regex import ANY, inverse, literal
+from enforcer.regex import ANY, inverse, literal, parse
 from enforcer.schema.algebra.normal_form import Algebra
 from enforcer.schema.grammar import ALWAYS, NEVER, Formula, ObjectShape, Value, Witness
 from enforcer.schema.limits import Limits
@@ -101,16 +101,6 @@ def joined(*shapes: ObjectShape) -> list[ObjectShape]:
     return arena().objects.without_covered(shapes)
 
 
-def test_shapes_that_require_one_name_each_are_one_with_a_clause() -> None:
-    a_or_b = frozenset({frozenset({"a", "b"})})
-    assert joined(requiring("a"), requiring("b")) == [requiring(some=a_or_b)]
-    assert joined(requiring("a", "c"), requiring("b", "c")) == [requiring("c", some=a_or_b)]
-    three = [requiring("a"), requiring("b"), requiring("c")]
-    assert joined(*three) == [requiring(some=frozenset({frozenset("abc")}))]
-    # Not one name each.
-    assert joined(requiring("a", "b"), requiring("c")) == [requiring("a", "b"), requiring("c")]
-
-
 def test_what_another_shape_covers_is_left_out_and_the_rest_keeps_its_order() -> None:
     least, most = requiring("a", "b", minimum=3), requiring(maximum=2)
     assert joined(least, most, requiring("a", "b", "c", minimum=3)) == [least, most]
@@ -160,10 +150,15 @@ def test_a_bound_that_declared_names_keep_by_themselves_is_none() -> None:
 
 def test_where_no_other_name_may_be_a_declared_one_is_the_witness() -> None:
     algebra = arena()
-    null = algebra.value(Value(null=True))
-    names = (("a", null), ("b", algebra.value(Value(strings=ANY))), ("c", null))
-    closed = ObjectShape(names=names, classes=((ANY, NEVER),), witnesses=(Witness(ANY, null, "$"),))
+    null, string = algebra.value(Value(null=True)), algebra.value(Value(strings=ANY))
+    names = (("a", algebra.disj((null, string))), ("b", string), ("c", null))
+    witness = Witness(names=parse("^[ab]$"), value=null)
+    closed = ObjectShape(names=names, classes=((ANY, NEVER),), witnesses=(witness,))
     found = algebra.objects.tidy(closed)
-    assert (found.witnesses, found.some) == ((), frozenset({frozenset("ac")}))
+    assert (found.witnesses, found.required) == ((), {"a"})
+    assert algebra.normal(found.child("a")) == Value(null=True)
+    anywhere = replace(closed, witnesses=(Witness(ANY, null),))
+    assert algebra.objects.tidy(anywhere).witnesses == anywhere.witnesses
     opened = ObjectShape(names=names, witnesses=closed.witnesses)
     assert algebra.objects.tidy(opened).witnesses == closed.witnesses
+    assert algebra.objects.tidy(replace(closed, names=names[1:])) is None

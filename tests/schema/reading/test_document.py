@@ -172,7 +172,7 @@ def test_a_tree_that_refers_to_its_anchor_has_one_path_for_each_reference(keywor
         "properties": {
             "left": {"items": ref},
             "right": {"items": ref},
-            "tags": {"prefixItems": [{"type": "string"}], "uniqueItems": True},
+            "tags": {"contains": {"type": "string"}, "uniqueItems": True},
         },
     }
     with pytest.raises(UnsupportedSchema) as caught:

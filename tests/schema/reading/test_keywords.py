@@ -19,7 +19,7 @@ from tests.schema_reading import parser_of
 
 def keywords(schema: dict[str, Any], limits: Limits | None = None) -> Keywords:
     parser = parser_of(schema, limits)
-    return Keywords(parser, parser.document.root, schema)
+    return Keywords(parser, parser.document.root)
 
 
 @given(st.integers(0, 10**6), st.booleans())
