@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from enforcer.budget.reading import Reading
 from enforcer.budget.shortest import NoShortestEnd, Shortest
 from enforcer.errors import EnforcerError, UnsupportedSchema
-from enforcer.machine import objects, parts, tables
+from enforcer.machine import parts, tables
 from enforcer.machine.grammar import MachineGrammar, bound_vocabulary
 from enforcer.machine.tables import tables_of
 from enforcer.schema import Conventions, Root, compile_schema
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
 _STRING = {"type": "string"}
 _CLOSED = {"additionalProperties": False}
-_ONE_OF_TWO = [{"required": ["a"]}, {"required": ["b"]}]
 _OPEN = Conventions(closed_objects=False)
 
 
@@ -198,12 +197,6 @@ def test_numbers_that_are_no_integers_are_held(bounds: dict[str, Any]) -> None:
         ((parts, "MOST_WORDS"), 0, _STRING, "$"),
         ((parts, "MOST_WORK"), 5, {"type": "string", "pattern": "^ab+c$"}, "$"),
         ((parts, "MOST_TRIE_NODES"), 2, {"enum": ["ab", "cd"]}, "$"),
-        (
-            (objects, "MOST_WAYS"),
-            1,
-            {"type": "object", "properties": {"a": {}, "b": {}}, "anyOf": _ONE_OF_TWO},
-            "$",
-        ),
         ((tables, "MOST_PLACES"), 1, {"type": "array", "prefixItems": [_STRING]}, "$"),
     ],
 )

@@ -29,7 +29,7 @@ OBJECT = ObjectShape(
     (("b", N[7]),),
     ((A, N[8]), (inverse(A), N[9])),
     witnesses=(Witness(ANY, N[12], "$.not"),),
-    marks=(Mark(ANY, N[10], (0,)),),
+    marks=(Mark(ANY, N[10], 0),),
 )
 VALUE = Value(null=True, arrays=(ARRAY,), objects=(OBJECT,))
 

@@ -75,10 +75,10 @@ class SchemaParser(SchemaReader):
         if isinstance(schema, dict) and _OF_LEAVES.issuperset(schema):
             kind = schema.get("type")
             if isinstance(kind, str) and kind in _SCALARS:
-                key = kind, place.draft
-                if key not in self._leaves:
-                    self._leaves[key] = self.parse(place.below(*keys))
-                return self._leaves[key]
+                leaf = kind, place.draft
+                if leaf not in self._leaves:
+                    self._leaves[leaf] = self.parse(place.below(*keys))
+                return self._leaves[leaf]
         return self.parse(place.below(*keys))
 
     def parse(self, place: Place) -> Formula:

@@ -155,7 +155,7 @@ def test_where_no_other_name_may_be_a_declared_one_is_the_witness() -> None:
     witness = Witness(names=parse("^[ab]$"), value=null)
     closed = ObjectShape(names=names, classes=((ANY, NEVER),), witnesses=(witness,))
     found = algebra.objects.tidy(closed)
-    assert (found.witnesses, found.required) == ((), {"a"})
+    assert (found.witnesses, found.required) == ((), frozenset({"a"}))
     assert algebra.normal(found.child("a")) == Value(null=True)
     anywhere = replace(closed, witnesses=(Witness(ANY, null),))
     assert algebra.objects.tidy(anywhere).witnesses == anywhere.witnesses
