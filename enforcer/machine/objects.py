@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from enforcer.machine.lengths import FAR_COUNT
 from enforcer.machine.parts import Origin, check_bits, check_words
 from enforcer.regex import ANY, both, either, fullmatch, inverse, literal
-from enforcer.regex.automata.alphabet import TooLargeError
 from enforcer.schema.grammar import NEVER
 
 if TYPE_CHECKING:
