@@ -10,10 +10,11 @@ from __future__ import annotations
 import json
 from contextlib import suppress
 from functools import partial
+from http import HTTPStatus
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from vllm.exceptions import GracefulHTTPError, VLLMValidationError
+from vllm.exceptions import VLLMError
 
 from enforcer.errors import brief
 from enforcer.request import carrier, spec_text
@@ -57,56 +58,27 @@ class RefuseEarly(RequestMiddleware):
 async def _checked(
     app: Callable[..., Awaitable[None]], scope: Any, receive: Any, send: Any
 ) -> None:
-    """Serve a request, or answer it in vLLM's place.
+    """Serve a request; what it is rejected for is raised where its route reads the body."""
+    from fastapi import HTTPException  # of the API server; workers import this module as well
 
-    A rejected request looks to the application as if its client had gone.
-    """
-    if scope.get("method") != "POST" or not scope["path"].endswith(_ROUTES):
-        await app(scope, receive, send)
-        return
     pending: Iterator[Any] | None = None
-    rejected: Exception | None = None
 
     async def reading() -> Any:
-        nonlocal pending, rejected
+        nonlocal pending
         if pending is None:
             came = [await receive()]
             while came[-1].get("more_body"):
                 came.append(await receive())
-            raw = b"".join(message.get("body", b"") for message in came)
             try:
-                await _check(raw, scope)
-            except (VLLMValidationError, GracefulHTTPError) as error:
-                rejected = error
+                await _check(b"".join(message.get("body", b"") for message in came), scope)
+            except VLLMError as error:  # FastAPI hands on its own alone
+                status = getattr(error, "http_status", HTTPStatus.BAD_REQUEST)
+                raise HTTPException(status, str(error)) from error
             pending = iter(came)
-        if rejected is not None:
-            return {"type": "http.disconnect"}
         return next(pending, None) or await receive()
 
-    async def sending(message: Any) -> None:
-        if rejected is None:
-            await send(message)
-
-    try:
-        await app(scope, reading, sending)
-    except Exception:
-        if rejected is None:
-            raise  # else the application only says that its client has gone
-    if rejected is not None:
-        await _answer(rejected, scope["path"])(scope, receive, send)
-
-
-def _answer(error: Exception, path: str) -> Any:
-    """Return vLLM's answer to an error, in the form of the route."""
-    # Of the API server alone; workers import this module as well.
-    from fastapi.responses import JSONResponse
-    from vllm.entrypoints.anthropic.api_router import translate_error_response
-    from vllm.entrypoints.serve.exception_handling.error_response import create_error_response
-
-    answer = create_error_response(error)
-    if path.endswith(_MESSAGES):
-        return translate_error_response(answer)
-    return JSONResponse(answer.model_dump(), answer.error.code)
+    is_concerned = scope.get("method") == "POST" and scope["path"].endswith(_ROUTES)
+    await app(scope, reading if is_concerned else receive, send)
 
 
 async def _check(raw: bytes, scope: Any) -> None:
@@ -187,7 +159,7 @@ def _refuse_another(spec: Spec, body: dict[str, Any]) -> None:
         raise _another("text that is not in the `response_format`")
 
 
-def _another(what: str) -> VLLMValidationError:
+def _another(what: str) -> VLLMError:
     return option_refusal(
         f"vllm_xargs.{carrier.KEY}",
         f"the spec allows {what}: give `enforcer.extra_body` what the request itself says",

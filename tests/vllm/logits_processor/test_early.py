@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
+from fastapi import FastAPI, Request, Response
 
 pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
 
 import vllm
+from vllm.entrypoints.serve.exception_handling.register import init_exception_handler
 from vllm.exceptions import GracefulHTTPError
 from vllm.sampling_params import SamplingParams
 
@@ -63,7 +65,7 @@ def sent(
     method: str = "POST",
     headers: tuple[tuple[bytes, bytes], ...] = (),
     *,
-    app: object = None,
+    config: object = None,
 ) -> tuple[bytes | None, int, Any]:
     """Give what reaches vLLM, and what is answered in its place."""
     size = -(-len(raw) // pieces) or 1
@@ -82,16 +84,17 @@ def sent(
     async def send(message: dict[str, Any]) -> None:
         answered.append(message)
 
-    async def vllm(_scope: Any, receive: Any, _send: Any) -> None:
-        came = []
-        while (message := await receive())["type"] == "http.request":
-            came.append(message["body"])
-        if not came:
-            await _send({"type": "http.response.start", "status": 400, "headers": []})
-            raise ConnectionError("as Starlette has it, whose client has gone")
-        reached.append(b"".join(came))
+    async def reached_by(request: Request) -> Response:
+        reached.append(await request.body())
+        return Response()
 
-    scope = {"type": "http", "method": method, "path": path, "headers": headers, "app": app}
+    vllm = FastAPI()
+    vllm.state.args, vllm.state.vllm_config = SimpleNamespace(log_error_stack=False), config
+    init_exception_handler(vllm)
+    vllm.add_route("/{path:path}", reached_by, ["GET", "POST"])
+    scope = {
+        "type": "http", "method": method, "path": path, "headers": headers, "query_string": b"",
+    }  # fmt: skip
     asyncio.run(RefuseEarly(vllm)(scope, receive, send))
     if reached:
         return reached[0], 0, None
@@ -134,9 +137,8 @@ def test_whether_prompts_are_handed_on_is_asked_of_vllms_application(
     monkeypatch.setattr(reply_lengths, "_met", set())
     connector = SimpleNamespace(is_kv_producer=True) if hands_on else None
     config = SimpleNamespace(kv_transfer_config=connector)
-    app = SimpleNamespace(state=SimpleNamespace(vllm_config=config))
     first = {"kv_transfer_params": {"do_remote_decode": True}, "max_tokens": 1, "min_tokens": 1}
-    assert sent(json.dumps(body([GOOD], **first)).encode(), app=app)[1] == expected
+    assert sent(json.dumps(body([GOOD], **first)).encode(), config=config)[1] == expected
 
 
 def _escaped(text: str, at: int, form: str) -> bytes:
@@ -179,7 +181,7 @@ def test_a_schema_that_cannot_be_enforced_is_refused(path: str) -> None:
     reached, status, said = sent(json.dumps(body([BAD], stream=True)).encode(), path, 2)
     where = "tools[0].function.parameters.properties.n.type"
     assert (reached, status) == (None, 400)
-    assert said["error"]["param"] == where
+    assert where in said["error"]["message"]
     assert f"InvalidSchema: {said['error']['message'].partition(': ')[2]}" in str(said)
     assert f"$.{where}" in said["error"]["message"]
 
@@ -188,7 +190,7 @@ def test_a_schema_that_cannot_be_enforced_is_refused(path: str) -> None:
 def test_beam_search_is_refused_wherever_it_can_be_asked_for(path: str) -> None:
     reached, status, said = sent(json.dumps(body([GOOD], use_beam_search=True)).encode(), path)
     assert (reached, status) == (None, 400)
-    assert said["error"]["param"] == "use_beam_search"
+    assert "parameter=use_beam_search" in said["error"]["message"]
 
 
 def of_tokens(tools: list[Any], **more: Any) -> bytes:
@@ -236,12 +238,6 @@ def test_every_route_of_vllms_that_generates_is_known() -> None:
     }
     assert len(found) > 5
     assert found == set(_ROUTES)
-
-
-def test_messages_are_answered_as_anthropics_clients_read_it() -> None:
-    _, status, said = sent(json.dumps(body([BAD])).encode(), "/v1/messages")
-    assert (status, said["type"], sorted(said["error"])) == (400, "error", ["message", "type"])
-    assert "InvalidSchema" in said["error"]["message"]
 
 
 @pytest.mark.parametrize(
@@ -303,7 +299,7 @@ def test_a_spec_of_another_request_is_refused(choice: str, more: dict[str, Any],
     reached, status, said = sent(raw)
     assert (reached, status) == (None, 400)
     assert says in said["error"]["message"]
-    assert said["error"]["param"] == "vllm_xargs.enforcer"
+    assert "parameter=vllm_xargs.enforcer" in said["error"]["message"]
 
 
 @pytest.mark.parametrize("depth", [100, 400, *range(940, 1000)])
