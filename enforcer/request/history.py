@@ -114,16 +114,16 @@ class _Results:
         self._waiting = OrderedDict.fromkeys(range(len(self._calls)))
         self._places: dict[object, deque[int]] = defaultdict(deque)
         for at, (old, _) in enumerate(self._calls):
-            self._places[_key(old)].append(at)
+            self._places[_text(old)].append(at)
 
     def match(self, old: object) -> tuple[object, object] | None:
         """Return the call that the next result, of this id, answers; None if there is none."""
-        places = self._places.get(_key(old), deque()) if old is not None else deque()
+        places = self._places[_text(old)]
         # Of several with one id the last stays, which further results follow.
         while len(places) > 1 and places[0] not in self._waiting:
             places.popleft()
         at = next(iter(places), None)
-        if not old and at not in self._waiting:  # a missing id is told by order
+        if not _text(old) and at not in self._waiting:  # a missing id is told by order
             at = next(iter(self._waiting), None)
         if at is None:
             return None
@@ -131,13 +131,9 @@ class _Results:
         return self._calls[at]
 
 
-def _key(value: object) -> object:
-    """Return what is equal for equal values of JSON, and can be looked up."""
-    if isinstance(value, list | tuple):
-        return (list, *map(_key, value))
-    if isinstance(value, dict):
-        return (dict, frozenset((name, _key(each)) for name, each in value.items()))
-    return value
+def _text(value: object) -> str:
+    """Return an id; empty where it is missing, or no text as every client's is."""
+    return value if isinstance(value, str) else ""
 
 
 def _assistant_calls(messages: object) -> list[tuple[int, Sequence[Mapping[str, Any]]]]:

@@ -185,9 +185,7 @@ def test_results_are_matched_in_a_few_looks_each(given: Callable[[int, int], str
     assert Compared.looks < 20 * count
 
 
-ANY_ID = st.sampled_from(
-    ["x", "y", "z", "", None, 0, 1, 1.0, True, [1], [True], {"x": [1]}, {"x": [True]}]
-)
+ANY_ID = st.sampled_from(["x", "y", "z", "", None, 0, [1], {"x": [1]}])
 
 
 @given(
@@ -215,11 +213,11 @@ def one_by_one(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
             pending, answered = [], []
             for call in message["tool_calls"]:
                 new = KIMI.header_text(call["function"]["name"], count)
-                pending.append((call["id"], new))
+                pending.append((text_of(call["id"]), new))
                 call["id"], count = new, count + 1
         elif "tool_call_id" in message:
-            old = message["tool_call_id"]
-            same = [pair for pair in pending if old is not None and pair[0] == old]
+            old = text_of(message["tool_call_id"])
+            same = [pair for pair in pending if pair[0] == old]
             match = next(iter(same or ([] if old else pending)), None)
             if match is not None:
                 pending.remove(match)
@@ -230,6 +228,10 @@ def one_by_one(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
                 message["tool_call_id"] = match[1]
         out.append(message)
     return out
+
+
+def text_of(value: object) -> str:
+    return value if isinstance(value, str) else ""
 
 
 def test_the_given_dialog_is_left_alone() -> None:

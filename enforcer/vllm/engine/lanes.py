@@ -1,23 +1,20 @@
 """The worker pool that makes turns ready, so that the scheduler's thread never compiles.
 
 Slow work (a schema that has not been seen, and is not small and plain) is done in steps on threads
-of its own, and the request that has used least of them goes first: one with a hundred large schemas
-delays none that has one. All other work is done in the order of arrival. The scheduler's thread has
+of its own, a step of each request by turn: one with a hundred large schemas delays one that has a
+single schema by a step. All other work is done in the order of arrival. The scheduler's thread has
 precedence over these threads, which soon release the interpreter, needed at every step, and the
 processor, where there are few.
 """
 
 from __future__ import annotations
 
-import itertools
 import os
 import sys
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
-from queue import PriorityQueue
-from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -34,19 +31,15 @@ _INTERVAL = 1e-4
 
 
 class _Job(NamedTuple):
-    """Work in steps; the first in order goes first.
+    """Work in steps.
 
     Attributes:
-        spent: nanoseconds that its steps have taken.
-        at: place in the order of arrival.
         steps: a generator whose result is the future's; one step each time it is resumed.
         wanted: whether the result is still wanted.
         future: where the result goes.
 
     """
 
-    spent: int
-    at: int
     steps: Generator[None, None, Any]
     wanted: Callable[[], bool]
     future: Future[Any]
@@ -58,8 +51,6 @@ class Lanes:
     def __init__(self) -> None:
         self._short = ThreadPoolExecutor(1, "enforcer-short")
         self._long = ThreadPoolExecutor(_LONG, "enforcer-long", _make_way)
-        self._waiting: PriorityQueue[_Job] = PriorityQueue()
-        self._counter = itertools.count()
         self._lock = threading.Lock()
         self._working = 0  # threads
         self._interval = sys.getswitchinterval()
@@ -83,7 +74,7 @@ class Lanes:
             here: whether the first step costs less than waking a thread for it.
 
         """
-        job = _Job(0, next(self._counter), steps, wanted, Future())
+        job = _Job(steps, wanted, Future())
         if here:
             self._step(job)
         else:
@@ -100,7 +91,6 @@ class Lanes:
             job.steps.close()
             job.future.cancel()
             return
-        begun = perf_counter_ns()
         try:
             next(job.steps)
         except StopIteration as end:
@@ -108,13 +98,8 @@ class Lanes:
         except BaseException as error:  # noqa: BLE001 - the request's own, whatever it is
             job.future.set_exception(error)
         else:
-            self._put_off(job._replace(spent=job.spent + perf_counter_ns() - begun))
-
-    def _put_off(self, job: _Job) -> None:
-        """Leave the next step to the threads for slow work."""
-        self._waiting.put(job)
-        with suppress(RuntimeError):  # no second thread: the first one will come to it
-            self._long.submit(self._give_way, lambda: self._step(self._waiting.get()))
+            with suppress(RuntimeError):  # no second thread: the first one will come to it
+                self._long.submit(self._give_way, partial(self._step, job))
 
     def _give_way(self, work: Callable[[], object]) -> None:
         """Work on a thread of ours; meanwhile, all threads release the interpreter sooner."""

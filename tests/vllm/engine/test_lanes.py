@@ -87,7 +87,7 @@ def test_a_thread_that_may_not_be_less_urgent_works_all_the_same(
     assert asked or sys.platform != "linux"
 
 
-def test_who_has_used_least_goes_first(lanes: Lanes) -> None:
+def test_steps_are_done_by_turn(lanes: Lanes) -> None:
     gate = threading.Event()
     log: Log = []
     held = lanes.begin(work("held", 1, [], (hold := threading.Event())), lambda: True)
