@@ -164,8 +164,8 @@ class _Host:
         size = manager.vllm_config.model_config.get_vocab_size()
         if manager._grammar_bitmask is None:  # noqa: SLF001 - vLLM asks its backend for it
             manager._grammar_bitmask = _rows(manager.vllm_config, size)  # noqa: SLF001
-        self.fill_executor = getattr(manager, "executor_for_fillmask", None)
-        fill_threads.attach(self.fill_executor, lambda each: isinstance(each, EnforcedGrammar))
+        executor = getattr(manager, "executor_for_fillmask", None)
+        fill_threads.attach(executor, lambda each: isinstance(each, EnforcedGrammar))
         self._ids = size
         # The draft tokens of a step, and the token that the model adds to them.
         self._drafts = manager.vllm_config.num_speculative_tokens + 1
@@ -272,14 +272,6 @@ def _host(manager: Any) -> _Host:
         manager._enforcer = _Host(manager)  # noqa: SLF001 - ours, on vLLM's object
     found: _Host = manager._enforcer  # noqa: SLF001
     return found
-
-
-def detach(manager: Any) -> None:
-    """Undo what the wrappers have done to a manager."""
-    found = vars(manager).pop("_enforcer", None)
-    if found is not None:
-        found.lanes.close()
-        fill_threads.detach(found.fill_executor)
 
 
 def initialised(original: Callable[..., None]) -> Callable[..., None]:

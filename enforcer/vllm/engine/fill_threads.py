@@ -36,9 +36,3 @@ def attach(executor: Executor | None, is_ours: Callable[[Any], bool]) -> None:
         return done
 
     vars(executor)["submit"] = _submit
-
-
-def detach(executor: Executor | None) -> None:
-    """Undo `attach`."""
-    if executor is not None:
-        vars(executor).pop("submit", None)

@@ -81,11 +81,6 @@ class Lanes:
             self.short(partial(self._step, job))
         return job.future
 
-    def close(self) -> None:
-        """Let the steps under way end, and take no more."""
-        for lane in (self._short, self._long):
-            lane.shutdown(wait=False, cancel_futures=True)
-
     def _step(self, job: _Job) -> None:
         if not job.wanted():
             job.steps.close()

@@ -57,14 +57,5 @@ def test_an_error_reaches_the_caller(threads: ThreadPoolExecutor, whose: str) ->
         threads.submit(Fill(), [(whose, "bad")]).result(60)
 
 
-def test_an_executor_gets_back_what_it_had(threads: ThreadPoolExecutor) -> None:
-    for _ in range(2):
-        fill_threads.detach(threads)
-        fill = Fill()
-        threads.submit(fill, [("ours", 0)]).result(60)
-        assert (fill.here, fill.elsewhere) == ([], [0])
-
-
 def test_a_small_engine_has_no_executor_to_replace() -> None:
     fill_threads.attach(None, lambda _: True)
-    fill_threads.detach(None)

@@ -29,7 +29,6 @@ def host() -> Iterator[Any]:
     runtime.kept.cache_clear()
     manager = vllm_managers.manager(tokenizer, V.size)
     yield backend._host(manager)
-    backend.detach(manager)
     manager.executor.shutdown(wait=False)
     runtime.forget(tokenizer)
 
