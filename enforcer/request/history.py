@@ -11,7 +11,7 @@ starting from 0 in the dialog". Ids of any other shape mislead the model.
 from __future__ import annotations
 
 from collections import OrderedDict, defaultdict, deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,7 +43,7 @@ def count_calls(messages: object) -> int:
         InvalidTools: `messages` is not a list of message objects.
 
     """
-    return sum(len(calls) for _, calls in _assistant_calls(messages))
+    return sum(len(calls) for _, calls in _read(messages))
 
 
 def plain(messages: object) -> object:
@@ -70,21 +70,21 @@ def normalise(messages: object, id_of: Callable[[PastCall], str | None]) -> list
         InvalidTools: `messages` is not a list of message objects.
 
     """
-    calls_at = dict(_assistant_calls(messages))
     out: list[dict[str, Any]] = []
     count = 0
     results = _Results(())
-    for at, message in enumerate(_messages(messages)):
+    for message, calls in _read(messages):
         copy = dict(message)
-        if calls := calls_at.get(at):
-            renamed, ids = [], []
+        if calls:
+            ids = []
             for position, call in enumerate(calls):
                 new = id_of(PastCall(call.get("id"), _name_of(call), count, position))
-                new = call.get("id") if new is None else new
+                ids.append((call.get("id"), call.get("id") if new is None else new))
                 count += 1
-                ids.append((call.get("id"), new))
-                renamed.append(dict(call) if new is None else {**call, "id": new})
-            copy["tool_calls"] = renamed
+            copy["tool_calls"] = [
+                dict(call) if new is None else {**call, "id": new}
+                for call, (_, new) in zip(calls, ids, strict=True)
+            ]
             results = _Results(ids)
         elif copy.get("role") == "tool":
             match = results.match(copy.get("tool_call_id"))
@@ -136,32 +136,23 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _assistant_calls(messages: object) -> list[tuple[int, Sequence[Mapping[str, Any]]]]:
-    found: list[tuple[int, Sequence[Mapping[str, Any]]]] = []
-    for at, message in enumerate(_messages(messages)):
-        calls = message.get("tool_calls") if message.get("role") == "assistant" else None
-        if not calls:
-            continue
-        path = f"$.messages[{at}].tool_calls"
-        if isinstance(calls, str | bytes | Mapping):
-            raise InvalidTools(path, "it must be a list of calls")
-        try:
-            listed = list(calls)
-        except TypeError:
-            raise InvalidTools(path, "it must be a list of calls") from None
-        for n, call in enumerate(listed):
-            if not isinstance(call, Mapping):
-                raise InvalidTools(f"{path}[{n}]", "a call must be an object")
-        found.append((at, listed))
-    return found
-
-
-def _messages(messages: object) -> Sequence[Mapping[str, Any]]:
+def _read(
+    messages: object,
+) -> Iterator[tuple[Mapping[str, Any], Sequence[Mapping[str, Any]]]]:
+    """Yield the messages of a dialog, each with its calls, which the assistant's alone have."""
     if messages is None:
-        return ()
+        return
     if not isinstance(messages, Sequence) or isinstance(messages, str | bytes):
         raise InvalidTools("$.messages", "it must be a list of messages")
     for at, message in enumerate(messages):
         if not isinstance(message, Mapping):
             raise InvalidTools(f"$.messages[{at}]", "a message must be an object")
-    return messages
+        calls = message.get("tool_calls") if message.get("role") == "assistant" else None
+        path = f"$.messages[{at}].tool_calls"
+        if isinstance(calls or (), str | bytes | Mapping) or not isinstance(calls or (), Iterable):
+            raise InvalidTools(path, "it must be a list of calls")
+        listed = list(calls or ())
+        for n, call in enumerate(listed):
+            if not isinstance(call, Mapping):
+                raise InvalidTools(f"{path}[{n}]", "a call must be an object")
+        yield message, listed

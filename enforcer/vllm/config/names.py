@@ -13,9 +13,7 @@ COMPACT_TEXT, CLOSED_TEXT = "disable_any_whitespace", "disable_additional_proper
 # On what we have put in the place of a function of vLLM: the original.
 PATCHED = "_enforcer_original"
 PROCESSOR_NAME = "EnforcerLogitsProcessor"
-# Begins the id of a request of `enforcer doctor`. A client may choose such an id too: it decides
-# where a refusal is counted, never whether a request is refused or enforced.
-PROBE = "enforcer-doctor-"
+PROBE = "enforcer-doctor-"  # begins the id of a request of `enforcer doctor`
 TESTED_VERSIONS = ("0.32.0", "0.33.0")
 
 
@@ -32,11 +30,6 @@ def stock(parser: str) -> str:
 def is_enforced(parser: str | None) -> bool:
     """Return whether a parser's name is one of ours."""
     return parser is not None and parser.endswith(_SUFFIX)
-
-
-def is_probe(request_id: str) -> bool:
-    """Return whether a request's id, as a client gave it or as vLLM made it, is the doctor's."""
-    return request_id.removeprefix("chatcmpl-").startswith(PROBE)
 
 
 def reads_extra(loaded: Any) -> bool:

@@ -112,7 +112,7 @@ def admit(
         enforcer = enforcer_of(None)
         found = stock.recognise(source.tag, enforcer.table, request.prompt_token_ids)
         spec, reader = found.spec, stock.reader(enforcer.table, think_apart=found.think_apart)
-        request_context.name_tools(spec.toolset.tools)
+        request_context.change(tools=spec.toolset.tools)
         specs.refuse_large(spec, enforcer.options.limits)
         spec = specs.bundled(spec, runtime.bundle, enforcer.options.limits.size)
         for _ in found.left_free:
@@ -130,7 +130,7 @@ def tell_of_failure(
     What a front end of ours has let in does not fail for what its client wrote.
     """
     if spec is not None:
-        request_context.name_tools(spec.toolset.tools)
+        request_context.change(tools=spec.toolset.tools)
     is_theirs = isinstance(error, RequestError | VLLMValidationError) and not is_admitted
     blamed = error
     if isinstance(error, VLLMValidationError) and error.__cause__ is not None:

@@ -195,7 +195,7 @@ class _Host:
             if request.resumable:
                 raise ConfigurationError(carrier.SESSION)  # noqa: TRY301 - a turn that fails
             if intake is None:
-                request_context.name_tools(())  # of the request before it, on this thread
+                request_context.change(tools=())  # of the request before it, on this thread
                 intake = arrivals.admitted(source)
             common = None if intake is None else self._common.get(intake)
             if common is None:

@@ -124,7 +124,7 @@ def admit(
 def _met(intake: Intake) -> Intake:
     """Have the request's log lines name its tools, where every engine has the plugin."""
     engine_marks.refuse_unmarked()
-    request_context.name_tools(intake.spec.toolset.tools)
+    request_context.change(tools=intake.spec.toolset.tools)
     return intake
 
 
@@ -148,7 +148,7 @@ def settle(wire: Wire, tokenizer: Any) -> Intake:
 
 def _settle(wire: Wire, here: _Here, vocabulary: Vocabulary | None) -> Intake:
     spec = wire.spec()
-    request_context.name_tools(spec.toolset.tools)
+    request_context.change(tools=spec.toolset.tools)
     mine = _settled(spec, here)
     theirs = None if spec.settled is None else runtime.present(spec.settled)
     if theirs not in (None, mine):
@@ -271,15 +271,12 @@ def log_inexact(inexact: Iterable[Inexact]) -> None:
     One that no time was left for is new each time, so that of many most are counted only.
     """
     new = [one for one in inexact if one.is_new]
-    for late in (False, True):
-        of_kind = [one for one in new if (one.how is Relaxed.UNTIMED) is late]
-        for one in of_kind[:_LINES]:
-            of = request_context.told(one.problem.path)
-            metrics.log_relaxed(one.how, placed(one.problem), error=one.error, **of)
-        if len(of_kind) > _LINES:
-            what = "calls to more tools may be cut off" if late else "more schemas not exact"
-            more, request = str(len(of_kind) - _LINES), request_context.told()["request"]
-            metrics.log(what, count=more, request=request)
+    for one in new[:_LINES]:
+        of = request_context.told(one.problem.path)
+        metrics.log_relaxed(one.how, placed(one.problem), error=one.error, **of)
+    if len(new) > _LINES:
+        more, request = str(len(new) - _LINES), request_context.told()["request"]
+        metrics.log("more schemas not exact", count=more, request=request)
 
 
 def refuse_stock(params: Any) -> Spec | None:
@@ -305,7 +302,7 @@ def refuse_stock(params: Any) -> Spec | None:
                 if found is None:
                     continue
                 spec = found.spec
-                request_context.name_tools(spec.toolset.tools)
+                request_context.change(tools=spec.toolset.tools)
                 refuse_names(dialect, spec.toolset)
             refuse_sampling(params, spec)
             return spec
@@ -329,32 +326,29 @@ def refuse_prefix(tokenizer: Any, spec: Spec, prompt_ids: Sequence[int] | None) 
         return look_at_prompt(table, spec, settings.current().options, prompt_ids)
 
 
-def refuse_unread_spec(extra: Any, model_config: Any) -> None:
-    """Refuse a spec in `vllm_xargs` on a server without the logits processor that reads it.
+def refuse_unread(params: Any, model_config: Any) -> None:
+    """Refuse a spec that nothing here would read: it would be ignored.
+
+    Args:
+        params: a request, or sampling parameters.
+        model_config: vLLM's.
 
     Raises:
-        VLLMValidationError: it would be ignored.
+        VLLMValidationError: it is for the logits processor, and there is none; or it is a spec's
+            text whose structural tag was lost on its way.
 
     """
-    if carrier.from_extra(extra) is None:
-        return
-    if not reads_extra(getattr(model_config, "logits_processors", None)):
+    extra = carrier.extra_of(params)
+    if carrier.from_extra(extra) is not None and not reads_extra(
+        getattr(model_config, "logits_processors", None)
+    ):
         raise option_refusal(
             "vllm_xargs",
             f"a spec in `vllm_xargs.{carrier.KEY}` is for servers with the logits processor, and "
             "would be ignored here: leave out `via` where the client builds it with "
             "`enforcer.extra_body`",
         )
-
-
-def refuse_lone_text(params: Any) -> None:
-    """Refuse a spec's text whose structural tag was lost on its way: nothing would be enforced.
-
-    Raises:
-        VLLMValidationError: there is such a text.
-
-    """
-    if carrier.BESIDE in carrier.extra_of(params) and carrier.find(params) is None:
+    if carrier.BESIDE in extra and carrier.find(params) is None:
         raise option_refusal(
             "vllm_xargs",
             f"`vllm_xargs.{carrier.BESIDE}` came without its structural tag in "

@@ -24,7 +24,7 @@ from enforcer.schema import OnUnsupported, Root
 from enforcer.schema.limits import USUAL
 from enforcer.schema.reading.plain import is_plain
 from enforcer.vllm.config import settings
-from enforcer.vllm.observe import families, metrics, request_context
+from enforcer.vllm.observe import families, metrics, recording, request_context
 from enforcer.vllm.observe.families import Checked, Relaxed
 from enforcer.vllm.server import runtime
 from enforcer.vllm.server.remembered import Remembered
@@ -151,7 +151,7 @@ def schemas(spec: Spec) -> Steps[list[Inexact]]:
         elif verdict is None:
             begun = perf_counter_ns()
             verdict = yield asked
-            metrics.timed(families.CHECK, perf_counter_ns() - begun)
+            recording.recorder().observer(families.CHECK)(perf_counter_ns() - begun)
             spent += verdict.seconds
             # Of several who wait for one check, the first to go on tells of it.
             is_new = _kept(asked) is None

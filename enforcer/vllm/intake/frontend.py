@@ -20,7 +20,7 @@ from enforcer.vllm.intake import admission, bans, checks, required, stops, worke
 from enforcer.vllm.intake.answers import answered, option_refusal
 from enforcer.vllm.observe import families, metrics, request_context
 from enforcer.vllm.server import pacing, reply_lengths, runtime
-from enforcer.vllm.server.remembered import Remembered
+from enforcer.vllm.server.remembered import Remembered, notes
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -72,12 +72,11 @@ def rendered(original: Callable[..., Awaitable[Any]]) -> Callable[..., Any]:
         completes = isinstance(request, CompletionRequest)
         request_context.begin(request, is_completion=completes)
         params = getattr(request, "sampling_params", request)
-        admission.refuse_unread_spec(carrier.extra_of(params), self.model_config)
         came = carrier.find(params)
         result = await original(self, request, *args, **kwargs)
         # A chat's dialog and its one prompt, or the prompts of a completion.
         prompts = result[1] if isinstance(result, tuple) else result
-        admission.refuse_lone_text(params)
+        admission.refuse_unread(params, self.model_config)
         carried = carrier.find(params)
         if carried is not None:
             admission.refuse_replaced_spec(params, carried)
@@ -85,7 +84,7 @@ def rendered(original: Callable[..., Awaitable[Any]]) -> Callable[..., Any]:
             intake = await _let_in(self, tokenizer, params, carried, request, is_first=is_first)
             for prompt_ids in [ids for ids in map(_ids, prompts) if ids is not None]:
                 most = reply_lengths.allowed(request, self.model_config, len(prompt_ids))
-                reply_lengths.remember(request, most)
+                notes(request).most_ids = most
                 budget = None if reply_lengths.is_prefill(request, params) else most
                 with answered():
                     await checks.run_async(_beginning(tokenizer, intake, prompt_ids, budget))
@@ -194,13 +193,12 @@ def process_inputs(original: Callable[..., Any]) -> Callable[..., Any]:
         self: Any, request_id: str, prompt: Any, params: Any, *args: Any, **kwargs: Any
     ) -> Any:
         request_context.known_as(request_id)
-        admission.refuse_unread_spec(getattr(params, "extra_args", None), self.model_config)
-        admission.refuse_lone_text(params)
+        admission.refuse_unread(params, self.model_config)
         banned = _needs_a_ban_alone(params, self.vllm_config, self.tokenizer)
         if banned is not None:
             params = carrier.without(params)
         made = original(self, request_id, prompt, params, *args, **kwargs)
-        completes = request_context.is_completion()
+        completes = request_context.current().exchange.is_completion
         missing = required.unmet(made, self.model_config, is_completion=completes)
         if missing is not None:
             raise option_refusal("tools", missing)

@@ -113,7 +113,7 @@ def take_in(request: Any, tokenizer: Any) -> Intake | None:
         intake = admission.settle(wire, tokenizer)
     except RequestError as error:
         said = _said(request, notes(request).within)
-        request_context.name_tools([tool["function"]["name"] for tool in said])
+        request_context.change(tools=[tool["function"]["name"] for tool in said])
         raise refusal(error) from error
     notes(request).declared = intake.spec.toolset.tools
     return intake

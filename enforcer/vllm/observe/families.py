@@ -91,9 +91,6 @@ REFUSED = Counter(
     "Requests refused with HTTP 400, by error and the first offending keyword or option.",
     _by(error=ERRORS, keyword=(*KEYWORDS, *OPTIONS)),
 )
-PROBES = Counter(
-    "enforcer_probes", "Probes of `enforcer doctor`.", _by(outcome=("refused", "cut_off"))
-)
 OFF = Counter("enforcer_requests_switched_off", "Requests that clients had not enforced.")
 RELAXED = Counter(
     "enforcer_tools_relaxed", "Inexactly enforced tools.", _by(how=Relaxed, keyword=KEYWORDS)

@@ -10,7 +10,6 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from enforcer.errors import SchemaError
-from enforcer.vllm.config.names import is_probe
 from enforcer.vllm.observe import families, recording
 from enforcer.vllm.observe.families import label
 
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
     from enforcer.cache import Cache
     from enforcer.errors import EnforcerError, Problem, RequestError
-    from enforcer.vllm.observe.stats import Family, Histogram
+    from enforcer.vllm.observe.stats import Family
 
 logger = logging.getLogger("vllm.enforcer")
 
@@ -28,10 +27,10 @@ SLOW_MASK = 5_000_000  # ns
 _BETWEEN = 60.0  # seconds from one line on slow masks to the next
 
 
-def count(counter: Family, *labels: Enum | str) -> None:
-    """Add one to a counter, by its labels."""
+def count(counter: Family, *labels: Enum | str, number: int = 1) -> None:
+    """Add to a counter, by its labels."""
     key = tuple(each.value if isinstance(each, Enum) else each for each in labels)
-    recording.recorder().add(counter, key)
+    recording.recorder().add(counter, key, number)
 
 
 def switched_off(*, request: str = "") -> None:
@@ -64,11 +63,6 @@ def log_relaxed(how: families.Relaxed, problem: Problem, *, error: str, **of: st
     log(what, enforced=enforced, **fields, keyword=label(problem.keyword), **of)
 
 
-def timed(histogram: Histogram, nanoseconds: int) -> None:
-    """Record a duration."""
-    recording.recorder().observer(histogram)(nanoseconds)
-
-
 def cached(cache: Cache, live: int) -> None:
     """Publish the state of a process's cache, and the bytes of the texts that are being written."""
     numbers = recording.recorder()
@@ -77,15 +71,6 @@ def cached(cache: Cache, live: int) -> None:
     numbers.set(families.TEXT_BYTES, live)
     numbers.set(families.HITS, cache.hits)
     numbers.set(families.MISSES, cache.misses)
-
-
-def calls(outcome: families.Outcome, number: int, *, request: str = "") -> None:
-    """Count calls of a reply, of a request with this id; cut-off calls of the doctor's apart."""
-    lost = outcome in (families.Outcome.CUT_OFF, families.Outcome.NOT_BEGUN)
-    if number and lost and is_probe(request):
-        count(families.PROBES, "cut_off")
-    elif number:
-        recording.recorder().add(families.CALLS, (outcome.value,), number)
 
 
 def refused(error: RequestError, *, request: str = "", tool: str = "") -> None:
@@ -108,14 +93,8 @@ def refused_option(option: str, *, request: str = "") -> None:
 
 
 def _refused(error: str, path: str, keyword: str, request: str, tool: str = "") -> None:
-    """Count and log; a probe of `enforcer doctor` apart, which is nothing to warn of."""
-    level = logging.WARNING
-    if is_probe(request):
-        level = logging.INFO
-        count(families.PROBES, "refused")
-    else:
-        count(families.REFUSED, error, keyword)
-    log("refused", level, error=error, path=path, keyword=keyword, request=request, tool=tool)
+    count(families.REFUSED, error, keyword)
+    log("refused", error=error, path=path, keyword=keyword, request=request, tool=tool)
 
 
 class SlowMasks:

@@ -90,19 +90,9 @@ def begin(request: Any, *, is_completion: bool = False) -> None:
     known_as(exchange.header or (request.request_id if given else ""))
 
 
-def is_completion() -> bool:
-    """Return whether the request is a raw completion."""
-    return current().exchange.is_completion
-
-
 def known_as(request_id: object) -> None:
     """Set the id by which vLLM knows the request."""
     change(id=request_id if isinstance(request_id, str) else "")
-
-
-def name_tools(names: Collection[object]) -> None:
-    """Set the names of the tools, in the order of `$.tools`."""
-    change(tools=names)
 
 
 def told(path: str = "$") -> dict[str, str]:

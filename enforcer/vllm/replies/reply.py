@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from enforcer.turn.events import Happening
 from enforcer.turn.parser import Parser
 from enforcer.vllm.intake import requests
-from enforcer.vllm.observe import metrics, request_context
+from enforcer.vllm.observe import families, metrics, request_context
 from enforcer.vllm.observe.families import Outcome
 from enforcer.vllm.server import reply_lengths
 from enforcer.vllm.server.remembered import notes
@@ -133,16 +133,16 @@ class Reply:
         """Count the calls of the reply, once it has been read, of which so many are reported."""
         if reply_lengths.is_prefill(self._request):
             return  # it is the other server's reply that has the calls
-        metrics.calls(Outcome.COMPLETED, completed)
-        of, dropped = request_context.told()["request"], self.parser.dropped
-        metrics.calls(Outcome.CUT_OFF, self.begun - completed, request=of)
+        dropped = self.parser.dropped
+        metrics.count(families.CALLS, Outcome.COMPLETED, number=completed)
+        metrics.count(families.CALLS, Outcome.CUT_OFF, number=self.begun - completed)
         if self._demands_call and not self.begun and not dropped:
-            metrics.calls(Outcome.NOT_BEGUN, 1, request=of)
+            metrics.count(families.CALLS, Outcome.NOT_BEGUN)
         # Anybody can send any reply to be read (`/derender`), which says nothing of enforcement.
         if dropped and notes(self._request).is_prepared:
-            metrics.calls(Outcome.DROPPED, dropped)
-            tool = request_context.told_of_call(self.parser.dropped_name)["tool"]
-            metrics.log("call dropped", tool=tool, request=of)
+            metrics.count(families.CALLS, Outcome.DROPPED, number=dropped)
+            of = request_context.told_of_call(self.parser.dropped_name)
+            metrics.log("call dropped", tool=of["tool"], request=of["request"])
 
 
 def begin(owner: object, prompt_ids: Sequence[int] | None, make: Callable[[], Parser]) -> Parser:

@@ -106,11 +106,6 @@ def _left(model_config: Any, prompt: int, params: Any) -> int:
     return int(min(said(params), model_config.max_model_len - prompt))
 
 
-def remember(request: Any, most: int) -> None:
-    """Note how many token ids the reply to a request may have, until it is read."""
-    notes(request).most_ids = most
-
-
 def most(request: Any) -> float:
     """Return how many token ids it may have at most, as far as that is known here."""
     known = notes(request).most_ids

@@ -27,7 +27,7 @@ from enforcer.schema.bundling import Documents, read_documents
 from enforcer.turn import dialects
 from enforcer.turn.table import Table
 from enforcer.vllm.config import settings
-from enforcer.vllm.observe import families, metrics
+from enforcer.vllm.observe import families, metrics, recording
 from enforcer.vllm.server import served_model
 from enforcer.vocabulary import Vocabulary
 
@@ -147,7 +147,7 @@ def enforcer_for(tokenizer: Any, spec: Spec | None = None) -> Enforcer:
                 *key,
                 chosen.options,
                 cache=kept(),
-                on_compile=partial(metrics.timed, families.COMPILE),
+                on_compile=recording.recorder().observer(families.COMPILE),
                 write=partial(write, dialect=key[0], vocabulary=model.vocabulary),
             )
         return model.enforcers[key]

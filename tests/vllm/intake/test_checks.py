@@ -172,7 +172,7 @@ def test_what_held_others_up_has_a_line_once(
 ) -> None:
     request_context.read_header({})  # what other tests left
     request_context.known_as("order-7")
-    request_context.name_tools(["tool_0"])
+    request_context.change(tools=["tool_0"])
     fake = workers(Fake(seconds=0.26))
     own = {"type": "json_schema", "json_schema": {"name": "x", "schema": pattern(2)}}
     wanted = spec(pattern(1), response_format=own)

@@ -28,7 +28,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     found = []
 
     class Recorder:
-        def add(self, name: Counter, labels: tuple[str, str]) -> None:
+        def add(self, name: Counter, labels: tuple[str, str], _: int) -> None:
             found.append((name, labels))
 
     monkeypatch.setattr(recording, "recorder", Recorder)

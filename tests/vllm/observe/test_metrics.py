@@ -16,7 +16,6 @@ prometheus_client = pytest.importorskip("prometheus_client")
 from enforcer import errors  # noqa: E402
 from enforcer.errors import InvalidTools, Problem, UnsupportedSchema  # noqa: E402
 from enforcer.request.tools import ToolChoice  # noqa: E402
-from enforcer.vllm.config import names  # noqa: E402
 from enforcer.vllm.intake import admission  # noqa: E402
 from enforcer.vllm.observe import families, metrics, recording  # noqa: E402
 from tests.vllm_servers import sample  # noqa: E402 - see above
@@ -46,8 +45,8 @@ def shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]
 def test_each_number_is_shown_under_its_name(shown: Callable[..., Any]) -> None:
     metrics.count(families.REQUESTS, ToolChoice.REQUIRED)
     metrics.count(families.REQUESTS, ToolChoice.REQUIRED)
-    metrics.calls(families.Outcome.DROPPED, 3)
-    metrics.calls(families.Outcome.COMPLETED, 0)
+    metrics.count(families.CALLS, families.Outcome.DROPPED, number=3)
+    metrics.count(families.CALLS, families.Outcome.COMPLETED, number=0)
     for nanoseconds in (1_500, 3_000, 999_000_000):
         recording.recorder().observer(families.MASK)(nanoseconds)
     assert shown("enforcer_requests_total", {"tool_choice": "required"}) == 2
@@ -91,35 +90,6 @@ def test_an_option_that_is_refused_is_named(
     assert lines(caplog) == [
         'enforcer: refused error="Option" path="$.min_tokens" keyword="min_tokens"'
     ]
-
-
-def test_refused_probes_of_the_doctor_are_counted_apart_and_warn_of_nothing(
-    shown: Callable[..., Any], caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level(logging.INFO)
-    probe = f"{names.PROBE}1f2e"
-    metrics.refused(InvalidTools("$.tools", "no list"), request=probe)
-    metrics.refused_option("min_tokens", request=f"chatcmpl-{probe}")
-    metrics.calls(families.Outcome.CUT_OFF, 1, request=probe)
-    metrics.calls(families.Outcome.NOT_BEGUN, 1, request=probe)
-    assert [record.levelname for record in caplog.records] == ["INFO", "INFO"]
-    assert "refused error" in caplog.text
-    assert shown("enforcer_probes_total", {"outcome": "refused"}) == 2
-    assert shown("enforcer_probes_total", {"outcome": "cut_off"}) == 2
-    assert not shown("enforcer_requests_refused_total", {"error": "InvalidTools", "keyword": ""})
-    for outcome in ("cut_off", "not_begun"):
-        assert shown("enforcer_calls_total", {"outcome": outcome}) == 0
-
-
-def test_no_id_of_a_request_hides_an_undeclared_call_or_one_that_nothing_enforces(
-    shown: Callable[..., Any],
-) -> None:
-    """What an alert or an operator has to see is counted, whoever a client says that it is."""
-    probe = f"{names.PROBE}1f2e"
-    metrics.calls(families.Outcome.DROPPED, 2, request=probe)
-    metrics.switched_off(request=probe)
-    assert shown("enforcer_calls_total", {"outcome": "dropped"}) == 2
-    assert shown("enforcer_requests_switched_off_total") == 1
 
 
 def test_every_option_that_can_be_refused_has_a_label() -> None:

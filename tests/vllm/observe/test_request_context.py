@@ -19,7 +19,7 @@ HTTP = {"type": "http"}
 @pytest.fixture(autouse=True)
 def _afresh() -> None:
     request_context.known_as("")
-    request_context.name_tools(())
+    request_context.change(tools=())
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ def _afresh() -> None:
     ],
 )
 def test_a_tool_is_named_by_its_place(path: str, tool: str) -> None:
-    request_context.name_tools(["first", "second", 3])
+    request_context.change(tools=["first", "second", 3])
     assert request_context.told(path) == {"request": "", "tool": tool}
 
 
@@ -88,7 +88,7 @@ def test_a_request_that_comes_knows_nothing_of_the_one_before() -> None:
     async def route(*_: object) -> None:
         assert request_context.told("$.tools[0]") == {"request": "", "tool": ""}
         request_context.known_as("mine-7")
-        request_context.name_tools(["get"])
+        request_context.change(tools=["get"])
 
     async def connection() -> None:
         for _ in range(2):
@@ -113,7 +113,7 @@ def test_the_header_stands_behind_an_id_that_was_not_made_of_it() -> None:
 
 def test_what_a_client_wrote_is_cut() -> None:
     request_context.known_as("i" * 10_000)
-    request_context.name_tools(["n" * 10_000])
+    request_context.change(tools=["n" * 10_000])
     assert request_context.told("$.tools[0]") == {"request": "i" * 64, "tool": "n" * 64}
     assert request_context.told_of_call("m" * 10_000) == {"request": "i" * 64, "tool": "m" * 64}
 
@@ -123,9 +123,9 @@ def test_what_comes_after_a_completion_in_the_same_task_is_none() -> None:
 
     def ask() -> None:
         request_context.begin(SimpleNamespace(), is_completion=True)
-        assert request_context.is_completion()
+        assert request_context.current().exchange.is_completion
         request_context.begin(SimpleNamespace())
-        assert not request_context.is_completion()
+        assert not request_context.current().exchange.is_completion
 
     copy_context().run(ask)
 

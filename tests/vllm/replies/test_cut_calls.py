@@ -19,7 +19,8 @@ import enforcer
 from enforcer.vllm.config import names
 from enforcer.vllm.replies import cut_calls
 from enforcer.vllm.replies.tool_parser import EnforcedParser
-from enforcer.vllm.server import reply_lengths, runtime
+from enforcer.vllm.server import runtime
+from enforcer.vllm.server.remembered import notes
 from tests import vocabularies
 
 VOCABULARY = vocabularies.small()
@@ -57,7 +58,7 @@ def streamed(
     """
     ids = vocabularies.write(VOCABULARY, text)
     request = ResponsesRequest(input="Hi", tools=[GET, PATCH], tool_choice="required")
-    reply_lengths.remember(request, len(ids) if most is None else most)
+    notes(request).most_ids = len(ids) if most is None else most
     parser = EnforcedParser(None, request.tools)
     processor = processor_type(tools=request.tools)
     events = []
@@ -154,7 +155,7 @@ def test_a_reply_that_is_aborted_inside_a_call_is_incomplete(
             streamed(processor, text, 1_000)
         else:
             ids = vocabularies.write(VOCABULARY, text)
-            reply_lengths.remember(request, 1_000)
+            notes(request).most_ids = 1_000
             EnforcedParser(None, request.tools).parse("", request, model_output_token_ids=ids)
         made = ResponsesResponse.from_request(
             request, SamplingParams(), model_name="m", created_time=0, output=[], status=said

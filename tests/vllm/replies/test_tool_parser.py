@@ -24,7 +24,8 @@ from enforcer.vllm.observe import metrics, request_context
 from enforcer.vllm.observe.families import Outcome
 from enforcer.vllm.replies import parser_choice
 from enforcer.vllm.replies.tool_parser import EnforcedParser
-from enforcer.vllm.server import reply_lengths, runtime
+from enforcer.vllm.server import runtime
+from enforcer.vllm.server.remembered import notes
 from tests import dialect_cases, vocabularies
 
 if TYPE_CHECKING:
@@ -239,7 +240,7 @@ def test_a_reply_that_the_models_length_ends_right_behind_its_calls_has_none(
     counted, ids = count(monkeypatch), reply("functions.get:0")[:-1]
     request = chat("auto")
     assert copy_context().run(parsed, new_parser(request), request, ids) == ["get"]
-    reply_lengths.remember(request, len(ids))
+    notes(request).most_ids = len(ids)
     assert copy_context().run(parsed, new_parser(request), request, ids) == []
     assert counted == {Outcome.COMPLETED: 1, Outcome.CUT_OFF: 1}
 

@@ -16,6 +16,7 @@ from vllm.entrypoints.openai.responses.protocol import ResponsesRequest
 from vllm.sampling_params import SamplingParams
 
 from enforcer.vllm.server import reply_lengths
+from enforcer.vllm.server.remembered import notes
 
 
 class Model:
@@ -73,7 +74,7 @@ def test_the_models_defaults_are_read_once() -> None:
 
 def test_what_is_remembered_counts_for_its_request_alone() -> None:
     first, second = chat(max_tokens=30), chat(max_tokens=30)
-    reply_lengths.remember(first, 25)
+    notes(first).most_ids = 25
     assert (reply_lengths.most(first), reply_lengths.most(second)) == (25, 30)
 
 
