@@ -70,7 +70,6 @@ def beside(pieces: Pieces, word: str) -> list[float]:
     taken = []
     while not all(job.done() for job in under_way):
         taken.append(step())
-    made.close()
     for job in under_way:
         job.result()
     return taken

@@ -12,9 +12,17 @@ from vllm.v1.request import Request
 from vllm.v1.structured_output import StructuredOutputManager
 
 from enforcer.client.body import extra_body
+from enforcer.vllm.server import runtime
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from enforcer.vocabulary import Vocabulary
+
+
+def know(tokenizer: Any, vocabulary: Vocabulary) -> None:
+    """Take a tokenizer for one of this vocabulary, without reading it."""
+    runtime._known[id(tokenizer)] = tokenizer, runtime._Model(vocabulary)
 
 
 def manager(tokenizer: Any, size: int) -> Any:

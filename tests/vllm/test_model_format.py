@@ -16,7 +16,7 @@ from enforcer.turn.parser import Parser
 from enforcer.vllm.config import names, settings
 from enforcer.vllm.intake import startup
 from enforcer.vllm.server import runtime, served_model
-from tests import dialect_cases
+from tests import dialect_cases, vllm_managers
 from tests.vllm_servers import TINY
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 def tokenizer() -> Iterator[object]:
     """Give a tokenizer of the format hermes."""
     made = object()
-    runtime.know(made, dialect_cases.vocabulary("hermes"))
+    vllm_managers.know(made, dialect_cases.vocabulary("hermes"))
     yield made
     runtime.forget(made)
 

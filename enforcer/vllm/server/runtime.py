@@ -62,12 +62,6 @@ def _model(tokenizer: Any) -> _Model:
     return _known[id(tokenizer)][1]
 
 
-def know(tokenizer: Any, vocabulary: Vocabulary) -> None:
-    """Take a tokenizer for one of this vocabulary, without reading it."""
-    with _building:
-        _known[id(tokenizer)] = tokenizer, _Model(vocabulary)
-
-
 def forget(tokenizer: Any) -> None:
     """Drop what was built for a tokenizer."""
     with _building:

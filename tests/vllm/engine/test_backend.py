@@ -130,7 +130,7 @@ def test_an_engine_of_another_vocabulary_warns_that_it_enforces_nothing(
     caplog.set_level("INFO", logger="vllm.enforcer")
     monkeypatch.setenv(names.PARSER_VARIABLE, parser)
     tokenizer = object()
-    runtime.know(tokenizer, dialect_cases.vocabulary("hermes"))
+    vllm_managers.know(tokenizer, dialect_cases.vocabulary("hermes"))
 
     built = vllm_managers.manager(None, V.size)
 

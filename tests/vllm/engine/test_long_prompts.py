@@ -25,7 +25,7 @@ LONG = OPENED + "so it is " * 500
 @pytest.fixture
 def host() -> Iterator[Any]:
     tokenizer = object()
-    runtime.know(tokenizer, V)
+    vllm_managers.know(tokenizer, V)
     runtime.kept.cache_clear()
     manager = vllm_managers.manager(tokenizer, V.size)
     yield backend._host(manager)

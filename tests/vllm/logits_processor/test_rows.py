@@ -16,7 +16,7 @@ from enforcer.errors import EnforcerError
 from enforcer.request import spec_text
 from enforcer.vllm.logits_processor import rows
 from enforcer.vllm.server import runtime
-from tests import vocabularies
+from tests import vllm_managers, vocabularies
 
 pytestmark = pytest.mark.slow
 
@@ -52,7 +52,7 @@ def text(parameters: dict[str, Any]) -> str:
 
 def test_what_takes_long_is_compiled_from_the_start_on_and_not_when_a_call_begins() -> None:
     tokenizer, vocabulary = object(), vocabularies.small()
-    runtime.know(tokenizer, vocabulary)
+    vllm_managers.know(tokenizer, vocabulary)
     written = text({"type": "object", "properties": {"a": {"not": {"type": "string"}}}})
     spec = spec_text.read(written)
     enforcer = runtime.enforcer_for(tokenizer, spec)
@@ -74,7 +74,7 @@ def test_whatever_a_start_raises_ends_one_turn(
         raise error
 
     tokenizer, vocabulary = object(), vocabularies.small()
-    runtime.know(tokenizer, vocabulary)
+    vllm_managers.know(tokenizer, vocabulary)
     monkeypatch.setattr(Enforcer, "start", start)
     turn = rows.RowTurn(tokenizer, text({"type": "object"}), [])
     bitmask = np.zeros((1, vocabulary.words), dtype=np.int32)

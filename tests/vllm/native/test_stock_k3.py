@@ -34,7 +34,7 @@ from enforcer.vllm.native.tags import Stock, UnlikeError
 from enforcer.vllm.observe import recording
 from enforcer.vllm.server import runtime
 from enforcer.vocabulary import Vocabulary
-from tests.vllm_managers import manager, ready, request
+from tests.vllm_managers import know, manager, ready, request
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -224,7 +224,7 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> Iterator[StructuredOutputManager]
     monkeypatch.delenv(recording.FOLDER_VARIABLE)
     monkeypatch.setenv(names.PARSER_VARIABLE, "kimi_k3")
     tokenizer = object()
-    runtime.know(tokenizer, VOCABULARY)
+    know(tokenizer, VOCABULARY)
     yield manager(tokenizer, VOCABULARY.size)
     runtime.forget(tokenizer)
 

@@ -26,7 +26,7 @@ from enforcer.vllm.replies import parser_choice
 from enforcer.vllm.replies.tool_parser import EnforcedParser
 from enforcer.vllm.server import runtime
 from enforcer.vllm.server.remembered import notes
-from tests import dialect_cases, vocabularies
+from tests import dialect_cases, vllm_managers, vocabularies
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -76,7 +76,11 @@ def count(monkeypatch: pytest.MonkeyPatch) -> Counter[Outcome]:
     """Count what is told of calls from here on."""
     counted: Counter[Outcome] = Counter()
     monkeypatch.setattr(runtime, "table_for", lambda *_: TABLE)
-    monkeypatch.setattr(metrics, "calls", lambda what, number, **_: counted.update({what: number}))
+
+    def counts(_: object, what: Outcome, number: int = 1) -> None:
+        counted[what] += number
+
+    monkeypatch.setattr(metrics, "count", counts)
     return counted
 
 
@@ -265,7 +269,7 @@ def test_a_server_says_that_it_enforces_once_it_has_read_the_vocabulary(
     monkeypatch.setattr(startup, "say", lambda parser, _: said.append(parser))
     compose = parser_choice.compose_parser(lambda *_, **__: None)
     tokenizer = object()
-    runtime.know(tokenizer, dialect_cases.vocabulary("hermes"))
+    vllm_managers.know(tokenizer, dialect_cases.vocabulary("hermes"))
     try:
         with pytest.raises(InvalidVocabulary, match=r"--tool-call-parser .* no control token"):
             compose(ParserManager, "kimi_k2_enforced", tokenizer=tokenizer)
@@ -294,7 +298,7 @@ def beside_stock(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
         monkeypatch.setattr(settings, "current", lambda: settings.read(environment))
         monkeypatch.setattr(runtime, "pool", lambda: pool)
         made = parser_choice.compose_parser(lambda *_, **__: None)
-        runtime.know(tokenizer, dialect_cases.vocabulary("hermes"))
+        vllm_managers.know(tokenizer, dialect_cases.vocabulary("hermes"))
         try:
             made(ParserManager, "hermes", tokenizer=tokenizer)
         finally:
