@@ -8,6 +8,7 @@ ahead of time).
 from __future__ import annotations
 
 import json
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self, cast
@@ -15,7 +16,6 @@ from typing import TYPE_CHECKING, Any, Self, cast
 import numpy as np
 
 from enforcer import engines
-from enforcer.budget.shortest import Untimed, untimed
 from enforcer.cache import Cache
 from enforcer.client import python_tools
 from enforcer.compiling import Grammars
@@ -28,7 +28,7 @@ from enforcer.request import response_format as formats
 from enforcer.request import tools as tools_
 from enforcer.request.options import Options
 from enforcer.request.spec import Spec, bundled, refuse_large
-from enforcer.schema import OnUnsupported, Root
+from enforcer.schema import Root
 from enforcer.schema.bundling import Documents
 from enforcer.turn import dialects
 from enforcer.turn.deadline import Deadline
@@ -39,9 +39,9 @@ from enforcer.turn.table import Table
 from enforcer.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 
-    from enforcer.budget.shortest import Shortest
+    from enforcer.budget.shortest import Shortest, Untimed
     from enforcer.engines import ArgumentMatcher, CompiledGrammar, Startable
     from enforcer.turn.envelope import Envelope
     from enforcer.turn.events import Turn
@@ -117,7 +117,7 @@ class Enforcer:
         documents: Documents | None = None,
         cache: Cache | None = None,
         on_compile: Callable[[int], None] | None = None,
-        write: Callable[[formats.ResponseFormat, Options, Root], str] | None = None,
+        write: Callable[[formats.ResponseFormat, Options, Root], bytes] | None = None,
     ) -> None:
         _require(
             "vocabulary",
@@ -209,7 +209,8 @@ class Enforcer:
         if not self.dialect.is_simple:
             self.table.warm()
             row = np.zeros(self.vocabulary.words, dtype=np.int32)
-            self._grammars.arguments("{}", self.options).matcher().fill(row)
+            any_object = formats.ResponseFormat(formats.FormatKind.JSON_SCHEMA, "{}")
+            self._grammars.compiled(any_object, self.options, Root.OBJECT).matcher().fill(row)
         elif in_time:
             _ = self._grammars.pieces
         self.engine.warm(self.table.layout)
@@ -287,12 +288,12 @@ class Enforcer:
         options = spec.resolve(self.options)
         refuse_large(spec, options.limits)
         for tool in spec.toolset.tools.values():
-            try:
-                self._grammars.check(tool.schema, options)
-            except SchemaError as error:
-                raise error.under(tool.path) from error
-        if spec.response_format is not None:
-            self._grammars.check_text(spec.response_format, options)
+            with _under(tool.path):
+                self._grammars.check(_arguments(tool), options, Root.OBJECT)
+        wanted = spec.response_format
+        if wanted is not None:
+            with _under(wanted.path):
+                self._grammars.check(wanted, options)
 
     def prepare(self, spec: Spec) -> Generator[None, None, Prepared]:
         """Compile what a turn must not wait for later: all that may take long.
@@ -315,25 +316,25 @@ class Enforcer:
         toolset, options = spec.toolset, spec.resolve(self.options)
         alone = len(toolset.allowed) == 1 and toolset.choice is tools_.ToolChoice.REQUIRED
         wanted = spec.response_format
-        if wanted is not None and not self._grammars.has_text(wanted, options):
+        if wanted is not None and not self._grammars.is_compiled(wanted, options):
             yield
         allowed = self._envelope(spec, options)
         slow = toolset.tools if alone else self._grammars.slow(toolset.tools, options)
         arguments = {}
         for name in filter(slow.__contains__, toolset.allowed if slow else ()):
-            schema = toolset.tools[name].schema
-            if not self._grammars.has_arguments(schema, options):
+            its = _arguments(toolset.tools[name])
+            if not self._grammars.is_compiled(its, options, Root.OBJECT):
                 yield
-            try:
-                arguments[name] = self._grammars.arguments(schema, options)
-            except SchemaError as error:
-                raise error.under(toolset.tools[name].path) from error
+            with _under(toolset.tools[name].path):
+                arguments[name] = self._grammars.compiled(its, options, Root.OBJECT)
         return Prepared(options, allowed, arguments)
 
     def _envelope(self, spec: Spec, options: Options, words: Words | None = None) -> Envelope:
         text: Callable[[], ArgumentMatcher] | None = None
-        if spec.response_format is not None:
-            found = self._grammars.text(spec.response_format, options)
+        wanted = spec.response_format
+        if wanted is not None:
+            with _under(wanted.path):
+                found = self._grammars.compiled(wanted, options)
             text = found.matcher if words is None else partial(words.text, found)
         return envelope(self.table, spec, options, text)
 
@@ -385,7 +386,8 @@ class Enforcer:
         def grammar(name: str) -> CompiledGrammar:
             found = ready.get(name) or held.get(name)
             if found is None:
-                found = held[name] = self._grammars.arguments(tools[name].schema, options)
+                its = _arguments(tools[name])
+                found = held[name] = self._grammars.compiled(its, options, Root.OBJECT)
             return found
 
         def arguments(name: str) -> Startable:
@@ -417,17 +419,14 @@ class Enforcer:
         tools, wanted = spec.toolset.tools, spec.response_format
 
         def plan(name: str) -> Shortest | Untimed:
-            tool = tools[name]
-            try:
-                found = self._grammars.shortest(tool.schema, options, Root.OBJECT)
-                if isinstance(found, Untimed) and options.on_unsupported is OnUnsupported.REFUSE:
-                    raise untimed(*found.problems)
-            except SchemaError as error:
-                raise error.under(tool.path) from error
-            return found
+            with _under(tools[name].path):
+                return self._grammars.shortest(_arguments(tools[name]), options, Root.OBJECT)
 
-        text = None if wanted is None else self._grammars.shortest_text(wanted, options)
-        return Deadline(allowed, self._grammars.pieces, budget, plan, text)
+        text: Shortest | Untimed | None = None
+        if wanted is not None:
+            with _under(wanted.path):
+                text = self._grammars.shortest(wanted, options)
+        return Deadline(allowed, self._grammars.pieces, budget, plan, cast("Shortest | None", text))
 
     def parse(
         self,
@@ -465,6 +464,19 @@ class Enforcer:
         parser = Parser(self.table, prompt_ids, names, known.get)
         parser.feed(token_ids)
         return parser.turn()
+
+
+@contextmanager
+def _under(path: str) -> Iterator[None]:
+    """Have the errors of a schema lead into the request, where it stands at a path."""
+    try:
+        yield
+    except SchemaError as error:
+        raise error.under(path) from error
+
+
+def _arguments(tool: tools_.Tool) -> formats.ResponseFormat:
+    return formats.ResponseFormat(formats.FormatKind.JSON_SCHEMA, tool.schema)
 
 
 def _require(name: str, given: object, kind: type, hint: str = "") -> None:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Hashable
 
     from enforcer.cache import Cache
-    from enforcer.engines import ArgumentEngine, CompiledGrammar
+    from enforcer.engines import ArgumentEngine, CompiledGrammar, Wanted
     from enforcer.layouts import BoundLayout
     from enforcer.request.options import Options
     from enforcer.request.tools import Tools
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from enforcer.vocabulary import Vocabulary
 
 
-_T = TypeVar("_T")
-_ARGUMENTS = "arguments"
+_T = TypeVar("_T", bound="CompiledGrammar | Shortest | Untimed")
+_COMPILED = "compiled"
 _UNTIMED = 1_000  # bytes, roughly
 
 # Settings that requests have at one time, at most: those of the server, and a few of clients.
@@ -55,9 +55,8 @@ class Grammars:
         cache: where all is kept; several may share one.
         on_compile: told how many nanoseconds each compilation took, and each search for the
             shortest texts.
-        write: writes a schema as `ArgumentEngine.write` does, or another format of text as
-            `write_text`, in another process, say; small
-            and plain ones are written here all the same.
+        write: writes what fits a schema, or another format of text, as `ArgumentEngine.write`
+            does, in another process, say; small and plain ones are compiled here all the same.
 
     """
 
@@ -69,7 +68,7 @@ class Grammars:
         *,
         cache: Cache,
         on_compile: Callable[[int], None] | None = None,
-        write: Callable[[ResponseFormat, Options, Root], str] | None = None,
+        write: Callable[[ResponseFormat, Options, Root], bytes] | None = None,
     ) -> None:
         self._vocabulary = vocabulary
         self._engine = engine
@@ -83,25 +82,22 @@ class Grammars:
         # In its keys; an `id` would be another's once this one is gone.
         self._own = object()
 
-    # What may be asked
-
-    def check(self, schema: str, options: Options) -> None:
-        """Refuse the schema of arguments if it cannot be enforced.
+    def check(self, wanted: ResponseFormat, options: Options, root: Root = Root.ANY) -> None:
+        """Refuse a format, of arguments where `root` is an object, if it cannot be enforced.
 
         Raises:
-            UnsupportedSchema, InvalidSchema: with paths below the schema.
+            UnsupportedSchema, InvalidSchema: with paths below a schema.
 
         """
-        if self._trusts_plain(options) and is_plain(schema):
-            return
-        if options.on_unsupported is OnUnsupported.ISOLATE:
-            return  # whatever it is, there is something to hold the arguments to
-        self._kept(
-            "checked",
-            schema,
-            options,
-            lambda: self._engine.check(self._grammar(schema, options), self._layout),
-            _nothing,
+        if root is Root.OBJECT:
+            if self._trusts_plain(options) and is_plain(wanted.source):
+                return
+            if options.on_unsupported is OnUnsupported.ISOLATE:
+                return  # whatever it is, there is something to hold the arguments to
+        self.cache.get(
+            self._key("checked", wanted, options, root),
+            lambda: self._engine.check(*self._asked(wanted, options, root)),
+            lambda _: 0,
         )
 
     def is_quick(self, schema: str, options: Options) -> bool:
@@ -112,90 +108,43 @@ class Grammars:
         """Return the names of the tools whose schemas are not `is_quick`."""
         return tools.slow if self._trusts_plain(options) else tools
 
-    def arguments(self, schema: str, options: Options) -> CompiledGrammar:
-        """Give the grammar of arguments.
-
-        Raises:
-            UnsupportedSchema, InvalidSchema: with paths below the schema.
-
-        """
-        return self._kept(
-            _ARGUMENTS,
-            schema,
-            options,
-            lambda: self._timed(lambda: self._compile_arguments(schema, options)),
-            _weight,
+    def compiled(
+        self, wanted: ResponseFormat, options: Options, root: Root = Root.ANY
+    ) -> CompiledGrammar:
+        """Give the grammar of a format; raises as `check`."""
+        return self._made(
+            _COMPILED, wanted, options, root, lambda it: self._compile(it, options, root)
         )
 
-    def has_arguments(self, schema: str, options: Options) -> bool:
-        """Tell whether `arguments` compiles nothing."""
-        return self._has(_ARGUMENTS, schema, options)
+    def is_compiled(self, wanted: ResponseFormat, options: Options, root: Root = Root.ANY) -> bool:
+        """Tell whether `compiled` compiles nothing."""
+        return self.cache.peek(self._key(_COMPILED, wanted, options, root)) is not None
 
-    def check_text(self, wanted: ResponseFormat, options: Options) -> None:
-        """Refuse the format of a text if it cannot be enforced; raises as `text`."""
-        if wanted.kind is FormatKind.JSON_SCHEMA:
-            self.text(wanted, options)
-            return
-        kind = f"checked {wanted.kind.value}"
-        self._kept(kind, wanted.source, options, lambda: self._engine.check_text(wanted), _nothing)
-
-    def text(self, wanted: ResponseFormat, options: Options) -> CompiledGrammar:
-        """Give the grammar of a text that has a format.
-
-        Raises:
-            UnsupportedSchema, InvalidSchema: with paths below the request.
-
-        """
-        return self._kept(
-            wanted.kind.value,
-            wanted.source,
-            options,
-            lambda: self._timed(lambda: self._compile_text(wanted, options)),
-            _weight,
-        )
-
-    def has_text(self, wanted: ResponseFormat, options: Options) -> bool:
-        """Tell whether `text` compiles nothing."""
-        return self._has(wanted.kind.value, wanted.source, options)
-
-    def shortest(self, schema: str, options: Options, root: Root) -> Shortest | Untimed:
-        """Give the shortest texts that fit a schema, from wherever one stands.
+    def shortest(
+        self, wanted: ResponseFormat, options: Options, root: Root = Root.ANY
+    ) -> Shortest | Untimed:
+        """Give the shortest texts that have a format, from wherever one stands.
 
         Returns:
-            They; or why nobody can tell them, with its path below the schema.
+            They; or why nobody can tell them, of a tool that need not be enforced exactly.
 
         Raises:
-            UnsupportedSchema, InvalidSchema: with paths below the schema.
-
-        """
-
-        def make() -> Shortest | Untimed:
-            try:
-                grammar = self._grammar(schema, options, root)
-            except SchemaError:
-                if options.on_unsupported is not OnUnsupported.ISOLATE:
-                    raise
-                grammar = self._grammar("{}", options, root)
-            return shortest(grammar, self.pieces)
-
-        kind = f"shortest {root.value}"
-        return self._kept(kind, schema, options, lambda: self._timed(make), _weight_of_ends)
-
-    def shortest_text(self, wanted: ResponseFormat, options: Options) -> Shortest:
-        """Give the same for a text that has a format, which is all that such a turn promises.
-
-        Raises:
-            UnsupportedSchema, InvalidSchema: with paths below the request.
+            UnsupportedSchema: also where nobody can tell them.
+            InvalidSchema: with paths below a schema, as all.
 
         """
         if wanted.kind is not FormatKind.JSON_SCHEMA:
             raise untimed(unknown_text(wanted.kind.value))
-        try:
-            found = self.shortest(wanted.source, options, Root.ANY)
-            if isinstance(found, Untimed):
-                raise untimed(*found.problems)
-        except SchemaError as error:
-            raise error.under("$.response_format.json_schema.schema") from error
+        found = self._made(
+            "shortest",
+            wanted,
+            options,
+            root,
+            lambda it: shortest(grammar_of(it.source, options, root), self.pieces),
+        )
+        is_exact = root is Root.ANY or options.on_unsupported is OnUnsupported.REFUSE
+        if isinstance(found, Untimed) and is_exact:
+            raise untimed(*found.problems)
         return found
 
     @cached_property
@@ -207,85 +156,80 @@ class Grammars:
         """Put into a schema what it refers to of the documents; see `Documents.bundle`."""
         if not documents.may_concern(schema):
             return schema
-        return self._kept("bundle", schema, options, lambda: documents.bundle(schema), len)
-
-    # How it is made
-
-    def _grammar(self, schema: str, options: Options, root: Root = Root.OBJECT) -> ArgumentGrammar:
-        return compile_schema(
-            json.loads(schema),
-            limits=options.limits,
-            on_unsupported=options.on_unsupported,
-            root=root,
-            conventions=options.conventions_of(root),
-        )
+        key = self._key("bundle", _json_schema(schema), options, Root.ANY)
+        return self.cache.get(key, lambda: documents.bundle(schema), len)
 
     def _trusts_plain(self, options: Options) -> bool:
         return self._holds_plain and (options.limits is USUAL or options.limits == USUAL)
 
-    def _compile_arguments(self, schema: str, options: Options) -> CompiledGrammar:
-        try:
-            return self._compile(schema, options, Root.OBJECT)
-        except SchemaError:
-            if options.on_unsupported is not OnUnsupported.ISOLATE:
-                raise
-            return self._compile("{}", options, Root.OBJECT)
-
-    def _compile_text(self, wanted: ResponseFormat, options: Options) -> CompiledGrammar:
-        if wanted.kind in self._engine.written_formats:
-            return self._engine.read(self._write(wanted, options, Root.ANY))
-        if wanted.kind is not FormatKind.JSON_SCHEMA:
-            return self._engine.compile_text(wanted)
-        try:
-            return self._compile(wanted.source, options, Root.ANY)
-        except SchemaError as error:
-            raise error.under("$.response_format.json_schema.schema") from error
-
-    def _compile(self, schema: str, options: Options, root: Root) -> CompiledGrammar:
-        if root is Root.OBJECT and self.is_quick(schema, options):
-            grammar = self._grammar(schema, options, root)
-            return self._engine.compile(grammar, self._layout)
-        wanted = ResponseFormat(FormatKind.JSON_SCHEMA, schema)
+    def _compile(self, wanted: ResponseFormat, options: Options, root: Root) -> CompiledGrammar:
+        if wanted.kind is FormatKind.JSON_SCHEMA:
+            is_here = root is Root.OBJECT and self.is_quick(wanted.source, options)
+        else:  # what cannot be written, or not for every vocabulary
+            is_here = wanted.kind is FormatKind.GRAMMAR or not self._vocabulary.is_complete
+        if is_here:
+            return self._engine.compile(*self._asked(wanted, options, root))
         return self._engine.read(self._write(wanted, options, root))
 
-    def _write_here(self, wanted: ResponseFormat, options: Options, root: Root) -> str:
+    def _write_here(self, wanted: ResponseFormat, options: Options, root: Root) -> bytes:
+        return self._engine.write(*self._asked(wanted, options, root))
+
+    def _asked(
+        self, wanted: ResponseFormat, options: Options, root: Root
+    ) -> tuple[Wanted, BoundLayout | None]:
         if wanted.kind is not FormatKind.JSON_SCHEMA:
-            return self._engine.write_text(wanted)
+            return wanted, None
         layout = self._layout if root is Root.OBJECT else options.text_layout
-        return self._engine.write(self._grammar(wanted.source, options, root), layout)
+        return grammar_of(wanted.source, options, root), layout
 
-    def _timed(self, make: Callable[[], _T]) -> _T:
-        begun = perf_counter_ns()
-        try:
-            return make()
-        finally:
-            if self._on_compile is not None:
-                self._on_compile(perf_counter_ns() - begun)
-
-    # How it is kept
-
-    def _kept(
+    def _made(
         self,
-        kind: str,
-        source: str,
+        what: str,
+        wanted: ResponseFormat,
         options: Options,
-        make: Callable[[], _T],
-        weigh: Callable[[_T], int],
+        root: Root,
+        make: Callable[[ResponseFormat], _T],
     ) -> _T:
-        """Give what is made of a source, and keep it."""
-        return self.cache.get(self._key(kind, source, options), make, weigh)
+        """Give what is made of a format, and keep it; of an isolated tool, of any object."""
 
-    def _has(self, kind: str, source: str, options: Options) -> bool:
-        return self.cache.peek(self._key(kind, source, options)) is not None
+        def timed() -> _T:
+            begun = perf_counter_ns()
+            try:
+                return make(wanted)
+            except SchemaError:
+                if root is Root.ANY or options.on_unsupported is not OnUnsupported.ISOLATE:
+                    raise
+                return make(_json_schema("{}"))
+            finally:
+                if self._on_compile is not None:
+                    self._on_compile(perf_counter_ns() - begun)
 
-    def _key(self, kind: str, source: str, options: Options) -> Hashable:
+        return self.cache.get(self._key(what, wanted, options, root), timed, _weight)
+
+    def _key(self, what: str, wanted: ResponseFormat, options: Options, root: Root) -> Hashable:
         # A digest, for a source may be large.
-        digest = blake2b(source.encode("utf-8", "surrogatepass"), digest_size=32).digest()
+        digest = blake2b(wanted.source.encode("utf-8", "surrogatepass"), digest_size=32).digest()
         settings = _settings(
             *(options.on_unsupported, options.limits, options.conventions),
             *(options.compact_text, options.closed_text),
         )
-        return (kind, digest, settings, self._own)
+        return (what, wanted.kind, root, digest, settings, self._own)
+
+
+def grammar_of(schema: str, options: Options, root: Root) -> ArgumentGrammar:
+    """Compile a schema's JSON text as options say.
+
+    Raises:
+        UnsupportedSchema, InvalidSchema: with paths below the schema.
+
+    """
+    return compile_schema(
+        json.loads(schema),
+        limits=options.limits,
+        on_unsupported=options.on_unsupported,
+        root=root,
+        conventions=options.conventions_of(root),
+    )
 
 
 @lru_cache(_SETTINGS)
@@ -294,13 +238,9 @@ def _settings(*settings: Hashable) -> str:
     return repr(settings)
 
 
-def _nothing(_: object) -> int:
-    return 0
+def _json_schema(source: str) -> ResponseFormat:
+    return ResponseFormat(FormatKind.JSON_SCHEMA, source)
 
 
-def _weight(grammar: CompiledGrammar) -> int:
-    return grammar.weight
-
-
-def _weight_of_ends(found: Shortest | Untimed) -> int:
+def _weight(found: CompiledGrammar | Shortest | Untimed) -> int:
     return _UNTIMED if isinstance(found, Untimed) else found.weight

@@ -14,7 +14,7 @@ from enforcer.cache import Cache
 from enforcer.compiling import Grammars
 from enforcer.errors import UnsupportedSchema
 from enforcer.request.options import Options
-from enforcer.request.response_format import ResponseFormat, parse
+from enforcer.request.response_format import FormatKind, ResponseFormat, parse
 from enforcer.schema import Limits, OnUnsupported, Root
 from enforcer.turn import dialects
 from enforcer.turn.table import Table
@@ -34,12 +34,16 @@ REFUSED_ARGUMENTS = f'{{"type": "object", "properties": {{"n": {REFUSED}}}}}'
 OPTIONS = Options()
 
 
+def of_schema(source: str) -> ResponseFormat:
+    return ResponseFormat(FormatKind.JSON_SCHEMA, source)
+
+
 def made(
     cache: Cache | None = None,
     dialect: str = "kimi_k2",
     known: Vocabulary | None = None,
     on_compile: Callable[[int], None] | None = None,
-    write: Callable[[ResponseFormat, Options, Root], str] | None = None,
+    write: Callable[[ResponseFormat, Options, Root], bytes] | None = None,
 ) -> Grammars:
     known = known or small()
     return Grammars(
@@ -55,13 +59,13 @@ def made(
 def test_equal_sources_are_compiled_once_and_under_other_options_again() -> None:
     compiled: list[int] = []
     grammars = made(on_compile=compiled.append)
-    assert not grammars.has_arguments(PLAIN, OPTIONS)
-    first = grammars.arguments(PLAIN, OPTIONS)
-    assert grammars.arguments(PLAIN, OPTIONS) is first
-    assert grammars.has_arguments(PLAIN, OPTIONS)
+    assert not grammars.is_compiled(of_schema(PLAIN), OPTIONS, Root.OBJECT)
+    first = grammars.compiled(of_schema(PLAIN), OPTIONS, Root.OBJECT)
+    assert grammars.compiled(of_schema(PLAIN), OPTIONS, Root.OBJECT) is first
+    assert grammars.is_compiled(of_schema(PLAIN), OPTIONS, Root.OBJECT)
     tight = Options(limits=Limits(properties=9))
-    assert not grammars.has_arguments(PLAIN, tight)
-    assert grammars.arguments(PLAIN, tight) is not first
+    assert not grammars.is_compiled(of_schema(PLAIN), tight, Root.OBJECT)
+    assert grammars.compiled(of_schema(PLAIN), tight, Root.OBJECT) is not first
     assert len(compiled) == 2
 
 
@@ -73,7 +77,7 @@ def test_what_is_kept_of_one_that_is_gone_is_no_other_ones() -> None:
     try:
         for _ in range(20):
             grammars = made(shared, on_compile=compiled.append)
-            grammars.arguments("{}", OPTIONS)
+            grammars.compiled(of_schema("{}"), OPTIONS, Root.OBJECT)
             del grammars
             gc.collect()
     finally:
@@ -85,19 +89,19 @@ def test_small_and_plain_schemas_are_written_here() -> None:
     elsewhere: list[tuple[str, Root]] = []
     here = made()
 
-    def write(wanted: ResponseFormat, options: Options, root: Root) -> str:
+    def write(wanted: ResponseFormat, options: Options, root: Root) -> bytes:
         elsewhere.append((wanted.source, root))
         return here._write_here(wanted, options, root)
 
     grammars = made(write=write)
-    grammars.arguments(PLAIN, OPTIONS)
+    grammars.compiled(of_schema(PLAIN), OPTIONS, Root.OBJECT)
     assert not elsewhere
     long = PLAIN.replace('"a"', f'"{"a" * 3_000}"')
     wanted = parse({"type": "json_schema", "json_schema": {"name": "n", "schema": {}}})
     assert wanted is not None
-    grammars.arguments(long, OPTIONS)
-    grammars.arguments(NOT_PLAIN, OPTIONS)
-    grammars.text(wanted, OPTIONS)
+    grammars.compiled(of_schema(long), OPTIONS, Root.OBJECT)
+    grammars.compiled(of_schema(NOT_PLAIN), OPTIONS, Root.OBJECT)
+    grammars.compiled(wanted, OPTIONS)
     assert elsewhere == [(long, Root.OBJECT), (NOT_PLAIN, Root.OBJECT), ("{}", Root.ANY)]
 
 
@@ -110,7 +114,7 @@ def test_white_space_of_a_text_is_bounded_or_none(schema: object, compact: bool)
         else {"type": "json_schema", "json_schema": {"schema": schema}}
     )
     assert wanted is not None
-    grammar = made().text(wanted, Options(compact_text=compact))
+    grammar = made().compiled(wanted, Options(compact_text=compact))
 
     def takes(text: str) -> bool:
         matcher = grammar.matcher()
@@ -129,9 +133,11 @@ def test_a_text_is_closed_where_arguments_are_not() -> None:
     wanted = parse({"type": "json_schema", "json_schema": {"schema": schema}})
     assert wanted is not None
     grammars, closed, other = made(), Options(closed_text=True), small().encode('{"b":1}')
-    assert all(map(grammars.text(wanted, OPTIONS).matcher().accept, other))
-    assert all(map(grammars.arguments(PLAIN, closed).matcher().accept, other))
-    assert not all(map(grammars.text(wanted, closed).matcher().accept, other))
+    assert all(map(grammars.compiled(wanted, OPTIONS).matcher().accept, other))
+    assert all(
+        map(grammars.compiled(of_schema(PLAIN), closed, Root.OBJECT).matcher().accept, other)
+    )
+    assert not all(map(grammars.compiled(wanted, closed).matcher().accept, other))
 
 
 def test_what_is_quick() -> None:
@@ -149,12 +155,12 @@ def test_what_is_quick() -> None:
 def test_what_is_refused_is_isolated_where_that_is_asked_for() -> None:
     grammars = made()
     isolated = Options(on_unsupported=OnUnsupported.ISOLATE)
-    for refuse in (grammars.check, grammars.arguments):
+    for refuse in (grammars.check, grammars.compiled):
         with pytest.raises(UnsupportedSchema) as caught:
-            refuse(REFUSED_ARGUMENTS, OPTIONS)
+            refuse(of_schema(REFUSED_ARGUMENTS), OPTIONS, Root.OBJECT)
         assert caught.value.path == "$.properties.n.multipleOf"
-    grammars.check(REFUSED_ARGUMENTS, isolated)
-    matcher = grammars.arguments(REFUSED_ARGUMENTS, isolated).matcher()
+    grammars.check(of_schema(REFUSED_ARGUMENTS), isolated, Root.OBJECT)
+    matcher = grammars.compiled(of_schema(REFUSED_ARGUMENTS), isolated, Root.OBJECT).matcher()
     assert all(map(matcher.accept, small().encode('{"x": 1}')))
     assert matcher.is_accepting()
 
@@ -162,28 +168,29 @@ def test_what_is_refused_is_isolated_where_that_is_asked_for() -> None:
 def test_paths_of_refusals() -> None:
     grammars = made()
     with pytest.raises(UnsupportedSchema) as caught:
-        grammars.shortest(REFUSED, OPTIONS, Root.ANY)
+        grammars.shortest(of_schema(REFUSED), OPTIONS)
     assert caught.value.path == "$.multipleOf"
     wanted = parse({"type": "regex", "regex": "a+"})
     assert wanted is not None
     with pytest.raises(
         UnsupportedSchema, match="how many tokens such a text needs to end"
     ) as caught:
-        grammars.shortest_text(wanted, OPTIONS)
+        grammars.shortest(wanted, OPTIONS)
     assert caught.value.path == "$.response_format.regex"
-    for source, path in ((REFUSED, ".multipleOf"), (json.dumps(UNIQUE), ".uniqueItems")):
-        schema = {"type": "json_schema", "json_schema": {"schema": json.loads(source)}}
-        wanted = parse(schema)
-        assert wanted is not None
-        with pytest.raises(UnsupportedSchema) as caught:
-            grammars.shortest_text(wanted, OPTIONS)
-        assert caught.value.path == f"$.response_format.json_schema.schema{path}"
+    with pytest.raises(UnsupportedSchema) as caught:
+        grammars.shortest(of_schema(json.dumps(UNIQUE)), OPTIONS)
+    assert caught.value.path == "$.uniqueItems"
+    tool = of_schema(json.dumps({"properties": {"tags": UNIQUE}}))
+    with pytest.raises(UnsupportedSchema) as caught:
+        grammars.shortest(tool, OPTIONS, Root.OBJECT)
+    assert caught.value.path == "$.properties.tags.uniqueItems"
 
 
 def test_that_an_end_is_not_known_is_found_out_once() -> None:
     grammars = made()
-    source = json.dumps({"type": "object", "properties": {"tags": UNIQUE}})
-    found = [grammars.shortest(source, OPTIONS, Root.OBJECT) for _ in range(2)]
+    source = of_schema(json.dumps({"type": "object", "properties": {"tags": UNIQUE}}))
+    relaxed = Options(on_unsupported=OnUnsupported.RELAX)
+    found = [grammars.shortest(source, relaxed, Root.OBJECT) for _ in range(2)]
     assert isinstance(found[0], Untimed)
     (problem,) = found[0].problems
     assert (problem.path, problem.keyword) == ("$.properties.tags.uniqueItems", "uniqueItems")

@@ -25,7 +25,7 @@ class Verdict:
     error: RequestError | None = None
     relaxed: tuple[Problem, ...] = ()
     seconds: float = 0.0
-    written: str = ""
+    written: bytes = b""
     untimed: tuple[Problem, ...] = ()
 
     @property

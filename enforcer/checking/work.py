@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import traceback
 from contextlib import suppress
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING
 from enforcer.budget.pieces import Pieces
 from enforcer.budget.shortest import Untimed, shortest, unknown_text
 from enforcer.checking.verdict import Verdict
+from enforcer.compiling import grammar_of
 from enforcer.errors import (
     EnforcerError,
     SchemaError,
@@ -32,9 +32,9 @@ from enforcer.vocabulary import Vocabulary
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping
 
-    from enforcer.engines import ArgumentEngine
+    from enforcer.engines import ArgumentEngine, Wanted
+    from enforcer.errors import Problem
     from enforcer.layouts import BoundLayout
-    from enforcer.schema import ArgumentGrammar
 
 LOOK = 0.25  # seconds of processor time until a check counts as slow
 SECONDS = 2.0  # of one processor, for one check
@@ -132,11 +132,7 @@ def perform(
     def do() -> Verdict:
         layout = _layout(check, controls, writable)
         try:
-            if check.writes and check.kind is not FormatKind.JSON_SCHEMA:
-                return Verdict(written=engine.write_text(ResponseFormat(check.kind, check.source)))
-            if check.writes:
-                return Verdict(written=engine.write(_grammar(check), layout))
-            return _check(check, engine, layout)
+            return _done(check, engine, layout)
         except SchemaError as error:
             return Verdict(error=type(error)(error.problems[:_MOST_PROBLEMS]))
 
@@ -166,34 +162,29 @@ def _layout(check: Check, controls: Mapping[str, int], writable: CharSet) -> Bou
     return dialects.load(check.dialect).layout(known, own)
 
 
-def _check(check: Check, engine: ArgumentEngine, layout: BoundLayout | None) -> Verdict:
-    if check.kind is not FormatKind.JSON_SCHEMA:
-        engine.check_text(ResponseFormat(check.kind, check.source))
-        untimed = (unknown_text(check.kind.value),) if check.options.finish_within_budget else ()
-        return Verdict(untimed=untimed)
-    grammar = _grammar(check)
-    engine.check(grammar, layout)
-    found = shortest(grammar, _pieces()) if check.options.finish_within_budget else None
-    return Verdict(
-        relaxed=grammar.relaxed[:_MOST_PROBLEMS],
-        untimed=found.problems[:_MOST_PROBLEMS] if isinstance(found, Untimed) else (),
-    )
+def _done(check: Check, engine: ArgumentEngine, layout: BoundLayout | None) -> Verdict:
+    wanted: Wanted = ResponseFormat(check.kind, check.source)
+    grammar = None
+    if check.kind is FormatKind.JSON_SCHEMA:
+        wanted = grammar = grammar_of(check.source, check.options, check.root)
+    if check.writes:
+        return Verdict(written=engine.write(wanted, layout))
+    engine.check(wanted, layout)
+    untimed: tuple[Problem, ...] = ()
+    if check.options.finish_within_budget:
+        found = None if grammar is None else shortest(grammar, _pieces())
+        if grammar is None:
+            untimed = (unknown_text(check.kind.value),)
+        elif isinstance(found, Untimed):
+            untimed = found.problems[:_MOST_PROBLEMS]
+    relaxed = () if grammar is None else grammar.relaxed[:_MOST_PROBLEMS]
+    return Verdict(relaxed=relaxed, untimed=untimed)
 
 
 @cache
 def _pieces() -> Pieces:
     """Give a vocabulary's pieces; what cannot be finished in time is the same for any."""
     return Pieces(Vocabulary.of_bytes(()))
-
-
-def _grammar(check: Check) -> ArgumentGrammar:
-    return compile_schema(
-        json.loads(check.source),
-        limits=check.options.limits,
-        on_unsupported=check.options.on_unsupported,
-        root=check.root,
-        conventions=check.options.conventions_of(check.root),
-    )
 
 
 def _failed(error: BaseException) -> UnsupportedSchema:

@@ -222,7 +222,7 @@ class Judge:
             raise InvalidTools(_FORMAT, _OTHER_CONSTRAINT)
         wanted = response_format.parse(form)
         if wanted is not None:
-            self.engine.check_text(wanted)
+            self.engine.check(wanted)
 
     def _compiled(self, declaration: Declaration, on_unsupported: OnUnsupported) -> ArgumentGrammar:
         return compile_schema(

@@ -8,9 +8,9 @@ more than the format of their text.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
-from enforcer.errors import ConfigurationError, UnknownEngine, brief
+from enforcer.errors import UnknownEngine, brief
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,16 +19,19 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from enforcer.layouts import BoundLayout
-    from enforcer.request.response_format import FormatKind, ResponseFormat
+    from enforcer.request.response_format import ResponseFormat
     from enforcer.schema import ArgumentGrammar
     from enforcer.vocabulary import Vocabulary
 
+# What is compiled: a schema's grammar, or a format of text that is no JSON Schema.
+Wanted: TypeAlias = "ArgumentGrammar | ResponseFormat"
 MACHINE = "machine"
 _MODULES = {  # and the class of each
+    MACHINE: ("enforcer.engines.machine", "MachineEngine"),
     "xgrammar": ("enforcer.engines.xgrammar", "XGrammarEngine"),
     "outlines-core": ("enforcer.engines.outlines_core", "OutlinesCoreEngine"),
 }
-ENGINES = (MACHINE, *_MODULES)
+ENGINES = (*_MODULES,)
 # Names of earlier releases, accepted in settings and specs until the next one.
 FORMER = {"llguidance": MACHINE}
 
@@ -102,29 +105,36 @@ class ArgumentEngine(Protocol):
         """
         return
 
-    def check(self, grammar: ArgumentGrammar, layout: BoundLayout | None = None) -> None:
-        """Raise `UnsupportedSchema` if `write` or `read` would; may take as long as both."""
-        self.write(grammar, layout)
+    def check(self, wanted: Wanted, layout: BoundLayout | None = None) -> None:
+        """Raise what `compile` would; may take as long.
 
-    def write(self, grammar: ArgumentGrammar, layout: BoundLayout | None = None) -> str:
-        """Write a grammar as the text that `read` compiles, in any process.
+        Raises:
+            InvalidSchema: also where a text of a client's grammar may come to a dead end.
+
+        """
+        self.write(wanted, layout)
+
+    def write(self, wanted: Wanted, layout: BoundLayout | None = None) -> bytes:
+        """Write a grammar as `read` compiles it, in any process.
 
         This is the part of compiling that is done in Python, and so keeps every other thread
         of the process waiting; `read` does not. It does not depend on the vocabulary's ids, but
-        for those that the layout is bound to.
+        for those that the layout is bound to; a regular expression or a choice depends on the
+        characters that it can write.
 
         Args:
-            grammar: a finished one.
-            layout: how the text is laid out; None for JSON with the usual white space.
+            wanted: a finished grammar, a regular expression or a choice.
+            layout: how a grammar's text is laid out; None for JSON with the usual white space.
 
         Raises:
+            InvalidSchema: the source is not one of its kind.
             UnsupportedSchema: this engine cannot do it exactly, or the layout cannot write it.
             ConfigurationError: this engine has no layouts; another one does.
 
         """
         ...
 
-    def read(self, written: str) -> CompiledGrammar:
+    def read(self, written: bytes) -> CompiledGrammar:
         """Compile what `write` has given.
 
         Raises:
@@ -133,45 +143,9 @@ class ArgumentEngine(Protocol):
         """
         ...
 
-    def compile(
-        self, grammar: ArgumentGrammar, layout: BoundLayout | None = None
-    ) -> CompiledGrammar:
-        """Compile a grammar in this process, as `write` and `read` do; raises what these do."""
-        return self.read(self.write(grammar, layout))
-
-    def check_text(self, wanted: ResponseFormat) -> None:
-        """Refuse a format of text that is no JSON Schema if it cannot be held, or leads nowhere.
-
-        Raises:
-            InvalidSchema: as `compile_text`; or a text was begun that nothing may follow.
-            UnsupportedSchema: as `compile_text`; or texts are too much.
-
-        """
-        ...
-
-    @property
-    def written_formats(self) -> frozenset[FormatKind]:
-        """Formats of text that `write_text` writes; `compile_text` is quick for the others."""
-        return frozenset()
-
-    def write_text(self, wanted: ResponseFormat) -> str:
-        """Write a format of text, one of `written_formats`, as `read` compiles it in any process.
-
-        Raises:
-            InvalidSchema, UnsupportedSchema: as `compile_text`.
-
-        """
-        raise ConfigurationError(f"engine {self.name!r} writes no {wanted.kind.value}")
-
-    def compile_text(self, wanted: ResponseFormat) -> CompiledGrammar:
-        """Compile a format of text that is no JSON Schema: regex, choice or grammar.
-
-        Raises:
-            InvalidSchema: the source is not one of its kind.
-            UnsupportedSchema: this engine cannot do it exactly.
-
-        """
-        ...
+    def compile(self, wanted: Wanted, layout: BoundLayout | None = None) -> CompiledGrammar:
+        """Compile in this process, as `write` and `read` do; also a client's own grammar."""
+        return self.read(self.write(wanted, layout))
 
 
 def present_name(name: str) -> str:
@@ -187,10 +161,6 @@ def load(name: str, vocabulary: Vocabulary) -> ArgumentEngine:
 
     """
     name = present_name(name)
-    if name == MACHINE:
-        from enforcer.engines.machine import MachineEngine
-
-        return MachineEngine(vocabulary)
     if name not in ENGINES:
         raise UnknownEngine(f"unknown engine {brief(name)}; choose one of {', '.join(ENGINES)}")
     module, kind = _MODULES[name]

@@ -13,7 +13,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from enforcer.errors import UnsupportedSchema
+from enforcer.engines import ArgumentEngine
+from enforcer.errors import ConfigurationError, UnsupportedSchema
 from enforcer.numbers.languages import number_texts
 from enforcer.regex import (
     NOTHING,
@@ -29,15 +30,16 @@ from enforcer.regex import (
 from enforcer.regex.constructors import repeat
 from enforcer.regex.plain import plain
 from enforcer.regex.syntax import Chars, Concat, Literal, Repeat, Union
-from enforcer.request.response_format import FormatKind
+from enforcer.request.response_format import FormatKind, ResponseFormat
 from enforcer.schema.grammar import NOTHING as NO_VALUE
 from enforcer.spelling import WHITE_SPACE, json_chars, spelled
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from enforcer.engines import Wanted
+    from enforcer.layouts import BoundLayout
     from enforcer.regex import Regex
-    from enforcer.request.response_format import ResponseFormat
     from enforcer.schema import ArgumentGrammar
     from enforcer.schema.grammar import ArrayShape, ObjectShape, Value, ValueId
 
@@ -54,6 +56,48 @@ def unsupported(path: str, keyword: str, reason: str) -> UnsupportedSchema:
     """Build the refusal of what the machine holds."""
     advice = "use the engine `machine`, which enforces it"
     return UnsupportedSchema.of(path, keyword, f"{reason}; {advice}")
+
+
+class RuleEngine(ArgumentEngine):
+    """Base of the engines that compile rules.
+
+    Attributes:
+        properties: greatest number of declared properties of one object.
+        is_inline: whether there are no rules, so that no value may hold itself.
+
+    """
+
+    properties: int
+    is_inline: bool
+
+    def write(self, wanted: Wanted, layout: BoundLayout | None = None) -> bytes:
+        """Write a grammar, a regular expression or a choice as rules.
+
+        Raises:
+            UnsupportedSchema: rules cannot say it, or this engine cannot hold them.
+            ConfigurationError: a layout other than JSON with the usual white space.
+
+        """
+        if layout is not None and not layout.plain:
+            raise ConfigurationError(
+                f"engine {self.name!r} masks arguments in JSON only; choose 'machine' for this "
+                "dialect"
+            )
+        writer = RuleWriter(self.properties, is_inline=self.is_inline)
+        if isinstance(wanted, ResponseFormat):
+            written = writer.text_format(wanted)
+        else:
+            written = writer.grammar(wanted)
+        return self.checked(written).encode()
+
+    def checked(self, written: str) -> str:
+        """Return written rules if the engine holds them.
+
+        Raises:
+            UnsupportedSchema: it does not.
+
+        """
+        return written
 
 
 class RuleWriter:

@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING
 import outlines_core
 
 from enforcer.engines import CompiledGrammar
-from enforcer.engines._rule_engine import RuleEngine
-from enforcer.engines._rules import unsupported
+from enforcer.engines._rules import RuleEngine, unsupported
 
 if TYPE_CHECKING:
     import numpy as np
@@ -64,9 +63,11 @@ class OutlinesCoreEngine(RuleEngine):
             raise _too_large(f"{states} states, {self._states} at most")
         return pattern
 
-    def read(self, written: str) -> OutlinesCoreGrammar:
+    def read(self, written: bytes) -> OutlinesCoreGrammar:
         """Compile what `write` has given."""
-        return OutlinesCoreGrammar(outlines_core.Index(written, self._tokens), self._vocabulary)
+        return OutlinesCoreGrammar(
+            outlines_core.Index(written.decode(), self._tokens), self._vocabulary
+        )
 
 
 def _too_large(detail: str) -> UnsupportedSchema:

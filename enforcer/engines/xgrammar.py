@@ -13,7 +13,7 @@ import numpy as np
 import xgrammar
 
 from enforcer.engines import CompiledGrammar
-from enforcer.engines._rule_engine import RuleEngine
+from enforcer.engines._rules import RuleEngine
 from enforcer.errors import InvalidVocabulary
 
 if TYPE_CHECKING:
@@ -51,10 +51,10 @@ class XGrammarEngine(RuleEngine):
         )
         self._compiling = threading.Lock()
 
-    def read(self, written: str) -> XGrammarGrammar:
+    def read(self, written: bytes) -> XGrammarGrammar:
         """Compile what `write` has given."""
         with self._compiling:
-            compiled = self._compiler.compile_grammar(written)
+            compiled = self._compiler.compile_grammar(written.decode())
         return XGrammarGrammar(compiled, self._vocabulary)
 
 

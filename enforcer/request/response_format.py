@@ -42,6 +42,11 @@ class ResponseFormat:
     kind: FormatKind
     source: str
 
+    @property
+    def path(self) -> str:
+        """Where a schema stands in a request; errors of other sources have paths of their own."""
+        return SCHEMA if self.kind is FormatKind.JSON_SCHEMA else "$"
+
 
 class _Schema(msgspec.Struct):
     schema: msgspec.Raw = NULL

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-from base64 import b64decode
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -99,8 +98,8 @@ def test_what_the_vocabulary_cannot_write_without_escapes_is_refused() -> None:
     assert perform(replace(asked, writable=ALL.ranges), ENGINE, {}, ascii_alone).error is None
 
 
-def markers(written: str) -> list[int]:
-    found: list[int] = wire.read(b64decode(written.rpartition(" ")[2])).arrays["markers"].tolist()
+def markers(written: bytes) -> list[int]:
+    found: list[int] = wire.read(written).arrays["markers"].tolist()
     return found
 
 
@@ -110,7 +109,7 @@ def test_a_grammar_is_written_for_the_vocabulary_that_is_named_and_not_for_the_w
     names = [name for name in dialects.load("kimi_k3").tokens.names if name.startswith("<|")]
     schema = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
 
-    def written(first: int, own: list[tuple[str, int]]) -> str:
+    def written(first: int, own: list[tuple[str, int]]) -> bytes:
         named = tuple((name, first + at) for at, name in enumerate(names))
         asked = replace(check(schema), writes=True, dialect="kimi_k3", controls=named)
         verdict = perform(asked, ENGINE, dict(own))

@@ -118,7 +118,7 @@ def test_a_grammar_that_cannot_be_read_is_the_clients_fault(
     engine: ArgumentEngine, source: str
 ) -> None:
     with pytest.raises(InvalidSchema, match=r"response_format\.grammar"):
-        engine.compile_text(ResponseFormat(FormatKind.GRAMMAR, source))
+        engine.compile(ResponseFormat(FormatKind.GRAMMAR, source))
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_a_format_that_no_text_fits_is_refused(
     engine: ArgumentEngine, kind: str, source: str
 ) -> None:
     with pytest.raises(InvalidSchema, match=rf"no text fits it.*response_format\.{kind}"):
-        engine.compile_text(ResponseFormat(FormatKind(kind), source))
+        engine.compile(ResponseFormat(FormatKind(kind), source))
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_a_grammar_that_leads_nowhere_is_refused_with_the_text_that_does(
     engine: ArgumentEngine, source: str, begun: str
 ) -> None:
     with pytest.raises(InvalidSchema, match=f"begins with {begun} can be neither") as caught:
-        engine.check_text(ResponseFormat(FormatKind.GRAMMAR, source))
+        engine.check(ResponseFormat(FormatKind.GRAMMAR, source))
     assert caught.value.path == "$.response_format.grammar"
 
 
@@ -161,7 +161,7 @@ def test_a_grammar_that_leads_nowhere_is_refused_with_the_text_that_does(
     ],
 )
 def test_formats_that_lead_somewhere_pass(engine: ArgumentEngine, kind: str, source: str) -> None:
-    engine.check_text(ResponseFormat(FormatKind(kind), source))
+    engine.check(ResponseFormat(FormatKind(kind), source))
 
 
 @pytest.mark.parametrize("first", ["", "w"])
@@ -170,8 +170,8 @@ def test_thousands_of_choices_are_as_good_as_two(
 ) -> None:
     choices = [first, *(f"w{i}" for i in range(10_000))]
     wanted = ResponseFormat(FormatKind.CHOICE, json.dumps(choices))
-    engine.check_text(wanted)
-    matcher = engine.compile_text(wanted).matcher()
+    engine.check(wanted)
+    matcher = engine.compile(wanted).matcher()
     assert matcher.is_accepting() == (first == "")
     for id_ in vocabulary.encode("w123"):
         assert matcher.accept(id_)
@@ -184,4 +184,4 @@ def test_thousands_of_choices_are_as_good_as_two(
 def test_a_format_that_no_text_at_all_fits_is_none_of_these(
     engine: ArgumentEngine, kind: str, source: str
 ) -> None:
-    assert engine.compile_text(ResponseFormat(FormatKind(kind), source)).matcher().is_accepting()
+    assert engine.compile(ResponseFormat(FormatKind(kind), source)).matcher().is_accepting()

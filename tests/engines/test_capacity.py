@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from enforcer.engines import ENGINES, MACHINE, load
-from enforcer.engines._rule_engine import RuleEngine
+from enforcer.engines._rules import RuleEngine
 from enforcer.errors import UnsupportedSchema
 from enforcer.request.response_format import FormatKind, ResponseFormat
 from enforcer.schema import compile_schema
@@ -61,10 +61,10 @@ def test_plain_schemas_are_held_by_the_machine(engine: ArgumentEngine) -> None:
 def test_formats(engine: ArgumentEngine, kind: FormatKind, source: str) -> None:
     wanted = ResponseFormat(kind, source)
     if kind is not FormatKind.GRAMMAR or not isinstance(engine, RuleEngine):
-        engine.compile_text(wanted)
+        engine.compile(wanted)
     else:
         with pytest.raises(UnsupportedSchema):
-            engine.compile_text(wanted)
+            engine.compile(wanted)
 
 
 @pytest.mark.slow

@@ -103,7 +103,7 @@ def test_without_the_extra_the_error_names_it(monkeypatch: pytest.MonkeyPatch) -
 def test_the_machine_hands_grammars_on() -> None:
     engine = load("machine", _V)
     wanted = ResponseFormat(FormatKind.GRAMMAR, 'start: "ab"')
-    engine.check_text(wanted)
-    text = engine.compile_text(wanted).matcher()
+    engine.check(wanted)
+    text = engine.compile(wanted).matcher()
     assert all(map(text.accept, b"ab"))
     assert text.is_accepting()

@@ -55,7 +55,7 @@ def test_too_many_states(engine: ArgumentEngine) -> None:
 
 
 def test_response_formats(engine: ArgumentEngine) -> None:
-    grammar = engine.compile_text(parse({"type": "choice", "choice": ["yes", "no"]}))
+    grammar = engine.compile(parse({"type": "choice", "choice": ["yes", "no"]}))
     matcher = grammar.matcher()
     assert all(map(matcher.accept, b"ye"))
     assert not matcher.is_accepting()
@@ -66,15 +66,15 @@ def test_response_formats(engine: ArgumentEngine) -> None:
 @pytest.mark.timeout(20)
 def test_matches_that_begin_anywhere_cost_nothing(engine: ArgumentEngine) -> None:
     """An automaton for these has two to the power of 40 states."""
-    matcher = engine.compile_text(parse({"type": "regex", "regex": "[0-9]{0,40}x"})).matcher()
+    matcher = engine.compile(parse({"type": "regex", "regex": "[0-9]{0,40}x"})).matcher()
     assert all(map(matcher.accept, b"12x"))
     assert matcher.is_accepting()
     with pytest.raises(UnsupportedSchema):
-        engine.compile_text(parse({"type": "regex", "regex": "[0-9]{0,5000}x"}))
+        engine.compile(parse({"type": "regex", "regex": "[0-9]{0,5000}x"}))
 
 
 def test_what_stands_before_a_text_may_stand_in_it(engine: ArgumentEngine) -> None:
-    matcher = engine.compile_text(parse({"type": "regex", "regex": "a[^b]*b"})).matcher()
+    matcher = engine.compile(parse({"type": "regex", "regex": "a[^b]*b"})).matcher()
     text = "a\U0010ffffa\U0010ffffb"
     assert all(map(matcher.accept, text.encode()))
     assert matcher.is_accepting()

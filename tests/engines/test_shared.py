@@ -306,7 +306,7 @@ def format_of(**fields: Any) -> ResponseFormat:
 def test_a_text_may_begin_another(
     engine: str, wanted: ResponseFormat, texts: tuple[str, ...]
 ) -> None:
-    grammar, vocabulary = engine_of(engine).compile_text(wanted), vocabularies.small()
+    grammar, vocabulary = engine_of(engine).compile(wanted), vocabularies.small()
 
     def fits(text: str) -> bool:
         if wanted.kind is FormatKind.CHOICE:

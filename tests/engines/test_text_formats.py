@@ -79,7 +79,7 @@ def walk(
     """Follow random legal ids by both; rows and answers are the same."""
     random = Random(f"{wanted.source} {seed}")
     texts: list[ArgumentMatcher] = [
-        machine.compile_text(wanted).matcher(),
+        machine.compile(wanted).matcher(),
         llguidance.compile(lark(wanted)).matcher(),
     ]
     rows = np.zeros((2, _V.words), np.int32)
@@ -155,7 +155,7 @@ def test_what_llguidance_cannot_read_is_refused_in_words(
     machine: ArgumentEngine, pattern: str
 ) -> None:
     with pytest.raises(InvalidSchema) as caught:
-        machine.check_text(of(pattern))
+        machine.check(of(pattern))
     assert caught.value.path == "$.response_format.regex"
     with pytest.raises((SchemaError, ValueError)):
         ClientGrammars(_V).compile(lark(of(pattern)))
@@ -169,13 +169,13 @@ def test_what_only_llguidance_reads_is_refused_in_words(
     machine: ArgumentEngine, pattern: str, reason: str
 ) -> None:
     with pytest.raises(InvalidSchema, match=reason):
-        machine.check_text(of(pattern))
+        machine.check(of(pattern))
 
 
 @pytest.mark.parametrize("source", [r"[^\s\S]", r"a[^\s\S]", "a$b", "[&&]"])
 def test_an_expression_that_no_text_fits_is_refused(machine: ArgumentEngine, source: str) -> None:
     with pytest.raises(InvalidSchema, match=r"no text fits it.*response_format\.regex"):
-        machine.compile_text(of(source))
+        machine.compile(of(source))
 
 
 HOSTILE = [
@@ -188,7 +188,7 @@ HOSTILE = [
 @pytest.mark.parametrize("source", HOSTILE, ids=range(len(HOSTILE)))
 def test_hostile_expressions_are_refused_by_counts(machine: ArgumentEngine, source: str) -> None:
     with pytest.raises(SchemaLimit) as caught:
-        machine.check_text(of(source))
+        machine.check(of(source))
     assert caught.value.path == "$.response_format.regex"
 
 
@@ -198,12 +198,12 @@ def test_hostile_expressions_are_refused_by_counts(machine: ArgumentEngine, sour
 )
 def test_hostile_syntax_is_refused(machine: ArgumentEngine, source: str) -> None:
     with pytest.raises(InvalidSchema):
-        machine.check_text(of(source))
+        machine.check(of(source))
 
 
 def test_many_choices_are_a_trie(machine: ArgumentEngine) -> None:
     choices = ["", *(f"w{n}" for n in range(20_000))]
-    found = machine.compile_text(of(json.dumps(choices), FormatKind.CHOICE))
+    found = machine.compile(of(json.dumps(choices), FormatKind.CHOICE))
     assert isinstance(found, MachineGrammar)
     text = found.matcher()
     assert text.is_accepting()
@@ -214,8 +214,7 @@ def test_many_choices_are_a_trie(machine: ArgumentEngine) -> None:
 
 
 def test_tables_are_written_and_read(machine: ArgumentEngine) -> None:
-    assert FormatKind.REGEX in machine.written_formats
-    text = machine.read(machine.write_text(of("a+é"))).matcher()
+    text = machine.read(machine.write(of("a+é"))).matcher()
     assert all(map(text.accept, "aé".encode()))
     assert text.is_accepting()
     assert not text.accept(ord("a"))
@@ -224,14 +223,13 @@ def test_tables_are_written_and_read(machine: ArgumentEngine) -> None:
 def test_characters_that_no_token_writes_are_left_out() -> None:
     words = Vocabulary([bytes([byte]) for byte in range(128)], {})
     engine = load("machine", words)
-    assert not engine.written_formats
-    text = engine.compile_text(of("[aé]b|é")).matcher()
+    text = engine.compile(of("[aé]b|é")).matcher()
     assert not text.accept(0xC3)
     assert text.accept(ord("a"))
     with pytest.raises(InvalidSchema, match="no text that the model's tokenizer can write"):
-        engine.compile_text(of("é"))
+        engine.compile(of("é"))
     with pytest.raises(InvalidSchema, match="no text that the model's tokenizer can write"):
-        engine.compile_text(of('["é"]', FormatKind.CHOICE))
+        engine.compile(of('["é"]', FormatKind.CHOICE))
 
 
 @given(st.text(max_size=3))

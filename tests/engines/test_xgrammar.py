@@ -80,19 +80,19 @@ def test_one_of_several_names_is_required(engine: ArgumentEngine) -> None:
 
 
 def test_response_formats(engine: ArgumentEngine) -> None:
-    regex = engine.compile_text(parse({"type": "regex", "regex": "[a-c]+\\d"}))
+    regex = engine.compile(parse({"type": "regex", "regex": "[a-c]+\\d"}))
     assert reads(regex, "abc7")
     assert not reads(regex, "abc")
-    choice = engine.compile_text(parse({"type": "choice", "choice": ["yes", 'n"o']}))
+    choice = engine.compile(parse({"type": "choice", "choice": ["yes", 'n"o']}))
     assert reads(choice, 'n"o')
     assert not reads(choice, "no")
     with pytest.raises(UnsupportedSchema, match="machine"):
-        engine.compile_text(parse({"type": "grammar", "grammar": "start: /a/"}))
+        engine.compile(parse({"type": "grammar", "grammar": "start: /a/"}))
 
 
 def test_a_language_without_a_text_is_not_written(engine: ArgumentEngine) -> None:
     with pytest.raises(UnsupportedSchema, match="no text fits") as caught:
-        engine.compile_text(parse({"type": "regex", "regex": "(?=.*a)[bc]{1,3}"}))
+        engine.compile(parse({"type": "regex", "regex": "(?=.*a)[bc]{1,3}"}))
     assert caught.value.path == "$.response_format.regex"
 
 

@@ -152,7 +152,7 @@ def test_a_request_that_has_gone_is_not_compiled_for(
     found = runtime.enforcer_for(tokenizer)
     read = found.engine.read
 
-    def only_once(*args: str, **kwargs: Any) -> Any:
+    def only_once(*args: bytes, **kwargs: Any) -> Any:
         assert not compiled.is_set()
         one.status = SimpleNamespace(value=99)
         one.is_finished = lambda: True

@@ -201,12 +201,8 @@ def _checks(spec: Spec) -> Iterator[tuple[str | None, str, Check]]:
         asked = Check(FormatKind.JSON_SCHEMA, tool.schema, Root.OBJECT, options, dialect=laid_out)
         yield tool.name, tool.path, asked
     wanted = spec.response_format
-    if wanted is None:
-        return
-    path = "$"  # the errors of other formats have their own
-    if wanted.kind is FormatKind.JSON_SCHEMA:
-        path = "$.response_format.json_schema.schema"
-    yield None, path, Check(wanted.kind, wanted.source, Root.ANY, options)
+    if wanted is not None:
+        yield None, wanted.path, Check(wanted.kind, wanted.source, Root.ANY, options)
 
 
 def _known(asked: Check) -> Verdict | None:

@@ -226,7 +226,7 @@ def laid_out(name: str) -> str:
 
 def write(
     wanted: ResponseFormat, options: Options, root: Root, dialect: str, vocabulary: Vocabulary
-) -> str:
+) -> bytes:
     """Write a schema for the engine, in a process that is apart from this one.
 
     Args:
