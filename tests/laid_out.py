@@ -59,6 +59,7 @@ TABLES: dict[str, dict[str, Any]] = {
     "deepseek": {"layout": "json", "white_space": "no line breaks"},
 }
 FORMATS = tuple(TABLES)
+LAID_OUT = tuple(name for name in FORMATS if TABLES[name]["layout"] != "json")
 DECLARED = ("qwen3_coder", "minimax_m2", "glm45")
 
 # What is kept beside the engine: lengths, distinct elements, names that are counted.

@@ -63,7 +63,7 @@ def _belongs(table: Table, now: Position, symbol: int) -> bool:
     if place.begun:
         return False
     if place.scan is not None:
-        return place.scan.step(symbol) is not None
+        return place.scan.after(symbol) is not None
     if place.header is not None:
         return place.header.after(symbol) is not None
     return table.segment(now.state) is Segment.HEADER and symbol < ID

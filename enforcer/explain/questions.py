@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,7 @@ from enforcer.layouts import ID, Decoder, LayoutKind, Trim, Types
 from enforcer.layouts.declared import ONLY_STRING, STRING, types_of_properties
 from enforcer.layouts.pattern import Field
 from enforcer.layouts.scanning import PYTHON_TEXT
-from enforcer.layouts.tagged_text import trimmed
+from enforcer.layouts.tagged_text import begins_stop, characters, expression, trimmed
 from enforcer.layouts.texts import keys
 from enforcer.regex import ANY
 
@@ -157,7 +157,6 @@ def _solid(symbols: Sequence[int]) -> list[int]:
     return [symbol for symbol in symbols[-_COMPARED:] if symbol not in _BLANKS]
 
 
-@dataclass(slots=True)
 class _Pair:
     """The pair of a text that has been begun.
 
@@ -165,32 +164,31 @@ class _Pair:
         begin: how many symbols stand before it.
         fields: the symbols of each of its fields, of a value with those of its stop.
         field: the one that is being written; empty between them.
-        places: of the layout's automaton.
+        matched: how many of the last symbols may begin the stop of a value.
+        ends: whether the text may end here.
 
     """
 
-    begin: int = 0
-    fields: dict[str, list[int]] = field(default_factory=dict)
-    field: str = ""
-    places: frozenset[int] = frozenset()
-
-    @classmethod
-    def read(cls, layout: BoundLayout, symbols: Sequence[int]) -> _Pair:
-        """Read the beginning of a text."""
-        machine, found = layout.machine, cls(places=layout.machine.start)
-        for at, symbol in enumerate(symbols, 1):
-            found.places = machine.step(found.places, symbol) or frozenset()
-            if machine.behind in found.places:
-                found = cls(at, places=found.places)
-                continue
-            # A control token of the stop stands in no field.
-            now = _VALUE if found.field == _VALUE else machine.field_at(found.places)
-            if now == found.field:
-                found.fields.get(now, []).append(symbol)
-            elif now:
-                found.fields[now] = []
-            found.field = now
-        return found
+    def __init__(self, layout: BoundLayout, symbols: Sequence[int]) -> None:
+        text, stop = characters(symbols), characters(layout.stop)
+        head, self.begin = expression(layout.head), 0
+        while found := head.match(text, self.begin):
+            end = text.find(stop, found.end())
+            if end < 0:
+                break
+            self.begin = end + len(stop)
+        self.fields: dict[str, Sequence[int]] = {}
+        self.field, self.matched = "", 0
+        begun = expression(layout.head, begun=True).match(text, self.begin)
+        spans = {} if begun is None else {name: begun.span(name) for name in begun.groupdict()}
+        for name, (start, end) in spans.items():
+            if start >= 0:
+                self.fields[name] = symbols[start:end]
+                self.field = name if end == len(text) else ""
+        if found:
+            self.fields[_VALUE], self.field = symbols[found.end() :], _VALUE
+            self.matched = begins_stop(text[found.end() :], stop)
+        self.ends = bool(expression(layout.close).fullmatch(text, self.begin))
 
     def text(self, name: str) -> bytes:
         """Return the bytes of a field."""
@@ -203,7 +201,7 @@ class PairQuestions(_Questions):
     def __init__(self, given: LaidOut, symbols: Sequence[int], can: Can) -> None:
         super().__init__(given, symbols, can)
         self._layout = given.layout
-        self._pair = pair = _Pair.read(self._layout, symbols)
+        self._pair = pair = _Pair(self._layout, symbols)
         self._member = symbols[pair.begin :]
         self.key = self._layout.layout.key.read(pair.text(_KEY).decode("utf-8", "replace"))
         self._heads = [pair.text(_KEY)]
@@ -212,8 +210,7 @@ class PairQuestions(_Questions):
             self._heads.append(pair.text(_TYPE))
             self._types = frozenset({self._heads[-1].decode("utf-8", "replace")})
         self.path = (self.key,) if pair.fields and pair.field != _KEY else ()
-        matched = max(self._layout.machine.matched.get(place, 0) for place in pair.places)
-        held = bytes(pair.fields.get(pair.field, ())[: -matched or None])
+        held = bytes(pair.fields.get(pair.field, ())[: -pair.matched or None])
         trim = self._layout.layout.trim if pair.field == _VALUE else Trim.NONE
         self.begun = trimmed(held.decode("utf-8", "ignore"), trim)
         self._close = [x for x in self._layout.close if isinstance(x, int)]
@@ -288,7 +285,7 @@ class PairQuestions(_Questions):
 
     def _reads(self, symbols: Sequence[int], name: str, text: bytes) -> bool:
         """Return whether a field of the pair has been completed with a text."""
-        found = _Pair.read(self._layout, symbols)
+        found = _Pair(self._layout, symbols)
         return found.text(name) == text and found.field != name
 
     def can_begin(self, cursor: Cursor, first: bytes) -> bool:  # noqa: ARG002 - the heads are known
@@ -300,10 +297,7 @@ class PairQuestions(_Questions):
 
     def can_close(self, cursor: Cursor) -> bool:  # noqa: ARG002 - it is the outermost object
         """Return whether the arguments may end."""
-        machine = self._layout.machine
-        return self._some(
-            self._close, lambda read: machine.final in _Pair.read(self._layout, read).places
-        )
+        return self._some(self._close, lambda read: _Pair(self._layout, read).ends)
 
     def own(self) -> Iterator[Option]:
         """Say what may follow of the layout itself."""
@@ -316,7 +310,7 @@ class PairQuestions(_Questions):
         elif now.field == _VALUE:
             stop = self._layout.stop
             for at in reversed(range(len(stop))):
-                after = _Pair.read(self._layout, (*self._member, *stop[at:]))
+                after = _Pair(self._layout, (*self._member, *stop[at:]))
                 if self._can(stop[at:]) and not after.fields:
                     yield Option(f"the end of {self.subject}: {self._given.show(stop[at:])}")
                     break
@@ -337,7 +331,7 @@ class PythonQuestions(_Questions):
         for at, symbol in enumerate(symbols, 1):
             if symbol == ord(",") and scan.depth == 1 and scan.quote is None:
                 self._member = symbols[at:]
-            scan = scan.step(symbol) or scan
+            scan = scan.after(symbol) or scan
         name, self._equals, value = bytes(self._member).lstrip(_BLANK).partition(b"=")
         self._held = value.lstrip(_BLANK) if self._equals else name
         self.begun = self._held.decode("utf-8", "ignore")

@@ -1,7 +1,7 @@
 """How the arguments of a call are laid out as text: as JSON, or as pairs of a key and a value.
 
 `layout` is what a dialect file says about it, bound to a tokenizer; `pattern` the literal parts,
-ids among them; `machine` and `scanning` tell where such a text ends; `decoding` reads it as JSON.
+ids among them; `scanning` tells where such a text ends; `decoding` reads it as JSON.
 
 A text is a sequence of *symbols*: a byte is itself, a control id `i` is `ID + i`. Owns: the form
 of the text. Must not know: how tools are declared, any engine, the turn around a call.

@@ -34,9 +34,8 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from enforcer.errors import brief
-from enforcer.layouts.machine import Machine, machine
 from enforcer.layouts.pattern import ID, Field, Piece, Space, ids_of, read
-from enforcer.layouts.scanning import JSON_TEXT, PYTHON_TEXT, Scan, TaggedScan
+from enforcer.layouts.scanning import JSON_TEXT, PYTHON_TEXT, Scan, pairs_text
 from enforcer.regex.charset import ALL, CharSet
 
 if TYPE_CHECKING:
@@ -231,9 +230,10 @@ class BoundLayout:
         return tuple(piece for piece in self.part("value", None) if isinstance(piece, int))
 
     @property
-    def machine(self) -> Machine:
-        """The automaton that finds keys and raw values."""
-        return machine(self.pair, self.close)
+    def head(self) -> tuple[Piece, ...]:
+        """What stands before a value, but for white space, which is read as the value's own."""
+        head = self.part(None, "value")
+        return head[:-1] if head[-1:] == (Space.OPTIONAL,) else head
 
     def scan(self) -> Scan:
         """Start to read a text."""
@@ -241,7 +241,7 @@ class BoundLayout:
             return JSON_TEXT
         if self.layout.kind is LayoutKind.PYTHON:
             return PYTHON_TEXT
-        return TaggedScan(self.machine, self.machine.start)
+        return pairs_text(self.pair, self.close)
 
 
 COMPACT = BoundLayout(Layout(white_space=WhiteSpace.NONE))

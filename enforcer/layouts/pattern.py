@@ -1,9 +1,10 @@
 """Literal parts of a format: bytes, control ids, optional white space, and fields.
 
-Owns: reading a pattern, which is a string. In it the name of a control token is that token's id,
-where the tokenizer has it; `{_}` is white space that may be there, as `spelling.WHITE_SPACE` has
-it; `{name}` is a field that the format may have; `{one|two}` is one of these words; `{{` and `}}`
-are braces. All else is text. Must not know: what the fields hold, vocabularies.
+Owns: languages over symbols, and reading a pattern, which is a string. In it the name of a control
+token is that token's id, where the tokenizer has it; `{_}` is white space that may be there, as
+`spelling.WHITE_SPACE` has it; `{name}` is a field that the format may have; `{one|two}` is one of
+these words; `{{` and `}}` are braces. All else is text. Must not know: what the fields hold,
+vocabularies.
 """
 
 from __future__ import annotations
@@ -11,13 +12,21 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import Enum
+from itertools import takewhile
 from typing import TYPE_CHECKING
+
+from enforcer.regex.constructors import EPSILON, NOTHING
+from enforcer.regex.derivative import derivative, first_classes
+from enforcer.regex.syntax import Concat, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
 
+    from enforcer.regex import Regex
+
 # A symbol is a byte, or a control id beyond all bytes.
 ID = 256
+_FIRST_ID = 0x10000  # code points of control tokens, which no byte has
 
 _PART = re.compile(r"\{\{|\}\}|\{([a-z_|]+)\}|[{}]")
 
@@ -103,3 +112,56 @@ def symbols(text: str, control: Callable[[str], int | None]) -> Iterator[int]:
 def ids_of(pieces: Iterable[Piece]) -> frozenset[int]:
     """Give the control ids among the pieces."""
     return frozenset(piece - ID for piece in pieces if isinstance(piece, int) and piece >= ID)
+
+
+def character(symbol: int) -> str:
+    """Return the character that stands for a symbol in languages; a byte is itself."""
+    return chr(symbol if symbol < ID else _FIRST_ID + symbol - ID)
+
+
+class Language:
+    """What may be read from a place in a pattern on; compared by identity.
+
+    The places of one pattern are found when they are first come to, and kept.
+
+    Attributes:
+        nullable: whether the pattern may end here.
+        ends: whether it has ended, so that nothing may follow.
+
+    """
+
+    __slots__ = ("_known", "_moves", "_regex", "ends", "nullable")
+
+    def __init__(self, regex: Regex, known: dict[Regex, Language] | None = None) -> None:
+        self._regex = regex
+        self._known = {} if known is None else known
+        self._known[regex] = self
+        self._moves: dict[int, Language | None] = {}
+        self.nullable = regex.nullable
+        self.ends = regex == EPSILON
+
+    def after(self, symbol: int) -> Language | None:
+        """Give the place behind a symbol; None if it cannot stand here."""
+        try:
+            return self._moves[symbol]
+        except KeyError:
+            found = self._behind(symbol)
+            # Whoever looks for tokens tries every byte, and most of them are alike.
+            alike = next(each for each in first_classes(self._regex) if character(symbol) in each)
+            for low, high in alike.ranges:
+                for other in range(low, min(high + 1, ID)):
+                    self._moves.setdefault(other, found)
+            return self._moves.setdefault(symbol, found)
+
+    def _behind(self, symbol: int) -> Language | None:
+        rest = derivative(self._regex, character(symbol))
+        if rest == NOTHING:
+            return None
+        return self._known.get(rest) or Language(rest, self._known)
+
+    def beginning(self) -> bytes:
+        """Give the bytes that every member begins with, up to a control token or a choice."""
+        whole = self._regex
+        first = whole.parts[0] if isinstance(whole, Concat) else whole
+        text = first.text if isinstance(first, Literal) else ""
+        return bytes(ord(char) for char in takewhile(lambda char: ord(char) < ID, text))

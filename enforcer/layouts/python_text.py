@@ -17,7 +17,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from enforcer.layouts.pattern import ID
-from enforcer.layouts.scanning import PYTHON_TEXT, NestedScan
+from enforcer.layouts.scanning import PYTHON_TEXT, NestedText
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -44,7 +44,7 @@ class PythonReader:
     """Reads one text, up to the bracket that ends it."""
 
     def __init__(self) -> None:
-        self._scan: NestedScan | None = PYTHON_TEXT
+        self._scan: NestedText | None = PYTHON_TEXT
         self._at = _At.NAME
         self._held = bytearray()  # of a name or a value
         self._string = _String("")
@@ -56,19 +56,19 @@ class PythonReader:
 
     def finish(self) -> str:
         """End the text."""
-        if self._scan is None or not self._scan.complete:
+        if self._scan is None or not self._scan.ends:
             raise ValueError("the arguments are cut off")
         return "{}" if self._opening == "{" else "}"
 
     def _step(self, symbol: int) -> str:
         before = self._scan
-        self._scan = before.step(symbol) if before is not None else None
+        self._scan = before.after(symbol) if before is not None else None
         if before is None or self._scan is None or symbol >= ID:
             raise ValueError("a symbol that cannot stand there")
         if self._at is _At.STRING:
             return self._string.feed(symbol) if self._scan.quote is not None else self._close()
         is_top = before.depth == 1 and before.quote is None
-        if self._scan.complete or (is_top and symbol == _COMMA):
+        if self._scan.ends or (is_top and symbol == _COMMA):
             return self._end()
         if self._at is _At.NAME and symbol == _EQUALS:
             return self._begin()

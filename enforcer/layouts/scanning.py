@@ -1,53 +1,38 @@
 """Where a reader stands in the text of arguments, lexically.
 
+A place is a `NestedText` where brackets end the text, else a `Language`. Both have `after`, the
+place behind a symbol, None where that cannot stand; and `ends`, whether the text has ended by
+itself, so that no further symbol belongs to it. Both are immutable and hashable.
+
 Owns: telling where such a text ends. Must not know: schemas, what keys and values mean.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from functools import lru_cache
+from typing import TYPE_CHECKING
 
-from enforcer.layouts.pattern import ID
+from enforcer.layouts.pattern import ID, Field, Language, character
+from enforcer.regex import both, inverse
+from enforcer.regex.charset import ALL, CharSet
+from enforcer.regex.constructors import chars, concat, literal, repeat
+from enforcer.spelling import WHITE_SPACE
 
 if TYPE_CHECKING:
-    from enforcer.layouts.machine import Machine, Places
+    from enforcer.layouts.pattern import Piece
+    from enforcer.regex import Regex
 
 _BACKSLASH = ord("\\")
 _OPENING = frozenset(b"[{(")
 _CLOSING = frozenset(b"]})")
 _BLANK = frozenset(b" \t\r\n")
-
-
-class Scan(Protocol):
-    """A place in a text; immutable and hashable."""
-
-    def __hash__(self) -> int: ...
-
-    @property
-    def complete(self) -> bool:
-        """Whether the text has ended by itself, so that no further symbol belongs to it."""
-        ...
-
-    @property
-    def least(self) -> int:
-        """A number of symbols without which the text cannot end, if one is known."""
-        ...
-
-    def step(self, symbol: int) -> Scan | None:
-        """Go on by a symbol; None if it cannot stand there."""
-        ...
-
-    def within(self, data: bytes) -> Scan | None:
-        """Go on by bytes that stay in the text; None if they end it or cannot stand there.
-
-        The same object if nothing is different behind them.
-        """
-        ...
+_BYTES = CharSet.span("\x00\xff")
+_ANY = repeat(chars(ALL), 0, None)
 
 
 @dataclass(frozen=True, slots=True)
-class NestedScan:
+class NestedText:
     """A place in brackets and strings: JSON, or Python's keyword arguments.
 
     Attributes:
@@ -55,7 +40,7 @@ class NestedScan:
         quotes: the bytes that begin a string.
         quote: the byte that ends the string which the place is inside of.
         escaped: whether the next byte stands behind a backslash.
-        complete: whether the first bracket has been closed.
+        ends: whether the first bracket has been closed.
 
     """
 
@@ -63,16 +48,11 @@ class NestedScan:
     quotes: frozenset[int]
     quote: int | None = None
     escaped: bool = False
-    complete: bool = False
+    ends: bool = False
 
-    @property
-    def least(self) -> int:
-        """A closing bracket for each that is open."""
-        return self.depth
-
-    def step(self, symbol: int) -> NestedScan | None:
-        """Go on by a symbol; see `Scan`."""
-        if self.complete or symbol >= ID:
+    def after(self, symbol: int) -> NestedText | None:
+        """Return the place behind a symbol; None if it cannot stand here."""
+        if self.ends or symbol >= ID:
             return None
         if self.quote is not None:
             return self._in_string(symbol)
@@ -83,72 +63,71 @@ class NestedScan:
         if symbol in _CLOSING:
             if not self.depth:
                 return None
-            return self._at(self.depth - 1, complete=self.depth == 1)
+            return self._at(self.depth - 1, ends=self.depth == 1)
         return self if self.depth or symbol in _BLANK else None
 
-    def within(self, data: bytes) -> NestedScan | None:
-        """Go on by bytes; see `Scan`."""
-        if self.quote is None or self.escaped or self.quote in data or _BACKSLASH in data:
-            return _within(self, data)
-        return self
+    def stays(self, data: bytes) -> bool:
+        """Return whether bytes are all of the string that the place is inside of."""
+        if self.quote is None or self.escaped:
+            return False
+        return self.quote not in data and _BACKSLASH not in data
 
-    def _in_string(self, symbol: int) -> NestedScan:
+    def _in_string(self, symbol: int) -> NestedText:
         if self.escaped:
             return self._at(self.depth, quote=self.quote)
         if symbol == self.quote:
             return self._at(self.depth)
         if symbol == _BACKSLASH:
-            return NestedScan(self.depth, self.quotes, self.quote, escaped=True)
+            return NestedText(self.depth, self.quotes, self.quote, escaped=True)
         return self
 
-    def _at(self, depth: int, *, quote: int | None = None, complete: bool = False) -> NestedScan:
-        return NestedScan(depth, self.quotes, quote, complete=complete)
+    def _at(self, depth: int, *, quote: int | None = None, ends: bool = False) -> NestedText:
+        return NestedText(depth, self.quotes, quote, ends=ends)
 
 
-JSON_TEXT = NestedScan(0, frozenset(b'"'))
+JSON_TEXT = NestedText(0, frozenset(b'"'))
 # The bracket that opens a call's arguments stands before them.
-PYTHON_TEXT = NestedScan(1, frozenset(b"\"'"))
+PYTHON_TEXT = NestedText(1, frozenset(b"\"'"))
+
+Scan = NestedText | Language
 
 
-@dataclass(frozen=True, slots=True)
-class TaggedScan:
-    """A place in a text of pairs with raw values."""
+def within(text: Scan, data: bytes) -> Scan | None:
+    """Read bytes that stay in a text; None if they end it or cannot stand there.
 
-    machine: Machine
-    places: Places
-
-    @property
-    def complete(self) -> bool:
-        """Whether the text has ended by itself."""
-        return self.machine.ends_itself and self.machine.final in self.places
-
-    @property
-    def least(self) -> int:
-        """Nothing that is known."""
-        return 0
-
-    def step(self, symbol: int) -> TaggedScan | None:
-        """Go on by a symbol; see `Scan`."""
-        if self.complete:
-            return None
-        places = self.machine.step(self.places, symbol)
-        if places is None:
-            return None
-        return self if places == self.places else TaggedScan(self.machine, places)
-
-    def within(self, data: bytes) -> TaggedScan | None:
-        """Go on by bytes; see `Scan`."""
-        return _within(self, data)
-
-
-_S = TypeVar("_S", NestedScan, TaggedScan)
-
-
-def _within(scan: _S, data: bytes) -> _S | None:
-    at: _S = scan
+    The same object comes back if nothing is different behind them.
+    """
+    if isinstance(text, NestedText) and text.stays(data):
+        return text
+    at: Scan | None = text
     for byte in data:
-        after = at.step(byte)
-        if after is None or after.complete:
+        at = None if at is None else at.after(byte)
+        if at is None or at.ends:
             return None
-        at = after
     return at
+
+
+@lru_cache(maxsize=256)  # one for each layout
+def pairs_text(pair: tuple[Piece, ...], close: tuple[Piece, ...]) -> Language:
+    """Build the language of texts of pairs with raw values."""
+    value = pair.index(Field("value"))
+    stop = _of(pair[value + 1 :])
+    # A value ends at the first stop.
+    raw = both(
+        concat(repeat(chars(_BYTES), 0, None), stop), inverse(concat(_ANY, stop, chars(ALL), _ANY))
+    )
+    return Language(concat(repeat(concat(_of(pair[:value]), raw), 0, None), _of(close)))
+
+
+def _of(pieces: tuple[Piece, ...]) -> Regex:
+    parts = []
+    for at, piece in enumerate(pieces):
+        if isinstance(piece, int):
+            parts.append(literal(character(piece)))
+        elif isinstance(piece, Field):
+            end = pieces[at + 1]
+            ends = CharSet.span(character(end)) if isinstance(end, int) else CharSet(())
+            parts.append(repeat(chars(_BYTES & ~ends), 0, None))
+        else:
+            parts.append(repeat(WHITE_SPACE, 0, 1))
+    return concat(*parts)

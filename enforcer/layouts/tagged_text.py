@@ -1,22 +1,27 @@
 """Pairs with raw values, read as JSON.
 
-Owns: keys as they are escaped, raw strings, values whose type is written or declared. Must not
-know: schemas.
+Symbols are characters here, as `pattern.character` has them, so that pairs are found by regular
+expressions. Owns: keys as they are escaped, raw strings, values whose type is written or declared.
+Must not know: schemas.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from codecs import getincrementaldecoder
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from enforcer.layouts.declared import ONLY_STRING, STRING, read_value
 from enforcer.layouts.layout import Trim, Types
+from enforcer.layouts.pattern import Field, character
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from enforcer.layouts.layout import BoundLayout
+    from enforcer.layouts.pattern import Piece
 
 _Utf8 = getincrementaldecoder("utf-8")
 _WRITTEN: dict[str, tuple[type, ...]] = {
@@ -28,99 +33,117 @@ _WRITTEN: dict[str, tuple[type, ...]] = {
 }
 
 
+def characters(symbols: Iterable[int]) -> str:
+    """Return symbols as characters."""
+    return "".join(map(character, symbols))
+
+
+@lru_cache(maxsize=256)  # a few for each layout
+def expression(pieces: Sequence[Piece], *, begun: bool = False) -> re.Pattern[str]:
+    """Compile pieces of a layout, fields being groups.
+
+    Args:
+        pieces: of a pair, or what ends the text.
+        begun: whether any beginning of it matches.
+
+    """
+    text = ""
+    for at in reversed(range(len(pieces))):
+        piece = pieces[at]
+        if isinstance(piece, int):
+            part = re.escape(character(piece))
+        elif isinstance(piece, Field):
+            end = re.escape(characters(x for x in pieces[at + 1 : at + 2] if isinstance(x, int)))
+            part = f"(?P<{piece.name}>[^{end}\u0100-\U0010ffff]*)"
+        else:
+            part = "(?: |\r?\n[ \t]*)?"
+        text = f"{part}(?:{text})?" if begun and text else part + text
+    return re.compile(text)
+
+
+def begins_stop(text: str, stop: str) -> int:
+    """Return how many of the last characters may be the beginning of a stop."""
+    ends = (count for count in range(len(stop) - 1, 0, -1) if text.endswith(stop[:count]))
+    return next(ends, 0)
+
+
 class TaggedReader:
     """Reads one text.
 
     Args:
         layout: how it is laid out.
-        types_of: gives the declared types of a key's value, where they are not written.
+        types: the declared types of values by key, where they are not written; others are strings.
 
     """
 
-    def __init__(self, layout: BoundLayout, types_of: Callable[[str], frozenset[str]]) -> None:
+    def __init__(self, layout: BoundLayout, types: Mapping[str, frozenset[str]]) -> None:
         self._layout = layout.layout
-        self._machine = layout.machine
-        self._stop = len(layout.stop)
-        self._types_of = types_of
-        self._places = self._machine.start
-        self._field = ""  # the field that the place is inside of
-        self._held: list[int] = []  # symbols of it, and of a stop, that are not said
-        self._matched = 0  # how many of the last of them may be the beginning of a stop
+        self._head = expression(layout.head)
+        self._close = expression(layout.close)
+        self._stop = characters(layout.stop)
+        self._types = types
+        self._held = ""  # what is not said, but for a key and a type that have been read
+        self._is_value = False
         self._key = self._type = ""
         self._string = _RawString(self._layout.trim)
         self._opening = "{"
 
     def feed(self, symbols: Iterable[int]) -> str:
-        """Read on; raises ValueError at a symbol that cannot stand there."""
-        out: list[str] = []
-        for symbol in symbols:
-            self._step(symbol, out)
-        if self._field == "value" and self._streams:
-            out.append(self._string.feed(self._take(self._matched)))
-        return "".join(out)
+        """Read on; raises ValueError at a value that is none."""
+        self._held += characters(symbols)
+        return "".join(self._read())
 
     def finish(self) -> str:
         """End the text."""
-        if self._machine.final not in self._places:
+        if self._is_value or not self._close.fullmatch(self._held):
             raise ValueError("the arguments are cut off")
         return "{}" if self._opening == "{" else "}"
+
+    def _read(self) -> Iterator[str]:
+        while True:
+            if not self._is_value:
+                found = self._head.match(self._held)
+                if found is None:
+                    return
+                yield self._begin(found)
+            end = self._held.find(self._stop)
+            if end < 0:
+                if self._streams:
+                    yield self._string.feed(self._take(begins_stop(self._held, self._stop)))
+                return
+            yield self._value(self._take(len(self._held) - end))
+            self._held = self._held[len(self._stop) :]
+            self._is_value = False
 
     @property
     def _streams(self) -> bool:
         """Whether the value is known to be a string before it ends."""
         if self._layout.types is Types.WRITTEN:
             return self._type == STRING
-        return self._types_of(self._key) == ONLY_STRING
-
-    def _step(self, symbol: int, out: list[str]) -> None:
-        machine = self._machine
-        places = machine.step(self._places, symbol)
-        if places is None:
-            raise ValueError("a symbol that cannot stand there")
-        self._places = places
-        field = machine.field_at(places)
-        if self._field == "value":
-            self._held.append(symbol)
-            self._matched = max(machine.matched.get(place, 0) for place in places)
-            if machine.behind in places:
-                out.append(self._value())
-                self._field = ""
-            return
-        if field and field == self._field:
-            self._held.append(symbol)
-            return
-        if self._field:
-            self._end_attribute()
-        if field == "value":
-            out.append(self._begin_value())
-        self._field = field
+        return self._types.get(self._key, ONLY_STRING) == ONLY_STRING
 
     def _take(self, but: int) -> bytes:
+        """Take what is held but the last characters; raises ValueError at a control token."""
         end = len(self._held) - but
-        data, self._held = bytes(self._held[:end]), self._held[end:]
+        data, self._held = self._held[:end].encode("latin-1"), self._held[end:]
         return data
 
-    def _end_attribute(self) -> None:
-        text = self._take(0).decode()
-        if self._field == "type":
-            self._type = text
-        else:
-            self._key = self._layout.key.read(text)
-
-    def _begin_value(self) -> str:
+    def _begin(self, found: re.Match[str]) -> str:
+        fields = {name: text.encode("latin-1").decode() for name, text in found.groupdict().items()}
+        self._key, self._type = self._layout.key.read(fields["key"]), fields.get("type", "")
+        self._held, self._is_value = self._held[found.end() :], True
         opening, self._opening = self._opening, ", "
         self._string = _RawString(self._layout.trim)
         return f"{opening}{_json(self._key)}: " + ('"' if self._streams else "")
 
-    def _value(self) -> str:
+    def _value(self, data: bytes) -> str:
         """End a value; gives what of it is not said."""
-        data = self._take(self._stop)
-        self._held.clear()
         if self._streams:
             return self._string.feed(data) + self._string.finish() + '"'
         text = data.decode()
         if self._layout.types is Types.DECLARED:
-            return _json(read_value(trimmed(text, self._layout.trim), self._types_of(self._key)))
+            types = self._types.get(self._key, ONLY_STRING)
+            return _json(read_value(trimmed(text, self._layout.trim), types))
         if not isinstance(value := json.loads(text), _WRITTEN.get(self._type, ())) or (
             isinstance(value, bool) and self._type != "boolean"
         ):

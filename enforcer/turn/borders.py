@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from enforcer.layouts.scanning import NestedText
 from enforcer.turn.bits import ids_of
 from enforcer.turn.cuts import NONE, Cut
 from enforcer.turn.lexer import OPEN, Place
@@ -256,18 +257,19 @@ class Borders:
     def leaving(self, state: str, scan: Scan) -> Cut:
         """Give the ids that end a text of arguments at a place in it, and have more behind."""
         # A text may nest deep; no token closes as much.
-        return NONE if scan.least >= self._vocabulary.longest else self._kept(state, scan)
+        is_deep = isinstance(scan, NestedText) and scan.depth >= self._vocabulary.longest
+        return NONE if is_deep else self._kept(state, scan)
 
     def _leaving(self, state: str, scan: Scan) -> Cut:
         found: list[tuple[int, int]] = []
         for token, cuts in self._leavers(state):
             at = scan
             for count, byte in enumerate(self._vocabulary.token_bytes(token), 1):
-                after = at.step(byte)
+                after = at.after(byte)
                 if after is None:
                     break
                 at = after
-                if at.complete:
+                if at.ends:
                     if count in cuts:
                         found.append((token, count))
                     break

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from enforcer.layouts.scanning import within
 from enforcer.turn.dialect import FREE_TEXT, Guard, Segment
 from enforcer.turn.pattern import ID
 
@@ -187,7 +188,7 @@ class Lexer:
 
         """
         if place.scan is not None:
-            scan = place.scan.within(data)
+            scan = within(place.scan, data)
             if scan is None or scan is place.scan:
                 return None if scan is None else place
             return replace(place, scan=scan)
@@ -222,9 +223,9 @@ class Lexer:
         """Read one symbol; None if the format does not allow it there."""
         found = self.dialect.states[place.state]
         if place.scan is not None:
-            after = place.scan.step(symbol)
+            after = place.scan.after(symbol)
             if after is not None:
-                if after.complete and found.then is not None:
+                if after.ends and found.then is not None:
                     return Step(self.enter(found.then), taken=True)
                 return Step(replace(place, scan=after), taken=True)
         elif place.header is not None:

@@ -7,14 +7,21 @@ is that of `enforcer.layouts.pattern`. Must not know: states, tools, masks.
 
 from __future__ import annotations
 
-from itertools import groupby, takewhile
+from itertools import groupby
 from typing import TYPE_CHECKING
 
-from enforcer.layouts.pattern import ID, Choice, Field, Piece, Space, read
+from enforcer.layouts.pattern import (
+    ID,
+    Choice,
+    Field,
+    Language,
+    Piece,
+    Space,
+    character,
+    read,
+)
 from enforcer.regex.charset import CharSet
-from enforcer.regex.constructors import EPSILON, NOTHING, chars, concat, either, literal, repeat
-from enforcer.regex.derivative import derivative, first_classes
-from enforcer.regex.syntax import Concat, Literal
+from enforcer.regex.constructors import chars, concat, either, literal, repeat
 from enforcer.spelling import WHITE_SPACE
 
 if TYPE_CHECKING:
@@ -26,7 +33,6 @@ NAME, INDEX, MADE, BLANK = Field("name"), Field("index"), Field("id"), Space.OPT
 FIELDS = ("name", "index", "id")
 DIGITS = 9  # no dialog has a number of calls that is longer
 
-_FIRST_ID = 0x10000  # code points of control tokens, which no byte has
 _BLANKS = repeat(WHITE_SPACE, 0, 1)
 # What ends a name that nothing stands behind.
 _NO_NAME = frozenset((*range(0x21), *b"<[{("))
@@ -71,54 +77,6 @@ def _text(symbols: Iterable[Piece]) -> str:
     return bytes(symbol for symbol in symbols if isinstance(symbol, int)).decode()
 
 
-class Language:
-    """What may be read from a place in a pattern on; compared by identity.
-
-    The places of one pattern are found when they are first come to, and kept.
-
-    Attributes:
-        nullable: whether the pattern may end here.
-        ends: whether it has ended, so that nothing may follow.
-
-    """
-
-    __slots__ = ("_known", "_moves", "_regex", "ends", "nullable")
-
-    def __init__(self, regex: Regex, known: dict[Regex, Language] | None = None) -> None:
-        self._regex = regex
-        self._known = {} if known is None else known
-        self._known[regex] = self
-        self._moves: dict[int, Language | None] = {}
-        self.nullable = regex.nullable
-        self.ends = regex == EPSILON
-
-    def after(self, symbol: int) -> Language | None:
-        """Give the place behind a symbol; None if it cannot stand here."""
-        try:
-            return self._moves[symbol]
-        except KeyError:
-            found = self._behind(symbol)
-            # Whoever looks for tokens tries every byte, and most of them are alike.
-            alike = next(each for each in first_classes(self._regex) if _char(symbol) in each)
-            for low, high in alike.ranges:
-                for other in range(low, min(high + 1, ID)):
-                    self._moves.setdefault(other, found)
-            return self._moves.setdefault(symbol, found)
-
-    def _behind(self, symbol: int) -> Language | None:
-        rest = derivative(self._regex, _char(symbol))
-        if rest == NOTHING:
-            return None
-        return self._known.get(rest) or Language(rest, self._known)
-
-    def beginning(self) -> bytes:
-        """Give the bytes that every member begins with, up to a control token or a choice."""
-        whole = self._regex
-        first = whole.parts[0] if isinstance(whole, Concat) else whole
-        text = first.text if isinstance(first, Literal) else ""
-        return bytes(ord(char) for char in takewhile(lambda char: ord(char) < ID, text))
-
-
 def language(
     text: str, control: Callable[[str], int | None], *, identifiers: bool = False
 ) -> Language:
@@ -157,12 +115,12 @@ def _fixed(piece: Piece) -> Regex:
 
 def symbol(one: int) -> Language:
     """Build the language of one symbol."""
-    return Language(literal(_char(one)))
+    return Language(literal(character(one)))
 
 
 def _of(piece: Piece, behind: Sequence[Piece]) -> Regex:
     if isinstance(piece, int):
-        return literal(_char(piece))
+        return literal(character(piece))
     if piece is BLANK or piece == MADE or isinstance(piece, Choice):
         return _fixed(piece)
     if piece == INDEX:
@@ -170,10 +128,6 @@ def _of(piece: Piece, behind: Sequence[Piece]) -> Regex:
     follows = behind[0] if behind else None
     ends = {follows} if isinstance(follows, int) and follows < ID else _NO_NAME
     return repeat(chars(CharSet.of((b, b) for b in range(ID) if b not in ends)), 1, None)
-
-
-def _char(one: int) -> str:
-    return chr(one if one < ID else _FIRST_ID + one - ID)
 
 
 __all__ = [

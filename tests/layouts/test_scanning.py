@@ -15,16 +15,16 @@ from tests.drawn_json import any_value
 from tests.laid_out import bound, symbols_of
 
 if TYPE_CHECKING:
-    from enforcer.layouts.scanning import NestedScan
+    from enforcer.layouts.scanning import NestedText
 
 
-def end_of(scan: NestedScan, symbols: bytes) -> int | None:
+def end_of(scan: NestedText, symbols: bytes) -> int | None:
     """Give how many symbols there are to the end; None if it does not come."""
     for at, symbol in enumerate(symbols, 1):
-        scan = scan.step(symbol)
+        scan = scan.after(symbol)
         if scan is None:
             return None
-        if scan.complete:
+        if scan.ends:
             return at
     return None
 
@@ -49,32 +49,63 @@ def test_keyword_arguments_end_with_the_bracket_that_was_open(
 
 @pytest.mark.parametrize("text", ["x", "}", '"', "]", ID])
 def test_what_no_arguments_begin_with(text: int | str) -> None:
-    assert JSON_TEXT.step(text if text == ID else ord(str(text))) is None
+    assert JSON_TEXT.after(text if text == ID else ord(str(text))) is None
 
 
 def test_nothing_belongs_to_a_text_behind_its_end() -> None:
     assert end_of(JSON_TEXT, b"{}") == 2
-    ended = JSON_TEXT.step(ord("{")).step(ord("}"))
-    assert ended.complete
-    assert ended.step(ord(" ")) is None
+    ended = JSON_TEXT.after(ord("{")).after(ord("}"))
+    assert ended.ends
+    assert ended.after(ord(" ")) is None
     k3 = bound("kimi_k3").scan()
     for symbol in symbols_of("<|close|>call<|sep|>", "kimi_k3"):
-        k3 = k3.step(symbol)
-    assert k3.complete
-    assert k3.step(ord(" ")) is None
+        k3 = k3.after(symbol)
+    assert k3.ends
+    assert k3.after(ord(" ")) is None
 
 
 def test_an_id_outside_ends_what_has_no_end_of_its_own() -> None:
     scan = bound("glm45").scan()
     for symbol in symbols_of("<arg_key>a</arg_key><arg_value>b</arg_value>\n", "glm45"):
-        scan = scan.step(symbol)
-        assert not scan.complete
-    assert scan.step(ord("x")) is None
+        scan = scan.after(symbol)
+        assert not scan.ends
+    assert scan.after(ord("x")) is None
 
 
 def test_places_are_values() -> None:
     scans = [bound("kimi_k3").scan() for _ in range(2)]
     for symbol in symbols_of('<|open|>argument key="a', "kimi_k3"):
-        scans = [scan.step(symbol) for scan in scans]
+        scans = [scan.after(symbol) for scan in scans]
     assert scans[0] == scans[1]
     assert len(set(scans)) == 1
+
+
+def follow(name: str, text: str) -> Any:
+    """Return the place behind a text; None if it cannot stand there."""
+    scan = bound(name).scan()
+    for symbol in symbols_of(text, name):
+        scan = None if scan is None else scan.after(symbol)
+    return scan
+
+
+@pytest.mark.parametrize(
+    ("value", "is_one"),
+    [("x", True), ("</parameter", True), ("<</parameter", True), ("", True),
+     ("</parameter>x", False)],
+)  # fmt: skip
+def test_a_value_ends_at_the_first_stop(value: str, is_one: bool) -> None:
+    found = follow("qwen3_coder", f"<parameter=a>{value}</parameter>")
+    assert (found is not None) == is_one
+    if is_one:
+        assert found is follow("qwen3_coder", "<parameter=b></parameter>")
+
+
+@pytest.mark.parametrize("space", ["", " ", "\n", "\r\n\t "])
+def test_white_space_may_be_there_or_not(space: str) -> None:
+    pair = f"{space}<parameter=a>b</parameter>{space}"
+    assert follow("qwen3_coder", f"{pair}</function>").ends
+
+
+@pytest.mark.parametrize("space", ["  ", "\r", "\t", "\n\n"])
+def test_other_white_space_may_not(space: str) -> None:
+    assert follow("qwen3_coder", f"{space}<parameter=a>") is None

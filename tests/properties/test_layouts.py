@@ -19,6 +19,7 @@ from tests.laid_out import (
     DECLARED,
     FORMATS,
     KEPT,
+    LAID_OUT,
     bound,
     coerced,
     engine,
@@ -131,6 +132,8 @@ def test_whatever_is_sampled_is_read_as_valid_arguments(
     declared = [key for key, _ in pairs if key in schema.get("properties", ())]
     assert len(set(declared)) == len(declared), text
     jsonschema.Draft202012Validator(schema).validate(dict(pairs))
+    if name not in LAID_OUT:
+        return
     decoder = Decoder(bound(name), schema)
     said = decoder.feed(symbols_of_ids(ids)) + decoder.finish()
     assert json.loads(said) == dict(pairs), text
@@ -193,7 +196,7 @@ def test_a_valid_instance_that_is_read_back_is_accepted_in_any_split(
     for at, token_id in enumerate(ids[:-1]):
         assert matcher.accept(token_id), (text, spelled(ids[:at]))
     assert matcher.is_accepting(), text
-    if bound(name).scan().complete or name != "glm45":
+    if bound(name).scan().ends or name != "glm45":
         assert not legal(matcher), text
 
 
@@ -245,18 +248,18 @@ def test_a_scan_goes_along_with_the_masks_and_is_complete_where_they_are(
     matcher, random = compiled(name, schema).matcher(), Random(seed)
     scan = bound(name).scan()
     for at in range(80):
-        assert scan.complete == (name != "glm45" and matcher.is_accepting())
+        assert scan.ends == (name != "glm45" and matcher.is_accepting())
         if not legal(matcher):
             break
         token_id = step(matcher, random, 0.2 + at / 60)
         matcher.accept(token_id)
         for symbol in symbols_of_ids([token_id]):
-            scan = scan.step(symbol)
+            scan = scan.after(symbol)
             assert scan is not None
 
 
 @examples(100)
-@given(st.sampled_from(FORMATS), SCHEMAS, SEEDS)
+@given(st.sampled_from(LAID_OUT), SCHEMAS, SEEDS)
 def test_any_split_of_a_text_is_decoded_alike(name: str, schema: dict[str, Any], seed: int) -> None:
     random = Random(seed)
     ids = walk(compiled(name, schema).matcher(), random)

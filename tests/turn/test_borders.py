@@ -91,17 +91,17 @@ def test_tokens_that_leave_arguments_are_all_found(name: str) -> None:
     then = table.dialect.states[state].then
     scans = {table.layout.scan()}
     for byte in b'{"a": [{}, "x}"], (\'=\n</functionparmeter>name"invoke>':
-        scans |= {after for scan in scans if (after := scan.step(byte)) and not after.complete}
+        scans |= {after for scan in scans if (after := scan.after(byte)) and not after.ends}
     for scan in list(scans)[:25]:
         expected = set()
         for data, token in texts(table.vocabulary):
             at, count = scan, 0
             for byte in data:
-                at, count = at.step(byte), count + 1
-                if at is None or at.complete:
+                at, count = at.after(byte), count + 1
+                if at is None or at.ends:
                     break
             # Brackets of other kinds are the grammar's to refuse.
-            ends = at is not None and at.complete and data[count - 1] == table.layout.last_byte
+            ends = at is not None and at.ends and data[count - 1] == table.layout.last_byte
             goes_on = ends and count < len(data) and then is not None
             if goes_on and table.borders.viable(table.lexer.enter(then), data[count:]):
                 expected.add((token, count))

@@ -125,7 +125,7 @@ def test_bytes_that_are_alike_are_tried_once(monkeypatch: pytest.MonkeyPatch) ->
         tried.append(char)
         return derivative(regex, char)
 
-    monkeypatch.setattr(pattern, "derivative", counted)
+    monkeypatch.setattr("enforcer.layouts.pattern.derivative", counted)
     begun = pattern.language("a{_}b", lambda _: None).after(ord("a"))
     assert begun is not None
     tried.clear()
