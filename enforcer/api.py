@@ -138,10 +138,9 @@ class Enforcer:
         self.table = Table(self.dialect, vocabulary)
         if not isinstance(engine, ArgumentEngine):
             engine = engines.load(engine, vocabulary)
-        own: Vocabulary = getattr(engine, "vocabulary", vocabulary)
-        if own is not vocabulary and not own.is_same(vocabulary):
+        if not engine.vocabulary.is_same(vocabulary):
             raise ConfigurationError(
-                f"engine {engine.name!r} was built for another vocabulary, {own}: "
+                f"engine {engine.name!r} was built for another vocabulary, {engine.vocabulary}: "
                 "load it for the one that is given"
             )
         self.engine = engine

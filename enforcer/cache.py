@@ -40,6 +40,10 @@ class Cache:
     Args:
         budget: bytes that all values may weigh together.
 
+    Attributes:
+        weight: bytes that the values weighed when they were last asked for.
+        hits, misses: how often a value was there, and was made.
+
     """
 
     def __init__(self, budget: int) -> None:
@@ -48,17 +52,11 @@ class Cache:
         self.misses = 0
         self._lock = threading.Lock()
         self._entries: OrderedDict[Hashable, _Entry] = OrderedDict()
-        # What is being made; with whoever waits for it, if anybody does.
-        self._making: dict[Hashable, Future[Any] | None] = {}
-        self._weight = 0
+        self._making: dict[Hashable, Future[Any]] = {}
+        self.weight = 0
 
     def __len__(self) -> int:
         return len(self._entries)
-
-    @property
-    def weight(self) -> int:
-        """Bytes that the values weighed when they were last asked for."""
-        return self._weight
 
     def get(self, key: Hashable, make: Callable[[], _T], weigh: Callable[[_T], int]) -> _T:
         """Give the value of a key; made by the first who asks, awaited by the others.
@@ -73,66 +71,52 @@ class Cache:
         """
         while True:
             with self._lock:
-                found, value = self._look_up(key)
-                if found:
+                entry = self._look_up(key)
+                if entry is not None:
                     self.hits += 1
-                    return cast("_T", value)
-                if key not in self._making:
-                    self.misses += 1
-                    self._making[key] = None
-                    break
-                underway = self._making[key]
+                    return cast("_T", entry.value)
+                underway = self._making.get(key)
                 if underway is None:
-                    underway = self._making[key] = Future()
+                    self.misses += 1
+                    own = self._making[key] = Future[Any]()
+                    break
             error = underway.exception()
             if error is None:
                 return cast("_T", underway.result())
             if isinstance(error, RequestError):
                 raise error
-        return self._make(key, make, weigh)
-
-    def _make(self, key: Hashable, make: Callable[[], _T], weigh: Callable[[_T], int]) -> _T:
         try:
             made = make()
-            weight = weigh(made) + _ENTRY
+            entry = _Entry(made, weigh, weigh(made) + _ENTRY)
         except BaseException as error:
             with self._lock:
-                awaited = self._making.pop(key)
-            if awaited is not None:
-                awaited.set_exception(error)
+                del self._making[key]
+            own.set_exception(error)
             raise
         with self._lock:
-            awaited = self._making.pop(key)
-            self._keep(key, _Entry(made, weigh, weight))
-        if awaited is not None:
-            awaited.set_result(made)
+            del self._making[key]
+            if entry.weight <= self.budget:
+                self._entries[key] = entry
+                self._add(entry.weight)
+        own.set_result(made)
         return made
 
     def peek(self, key: Hashable) -> Any:
         """Give the value of a key if it is there; None where it is not, or being made."""
         with self._lock:
-            return self._look_up(key)[1]
+            entry = self._look_up(key)
+            return None if entry is None else entry.value
 
-    def _look_up(self, key: Hashable) -> tuple[bool, Any]:
+    def _look_up(self, key: Hashable) -> _Entry | None:
         entry = self._entries.get(key)
-        if entry is None:
-            return False, None
-        self._entries.move_to_end(key)
-        weight = entry.weigh(entry.value) + _ENTRY
-        if weight != entry.weight:
-            self._weight += weight - entry.weight
-            entry.weight = weight
-            self._shrink()
-        return True, entry.value
+        if entry is not None:
+            self._entries.move_to_end(key)
+            before, entry.weight = entry.weight, entry.weigh(entry.value) + _ENTRY
+            self._add(entry.weight - before)
+        return entry
 
-    def _keep(self, key: Hashable, entry: _Entry) -> None:
-        if entry.weight > self.budget:
-            return
-        self._entries[key] = entry
-        self._weight += entry.weight
-        self._shrink()
-
-    def _shrink(self) -> None:
-        while self._weight > self.budget:
+    def _add(self, weight: int) -> None:
+        self.weight += weight
+        while self.weight > self.budget:
             _, gone = self._entries.popitem(last=False)
-            self._weight -= gone.weight
+            self.weight -= gone.weight

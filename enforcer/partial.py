@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from itertools import product
 from typing import TYPE_CHECKING
 
 from enforcer.regex import NOTHING
@@ -26,7 +25,6 @@ _SIMPLE = {letter: char for char, letter in SHORT_ESCAPES.items()}
 _QUOTE, _BACKSLASH, _FIRST_TEXT, _FIRST_WIDE = 0x22, 0x5C, 0x20, 0x80
 _BEFORE_ASTRAL = 0x10000
 _UNIT = 6  # bytes of `\uXXXX`
-_SHORT = 2  # and of `\n`
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +79,7 @@ class Partial:
     def rest_of(self, char: str) -> bytes | None:
         """Give what completes a character, written as it has been begun; None if it differs."""
         if not self.pending:
-            return _plain(char, self.quoted)
+            return spell(char, quoted=self.quoted)
         if self.pending[0] != _BACKSLASH:
             data = char.encode()
             return data[len(self.pending) :] if data.startswith(self.pending) else None
@@ -91,40 +89,10 @@ class Partial:
                 return spelled[len(begun) :]
         return None
 
-    def rests_of(self, char: str) -> Iterator[bytes]:
-        """Give every way to complete a character as it has been begun."""
-        if self.pending[:1] != b"\\":
-            rest = self.rest_of(char)
-            if rest is not None:
-                yield rest
-            return
-        begun = self.pending.lower()
-        for spelled in _escapes(char):
-            if spelled.startswith(begun):
-                yield from _in_any_case(spelled[len(begun) :], short=len(spelled) <= _SHORT)
-
-
-def _in_any_case(rest: bytes, *, short: bool) -> Iterator[bytes]:
-    """Give the rest of an escape with its hexadecimal digits in either case."""
-    letters = ((byte, byte - 0x20) if byte in b"abcdef" and not short else (byte,) for byte in rest)
-    return map(bytes, product(*letters))
-
-
-def whole(data: bytes) -> str:
-    """Give the characters of some bytes, up to one of which there is only a part."""
-    try:
-        return data.decode()
-    except UnicodeDecodeError as error:
-        return data[: error.start].decode()
-
 
 def spell(text: str, *, quoted: bool) -> bytes:
     """Write characters in the usual way, without quotes around them."""
     return json.dumps(text, ensure_ascii=False)[1:-1].encode() if quoted else text.encode()
-
-
-def _plain(char: str, quoted: bool) -> bytes:  # noqa: FBT001
-    return json.dumps(char, ensure_ascii=False)[1:-1].encode() if quoted else char.encode()
 
 
 def _escapes(char: str) -> Iterator[bytes]:

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-_BEYOND = b"\xff"  # above every byte of UTF-8
 _WORD = 32  # bits a mask word
 # Without these no call can be written: names, JSON, and its escapes for all other characters; and
 # the line feed, which JSON's white space may promise by a carriage return.
@@ -277,12 +276,6 @@ class Vocabulary:
         at = bisect_left(keys, data)
         return ids[at] if at < len(keys) and keys[at] == data else None
 
-    def beginning_with(self, data: bytes) -> tuple[int, ...]:
-        """List the ids of text that stand for these bytes, and maybe more behind them."""
-        keys, ids = self.sorted_text
-        first = bisect_left(keys, data)
-        return ids[first : bisect_left(keys, data + _BEYOND, first)]
-
     @cached_property
     def longest(self) -> int:
         """Bytes of the longest text token."""
@@ -296,16 +289,14 @@ class Vocabulary:
                 where `is_complete`, nor for bytes of other tokens, cut between characters.
 
         """
-        keys, ids = self.sorted_text
-        longest = self.longest
         out: list[int] = []
         start = 0
         while start < len(data):
-            for end in range(min(len(data), start + longest), start, -1):
-                piece = data[start:end]
-                at = bisect_left(keys, piece)
-                if at < len(keys) and keys[at] == piece:
-                    out.append(ids[at])
+            longest = min(len(data), start + self.longest)
+            for end in range(longest, start, -1):
+                found = self.find(data[start:end])
+                if found is not None:
+                    out.append(found)
                     start = end
                     break
             else:

@@ -64,9 +64,8 @@ def test_sorted_text_is_sorted_and_whole() -> None:
     keys, ids = vocabulary.sorted_text
     assert list(keys) == sorted(BYTES + list(PIECES))
     assert [vocabulary.token_bytes(i) for i in ids] == list(keys)
-    for begin in (b"a", b"\xff", b"{", keys[-1]):
-        found = vocabulary.beginning_with(begin)
-        assert list(found) == [i for i in ids if vocabulary.token_bytes(i).startswith(begin)]
+    assert [vocabulary.find(key) for key in keys] == [ids[keys.index(key)] for key in keys]
+    assert vocabulary.find(keys[-1] + b"a") is None
 
 
 def test_a_control_token_that_was_added_is_taken_away() -> None:

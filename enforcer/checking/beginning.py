@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from array import array
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Hashable
 
     from enforcer.engines import ArgumentEngine
-    from enforcer.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,21 +59,15 @@ def _digest(spec: str) -> bytes:
 
 
 class Starter:
-    """Tries beginnings out, and keeps what it has compiled for the next.
+    """Tries beginnings out for an engine, and keeps what it has compiled for the next.
 
     Attributes:
-        vocabulary: the model's.
+        enforcer: for a dialect.
 
     """
 
-    def __init__(self, vocabulary: Vocabulary, engine: ArgumentEngine) -> None:
-        self.vocabulary = vocabulary
-        self._engine = engine
-        self._enforcers: dict[str, Enforcer] = {}
-
-    def warm(self, dialect: str, *, in_time: bool) -> None:
-        """Build what the first beginning would wait for; see `Enforcer.warm`, which raises."""
-        self._enforcer(dialect).warm(in_time=in_time)
+    def __init__(self, engine: ArgumentEngine) -> None:
+        self.enforcer = cache(lambda dialect: Enforcer(engine.vocabulary, dialect, engine))
 
     def try_out(self, asked: Beginning) -> Verdict:
         """Start a turn, and tell what came of it."""
@@ -82,18 +75,12 @@ class Starter:
         if spec.settled is None:
             raise ValueError("a spec that no server has settled")
         try:
-            self._enforcer(spec.settled.dialect).start(spec, asked.prompt_ids, asked.budget)
+            self.enforcer(spec.settled.dialect).start(spec, asked.prompt_ids, asked.budget)
         except IllegalPrefix as error:
             return Verdict(error=error.at(lambda path: _moved(path, asked.skipped)))
         except RequestError as error:
             return Verdict(error=error)
         return Verdict()
-
-    def _enforcer(self, dialect: str) -> Enforcer:
-        known = self._enforcers.get(dialect)
-        if known is None:
-            known = self._enforcers[dialect] = Enforcer(self.vocabulary, dialect, self._engine)
-        return known
 
 
 def _moved(path: str, skipped: int) -> str:

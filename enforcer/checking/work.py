@@ -8,7 +8,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from enforcer.budget.pieces import Pieces
@@ -22,7 +21,7 @@ from enforcer.errors import (
     UnsupportedSchema,
     brief,
 )
-from enforcer.regex.charset import ALL, CharSet
+from enforcer.regex.charset import CharSet
 from enforcer.request.options import Options
 from enforcer.request.response_format import FormatKind, ResponseFormat
 from enforcer.schema import Root, compile_schema
@@ -30,7 +29,7 @@ from enforcer.turn import dialects
 from enforcer.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Mapping
+    from collections.abc import Callable, Hashable
 
     from enforcer.engines import ArgumentEngine, Wanted
     from enforcer.errors import Problem
@@ -50,7 +49,6 @@ _MOST_PROBLEMS = 100
 
 
 _USUAL = Options()
-_NO_CONTROLS: Mapping[str, int] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,24 +111,11 @@ def warm(engine: ArgumentEngine, layout: BoundLayout | None) -> None:
             engine.check(compile_schema(schema | {"additionalProperties": False}), each)
 
 
-def perform(
-    check: Check,
-    engine: ArgumentEngine,
-    controls: Mapping[str, int] = _NO_CONTROLS,
-    writable: CharSet = ALL,
-) -> Verdict:
-    """Do a check in this process, without a bound; never raises for what it is given.
-
-    Args:
-        check: what is asked.
-        engine: asked for.
-        controls: name to id of the vocabulary's control tokens, where the check names none.
-        writable: the characters that the vocabulary can write, likewise.
-
-    """
+def perform(check: Check, engine: ArgumentEngine) -> Verdict:
+    """Do a check in this process, without a bound; never raises for what it is given."""
 
     def do() -> Verdict:
-        layout = _layout(check, controls, writable)
+        layout = _layout(check, engine)
         try:
             return _done(check, engine, layout)
         except SchemaError as error:
@@ -154,12 +139,13 @@ def survived(do: Callable[[], Verdict]) -> Verdict:
         return Verdict(error=_failed(error))
 
 
-def _layout(check: Check, controls: Mapping[str, int], writable: CharSet) -> BoundLayout | None:
+def _layout(check: Check, engine: ArgumentEngine) -> BoundLayout | None:
     if not check.dialect:
         return None if check.root is Root.OBJECT else check.options.text_layout
-    known = controls if check.controls is None else dict(check.controls)
-    own = writable if check.writable is None else CharSet.of(check.writable)
-    return dialects.load(check.dialect).layout(known, own)
+    known = engine.vocabulary
+    controls = known.controls if check.controls is None else dict(check.controls)
+    writable = known.writable if check.writable is None else check.writable
+    return dialects.load(check.dialect).layout(controls, CharSet.of(writable))
 
 
 def _done(check: Check, engine: ArgumentEngine, layout: BoundLayout | None) -> Verdict:

@@ -58,14 +58,14 @@ def main() -> None:
     engine_name, written, dialect, in_time = orders.recv()
     vocabulary = Vocabulary.from_json(written)
     engine = engines.load(engine_name, vocabulary)
-    starter = Starter(vocabulary, engine)
+    starter = Starter(engine)
     # What is built when it is first needed (a second, for an order of Kimi's vocabulary) is built
     # here, or each worker would build it anew, and each one's first check would count as slow.
     if dialect:
         characters = CharSet.of(vocabulary.writable)
         warm(engine, dialects.load(dialect).layout(vocabulary.controls, characters))
         with suppress(EnforcerError):  # what the engine cannot do, each check is told
-            starter.warm(dialect, in_time=in_time)
+            starter.enforcer(dialect).warm(in_time=in_time)
     else:
         warm(engine, None)
     gc.freeze()  # what is here stays shared with the workers
@@ -104,12 +104,11 @@ def _serve(pipe: Connection, engine: ArgumentEngine, starter: Starter) -> None:
     addressed, at_first = _memory()
     _bound_memory(addressed + _MEMORY)
     urgency = os.nice(0)
-    own = starter.vocabulary.controls, CharSet.of(starter.vocabulary.writable)
 
     def answer(asked: Check | Beginning) -> Verdict:
         if isinstance(asked, Beginning):
             return starter.try_out(asked)
-        return perform(asked, engine, *own)
+        return perform(asked, engine)
 
     while True:
         (seconds, niceness), asked = pipe.recv()

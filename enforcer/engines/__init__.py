@@ -89,12 +89,16 @@ class CompiledGrammar(Startable, Protocol):
 
 @runtime_checkable
 class ArgumentEngine(Protocol):
-    """Compiles argument grammars for one vocabulary."""
+    """Compiles argument grammars for one vocabulary.
 
-    @property
-    def name(self) -> str:
-        """The name by which `load` finds it."""
-        ...
+    Attributes:
+        name: the one by which `load` finds it.
+        vocabulary: what it masks.
+
+    """
+
+    name: str
+    vocabulary: Vocabulary
 
     def warm(self, layout: BoundLayout | None = None) -> None:  # noqa: ARG002 - most build nothing
         """Build what only some grammars need, before the first of them.

@@ -33,12 +33,6 @@ def has(row: Row, ids: Ids) -> Truths:
     return found
 
 
-def among(row: Row, ids: Ids) -> Ids:
-    """List those of some ids that are in a mask row."""
-    found: Ids = ids[has(row, ids)]
-    return found
-
-
 def put(row: Row, ids: npt.ArrayLike) -> None:
     """Put ids into a mask row."""
     found = np.asarray(ids, np.uint32)

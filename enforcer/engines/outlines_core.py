@@ -49,7 +49,7 @@ class OutlinesCoreEngine(RuleEngine):
         # Two ids beside the vocabulary's: before the text, and what outlines calls the end.
         ids.setdefault(_START.encode(), []).append(vocabulary.size)
         self._tokens = outlines_core.Vocabulary(vocabulary.size + 1, ids)
-        self._vocabulary = vocabulary
+        self.vocabulary = vocabulary
         self._states = min(_STATES, _WORK // vocabulary.size)
 
     def checked(self, written: str) -> str:
@@ -66,7 +66,7 @@ class OutlinesCoreEngine(RuleEngine):
     def read(self, written: bytes) -> OutlinesCoreGrammar:
         """Compile what `write` has given."""
         return OutlinesCoreGrammar(
-            outlines_core.Index(written.decode(), self._tokens), self._vocabulary
+            outlines_core.Index(written.decode(), self._tokens), self.vocabulary
         )
 
 

@@ -33,7 +33,7 @@ class XGrammarEngine(RuleEngine):
         controls = vocabulary.control_ids
         if not controls:
             raise InvalidVocabulary("xgrammar needs a control token, and the tokenizer has none")
-        self._vocabulary = vocabulary
+        self.vocabulary = vocabulary
         # An id without bytes matches nothing. Some id has to be named the end of the text;
         # no mask that leaves here has it.
         tokens = [
@@ -55,7 +55,7 @@ class XGrammarEngine(RuleEngine):
         """Compile what `write` has given."""
         with self._compiling:
             compiled = self._compiler.compile_grammar(written.decode())
-        return XGrammarGrammar(compiled, self._vocabulary)
+        return XGrammarGrammar(compiled, self.vocabulary)
 
 
 class XGrammarGrammar(CompiledGrammar):

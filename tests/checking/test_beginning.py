@@ -62,7 +62,7 @@ def asked(
 
 
 def found(one: Beginning) -> Verdict:
-    return Starter(V, ENGINE).try_out(one)
+    return Starter(ENGINE).try_out(one)
 
 
 def test_keys_tell_beginnings_apart_and_do_not_grow() -> None:
@@ -112,8 +112,8 @@ def test_a_budget_is_held_against_what_is_demanded() -> None:
 
 def test_who_is_warm_reads_the_vocabulary_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
     """Workers are forked from one that is; what each built anew made each first check slow."""
-    warm = Starter(V, ENGINE)
-    warm.warm("kimi_k2", in_time=True)
+    warm = Starter(ENGINE)
+    warm.enforcer("kimi_k2").warm(in_time=True)
 
     def refuse(*_: object) -> None:
         raise AssertionError("built once more")

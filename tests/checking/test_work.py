@@ -17,7 +17,7 @@ from enforcer.errors import (
     UnsupportedSchema,
 )
 from enforcer.machine import wire
-from enforcer.regex.charset import ALL, CharSet
+from enforcer.regex.charset import ALL
 from enforcer.request.options import Options
 from enforcer.request.response_format import FormatKind
 from enforcer.schema import Conventions, Limits, OnUnsupported, Root
@@ -26,6 +26,7 @@ from enforcer.vocabulary import Vocabulary
 from tests.checking_cases import sent
 
 if TYPE_CHECKING:
+    from enforcer.engines import ArgumentEngine
     from enforcer.layouts import BoundLayout
     from enforcer.schema.grammar import ArgumentGrammar
 
@@ -89,13 +90,13 @@ def test_a_refusal_travels_with_its_class_and_problems(schema: dict[str, Any], k
 def test_what_the_vocabulary_cannot_write_without_escapes_is_refused() -> None:
     schema = {"type": "object", "properties": {"a": {"enum": ["é"]}}, "required": ["a"]}
     asked = replace(check(schema), dialect="qwen3_coder")
-    ascii_alone = CharSet.span("\0\x7f")
+    ascii_alone = engines.load("machine", Vocabulary([bytes([byte]) for byte in range(128)], {}))
     assert perform(asked, ENGINE).error is None
-    error = perform(asked, ENGINE, {}, ascii_alone).error
+    error = perform(asked, ascii_alone).error
     assert isinstance(error, UnsupportedSchema)
     assert error.path == "$.properties.a"
     # Another vocabulary that is named counts instead of the worker's own.
-    assert perform(replace(asked, writable=ALL.ranges), ENGINE, {}, ascii_alone).error is None
+    assert perform(replace(asked, writable=ALL.ranges), ascii_alone).error is None
 
 
 def markers(written: bytes) -> list[int]:
@@ -109,15 +110,15 @@ def test_a_grammar_is_written_for_the_vocabulary_that_is_named_and_not_for_the_w
     names = [name for name in dialects.load("kimi_k3").tokens.names if name.startswith("<|")]
     schema = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
 
-    def written(first: int, own: list[tuple[str, int]]) -> bytes:
+    def written(first: int, engine: ArgumentEngine = ENGINE) -> bytes:
         named = tuple((name, first + at) for at, name in enumerate(names))
         asked = replace(check(schema), writes=True, dialect="kimi_k3", controls=named)
-        verdict = perform(asked, ENGINE, dict(own))
+        verdict = perform(asked, engine)
         assert verdict.error is None
         return verdict.written
 
-    one, other = written(5000, []), written(6000, [])
-    assert written(5000, [(name, 6000 + at) for at, name in enumerate(names)]) == one
+    one, other = written(5000), written(6000)
+    assert written(5000, engines.load("machine", Vocabulary.of_bytes(names))) == one
     assert all(5000 <= token_id < 6000 for token_id in markers(one))
     assert [token_id + 1000 for token_id in markers(one)] == markers(other) != []
 
