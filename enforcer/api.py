@@ -21,7 +21,7 @@ from enforcer.client import python_tools
 from enforcer.compiling import Grammars
 from enforcer.engines import ArgumentEngine
 from enforcer.errors import ConfigurationError, SchemaError, UnknownLength, brief
-from enforcer.explain.request import Words
+from enforcer.explain.text import Words
 from enforcer.explain.turn import ExplainedMatcher
 from enforcer.request import history
 from enforcer.request import response_format as formats
@@ -334,7 +334,7 @@ class Enforcer:
         if wanted is not None:
             with _under(wanted.path):
                 found = self._grammars.compiled(wanted, options)
-            text = found.matcher if words is None else partial(words.text, found)
+            text = found.matcher if words is None else partial(words.text, wanted, found)
         return envelope(self.table, spec, options, text)
 
     def start(

@@ -28,7 +28,7 @@ from enforcer.cli.options import (
 )
 from enforcer.cli.output import complain, say, say_json, write_file
 from enforcer.errors import ConfigurationError, InvalidVocabulary, RequestError
-from enforcer.explain import page, reply, table, trace
+from enforcer.explain import reply, table, trace
 from enforcer.explain.trace import Given
 from enforcer.explain.words import quoted
 from enforcer.request.options import Options
@@ -131,7 +131,7 @@ def run(options: argparse.Namespace) -> int:
         title += "; not enforceable, and followed with any object as arguments: " + ", ".join(aside)
     found = trace.follow(matcher, recorded.given, title)
     if options.html is not None:
-        write_file(options.html, page.render(found))
+        write_file(options.html, table.page(found))
     if options.json:
         set_aside = [
             {

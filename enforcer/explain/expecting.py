@@ -7,6 +7,7 @@ the mask says. Must not know: how a turn is advanced, how a text is read, why an
 
 from __future__ import annotations
 
+import re
 from functools import cached_property
 from itertools import takewhile
 from typing import TYPE_CHECKING
@@ -14,10 +15,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from enforcer.engines.mask_rows import is_member, members
-from enforcer.explain.borders import exits, rest_of_header
 from enforcer.explain.text import FollowedText
 from enforcer.explain.words import Expected, Option, listing, quoted, shown, spelled
-from enforcer.turn.pattern import ID
+from enforcer.turn.dialect import Segment
+from enforcer.turn.pattern import ID, MADE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -26,9 +27,11 @@ if TYPE_CHECKING:
 
     from enforcer.turn.envelope import Envelope
     from enforcer.turn.header import HeaderNode
+    from enforcer.turn.lexer import Begun
     from enforcer.turn.matcher import Matcher
     from enforcer.turn.position import Position
 
+_NOTATION = re.compile(r"\{_\}|\{(?=\{)|\}(?=\})")  # what a pattern has beside its text
 _LISTED = 5  # ids that are listed where there are no words for them
 
 
@@ -73,7 +76,7 @@ class Place:
             None if text is None else text.subject.tool,
             at,
             begun,
-            (*options, *self._markers()) or self._ids(),
+            tuple(dict.fromkeys((*options, *self._markers()))) or self._ids(),
             int(np.bitwise_count(self.row.view(np.uint32)).sum()),
         )
 
@@ -90,14 +93,38 @@ class Place:
     def _markers(self) -> Iterator[Option]:
         if self.now.failure is not None:
             return
-        said = set()
-        for found in exits(self.table, self.now):
-            name = self._written(found.rest)
-            if (found.role, name) in said or not self._begins_legally(found.rest):
-                continue
-            said.add((found.role, name))
-            joint = ", which goes on with" if found.begun else ":"
-            yield Option(f"{_marker(found.role)}{joint} {shown(name)}", (name,))
+        for found, rest in self._exits():
+            name = self._written(rest)
+            if self._begins_legally(rest):
+                joint = ", which goes on with" if found.length else ":"
+                marker = "the marker of " + found.role.replace("_", " ")
+                yield Option(f"{marker}{joint} {shown(name)}", (name,))
+
+    def _exits(self) -> Iterator[tuple[Begun, Sequence[int]]]:
+        """Return the open markers and the rest of each; the mask may forbid some."""
+        now, table = self.now, self.table
+        if not (now.place.begun or now.complete()):
+            return
+        is_inside = table.segment(now.state) is Segment.ARGUMENTS
+        opening = (now.row if is_inside else now.markers).opening
+        for found in table.lexer.open_markers(now.place, opening):
+            rest = found.rest.shortest()
+            # A field holds anything, so that its shortest text is no text of the marker.
+            texts = (_NOTATION.sub("", x) for x in table.dialect.markers[found.role])
+            is_fixed = any(text.endswith(self._written(rest)) for text in texts)
+            if rest and is_fixed and not self._belongs(rest[0]):
+                yield found, rest
+
+    def _belongs(self, symbol: int) -> bool:
+        """Return whether a symbol is one of the header or of the arguments."""
+        place = self.now.place
+        if place.begun:
+            return False
+        if place.scan is not None:
+            return place.scan.after(symbol) is not None
+        if place.header is not None:
+            return place.header.after(symbol) is not None
+        return self.table.segment(self.now.state) is Segment.HEADER and symbol < ID
 
     def _written(self, symbols: Sequence[int]) -> str:
         return spelled(symbols, self.vocabulary.token_bytes)
@@ -114,14 +141,13 @@ class Place:
         if node is None or node.low == node.high:
             return ()
         if node.tail is not None:
-            rest = rest_of_header(self.table, node.tail, behind=True)
-            if not rest or not self._begins_legally(rest):
+            rest = node.tail.shortest()
+            is_fixed = MADE not in self.table.dialect.header_pieces
+            if not (rest and is_fixed and self._begins_legally(rest)):
                 return ()
             what = f"the rest of the header of {quoted(node.trie.names[node.low])}"
             return (Option(f"{what}, written {shown(self._written(rest))}"),)
-        head = () if node.head is None else rest_of_header(self.table, node.head, behind=False)
-        if head is None:
-            return ()
+        head = () if node.head is None else node.head.shortest()
         rests = {at: node.trie.texts[at][node.depth :] for at in range(node.low, node.high)}
         left = [at for at, rest in rests.items() if self._begins_legally((*head, *rest))]
         names = tuple(dict.fromkeys(node.trie.names[at] for at in left if rests[at] or head))
@@ -141,7 +167,7 @@ class Place:
         if not place.header.nullable:
             return
         firsts = {next(iter(self.table.symbols(token_id))) for token_id in self._legal()}
-        exits_of = {each.rest[0] for each in exits(self.table, self.now)}
+        exits_of = {rest[0] for _, rest in self._exits()}
         firsts = {each for each in firsts if each >= ID or node.step(each) is None}
         if firsts - exits_of:
             yield Option(f"the arguments of {quoted(name)}")
@@ -158,7 +184,3 @@ class Place:
         data = bytes(text)
         found = (self.vocabulary.find(data[:end]) for end in range(1, len(data) + 1))
         return any(token_id is not None and is_set(self.row, token_id) for token_id in found)
-
-
-def _marker(role: str) -> str:
-    return "the marker of " + role.replace("_", " ")

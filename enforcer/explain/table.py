@@ -1,11 +1,15 @@
-"""A followed turn as lines for a terminal, and as JSON for machines.
+"""A followed turn as lines for a terminal, as JSON for machines, and as one self-contained page.
 
-Owns: what is printed, and the form of the JSON. Must not know: how a turn is followed.
+The page's template, `page.html` beside this file, owns how it looks and behaves. Must not know:
+how a turn is followed.
 """
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict
+from html import escape
+from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from enforcer.explain.words import shown
@@ -18,6 +22,7 @@ if TYPE_CHECKING:
 
 _WIDEST = 30  # characters of a token
 _INDENT = " " * 6
+_TITLE, _DATA = "<!--title-->", "/*trace*/"
 
 
 def lines(trace: Trace) -> Iterator[str]:
@@ -106,3 +111,14 @@ def _expected(found: Expected) -> dict[str, Any]:
     values = asdict(found)
     values["path"] = values.pop("at")
     return values
+
+
+def page(trace: Trace) -> str:
+    """Write the page; it loads nothing, from nowhere."""
+    template = resources.files(__package__).joinpath("page.html").read_text(encoding="utf-8")
+    # Within a script element only `<` could end it or begin another.
+    data = json.dumps(as_json(trace), ensure_ascii=False).replace("<", "\\u003c")
+    # Each part separately, for a title may look like the other placeholder.
+    head, _, rest = template.partition(_TITLE)
+    middle, _, tail = rest.partition(_DATA)
+    return head + escape(trace.title) + middle + data + tail

@@ -1,54 +1,134 @@
-"""A text that is followed by an engine, its token ids remembered, for words about it.
+"""Texts that are followed by an engine, their token ids remembered, for words about them.
 
 Must not know: turns, how words are found.
 """
 
 from __future__ import annotations
 
+import json
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from enforcer.errors import SchemaError
 from enforcer.explain.arguments import options
-from enforcer.explain.cursor import locate, written
-from enforcer.explain.questions import JsonQuestions
-from enforcer.explain.words import Option
-from enforcer.layouts import ID
+from enforcer.explain.cursor import written
+from enforcer.explain.outline import Outline
+from enforcer.explain.questions import JsonQuestions, PairQuestions, PythonQuestions
+from enforcer.explain.words import Option, quoted
+from enforcer.layouts import ID, LayoutKind
+from enforcer.request.response_format import FormatKind
+from enforcer.schema import OnUnsupported, Root, trace_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from enforcer.engines import ArgumentMatcher
-    from enforcer.explain.outline import Outline
-    from enforcer.explain.questions import LaidOut
+    from enforcer.engines import ArgumentMatcher, CompiledGrammar, Startable
+    from enforcer.explain.questions import Can, Questions
+    from enforcer.layouts import BoundLayout
+    from enforcer.request.options import Options
+    from enforcer.request.response_format import ResponseFormat
+    from enforcer.request.spec import Spec
     from enforcer.vocabulary import Vocabulary
 
 
-@dataclass(frozen=True, slots=True)
-class Subject:
-    """What a text has to fit.
+class Inside(NamedTuple):
+    """What may come next inside of a text.
 
     Attributes:
-        what: what it is, as `the arguments of "get_weather"`.
-        tool: whose arguments; None for a response format.
-        outline: makes its schema ready for words; None where it has none, as a regular
-            expression has.
-        laid_out: how it is laid out, where not as JSON.
+        at: path of the value that is due or has been begun; None where there are no paths.
+        begun: the part of a string, a number or a name that has been written.
+        options: what may come.
 
     """
 
+    at: str | None
+    begun: str
+    options: tuple[Option, ...]
+
+
+@dataclass(eq=False)
+class FollowedGrammar:
+    """A grammar whose texts remember their token ids.
+
+    Attributes:
+        grammar: the engine's.
+        request: whose texts these are.
+        what: such a text is, as `the arguments of "get_weather"`.
+        schema: of the texts, as JSON; None where they have none, as those of a regular expression.
+        tool: whose arguments they are; None for a response format.
+
+    """
+
+    grammar: CompiledGrammar
+    request: Words
     what: str
-    tool: str | None
-    outline: Callable[[], Outline] | None
-    laid_out: LaidOut | None = None
+    schema: Any
+    tool: str | None = None
+
+    def matcher(self) -> FollowedText:
+        """Start a new text."""
+        return FollowedText(self.grammar.matcher(), self)
+
+    @cached_property
+    def outline(self) -> Outline:
+        """The schema, compiled once more with its sources when words are first wanted."""
+        asked = self.request.options
+        root = Root.ANY if self.tool is None else Root.OBJECT
+        how, usual = asked.on_unsupported, asked.conventions_of(root)
+        try:
+            found = trace_schema(
+                self.schema, limits=asked.limits, on_unsupported=how, root=root, conventions=usual
+            )
+        except SchemaError:
+            if how is not OnUnsupported.ISOLATE:
+                raise
+            found = trace_schema({}, limits=asked.limits, root=root)
+        return Outline(self.what, *found)
+
+
+@dataclass(eq=False, slots=True)
+class Words:
+    """Starts the texts of one request.
+
+    Attributes:
+        vocabulary: of the model.
+        spec: what the request allows.
+        options: what holds for it.
+        layout: of the arguments of calls.
+
+    """
+
+    vocabulary: Vocabulary
+    spec: Spec
+    options: Options
+    layout: BoundLayout
+    _followed: dict[str, Startable] = field(default_factory=dict)
+
+    def arguments(self, name: str, grammar: CompiledGrammar) -> Startable:
+        """Return what starts the arguments of a tool, which is the same each time."""
+        # What is kept of the beginnings of texts is kept by what starts them.
+        if name not in self._followed:
+            what = f"the arguments of {quoted(name)}"
+            schema = json.loads(self.spec.toolset.tools[name].schema)
+            self._followed[name] = FollowedGrammar(grammar, self, what, schema, name)
+        return self._followed[name]
+
+    def text(self, wanted: ResponseFormat, grammar: CompiledGrammar) -> ArgumentMatcher:
+        """Start the text that fits the response format."""
+        is_json = wanted.kind is FormatKind.JSON_SCHEMA
+        what = "the text" if is_json else f"text that fits the {wanted.kind.value}"
+        schema = json.loads(wanted.source) if is_json else None
+        return FollowedGrammar(grammar, self, what, schema).matcher()
 
 
 class FollowedText:
     """An `ArgumentMatcher` around another one, which remembers the token ids."""
 
-    def __init__(self, engine: ArgumentMatcher, vocabulary: Vocabulary, subject: Subject) -> None:
+    def __init__(self, engine: ArgumentMatcher, subject: FollowedGrammar) -> None:
         self._engine = engine
-        self._vocabulary = vocabulary
+        self._vocabulary = subject.request.vocabulary
         self.subject = subject
         self.fill = engine.fill
         self.is_accepting = engine.is_accepting
@@ -90,47 +170,35 @@ class FollowedText:
             if count:
                 self._engine.rollback(count)
 
-    def expected(self, beyond: bytes = b"") -> tuple[str | None, str, tuple[Option, ...]]:
-        """Say what may come next.
-
-        Args:
-            beyond: bytes to go on with first, which the engine lets follow.
-
-        Returns:
-            Where in the text that is, what has been begun there, and what may come.
-
-        """
-        if self.subject.outline is None:
-            return None, "", (Option(f"more of {self.subject.what}"),)
-        outline = self.subject.outline()
+    def expected(self, beyond: bytes = b"") -> Inside:
+        """Say what may come next, behind bytes to go on with first, which may follow."""
+        if self.subject.schema is None:
+            return Inside(None, "", (Option(f"more of {self.subject.what}"),))
+        found = list[Option]()
         with self._gone_on(beyond) as taken:
             symbols = (*self._symbols(), *beyond[:taken])
-            if self.subject.laid_out is not None:
-                return self._laid_out(self.subject.laid_out, outline, symbols)
-            cursor = locate(bytes(symbols))
-            found = options(outline, cursor, JsonQuestions(self._can))
-            if not found and self._can(b"\n"):  # as behind a carriage return
-                behind = JsonQuestions(lambda data: self._can((*b"\n", *data)))
-                found = options(outline, cursor, behind)
-        return written(cursor.path), cursor.begun.decode("utf-8", "replace"), found
-
-    def _laid_out(
-        self, laid_out: LaidOut, outline: Outline, symbols: Sequence[int]
-    ) -> tuple[str | None, str, tuple[Option, ...]]:
-        ask = laid_out.questions(symbols, self._can)
-        path: tuple[str | int, ...] = ask.path
-        begun = ask.begun
-        found: list[Option] = []
-        for cursor in ask.cursors():
-            inner = len(cursor.inside) > 1
-            found += options(outline, cursor, JsonQuestions(self._can) if inner else ask)
-            if inner:
-                path, begun = cursor.path, cursor.begun.decode("utf-8", "replace")
-        found += ask.own()
-        if not found and path:
+            ask = self._questions(symbols, self._can)
+            path, begun = ask.path, ask.begun
+            for cursor in ask.cursors():
+                inner = JsonQuestions(symbols, self._can) if len(cursor.inside) > 1 else ask
+                if isinstance(inner, JsonQuestions):
+                    path, begun = cursor.path, cursor.begun.decode("utf-8", "replace")
+                found += options(self.subject.outline, cursor, inner)
+                if not found and self._can(b"\n"):  # as behind a carriage return
+                    inner = JsonQuestions(symbols, lambda data: self._can((*b"\n", *data)))
+                    found += options(self.subject.outline, cursor, inner)
+            found += ask.own()
+        if not found and path and not isinstance(ask, JsonQuestions):
             # It cannot end, or that would be known, and no text is let through that cannot.
             found = [Option(f"more of {ask.subject}")]
-        return written(path), begun, tuple({option.what: option for option in found}.values())
+        return Inside(written(path), begun, tuple({each.what: each for each in found}.values()))
+
+    def _questions(self, symbols: Sequence[int], can: Can) -> Questions:
+        layout = self.subject.request.layout
+        if self.subject.tool is None or layout.layout.kind is LayoutKind.JSON:
+            return JsonQuestions(symbols, can)
+        kind = PythonQuestions if layout.layout.kind is LayoutKind.PYTHON else PairQuestions
+        return kind(layout, self.subject.schema, symbols, can, self._vocabulary.token_bytes)
 
     def _symbols(self) -> Iterator[int]:
         for token_id in self._ids:

@@ -12,7 +12,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from enforcer.explain.expecting import Place
-from enforcer.explain.why import why
+from enforcer.explain.turn import why
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

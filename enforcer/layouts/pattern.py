@@ -16,7 +16,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from enforcer.regex.constructors import EPSILON, NOTHING
-from enforcer.regex.derivative import derivative, first_classes
+from enforcer.regex.derivative import derivative, example, first_classes
 from enforcer.regex.syntax import Concat, Literal
 
 if TYPE_CHECKING:
@@ -165,3 +165,8 @@ class Language:
         first = whole.parts[0] if isinstance(whole, Concat) else whole
         text = first.text if isinstance(first, Literal) else ""
         return bytes(ord(char) for char in takewhile(lambda char: ord(char) < ID, text))
+
+    def shortest(self) -> tuple[int, ...]:
+        """Return the symbols of a shortest member, which has no white space that may be missing."""
+        codes = map(ord, example(self._regex) or "")
+        return tuple(code if code < ID else code - _FIRST_ID + ID for code in codes)

@@ -6,7 +6,7 @@ import pytest
 
 import enforcer
 from enforcer.explain.expecting import Place
-from enforcer.explain.why import why as reason_of
+from enforcer.explain.turn import why as reason_of
 from enforcer.request.spec import Spec
 from enforcer.request.tools import parse
 from tests.explained_turns import ARGUMENTS, TOOLS, told, turn, why

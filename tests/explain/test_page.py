@@ -8,8 +8,7 @@ from html.parser import HTMLParser
 from typing import TYPE_CHECKING
 
 from enforcer.cli.output import plain
-from enforcer.explain import page
-from enforcer.explain.table import as_json, lines
+from enforcer.explain.table import as_json, lines, page
 from enforcer.explain.trace import Given, follow
 from tests.explained_turns import ARGUMENTS, turn
 from tests.vocabularies import write
@@ -53,7 +52,7 @@ def traced() -> Trace:
 
 def test_a_page_carries_the_turn_and_loads_nothing() -> None:
     trace = traced()
-    text = page.render(trace)
+    text = page(trace)
     found = Scripts()
     found.feed(text)
     data, _program = found.scripts
@@ -91,12 +90,12 @@ def test_what_is_expected_is_said_once_for_a_step() -> None:
 
 def test_a_token_of_spaces_can_be_seen() -> None:
     """The page's own script does it: nothing here runs one."""
-    assert 'text.replace(/ /g, "␣")' in page.render(traced())
+    assert 'text.replace(/ /g, "␣")' in page(traced())
 
 
 def test_whatever_a_terminal_does_not_show_the_page_does_not_either() -> None:
     """Of what a script would be needed for, its pattern alone is read; a line feed is drawn."""
-    [pattern] = re.findall(r"replace\(/(\[\\u0000.*?\])/g", page.render(traced()))
+    [pattern] = re.findall(r"replace\(/(\[\\u0000.*?\])/g", page(traced()))
     shown = set(filter(re.compile(pattern).fullmatch, map(chr, range(0xD800))))
     assert {c for c in map(chr, range(0xD800)) if plain(c) != c} - shown == {"\n"}
     assert not any(c.isalnum() or c in " \u3000.,é" for c in shown)
