@@ -25,9 +25,13 @@ if TYPE_CHECKING:
 
 _SHOWN = 5  # findings of one kind
 _HOW_ALIKE = (
-    "The similarity compares which requests were answered by a call. Sampled (at a temperature "
-    "above 0), a\nserver is not like itself either: send the same requests to the reference twice, "
-    "and compare with that."
+    "The similarity compares which requests were answered by a call. Sampled, at a temperature",
+    "above 0, a server is not like itself either: send the same requests to the reference twice,",
+    "and compare with that.",
+)
+_NOTHING_ALIKE = (
+    "Nothing could be compared: the reference has an answer to none of the requests that were",
+    "answered. Are they the same --requests?",
 )
 
 
@@ -52,14 +56,8 @@ def show(
         rows["all"] = whole
     found = None if theirs is None else _similarity(results, theirs)
     say(*report.table(rows, found))
-    if theirs is not None:
-        say("", *_HOW_ALIKE.split("\n"))
-        if found is not None and not found.compared:
-            say(
-                "Nothing could be compared: the reference has an answer to none of the requests "
-                "that were",
-                "answered. Are they the same --requests?",
-            )
+    if found is not None and theirs is not None:
+        say("", *_HOW_ALIKE, *(() if found.compared else _NOTHING_ALIKE))
         if theirs.interrupted:
             measured, planned = theirs.interrupted
             say(

@@ -45,9 +45,7 @@ def checks() -> Iterator[Check]:
     yield ok("Python", platform.python_version())
     yield distribution()
     yield compiled_modules()
-    yield settings(os.environ)
-    if (chosen := chosen_engine(os.environ)) in TESTED_ENGINES:
-        yield engine(chosen)
+    yield from settings(os.environ)
     if find_spec("vllm") is None:
         mend = "to serve, run in a checkout: pip install '.[vllm]' 'vllm==0.32.*'"
         yield note("vLLM", "it is not installed here", mend, "vLLM is not installed here")
@@ -56,14 +54,6 @@ def checks() -> Iterator[Check]:
     yield plugin_filter(os.environ)
     yield vllm_version()
     yield vllm_signatures()
-
-
-def chosen_engine(environment: Mapping[str, str]) -> str:
-    """Name the engine that a server would use; the default where other settings are wrong."""
-    try:
-        return server_settings.read(environment).engine
-    except EnforcerError:  # `settings` tells of it
-        return engines.MACHINE
 
 
 def distribution() -> Check:
@@ -111,22 +101,27 @@ def _parts(version: str) -> tuple[int, ...]:
     return () if release is None else tuple(map(int, release[0].split(".")))
 
 
-def settings(environment: Mapping[str, str]) -> Check:
-    """Check the operator's settings in the environment."""
+def settings(environment: Mapping[str, str]) -> Iterator[Check]:
+    """Check the operator's settings in the environment, and the engine that they choose."""
     try:
         found = server_settings.read(environment)
         dialects.load(found.dialect)
         provided = read_documents(found.documents)
     except UnknownDialect as error:
-        return bad("settings", f"ENFORCER_DIALECT: {error}", "set it to one of these, or unset it")
+        mend = "set it to one of these, or unset it"
+        yield bad("settings", f"ENFORCER_DIALECT: {error}", mend)
+        return
     except EnforcerError as error:
         mend = "mend that variable, or a file of ENFORCER_DOCUMENTS; docs/vllm.md lists them"
-        return bad("settings", str(error), mend)
+        yield bad("settings", str(error), mend)
+        return
     ends = found.options.finish_within_budget
     ends_how = "ends before `max_tokens` does" if ends else "may be cut off by `max_tokens`"
     said = f"a server started from this shell has dialect {found.dialect} and engine {found.engine}"
     more = f"; documents: {len(provided)}" if provided else ""
-    return ok("settings", f"{said}; a call {ends_how}{more}")
+    yield ok("settings", f"{said}; a call {ends_how}{more}")
+    if found.engine in TESTED_ENGINES:
+        yield engine(found.engine)
 
 
 def entry_point() -> Check:
