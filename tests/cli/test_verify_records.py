@@ -159,7 +159,7 @@ def test_what_is_no_chat_request_is_skipped_with_a_note(
     compared = {key: report["trigger_similarity"][key] for key in ("both", "ours", "theirs")}
     assert compared == {"both": 1, "ours": 1, "theirs": 0}
     assert [one["data_index"] for one in report["results"]] == [2, 4]
-    assert "a\nserver is not like itself" in out
+    assert "a server is not like itself either: send" in out
     earlier = tmp_path / "earlier.json"
     earlier.write_text(json.dumps(report))
     _, report, _, _ = verify(calling, "--requests", str(file), "--reference", str(earlier))
