@@ -156,14 +156,6 @@ def checks_of(tokenizer: Any, given: Path | str | None, dialect: Dialect) -> Ite
         # mistral-common's, as vLLM wraps them: from messages to ids, with no text between.
         yield ok("chat template", f"a {type(tokenizer).__name__} has none, and renders by itself")
         return
-    try:
-        source = {"chat_template": _source(tokenizer, given)}
-    except (OSError, ValueError) as error:
-        if given is not None or not _renders_by_code(tokenizer):
-            mend = "serve with --chat-template FILE, the template of the model"
-            yield bad("chat template", f"there is none: {error}", mend)
-            return
-        source = {}
 
     def render(messages: list[dict[str, Any]], *, tools: list[Any] | None, generate: bool) -> str:
         made = tokenizer.apply_chat_template(
@@ -171,16 +163,12 @@ def checks_of(tokenizer: Any, given: Path | str | None, dialect: Dialect) -> Ite
         )
         return str(made)
 
+    try:
+        text = given if isinstance(given, str | None) else given.read_text(encoding="utf-8")
+        source = {} if text is None else {"chat_template": text}
+        render([{"role": "user", "content": _TEXTS["user"]}], tools=None, generate=True)
+    except Exception as error:  # noqa: BLE001 - there is none, or it is foreign code
+        mend = "serve with --chat-template FILE, the template of the model"
+        yield bad("chat template", f"it renders nothing: {error!r}", mend)
+        return
     yield from checks(render, dialect)
-
-
-def _source(tokenizer: Any, given: Path | str | None) -> str:
-    if given is None:
-        return str(tokenizer.get_chat_template())
-    return given if isinstance(given, str) else given.read_text(encoding="utf-8")
-
-
-def _renders_by_code(tokenizer: Any) -> bool:
-    """Tell whether a tokenizer's own class renders chats, and not transformers' classes."""
-    makers = (kind for kind in type(tokenizer).__mro__ if "apply_chat_template" in vars(kind))
-    return not next(makers, object).__module__.startswith("transformers.")
