@@ -26,7 +26,7 @@ from enforcer.cli.options import (
 )
 from enforcer.cli.output import complain, say, say_json
 from enforcer.cli.verdicts import Judge, oversized
-from enforcer.errors import ConfigurationError, UnknownLength
+from enforcer.errors import UnknownLength
 from enforcer.request.options import Options
 from enforcer.schema import Conventions, OnUnsupported
 from enforcer.schema.bundling import read_documents
@@ -87,21 +87,20 @@ def run(options: argparse.Namespace) -> int:
     warm(engine, layout)
     provided = read_documents(options.documents)
     tally = Tally()
-    told: set[tuple[str, str]] = set()
     for record in _records(options.files):
         if isinstance(record, documents.Unreadable):
             tally.unreadable.append(record.message)
             continue
         found = declarations.find(record)
         tally.add(found, oversized(found.declared, asked.limits))
-        whole = list(_whole(found.declared, provided, tally))
-        before = len(tally.checked)
+        whole = [_bundled(one, provided) for one in found.declared]
+        tally.repeated += len(whole)
         # Recorded requests declare the same tools over and over.
-        for one in judge.check(whole, told):
+        for one in judge.check(whole):
+            tally.repeated -= 1
             tally.checked.append(one)
             if not options.json:
                 say(*row(one))
-        tally.repeated += len(whole) - (len(tally.checked) - before)
     if options.json:
         say_json(as_json(tally))
     else:
@@ -122,17 +121,8 @@ def _records(given: Sequence[str]) -> Iterator[documents.Document | documents.Un
             yield from documents.records(file)
 
 
-def _whole(
-    declared: Sequence[Declaration], provided: Documents, tally: Tally
-) -> Iterator[Declaration]:
-    """Put what the schemas refer to into them."""
-    for one in declared:
-        if not provided or one.schema is None:
-            yield one
-            continue
-        try:
-            schema = provided.bundle(json.dumps(one.schema))
-        except ConfigurationError as error:
-            tally.unreadable.append(str(error))
-        else:
-            yield replace(one, schema=json.loads(schema))
+def _bundled(one: Declaration, provided: Documents) -> Declaration:
+    """Put what a schema refers to into it."""
+    if not provided or one.schema is None:
+        return one
+    return replace(one, schema=json.loads(provided.bundle(json.dumps(one.schema))))

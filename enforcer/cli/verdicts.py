@@ -11,7 +11,7 @@ import json
 import signal
 from collections.abc import Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from time import process_time
 from typing import TYPE_CHECKING, Any
 
@@ -103,6 +103,7 @@ class Judge:
         dialect: what calls are written in.
         layout: of arguments there.
         pieces: of the vocabulary, where texts are to be finished within a budget.
+        told: tools and formats of earlier documents, with their schemas.
 
     """
 
@@ -111,20 +112,12 @@ class Judge:
     dialect: Dialect
     layout: BoundLayout
     pieces: Pieces | None = None
+    told: set[tuple[str, str]] = field(default_factory=set)
 
-    def check(
-        self, declared: Sequence[Declaration], told: set[tuple[str, str]]
-    ) -> Iterator[Checked]:
-        """Check what one document declares, apart from what requests before it have declared.
-
-        Args:
-            declared: what it declares.
-            told: tools and formats of earlier documents, with their schemas; those of this one
-                are added.
-
-        """
+    def check(self, declared: Sequence[Declaration]) -> Iterator[Checked]:
+        """Check what one document declares, apart from what documents before it have declared."""
         names: set[str] = set()
-        before = frozenset(told)
+        before = frozenset(self.told)
         for each in declared:
             is_format, is_tool = each.form is not None, each.root is Root.OBJECT
             name = each.path if is_format else repr(each.name)
@@ -132,7 +125,7 @@ class Judge:
             if (name, said) in before and (is_format or (is_tool and name not in names)):
                 names.add(name)
                 continue
-            told.add((name, said))
+            self.told.add((name, said))
             one = self._check(each)
             if is_tool and name in names:
                 one.refuse(InvalidTools(each.name_path, "the name is declared twice"))
