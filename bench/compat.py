@@ -224,8 +224,7 @@ def check(sources: Sources) -> Iterator[Finding]:
     ours = Ours()
     for dotted in ours.imports:
         yield _exists(sources, dotted)
-    replaced = patches.PATCHES | patches.COHERE
-    for name, expected in (fit.USED | patches.signatures(replaced)).items():
+    for name, expected in (fit.USED | patches.signatures()).items():
         if name.startswith("vllm."):
             yield _takes(sources, name.replace(":", "."), expected)
     for dotted, names in ATTRIBUTES.items():

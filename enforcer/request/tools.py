@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
-from typing import Any, NamedTuple, TypeGuard
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -135,7 +135,9 @@ def encoded(tools: object) -> bytes:
         InvalidTools: something is not JSON; leads at the deepest to a tool's `parameters`.
 
     """
-    return dump([_bare(tool) for tool in tools] if _is_list(tools) else tools, _PATH, 3)
+    if isinstance(tools, Sequence) and not isinstance(tools, str | bytes):
+        tools = [_bare(tool) for tool in tools]
+    return dump(tools, _PATH, 3)
 
 
 def _bare(tool: object) -> object:
@@ -279,7 +281,3 @@ def _read_reference(entry: object, path: str, declared: Mapping[str, Tool]) -> s
             return name
     reason = f"{brief(name)} is not a tool that `tools` declares"
     raise InvalidTools(f"{path}.function.name", reason)
-
-
-def _is_list(value: object) -> TypeGuard[Sequence[object]]:
-    return isinstance(value, Sequence) and not isinstance(value, str | bytes)

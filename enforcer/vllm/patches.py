@@ -18,7 +18,7 @@ from enforcer.vllm.config import names, settings
 from enforcer.vllm.config.names import PATCHED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
 logger = logging.getLogger("vllm.enforcer")
 
@@ -120,15 +120,8 @@ PATCHES = {
         "self, registry, path", "observe.recording.collecting"
     ),
 }
-# Where Cohere's route is served: hands a spec on.
-COHERE = {
-    f"{_SERVING}.cohere.serving:CohereServingChatV2.to_chat_completion_request": Patch(
-        "self, request", "intake.client_paths.to_chat_completion_request", "4"
-    ),
-}
-# Models of bodies that would drop the fields which carry a spec.
-_BODIES = (f"{_SERVING}.anthropic.protocol:AnthropicMessagesRequest",)
-_COHERE_BODIES = (f"{_SERVING}.cohere.protocol:CohereChatV2Request",)
+# A model of bodies that would drop the fields which carry a spec.
+_BODY = f"{_SERVING}.anthropic.protocol:AnthropicMessagesRequest"
 
 _PATCH_RELEASE = (
     "every function that is replaced has the signature of the tested releases; `enforcer doctor "
@@ -139,6 +132,10 @@ _BEHIND_RUST = (
     "itself; arguments fit their schema only at --tool-strict-level parameter or for a strict "
     "tool. Not enforced: replies that it reads no calls from (no tools, `tool_choice` none), "
     "and auto below level function. Start with --tool-strict-level parameter"
+)
+_BY_COHERE = (
+    "/cohere/v2/chat drops what `enforcer.extra_body` builds: only a parser NAME_enforced enforces "
+    "requests on it"
 )
 
 
@@ -156,26 +153,22 @@ def install() -> None:
 
     dialects.load(settings.current().dialect)
     compiled.require_compiled()
-    patches = wanted()
     if not fit.check_version(vllm.__version__):
         logger.warning("enforcer: vLLM %s is untested: %s", vllm.__version__, _PATCH_RELEASE)
-    fit.check_signatures(fit.USED | signatures(patches))
-    for dotted, patch in patches.items():
+    fit.check_signatures(fit.USED | signatures())
+    for dotted, patch in PATCHES.items():
         module, _, name = patch.by.rpartition(".")
         _wrap(dotted, getattr(import_module(f"enforcer.vllm.{module}"), name))
     _register()
     if vllm.envs.VLLM_USE_RUST_FRONTEND:
         logger.warning("enforcer: %s", _BEHIND_RUST)
+    if vllm.envs.VLLM_ENABLE_COHERE_API:
+        logger.warning("enforcer: %s", _BY_COHERE)
 
 
-def wanted() -> dict[str, Patch]:
-    """Return the patches of this server."""
-    return PATCHES | (COHERE if fit.has_cohere() else {})
-
-
-def signatures(patches: Mapping[str, Patch]) -> dict[str, str]:
+def signatures() -> dict[str, str]:
     """Return the parameters of functions that are replaced, for `fit.check_signatures`."""
-    return {name: patch.takes for name, patch in patches.items()}
+    return {name: patch.takes for name, patch in PATCHES.items()}
 
 
 def _register() -> None:
@@ -187,8 +180,7 @@ def _register() -> None:
     from enforcer.vllm.observe import recording
     from enforcer.vllm.replies.tool_parser import EnforcedToolParser
 
-    for body in _BODIES + (_COHERE_BODIES if fit.has_cohere() else ()):
-        client_paths.keep_unknown(fit.find(body))
+    client_paths.keep_unknown(fit.find(_BODY))
     recording.install()
     # Its own `register` warns of a mode that vLLM has a renderer for.
     own = (kimi_k3.__name__, kimi_k3.DeclaringRenderer.__name__)

@@ -132,9 +132,8 @@ def tell_of_failure(
     if spec is not None:
         request_context.change(tools=spec.toolset.tools)
     is_theirs = isinstance(error, RequestError | VLLMValidationError) and not is_admitted
-    blamed = error
-    if isinstance(error, VLLMValidationError) and error.__cause__ is not None:
-        blamed = error.__cause__  # what the answer to a client was made of
+    answer = isinstance(error, VLLMValidationError)  # to a client, made of its cause
+    blamed = (answer and error.__cause__) or error
     path = getattr(blamed, "path", "")
     metrics.failed(
         Failure.REFUSED if is_theirs else Failure.START,

@@ -24,9 +24,8 @@ def is_cheaper(spec: Spec, vllm_config: Any) -> bool:
 
     An engine that rejects requests without a spec gets the spec.
     """
-    if spec.toolset.allowed or spec.response_format is not None:
-        return False
-    return vllm_config.use_v2_model_runner and not settings.current().require
+    calls_nothing = not spec.toolset.allowed and spec.response_format is None
+    return calls_nothing and vllm_config.use_v2_model_runner and not settings.current().require
 
 
 def suffices(table: Table) -> bool:

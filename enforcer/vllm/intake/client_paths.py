@@ -1,7 +1,7 @@
 """Paths into the body that the client sent, for errors in what vLLM or we made of it.
 
-A spec and its errors have the form of Chat Completions. The bodies of /v1/responses, /v1/messages
-and Cohere's route declare tools, the choice and the text's format elsewhere.
+A spec and its errors have the form of Chat Completions. The bodies of /v1/responses and
+/v1/messages declare tools, the choice and the text's format elsewhere.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from vllm.entrypoints.anthropic.protocol import AnthropicMessagesRequest
 from vllm.entrypoints.openai.responses.protocol import ResponsesRequest
 from vllm.sampling_params import StructuredOutputsParams
 from vllm.tool_parsers.utils import get_function_tools
@@ -30,7 +29,7 @@ _MOST = "$.max_tokens"
 
 
 def to_chat_completion_request(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap the function of /v1/messages, or Cohere's route, that makes a chat request of a body.
+    """Wrap the function of /v1/messages that makes a chat request of a body.
 
     It hands on a spec, and notes what the chat request was made of.
     """
@@ -47,8 +46,8 @@ def to_chat_completion_request(original: Callable[..., Any]) -> Callable[..., An
 def keep_unknown(body: Any) -> None:
     """Let a model of bodies keep the fields that it does not know, as those of other routes do.
 
-    Those of /v1/messages and Cohere's route have no `structured_outputs`: a spec there would be
-    dropped, and the client would take what nothing enforces for enforced.
+    Those of /v1/messages have no `structured_outputs`: a spec there would be dropped, and the
+    client would take what nothing enforces for enforced.
     """
     body.model_config = body.model_config | {"extra": "allow"}
     body.model_rebuild(force=True)
@@ -79,19 +78,13 @@ def plain(value: Any) -> Any:
     return value.model_dump() if hasattr(value, "model_dump") else value
 
 
-def _messages_body(request: Any) -> Any:
-    """Return the body of /v1/messages that a chat request was made of; None if there is none."""
-    body = notes(request).body
-    return body if isinstance(body, AnthropicMessagesRequest) else None
-
-
 def drop_think_budget(request: Any) -> None:
     """Leave out the reasoning budget that /v1/messages sets, in place.
 
     There `thinking.budget_tokens` is a target, which agents send with every request. vLLM would
     end the reasoning by it after our mask, even inside a call, so that it is rejected elsewhere.
     """
-    if _messages_body(request) is not None:
+    if notes(request).body is not None:
         request.thinking_token_budget = None
 
 
@@ -109,15 +102,14 @@ def client_path(request: Any, within: Sequence[DialogTool], choice: Any) -> Call
         most, dialog, schema = "$.max_output_tokens", "$.input", "parameters"
         if request.text is not None and request.text.format is not None:
             own = "$.text.format.schema"
-    elif _messages_body(request):
+    elif notes(request).body:
         schema = "input_schema"
         own = request.response_format and "$.output_config.format.schema"
     else:
-        is_of_cohere = notes(request).body is not None
-        if getattr(request, "max_completion_tokens", None) is not None and not is_of_cohere:
+        if getattr(request, "max_completion_tokens", None) is not None:
             most = "$.max_completion_tokens"
         if getattr(request.response_format, "type", "text") != "text":
-            own = f"{_FORMAT}.json_schema" + ("" if is_of_cohere else ".schema")
+            own = f"{_FORMAT}.json_schema.schema"
 
     @cache  # of a request with an error alone
     def moved() -> list[tuple[str, str]]:
@@ -168,7 +160,7 @@ def _tool_places(request: Any, within: Sequence[DialogTool]) -> list[str]:
     places = [f"$.tools[{at}]" for at in range(len(own))]
     if isinstance(request, ResponsesRequest):
         places = [each for pair in zip(own, places, strict=True) for each in _flat_places(*pair)]
-    elif sent := _messages_body(request):
+    elif sent := notes(request).body:
         at_name = {tool.name: f"$.tools[{at}]" for at, tool in enumerate(sent.tools or ())}
         # A tool that is not in the list is declared by a message.
         places = [at_name.get(tool.function.name, "$.messages") for tool in own]

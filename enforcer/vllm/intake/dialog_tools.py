@@ -125,14 +125,14 @@ def _parsed(tool: object, at: str) -> ChatCompletionToolsParam:
         ) from error
 
 
-def adopt(request: Any, within: Sequence[DialogTool]) -> None:
-    """Add tools that messages declare to the request's own, in place, behind them.
+def adopt(request: Any) -> None:
+    """Add tools that messages declare (`Notes.within`) to the request's own, in place, behind them.
 
     vLLM takes a request without `tools` for one that makes no calls. A request for which this was
     called is prepared, even if no message declares any.
     """
     notes(request).is_prepared = True
-    if not within:
+    if not (within := notes(request).within):
         return
     flat = isinstance(request, ResponsesRequest)
     # On /v1/responses vLLM writes "none" by itself where there are no tools, over `auto` too.
@@ -155,7 +155,8 @@ def prepared(request: Any) -> Any:
     if notes(request).is_prepared or not messages:
         return request
     copy = request.model_copy()
-    adopt(copy, declared(copy, [materialised(message) for message in messages]))
+    notes(copy).within = declared(copy, [materialised(message) for message in messages])
+    adopt(copy)
     return copy
 
 

@@ -90,11 +90,6 @@ def _rendered(request: Any, dialog: list[Any]) -> list[Any]:
     return dialog[:-1] if continued.get("continue_final_message") else dialog
 
 
-def adopt_dialog_tools(request: Any) -> None:
-    """Add the dialog's own tools to the request's, in place, once the prompt is rendered."""
-    dialog_tools.adopt(request, notes(request).within)
-
-
 def take_in(request: Any, tokenizer: Any) -> Intake | None:
     """Write the spec of a request whose dialog has been rendered in this task, and settle it.
 

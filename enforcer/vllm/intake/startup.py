@@ -8,7 +8,6 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from enforcer import engines
-from enforcer.schema import OnUnsupported
 from enforcer.turn import dialects as dialects_
 from enforcer.vllm.config import names, settings
 from enforcer.vllm.native import stock
@@ -30,7 +29,7 @@ _OF_VLLM = (
     "arguments of tools with `strict`)"
 )
 _ALWAYS_SAID = ("dialect", "engine")
-_DONE = {OnUnsupported.RELAX.value: "relaxed", OnUnsupported.ISOLATE.value: "isolated"}
+_EXACT = {"refuse", "finish", "open", "closed"}  # words of settings under which all is
 
 
 @cache
@@ -61,7 +60,9 @@ def said(parser: str | None, dialects: tuple[str, ...], chosen: Settings) -> str
     out would be taken for off.
     """
     if names.is_enforced(parser):
-        what = f"every request by {_BY_ITSELF} is enforced{_exceptions(chosen)}"
+        what = f"every request by {_BY_ITSELF} is enforced"
+        if {chosen.on_unsupported.value, *chosen.allow_client} - _EXACT:
+            what += ", but for what `on_unsupported` and `allow_client` let off"
         others = f"{_OTHERS}: only requests with a spec of `enforcer.extra_body`"
     else:
         given = f"--tool-call-parser {parser}" if parser else "no --tool-call-parser"
@@ -85,15 +86,6 @@ def in_force(dialects: tuple[str, ...], chosen: Settings) -> str:
     ]
     spoken = " or ".join(dialects)
     return f"version={version} dialect={spoken} engine={chosen.engine}{''.join(changed)}"
-
-
-def _exceptions(chosen: Settings) -> str:
-    allowed = chosen.allow_client
-    done = {_DONE[word] for word in _DONE.keys() & {*allowed, chosen.options.on_unsupported.value}}
-    found = ["requests that switch it off"] if "off" in allowed else []
-    if done:
-        found.append(f"schemas that cannot be enforced exactly ({' or '.join(sorted(done))})")
-    return f", except {' and '.join(found)}" if found else ""
 
 
 def _remedy(parser: str | None, dialects: tuple[str, ...]) -> str:

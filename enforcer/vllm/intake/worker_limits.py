@@ -38,9 +38,8 @@ def refuse(params: Any, vllm_config: Any) -> None:
         ("stop_token_ids", len(stops), _STOPS),
     ]
     if words := params.bad_words_token_ids:
-        longest = envs.VLLM_MAX_BAD_WORDS_TOTAL_TOKENS
         counts.append(("bad_words", len(words), envs.VLLM_MAX_NUM_BAD_WORDS))
-        counts.append(("bad_words", sum(map(len, words)), longest))
+        counts.append(("bad_words", sum(map(len, words)), envs.VLLM_MAX_BAD_WORDS_TOTAL_TOKENS))
     for option, count, most in counts:
         if count > most and vllm_config.use_v2_model_runner:  # which takes vLLM a while to tell
             raise option_refusal(

@@ -108,7 +108,7 @@ class SlowMasks:
         self._masks = 0  # since the last line
 
     def see(self, spent: int, tool: Callable[[], str], request: str) -> None:
-        """Take a mask into account; log it if it is slow and the last line is a minute old.
+        """Take a slow mask into account; log it if the last line is a minute old.
 
         Args:
             spent: ns that it took, of a processor or by the wall clock.
@@ -116,8 +116,6 @@ class SlowMasks:
             request: id of its request.
 
         """
-        if spent < SLOW_MASK:
-            return
         self._masks += 1
         now = time.monotonic()
         if now < self._next:

@@ -16,6 +16,7 @@ import zlib
 from bisect import bisect_left
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from itertools import accumulate, product
 from typing import TYPE_CHECKING, Any
 
@@ -104,7 +105,8 @@ class Recorder:
                     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
                 memory = mmap.mmap(file.fileno(), size)
         self._slots = memoryview(memory).cast("q")
-        self._observers: dict[str, Callable[[int], None]] = {}
+        # A function that records a duration in nanoseconds; for the path of every token.
+        self.observer = cache(self._observer)
         # vLLM fills masks on several threads; `+=` on a slot is not one step.
         self._lock = threading.Lock()
 
@@ -118,10 +120,7 @@ class Recorder:
         """Set a gauge, or a counter that something else counts."""
         self._slots[self._layout.of(family, key)] = value
 
-    def observer(self, histogram: Histogram) -> Callable[[int], None]:
-        """Return a function that records a duration in nanoseconds; for the path of every token."""
-        if histogram.name in self._observers:
-            return self._observers[histogram.name]
+    def _observer(self, histogram: Histogram) -> Callable[[int], None]:
         first, *_, spent = (self._layout.of(histogram, key) for key in histogram.keys())  # noqa: SIM118
         bounds, slots, lock = histogram.bounds, self._slots, self._lock
 
@@ -131,7 +130,6 @@ class Recorder:
                 slots[slot] += 1
                 slots[spent] += nanoseconds
 
-        self._observers[histogram.name] = observe
         return observe
 
 

@@ -17,7 +17,7 @@ from vllm.tool_parsers.abstract_tool_parser import ToolParser
 from enforcer.request import carrier
 from enforcer.turn.events import Happening
 from enforcer.turn.parser import Parser
-from enforcer.vllm.intake import call_ids, client_paths, requests
+from enforcer.vllm.intake import call_ids, client_paths, dialog_tools, requests
 from enforcer.vllm.replies.reply import Reply
 from enforcer.vllm.server import runtime
 
@@ -51,7 +51,7 @@ class EnforcedParser(VllmParser):  # type: ignore[misc]
 
     def adjust_request(self, request: Any) -> Any:
         """Put the spec into the request, in place: vLLM drops what this returns."""
-        requests.adopt_dialog_tools(request)
+        dialog_tools.adopt(request)
         client_paths.drop_think_budget(request)
         if request.tools and request.tool_choice is None:
             request.tool_choice = "auto"

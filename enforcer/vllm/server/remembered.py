@@ -26,11 +26,12 @@ class Remembered(Generic[_T]):
     def __init__(self) -> None:
         self._known: dict[int, _T] = {}
 
-    def put(self, owner: object, value: _T) -> None:
-        """Set an object's value."""
+    def put(self, owner: object, value: _T) -> _T:
+        """Set an object's value, and return it."""
         if id(owner) not in self._known:  # dropped before another object can have its id
             weakref.finalize(owner, self._known.pop, id(owner), None).atexit = False
         self._known[id(owner)] = value
+        return value
 
     def get(self, owner: object) -> _T | None:
         """Return an object's value; None where there is none."""
@@ -42,7 +43,7 @@ class Notes:
     """Notes on one request object, from its rendering to the last of its replies.
 
     Attributes:
-        body: the body of /v1/messages, or of Cohere's route, that it was made of.
+        body: the body of /v1/messages that it was made of.
         calls: how many calls its dialog has.
         within: the tools that messages of its dialog declare, as `dialog_tools.DialogTool`.
         json: its tools as JSON; None where they have not been written, or are not JSON.
@@ -70,8 +71,4 @@ _notes: Remembered[Notes] = Remembered()
 
 def notes(request: object) -> Notes:
     """Return the notes on a request object; they last as long as it does."""
-    found = _notes.get(request)
-    if found is None:
-        found = Notes()
-        _notes.put(request, found)
-    return found
+    return _notes.get(request) or _notes.put(request, Notes())

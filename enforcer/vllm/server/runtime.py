@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
@@ -242,13 +242,12 @@ def write(
 
     """
     layout = laid_out(dialect) if root is Root.OBJECT else ""
-    of_layout: dict[str, Any] = {}
+    known, names = vocabulary.controls, dialects.load(dialect).tokens.names
+    controls = tuple((name, known[name]) for name in names if name in known)
+    writable = CharSet.of(vocabulary.writable).ranges
+    asked = Check(wanted.kind, wanted.source, root, options, writes=True)
     if layout:
-        controls, known = vocabulary.controls, dialects.load(layout).tokens.names
-        of_layout["controls"] = tuple((name, controls[name]) for name in known if name in controls)
-        of_layout["writable"] = CharSet.of(vocabulary.writable).ranges
-    kind, source = wanted.kind, wanted.source
-    asked = Check(kind, source, root, options, writes=True, dialect=layout, **of_layout)
+        asked = replace(asked, dialect=layout, controls=controls, writable=writable)
     verdict = pool().check(asked)
     if verdict.error is not None:
         raise verdict.error

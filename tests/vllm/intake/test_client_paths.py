@@ -16,7 +16,7 @@ from vllm.entrypoints.openai.responses.protocol import ResponsesRequest
 from vllm.exceptions import VLLMValidationError
 
 from bench.demo.servers import MODEL_NAME
-from enforcer.client.body import Route, extra_body
+from enforcer.client.body import extra_body
 from enforcer.errors import IllegalPrefix, RequestError
 from enforcer.vllm.intake import answers, checks, client_paths, dialog_tools, requests
 from enforcer.vllm.server.remembered import notes
@@ -193,7 +193,7 @@ def test_tools_that_a_message_declares_are_named_where_they_stand() -> None:
     within = dialog_tools.declared(_chat(), dialog)
     request = _chat(tools=[CHAT | {"function": {"name": "own"}}])
     notes(request).within = within
-    requests.adopt_dialog_tools(request)
+    dialog_tools.adopt(request)
     assert "`$.messages[1].tools[1].function.parameters.properties.n" in _refused(request)
 
 
@@ -297,53 +297,6 @@ def test_a_spec_in_a_body_of_messages_is_not_dropped() -> None:
     for other in others:
         sent = body_type(**body, structured_outputs=other)
         assert convert(AnthropicServingMessages, sent).structured_outputs is None
-
-
-def test_a_spec_in_a_body_of_coheres_route_is_not_dropped() -> None:
-    """Nor one for the logits processor, of which vLLM's own model has no field either."""
-    protocol = pytest.importorskip("vllm.entrypoints.cohere.protocol", reason="no Cohere SDK")
-    from vllm.entrypoints.cohere.serving import CohereServingChatV2
-
-    body_type: Any = type("Body", (protocol.CohereChatV2Request,), {})
-    client_paths.keep_unknown(body_type)
-    convert = client_paths.to_chat_completion_request(
-        CohereServingChatV2.to_chat_completion_request
-    )
-    serving = object.__new__(CohereServingChatV2)
-    for route, field in (
-        (Route.PLUGIN, "structured_outputs"),
-        (Route.LOGITS_PROCESSOR, "vllm_xargs"),
-    ):
-        extra = extra_body([CHAT], "required", via=route)
-        made = convert(serving, body_type(model="m", messages=ASK, **extra))
-        kept = getattr(made, field)
-        tag = kept.structural_tag if route is Route.PLUGIN else kept["enforcer"]
-        assert tag == next(iter(extra[field].values()))
-    plain = convert(serving, body_type(model="m", messages=ASK, vllm_xargs={"a": 1}))
-    assert (plain.structured_outputs, plain.vllm_xargs) == (None, None)
-
-
-def test_paths_of_coheres_route_are_those_of_its_bodies() -> None:
-    protocol = pytest.importorskip("vllm.entrypoints.cohere.protocol", reason="no Cohere SDK")
-    from vllm.entrypoints.cohere.serving import CohereServingChatV2
-
-    convert = client_paths.to_chat_completion_request(
-        CohereServingChatV2.to_chat_completion_request
-    )
-    form = {"type": "json_object", "json_schema": {"type": "object"}}
-    sent = protocol.CohereChatV2Request(
-        model="m", messages=ASK, max_tokens=7, response_format=form, tools=[CHAT]
-    )
-    made = convert(object.__new__(CohereServingChatV2), sent)
-    found = client_paths.client_path(made, (), "auto")
-    for path, there in {
-        "$.max_tokens": "$.max_tokens",
-        "$.response_format.json_schema.schema.a": "$.response_format.json_schema.a",
-        "$.tools[0].function.parameters.a": "$.tools[0].function.parameters.a",
-    }.items():
-        assert found(path) == there
-    other = client_paths.client_path(_chat(max_completion_tokens=7), (), "auto")
-    assert other("$.max_tokens") == "$.max_completion_tokens"
 
 
 def test_a_path_leads_to_one_of_many_tools() -> None:

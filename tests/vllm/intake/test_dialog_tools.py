@@ -57,7 +57,7 @@ def dialog_of(request: Any, earlier: list[Any] | None = None) -> list[Any]:
 def prepared(request: Any, earlier: list[Any] | None = None) -> Any:
     within = dialog_tools.declared(request, dialog_of(request, earlier))
     notes(request).within = within
-    requests.adopt_dialog_tools(request)
+    dialog_tools.adopt(request)
     return request
 
 

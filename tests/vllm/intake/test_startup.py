@@ -71,20 +71,17 @@ def test_a_setting_with_a_former_name_is_told(
         (
             "kimi_k2_enforced",
             {"ENFORCER_ALLOW_CLIENT": "relax", "ENFORCER_ON_UNSUPPORTED": "isolate"},
-            "is enforced, except schemas that cannot be enforced exactly (isolated or relaxed); ",
+            "is enforced, but for what `on_unsupported` and `allow_client` let off; ",
         ),
         (
             "kimi_k2_enforced",
             {"ENFORCER_ALLOW_CLIENT": "off", "ENFORCER_ON_UNSUPPORTED": "isolate"},
-            (
-                "is enforced, except requests that switch it off and schemas that cannot be "
-                "enforced exactly (isolated); "
-            ),
+            "is enforced, but for what `on_unsupported` and `allow_client` let off; ",
         ),
         (
             "kimi_k2_enforced",
             {"ENFORCER_ALLOW_CLIENT": "isolate", "ENFORCER_ON_UNSUPPORTED": "relax"},
-            "is enforced, except schemas that cannot be enforced exactly (isolated or relaxed); ",
+            "is enforced, but for what `on_unsupported` and `allow_client` let off; ",
         ),
     ],
 )

@@ -93,7 +93,7 @@ def read(
 
     def _read(ids: list[int], known_as: str) -> list[str]:
         sent = ChatCompletionRequest(model="m", messages=[], tools=[TOOL], tool_choice="auto")
-        dialog_tools.adopt(sent, ())  # as it is prepared
+        dialog_tools.adopt(sent)  # as it is prepared
         request_context.known_as(known_as)
         found: list[str] = request.param(new_parser(sent), sent, ids)
         return found
