@@ -21,7 +21,7 @@ from enforcer.client import python_tools
 from enforcer.compiling import Grammars
 from enforcer.engines import ArgumentEngine
 from enforcer.errors import ConfigurationError, SchemaError, UnknownLength, brief
-from enforcer.explain.text import Words
+from enforcer.explain.text import FollowedGrammar
 from enforcer.explain.turn import ExplainedMatcher
 from enforcer.request import history
 from enforcer.request import response_format as formats
@@ -328,13 +328,15 @@ class Enforcer:
                 arguments[name] = self._grammars.compiled(its, options, Root.OBJECT)
         return Prepared(options, allowed, arguments)
 
-    def _envelope(self, spec: Spec, options: Options, words: Words | None = None) -> Envelope:
+    def _envelope(
+        self, spec: Spec, options: Options, follow: partial[FollowedGrammar] | None = None
+    ) -> Envelope:
         text: Callable[[], ArgumentMatcher] | None = None
         wanted = spec.response_format
         if wanted is not None:
             with _under(wanted.path):
                 found = self._grammars.compiled(wanted, options)
-            text = found.matcher if words is None else partial(words.text, wanted, found)
+            text = (found if follow is None else follow(found, wanted)).matcher
         return envelope(self.table, spec, options, text)
 
     def start(
@@ -374,24 +376,21 @@ class Enforcer:
 
         """
         options = spec.resolve(self.options) if prepared is None else prepared.options
-        words = None
+        follow = None
         if explained:
-            words = Words(self.vocabulary, spec, options, self.table.layout)
+            follow = partial(FollowedGrammar, self.vocabulary, options, self.table.layout)
         if prepared is None:
-            prepared = Prepared(options, self._envelope(spec, options, words), {})
+            prepared = Prepared(options, self._envelope(spec, options, follow), {})
         ready, tools = prepared.arguments, spec.toolset.tools
-        held: dict[str, CompiledGrammar] = {}
+        held: dict[str, Startable] = {}
 
-        def grammar(name: str) -> CompiledGrammar:
+        def grammar(name: str) -> Startable:
             found = ready.get(name) or held.get(name)
             if found is None:
                 its = _arguments(tools[name])
-                found = held[name] = self._grammars.compiled(its, options, Root.OBJECT)
+                own = self._grammars.compiled(its, options, Root.OBJECT)
+                found = held[name] = own if follow is None else follow(own, its, name)
             return found
-
-        def arguments(name: str) -> Startable:
-            found = grammar(name)
-            return found if words is None else words.arguments(name, found)
 
         def expect(name: str) -> None:
             if ahead is not None and name not in ready:
@@ -405,7 +404,7 @@ class Enforcer:
         made = ExplainedMatcher if explained else Matcher
         matcher = made(
             prepared.envelope,
-            arguments,
+            grammar,
             prompt_ids,
             expect=expect,
             deadline=deadline,

@@ -347,7 +347,8 @@ class PythonQuestions(_Questions):
     def _valued(self, text: str, value: object) -> Iterable[Sequence[int]]:
         ways = [text, *(word for word, same in _WORDS.items() if same == text)]
         if isinstance(value, str):
-            ways = [_literal(value, quote) for quote in "\"'"]
+            single = text[1:-1].replace(r"\"", '"').replace("'", r"\'")
+            ways = [text, f"'{single}'"]  # Python has JSON's escapes
         return [f"{self.key}={way}".encode() for way in ways]
 
     def can_begin(self, cursor: Cursor, first: bytes) -> bool:  # noqa: ARG002 - it is the key's
@@ -376,14 +377,6 @@ class PythonQuestions(_Questions):
         """Say what may follow of the layout itself."""
         if not self._equals and self.key and self._can(b"="):
             yield Option(f"`=`, behind the name {quoted(self.key)}")
-
-
-def _literal(text: str, quote: str) -> str:
-    """Write a string of Python's."""
-    body = text.replace("\\", "\\\\").replace(quote, f"\\{quote}")
-    for char, escape in (("\n", "\\n"), ("\r", "\\r"), ("\t", "\\t")):
-        body = body.replace(char, escape)
-    return f"{quote}{body}{quote}"
 
 
 Questions = JsonQuestions | PairQuestions | PythonQuestions

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -24,12 +24,11 @@ from enforcer.schema import OnUnsupported, Root, trace_schema
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from enforcer.engines import ArgumentMatcher, CompiledGrammar, Startable
+    from enforcer.engines import ArgumentMatcher, CompiledGrammar
     from enforcer.explain.questions import Can, Questions
     from enforcer.layouts import BoundLayout
     from enforcer.request.options import Options
     from enforcer.request.response_format import ResponseFormat
-    from enforcer.request.spec import Spec
     from enforcer.vocabulary import Vocabulary
 
 
@@ -53,74 +52,58 @@ class FollowedGrammar:
     """A grammar whose texts remember their token ids.
 
     Attributes:
+        vocabulary: of the model.
+        options: what holds for the request.
+        layout: of the arguments of calls.
         grammar: the engine's.
-        request: whose texts these are.
-        what: such a text is, as `the arguments of "get_weather"`.
-        schema: of the texts, as JSON; None where they have none, as those of a regular expression.
+        wanted: the format that the texts fit.
         tool: whose arguments they are; None for a response format.
 
     """
 
+    vocabulary: Vocabulary
+    options: Options
+    layout: BoundLayout
     grammar: CompiledGrammar
-    request: Words
-    what: str
-    schema: Any
+    wanted: ResponseFormat
     tool: str | None = None
 
     def matcher(self) -> FollowedText:
         """Start a new text."""
         return FollowedText(self.grammar.matcher(), self)
 
+    @property
+    def is_json(self) -> bool:
+        """Whether the texts fit a schema."""
+        return self.wanted.kind is FormatKind.JSON_SCHEMA
+
+    @property
+    def what(self) -> str:
+        """Such a text in words."""
+        if self.tool is not None:
+            return f"the arguments of {quoted(self.tool)}"
+        return "the text" if self.is_json else f"text that fits the {self.wanted.kind.value}"
+
+    @cached_property
+    def schema(self) -> Any:
+        """The schema as JSON."""
+        return json.loads(self.wanted.source)
+
     @cached_property
     def outline(self) -> Outline:
         """The schema, compiled once more with its sources when words are first wanted."""
-        asked = self.request.options
+        limits, how = self.options.limits, self.options.on_unsupported
         root = Root.ANY if self.tool is None else Root.OBJECT
-        how, usual = asked.on_unsupported, asked.conventions_of(root)
+        usual = self.options.conventions_of(root)
         try:
             found = trace_schema(
-                self.schema, limits=asked.limits, on_unsupported=how, root=root, conventions=usual
+                self.schema, limits=limits, on_unsupported=how, root=root, conventions=usual
             )
         except SchemaError:
             if how is not OnUnsupported.ISOLATE:
                 raise
-            found = trace_schema({}, limits=asked.limits, root=root)
+            found = trace_schema({}, limits=limits, root=root)
         return Outline(self.what, *found)
-
-
-@dataclass(eq=False, slots=True)
-class Words:
-    """Starts the texts of one request.
-
-    Attributes:
-        vocabulary: of the model.
-        spec: what the request allows.
-        options: what holds for it.
-        layout: of the arguments of calls.
-
-    """
-
-    vocabulary: Vocabulary
-    spec: Spec
-    options: Options
-    layout: BoundLayout
-    _followed: dict[str, Startable] = field(default_factory=dict)
-
-    def arguments(self, name: str, grammar: CompiledGrammar) -> Startable:
-        """Return what starts the arguments of a tool, which is the same each time."""
-        # What is kept of the beginnings of texts is kept by what starts them.
-        if name not in self._followed:
-            what = f"the arguments of {quoted(name)}"
-            schema = json.loads(self.spec.toolset.tools[name].schema)
-            self._followed[name] = FollowedGrammar(grammar, self, what, schema, name)
-        return self._followed[name]
-
-    def text(self, wanted: ResponseFormat, grammar: CompiledGrammar) -> ArgumentMatcher:
-        """Start the text that fits the response format."""
-        is_json = wanted.kind is FormatKind.JSON_SCHEMA
-        what = "the text" if is_json else f"text that fits the {wanted.kind.value}"
-        schema = json.loads(wanted.source) if is_json else None
-        return FollowedGrammar(grammar, self, what, schema).matcher()
 
 
 class FollowedText:
@@ -128,7 +111,7 @@ class FollowedText:
 
     def __init__(self, engine: ArgumentMatcher, subject: FollowedGrammar) -> None:
         self._engine = engine
-        self._vocabulary = subject.request.vocabulary
+        self._vocabulary = subject.vocabulary
         self.subject = subject
         self.fill = engine.fill
         self.is_accepting = engine.is_accepting
@@ -172,7 +155,7 @@ class FollowedText:
 
     def expected(self, beyond: bytes = b"") -> Inside:
         """Say what may come next, behind bytes to go on with first, which may follow."""
-        if self.subject.schema is None:
+        if not self.subject.is_json:
             return Inside(None, "", (Option(f"more of {self.subject.what}"),))
         found = list[Option]()
         with self._gone_on(beyond) as taken:
@@ -194,7 +177,7 @@ class FollowedText:
         return Inside(written(path), begun, tuple({each.what: each for each in found}.values()))
 
     def _questions(self, symbols: Sequence[int], can: Can) -> Questions:
-        layout = self.subject.request.layout
+        layout = self.subject.layout
         if self.subject.tool is None or layout.layout.kind is LayoutKind.JSON:
             return JsonQuestions(symbols, can)
         kind = PythonQuestions if layout.layout.kind is LayoutKind.PYTHON else PairQuestions
