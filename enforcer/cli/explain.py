@@ -155,7 +155,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def opening_of(enforcer: Enforcer) -> list[int]:
-    """Give the end of a prompt that opens the assistant's turn, and says nothing in it."""
+    """Return the end of a prompt that opens the assistant's turn, and says nothing in it."""
     turn, vocabulary = enforcer.dialect.turn, enforcer.vocabulary
     begin = [vocabulary.control(n) for n in turn.begin if n in vocabulary.controls][:1]
     end = [] if turn.end is None else [vocabulary.control(turn.end)]

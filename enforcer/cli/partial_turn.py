@@ -57,7 +57,7 @@ def start(
 
 
 def with_call(text: str, name: str, request: ChatRequest, dialect: Dialect) -> str:
-    """Give the turn that begins with a call to a tool, of the arguments alone.
+    """Return the turn that begins with a call to a tool, of the arguments alone.
 
     Raises:
         ConfigurationError: no such tool is declared, or the text has a turn's markers already.
@@ -113,12 +113,12 @@ def _ways(dialect: Dialect, at: str) -> Iterator[tuple[str, str]]:
 
 
 def has_marker(text: str, dialect: Dialect) -> bool:
-    """Tell whether a control token is spelled in a text."""
+    """Return whether a control token is spelled in a text."""
     return any(is_marker for is_marker, _ in trace.split_markers(text, dialect.controls))
 
 
 def hint(text: str, matcher: ExplainedMatcher, dialect: Dialect) -> str:
-    """Say what to do where arguments alone were read as what the model says; else nothing."""
+    """Return what to do where arguments alone were read as what the model says; else nothing."""
     bare = text.lstrip().startswith("{") and not has_marker(text, dialect)
     names = matcher.envelope.names
     in_text = dialect.states[matcher.state].segment in FREE_TEXT and not matcher.position.calls

@@ -32,7 +32,7 @@ _DIGITS = [bytes([byte]) for byte in b"-0123456789"]
 
 
 def options(outline: Outline, cursor: Cursor, ask: Questions) -> tuple[Option, ...]:
-    """Say what may come next."""
+    """Return what may come next."""
     drafts: dict[str, DraftOption] = {}
     behind = cursor.ended() if cursor.word and cursor.inside else None
     for each in (cursor, behind):
@@ -110,7 +110,7 @@ class _View:
     # Values.
 
     def _values(self, subject: str, values: Iterable[tuple[Value, Sources]]) -> None:
-        """Say what value is due, or how the one that has been begun goes on."""
+        """Return what value is due, or how the one that has been begun goes on."""
         typed, _ = self._cursor.string or ("", b"")
         for whole, sources in values:
             value = self._going_on(whole) if self._begun else self._beginning(whole)
@@ -155,7 +155,7 @@ class _View:
         )
 
     def _ends(self, value: Value) -> str:
-        """Say whether a string may end here, and where only other elements keep it from that."""
+        """Return whether a string may end here, and where only other elements keep it from that."""
         if self._cursor.string is None or value.strings is None or not value.strings.nullable:
             return ""
         typed, part = self._cursor.string
@@ -167,7 +167,7 @@ class _View:
     # Names.
 
     def _names(self, shapes: Iterable[tuple[ObjectShape, Sources]]) -> None:
-        """Say which names may follow, or those that a name that has been begun may be."""
+        """Return which names may follow, or those that a name that has been begun may be."""
         cursor, ask = self._cursor, self._ask
         usual = "`,` and another" if cursor.due is Due.MORE else "the name of a"
         subject = ("" if self._begun else ask.another) or f"{usual} property"

@@ -36,7 +36,7 @@ _LISTED = 5  # ids that are listed where there are no words for them
 
 
 def is_set(row: npt.NDArray[np.int32], token_id: int) -> bool:
-    """Tell whether a mask row has an id."""
+    """Return whether a mask row has an id."""
     return 0 <= token_id < 32 * len(row) and is_member(row, token_id)
 
 
@@ -130,7 +130,7 @@ class Place:
         return spelled(symbols, self.vocabulary.token_bytes)
 
     def header_so_far(self) -> bytes:
-        """Give what has been written of a header."""
+        """Return what has been written of a header."""
         node = self.now.header
         if node is None or node.low == node.high:
             return b""
@@ -177,7 +177,7 @@ class Place:
         return legal
 
     def _begins_legally(self, symbols: Sequence[int]) -> bool:
-        """Tell whether a legal id begins a text."""
+        """Return whether a legal id begins a text."""
         if symbols and symbols[0] >= ID:
             return is_set(self.row, symbols[0] - ID)
         text: list[int] = list(takewhile(lambda each: each < ID, symbols))

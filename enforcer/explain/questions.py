@@ -145,17 +145,16 @@ class _Questions:
     def can_be(self, cursor: Cursor, text: str) -> bool:
         """Return whether a JSON text may be the name or the value that is due or begun."""
         value = json.loads(text)
+        whole = json.dumps({self.key: value})
         if cursor.due is Due.VALUE:
-            whole = json.dumps({self.key: value})
-            return any(
-                self._has_end(member, lambda read: self._whole(read) == whole)
-                for member in self._valued(text, value)
-            )
-        # Behind the name stands perhaps the quote of a string.
-        return any(
-            self._has_end(member, lambda read: self._decode(read).rstrip('"').endswith(f"{text}: "))
-            for member in self._named(cursor, value)
-        )
+            members = self._valued(text, value)
+            return self._end(members, lambda read: self._whole(read) == whole) is not None
+
+        def is_named(read: Sequence[int]) -> bool:
+            # Behind the name stands perhaps the quote of a string.
+            return self._decode(read).rstrip('"').endswith(f"{text}: ")
+
+        return self._end(self._named(cursor, value), is_named) is not None
 
     def _decode(self, symbols: Sequence[int]) -> str:
         return Decoder(self._layout, self._schema).feed(symbols)
@@ -167,20 +166,17 @@ class _Questions:
         except ValueError:
             return ""
 
-    def _has_end(self, member: Sequence[int], reads: Callable[[Sequence[int]], bool]) -> bool:
-        return self._end(member, reads) is not None
-
     def _end(
-        self, member: Sequence[int], reads: Callable[[Sequence[int]], bool]
+        self, members: Iterable[Sequence[int]], reads: Callable[[Sequence[int]], object]
     ) -> Sequence[int] | None:
-        """Return the shortest end of a member that may follow and makes it read as it should."""
+        """Return a shortest end of a member that may follow and makes it read as it should."""
         written = _solid(self._member)
-        for at in reversed(range(len(member) + 1)):
-            before = _solid(member[:at])
-            common = min(len(before), len(written))
-            if before[len(before) - common :] == written[len(written) - common :]:
-                end = member[at:]
-                if self._can(end) and reads((*self._member, *end)):
+        for member in members:
+            for at in reversed(range(len(member) + 1)):
+                before, end = _solid(member[:at]), member[at:]
+                both = zip(reversed(before), reversed(written), strict=False)
+                is_next = all(own == other for own, other in both)
+                if is_next and self._can(end) and reads((*self._member, *end)):
                     return end
         return None
 
@@ -203,12 +199,13 @@ class PairQuestions(_Questions):
             begin = end + len(stop)
         begun = expression(self._layout.head, begun=True).match(text, begin)
         found = {} if begun is None else begun.groupdict()
-        if whole is not None:
-            found[_VALUE] = text[whole.end() :]  # with the beginning of its stop
         self._fields: dict[str, str] = {name: x for name, x in found.items() if x is not None}
-        last = "".join([*self._fields][-1:])
-        is_within = last == _VALUE or (begun is not None and last and begun.end(last) == len(text))
-        self._field = last if is_within else ""  # that is being written
+        self._field = "".join([*self._fields][-1:])  # that is being written
+        if whole is not None:
+            self._field = _VALUE
+            self._fields[_VALUE] = text[whole.end() :]  # with the beginning of its stop
+        elif begun is not None and self._field and begun.end(self._field) < len(text):
+            self._field = ""
         self._member = self._symbols[begin:]
         self.key = layout.key.read(self._text(_KEY).decode("utf-8", "replace"))
         self.path = (self.key,) if self._fields and self._field != _KEY else ()
@@ -261,7 +258,8 @@ class PairQuestions(_Questions):
         if first == b'"':
             return STRING in self._types
         begun = [*self._written(*self._heads), *first]
-        return self._types != ONLY_STRING and self._has_end(begun, lambda _: True)
+        may = self._types != ONLY_STRING
+        return may and self._end([begun], lambda _: True) is not None
 
     def can_close(self, cursor: Cursor) -> bool:  # noqa: ARG002 - it is the outermost object
         """Return whether the arguments may end."""
@@ -301,22 +299,21 @@ class PairQuestions(_Questions):
                 yield found
 
     def own(self) -> Iterator[Option]:
-        """Say what may follow of the layout itself."""
+        """Return what may follow of the layout itself."""
         if self._field == _KEY:
             key = self._heads[0]
             behind = self._written(key)[len(self._written()) + len(key) :]
             if self._can(behind):
                 yield Option(f"the end of the key {quoted(self.key)}: {self._show(behind)}")
         elif self._field == _VALUE:
-            end = self._end(self._layout.stop, lambda read: bool(self._whole(read)))
+            end = self._end([self._layout.stop], self._whole)
             if end is not None:
                 yield Option(f"the end of {self.subject}: {self._show(end)}")
         elif (self._fields and len(self._fields) < len(self._heads)) or self._field == _TYPE:
-            members = {kind: self._written(self._heads[0], kind) for kind in _TYPES}
             legal = [
                 kind.decode()
-                for kind, member in members.items()
-                if self._has_end(member, lambda read: bool(self._decode(read)))
+                for kind in _TYPES
+                if self._end([self._written(self._heads[0], kind)], self._decode) is not None
             ]
             if legal:
                 yield Option(f"the type of {self.subject}: {listing(legal)}", tuple(legal))
@@ -374,7 +371,7 @@ class PythonQuestions(_Questions):
             yield locate(out.encode() + text)
 
     def own(self) -> Iterator[Option]:
-        """Say what may follow of the layout itself."""
+        """Return what may follow of the layout itself."""
         if not self._equals and self.key and self._can(b"="):
             yield Option(f"`=`, behind the name {quoted(self.key)}")
 

@@ -190,6 +190,6 @@ def _token(entry: _Token, vocabulary: Vocabulary) -> int | None:
 
 
 def _sorted(pairs: Iterable[tuple[int, float]]) -> tuple[tuple[int, float], ...]:
-    """Give the scores in order; one that is infinite, or none, is that of an id ruled out."""
+    """Return the scores in order; one that is infinite, or none, is that of an id ruled out."""
     finite = {token: score for token, score in pairs if isfinite(score)}
     return tuple(sorted(finite.items(), key=lambda pair: -pair[1]))

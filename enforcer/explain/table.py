@@ -26,7 +26,7 @@ _TITLE, _DATA = "<!--title-->", "/*trace*/"
 
 
 def lines(trace: Trace) -> Iterator[str]:
-    """Give a line for each id, and beneath it what the mask took away."""
+    """Return a line for each id, and beneath it what the mask took away."""
     tokens = [_cut(shown(step.own.token)) for step in trace.steps]
     places = [_place(step.own.expected) for step in trace.steps]
     wide = max(map(len, tokens), default=0)
@@ -81,7 +81,7 @@ def _place(found: Expected) -> str:
 
 
 def as_json(trace: Trace) -> dict[str, Any]:
-    """Give the whole trace as JSON values."""
+    """Return the whole trace as JSON values."""
     return {
         "title": trace.title,
         "steps": [_step(step) for step in trace.steps],

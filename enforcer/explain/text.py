@@ -135,7 +135,7 @@ class FollowedText:
             return count
 
     def _can(self, symbols: Sequence[int]) -> bool:
-        """Tell whether all of them may follow."""
+        """Return whether all of them may follow."""
         return self.ahead(symbols) == len(symbols)
 
     @contextmanager
@@ -154,7 +154,7 @@ class FollowedText:
                 self._engine.rollback(count)
 
     def expected(self, beyond: bytes = b"") -> Inside:
-        """Say what may come next, behind bytes to go on with first, which may follow."""
+        """Return what may come next, behind bytes to go on with first, which may follow."""
         if not self.subject.is_json:
             return Inside(None, "", (Option(f"more of {self.subject.what}"),))
         found = list[Option]()
