@@ -110,7 +110,7 @@ class _View:
     # Values.
 
     def _values(self, subject: str, values: Iterable[tuple[Value, Sources]]) -> None:
-        """Return what value is due, or how the one that has been begun goes on."""
+        """Add the value that is due, or how the one that has been begun goes on."""
         typed, _ = self._cursor.string or ("", b"")
         for whole, sources in values:
             value = self._going_on(whole) if self._begun else self._beginning(whole)
@@ -155,7 +155,7 @@ class _View:
         )
 
     def _ends(self, value: Value) -> str:
-        """Return whether a string may end here, and where only other elements keep it from that."""
+        """Return words for whether a string may end here, or only other elements keep it from that."""
         if self._cursor.string is None or value.strings is None or not value.strings.nullable:
             return ""
         typed, part = self._cursor.string
@@ -167,7 +167,7 @@ class _View:
     # Names.
 
     def _names(self, shapes: Iterable[tuple[ObjectShape, Sources]]) -> None:
-        """Return which names may follow, or those that a name that has been begun may be."""
+        """Add the names that may follow, or those that a name that has been begun may be."""
         cursor, ask = self._cursor, self._ask
         usual = "`,` and another" if cursor.due is Due.MORE else "the name of a"
         subject = ("" if self._begun else ask.another) or f"{usual} property"
@@ -175,7 +175,8 @@ class _View:
         typed, part = cursor.string or ("", b"")
         for shape, sources in shapes:
             names = [x for x, child in shape.names if child != NEVER and x.startswith(typed)]
-            if legal := self._legal(map(quoted, names)):
+            # Names that are there come last: not every engine keeps them from being repeated.
+            if legal := self._legal(map(quoted, sorted(names, key=seen.__contains__))):
                 draft = self._draft(subject, sources)
                 required = {*map(quoted, shape.required.difference(seen))}
                 again = {*map(quoted, seen)}

@@ -68,7 +68,7 @@ class Place:
             options = (Option("more of this text"),)
         elif now.header is not None:
             begun = self.header_so_far().decode("utf-8", "replace")
-            options = self._header_options()
+            options = tuple(self._header_options())
         elif now.row.text and (self.row & self.vocabulary.text_row).any():
             options = (Option("any text"),)
         return Expected(
@@ -136,40 +136,36 @@ class Place:
             return b""
         return node.trie.texts[node.low][: node.depth]
 
-    def _header_options(self) -> tuple[Option, ...]:
+    def _header_options(self) -> Iterator[Option]:
         node = self.now.header
         if node is None or node.low == node.high:
-            return ()
+            return
         if node.tail is not None:
             rest = node.tail.shortest()
             is_fixed = MADE not in self.table.dialect.header_pieces
-            if not (rest and is_fixed and self._begins_legally(rest)):
-                return ()
-            what = f"the rest of the header of {quoted(node.trie.names[node.low])}"
-            return (Option(f"{what}, written {shown(self._written(rest))}"),)
+            if rest and is_fixed and self._begins_legally(rest):
+                what = f"the rest of the header of {quoted(node.trie.names[node.low])}"
+                yield Option(f"{what}, written {shown(self._written(rest))}")
+            return
         head = () if node.head is None else node.head.shortest()
         rests = {at: node.trie.texts[at][node.depth :] for at in range(node.low, node.high)}
         left = [at for at, rest in rests.items() if self._begins_legally((*head, *rest))]
         names = tuple(dict.fromkeys(node.trie.names[at] for at in left if rests[at] or head))
-        found = []
         if names:
             one = (*head, *node.trie.texts[left[-1]])
             text = f", written {shown(self._written(one))}" if len(left) == 1 else ""
-            found.append(Option(f"the name of a tool: {listing(names)}{text}", names))
-        return (*found, *self._fallen(node))
+            yield Option(f"the name of a tool: {listing(names)}{text}", names)
+        header = self.now.place.header
+        if node.name is not None and header is not None and header.nullable:
+            yield from self._fallen(node, node.name)
 
-    def _fallen(self, node: HeaderNode) -> Iterator[Option]:
-        """Tell of arguments that follow a header which nothing ends but what no name has."""
-        place, name = self.now.place, node.name
-        then = self.table.dialect.states[self.now.state].then
-        if name is None or then is None or place.header is None:
-            return
-        if not place.header.nullable:
+    def _fallen(self, node: HeaderNode, name: str) -> Iterator[Option]:
+        """Name arguments that follow a header which nothing ends but what no name has."""
+        if self.table.dialect.states[self.now.state].then is None:
             return
         firsts = {next(iter(self.table.symbols(token_id))) for token_id in self._legal()}
-        exits_of = {rest[0] for _, rest in self._exits()}
         firsts = {each for each in firsts if each >= ID or node.step(each) is None}
-        if firsts - exits_of:
+        if firsts - {rest[0] for _, rest in self._exits()}:
             yield Option(f"the arguments of {quoted(name)}")
 
     def _legal(self) -> list[int]:

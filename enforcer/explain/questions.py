@@ -56,7 +56,7 @@ class JsonQuestions:
         yield locate(bytes(self._symbols))
 
     def own(self) -> Iterator[Option]:
-        """Say nothing more."""
+        """Return nothing: JSON has no more than its members."""
         yield from ()
 
     def can_be(self, cursor: Cursor, text: str) -> bool:

@@ -111,7 +111,7 @@ class DraftOption:
     paths: dict[str, None] = field(default_factory=dict)
 
     def option(self, subject: str) -> Option:
-        """Return it, for what is spoken of."""
+        """Return the option, for what is spoken of."""
         shown = tuple(self.values.values())
         if not self.kinds:
             what = f"{subject}: {listing(shown)}" if shown else subject
@@ -215,7 +215,7 @@ def kinds(value: Value, schemas: Iterable[Any]) -> list[str]:
 
 
 def strings_in_words(strings: Regex, schemas: Iterable[Any]) -> str:
-    """Return what strings a language has, in the words of the schemas that it comes from."""
+    """Describe the strings of a language, in the words of the schemas that it comes from."""
     if strings == ANY:
         return "any string"
     said = {
@@ -229,7 +229,7 @@ def strings_in_words(strings: Regex, schemas: Iterable[Any]) -> str:
 
 
 def numbers_in_words(numbers: NumberSet) -> str:
-    """Return what numbers a set has."""
+    """Describe the numbers of a set."""
     kind = "a number"
     if numbers.multiple == 1:
         kind = "an integer"
