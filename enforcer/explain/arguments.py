@@ -155,7 +155,7 @@ class _View:
         )
 
     def _ends(self, value: Value) -> str:
-        """Return words for whether a string may end here, or only other elements keep it from that."""
+        """Describe whether a string may end here, or whether only other elements forbid it."""
         if self._cursor.string is None or value.strings is None or not value.strings.nullable:
             return ""
         typed, part = self._cursor.string

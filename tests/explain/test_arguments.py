@@ -143,6 +143,50 @@ def test_alternatives_are_told_together_until_one_is_out() -> None:
     assert one.paths == ("$.oneOf[1].properties.v",)
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        # A character that has been begun by an escape or by some of its bytes.
+        (r'{"\u0063', '"city" (required)'),
+        (r'{"\u00', 'one of "city" (required), "unit", "tags"'),
+        (r'{"unit": "\u006', 'one of "c", "f"'),
+        (r'{"unit": "\u0063', '"c"'),
+        ('{"city": "\\', "a string (`minLength` 1)"),
+    ],
+)
+def test_strings_that_are_spelled_by_escapes(text: str, words: str) -> None:
+    (found,) = told(turn(ARGUMENTS + text))
+    assert found.endswith(f": {words}")
+
+
+def test_there_are_words_for_texts_that_no_budget_holds() -> None:
+    tools = [
+        {"type": "function", "function": {"name": "get", "parameters": {
+            "type": "object", "properties": {"long": {"type": "string", "minLength": 1_000_000}},
+        }}}
+    ]  # fmt: skip
+    begun = ARGUMENTS.replace("get_weather", "get")
+    words = ['the value of "long": a string (`minLength` 1000000)']
+    assert told(turn(begun + '{"long":', tools=tools)) == words
+
+
+def test_shapes_that_are_out_of_question_have_no_words() -> None:
+    branches = [
+        {"properties": {"kind": {"const": kind}, "v": {"type": "integer", "minimum": least}},
+         "required": ["kind"]}
+        for kind, least in (("x", 1), ("y", 50))
+    ]  # fmt: skip
+    tools = [
+        {"type": "function", "function": {"name": "get", "parameters": {
+            "type": "object", "properties": {"o": {"type": "object", "anyOf": branches}},
+        }}}
+    ]  # fmt: skip
+    begun = ARGUMENTS.replace("get_weather", "get") + '{"o":{"kind":"y","v":'
+    (found,) = turn(begun, tools=tools).expected().options
+    assert found.what == 'the value of "v": an integer from 50'
+    assert found.paths == ("$.properties.o.anyOf[1].properties.v",)
+
+
 def test_open_objects_say_so() -> None:
     begun = ARGUMENTS.replace("get_weather", "get")
     assert told(turn(begun + "{")) == [

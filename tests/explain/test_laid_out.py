@@ -120,6 +120,30 @@ def test_a_stop_that_has_been_begun_is_no_number(name: str) -> None:
     assert found == ['the end of the value of "n": `ameter>`']
 
 
+@pytest.mark.parametrize("name", PAIRS)
+def test_the_end_of_a_key_and_values_behind_white_space(name: str) -> None:
+    behind = opened(name, "@").split("@")[1].split("string")[0]
+    key = opened(name, "unit").split(behind)[0]
+    whole = ['the name of a property: "unit"', f'the end of the key "unit": `{behind}`']
+    assert told(name, key if name != "glm45" else "\n" + key) == whole
+    # Where line breaks are trimmed, the first one is none of JSON's.
+    inside = opened(name, "o", "object") + "\n  "
+    assert told(name, inside) == ['the value of "o": an object']
+    (found,) = at(name, inside + '{"x": "').expected().options
+    assert found.values == ('"p"', '"q"')
+    assert at(name, inside + '{"x": "').expected().at == "$.o.x"
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_only_kinds_that_can_be_written_are_named(name: str) -> None:
+    tools = [{"type": "function", "function": {"name": "get", "parameters": {"type": "object"}}}]
+    matcher = served(name).matcher(tools)
+    feed(matcher, write(vocabulary(name), CALLS[name] + opened(name, "any", "array")))
+    (value,) = [x for x in matcher.expected().options if x.what.startswith("the value of")]
+    kind = "an array" if name == "kimi_k3" else "any string (which may end here)"
+    assert value.what == f'the value of "any": {kind}'
+
+
 def test_types_that_are_written() -> None:
     key = '<|open|>argument key="mixed" type="'
     assert told("kimi_k3", key) == ['the type of the value of "mixed": one of string, number, null']
