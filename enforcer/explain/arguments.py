@@ -33,33 +33,27 @@ _DIGITS = [bytes([byte]) for byte in b"-0123456789"]
 
 def options(outline: Outline, cursor: Cursor, ask: Questions) -> tuple[Option, ...]:
     """Return what may come next."""
-    drafts: dict[str, DraftOption] = {}
+    view = _View(outline, ask)
+    view.read(cursor)
     behind = cursor.ended() if cursor.word and cursor.inside else None
-    for each in (cursor, behind):
-        if each is not None:
-            _View(outline, each, ask, drafts).read()
-    return tuple(draft.option(subject) for subject, draft in drafts.items())
+    if behind is not None:
+        view.read(behind)
+    return tuple(draft.option(subject) for subject, draft in view.drafts.items())
 
 
 class _View:
-    """One place in one text."""
+    """A place in a text, and the one behind it where a word is whole."""
 
-    def __init__(
-        self,
-        outline: Outline,
-        cursor: Cursor,
-        ask: Questions,
-        drafts: dict[str, DraftOption],
-    ) -> None:
+    _cursor: Cursor
+
+    def __init__(self, outline: Outline, ask: Questions) -> None:
         self._outline = outline
-        self._cursor = cursor
         self._ask = ask
-        self._drafts = drafts
-        self._begun = bool(cursor.begun)
+        self.drafts: dict[str, DraftOption] = {}
 
-    def read(self) -> None:
+    def read(self, cursor: Cursor) -> None:
         """Add what may follow."""
-        cursor = self._cursor
+        self._cursor = cursor
         if not cursor.inside:
             if cursor.due is Due.VALUE:
                 self._values(self._outline.what, self._outline.whole)
@@ -72,7 +66,7 @@ class _View:
                 self._draft("`:`, behind the name", sources)
         elif cursor.due is Due.VALUE:
             key = cursor.inside[-1].key
-            differs = self._differs(arrays) if key and not self._begun else ""
+            differs = self._differs(arrays) if key and not cursor.begun else ""
             self._values(self._subject(cursor.path) + differs, self._outline.values(shapes, key))
         elif objects:
             self._names(objects)
@@ -103,7 +97,7 @@ class _View:
         return ", unlike those before" if differs else ""
 
     def _draft(self, subject: str, sources: Sources) -> DraftOption:
-        draft = self._drafts.setdefault(subject, DraftOption())
+        draft = self.drafts.setdefault(subject, DraftOption())
         draft.paths.update(dict.fromkeys(sources.paths))
         return draft
 
@@ -113,13 +107,12 @@ class _View:
         """Add the value that is due, or how the one that has been begun goes on."""
         typed, _ = self._cursor.string or ("", b"")
         for whole, sources in values:
-            value = self._going_on(whole) if self._begun else self._beginning(whole)
+            value = self._going_on(whole) if self._cursor.begun else self._beginning(whole)
             listed = constants(value, typed)
             if listed is None:
                 schemas = [place.schema for place in sources.places]
-                said = [each + self._ends(value) for each in kinds(value, schemas)]
-                if said:
-                    self._draft(subject, sources).kinds.update(dict.fromkeys(said))
+                for each in kinds(value, schemas):
+                    self._draft(subject, sources).kinds[each + self._ends(value)] = None
             elif legal := self._legal(listed):
                 self._draft(subject, sources).values.update(zip(legal, legal, strict=True))
 
@@ -170,19 +163,17 @@ class _View:
         """Add the names that may follow, or those that a name that has been begun may be."""
         cursor, ask = self._cursor, self._ask
         usual = "`,` and another" if cursor.due is Due.MORE else "the name of a"
-        subject = ("" if self._begun else ask.another) or f"{usual} property"
+        subject = ("" if cursor.begun else ask.another) or f"{usual} property"
         seen = [*map(str, cursor.inside[-1].members)]
         typed, part = cursor.string or ("", b"")
         for shape, sources in shapes:
-            names = [x for x, child in shape.names if child != NEVER and x.startswith(typed)]
+            valid = (x for x, child in shape.names if child != NEVER and x.startswith(typed))
             # Names that are there come last: not every engine keeps them from being repeated.
-            if legal := self._legal(map(quoted, sorted(names, key=seen.__contains__))):
-                draft = self._draft(subject, sources)
-                required = {*map(quoted, shape.required.difference(seen))}
-                again = {*map(quoted, seen)}
-                for name in legal:
-                    note = " (required)" if name in required else ""
-                    draft.values[name] = name + (" (again)" if name in again else note)
+            names = {quoted(name): name for name in sorted(valid, key=seen.__contains__)}
+            for text in self._legal(names):
+                note = " (required)" if names[text] in shape.required else ""
+                note = " (again)" if names[text] in seen else note
+                self._draft(subject, sources).values[text] = text + note
             taken = sorted(x for x in {*dict(shape.names), *seen} if x.startswith(typed))
             others = inverse(either(*(literal(x[len(typed) :]) for x in taken)))
             for regex, child in shape.classes:

@@ -49,7 +49,8 @@ class JsonQuestions:
 
     def __init__(self, symbols: Sequence[int], can: Can) -> None:
         self._symbols = symbols
-        self._can = can
+        line_feed = b"\n" if symbols[-1:] == (ord("\r"),) else b""  # has to follow the other
+        self._can: Can = lambda data: can((*line_feed, *data))
 
     def cursors(self) -> Iterator[Cursor]:
         """Return the place that the text stands at."""

@@ -167,9 +167,6 @@ class FollowedText:
                 if isinstance(inner, JsonQuestions):
                     path, begun = cursor.path, cursor.begun.decode("utf-8", "replace")
                 found += options(self.subject.outline, cursor, inner)
-                if not found and self._can(b"\n"):  # as behind a carriage return
-                    inner = JsonQuestions(symbols, lambda data: self._can((*b"\n", *data)))
-                    found += options(self.subject.outline, cursor, inner)
             found += ask.own()
         if not found and path and not isinstance(ask, JsonQuestions):
             # It cannot end, or that would be known, and no text is let through that cannot.
