@@ -72,6 +72,7 @@ def rendered(original: Callable[..., Awaitable[Any]]) -> Callable[..., Any]:
         completes = isinstance(request, CompletionRequest)
         request_context.begin(request, is_completion=completes)
         params = getattr(request, "sampling_params", request)
+        admission.refuse_unread(params, self.model_config)  # and what vLLM takes away, below
         came = carrier.find(params)
         result = await original(self, request, *args, **kwargs)
         # A chat's dialog and its one prompt, or the prompts of a completion.
