@@ -7,7 +7,6 @@ a turn of the arguments of one call. Must not know: options of the command, how 
 from __future__ import annotations
 
 import re
-from collections import deque
 from typing import TYPE_CHECKING
 
 from enforcer.errors import ConfigurationError, SchemaError
@@ -86,18 +85,18 @@ def call_opening(dialect: Dialect, name: str, before: int) -> str:
 
     """
     index = 1 if dialect.ids is Ids.MESSAGE else before
-    todo, seen = deque([(dialect.turn_state, "")]), {dialect.turn_state}
-    while todo:
-        at, text = todo.popleft()
-        state = dialect.states[at]
+    texts = {dialect.turn_state: ""}
+    states = [dialect.turn_state]
+    for at in states:
+        state, text = dialect.states[at], texts[at]
         if state.segment is Segment.ARGUMENTS:
             return text
         if state.segment is Segment.HEADER:
             text += dialect.header_text(name, index)
         for piece, to in _ways(dialect, at):
-            if to not in seen:
-                seen.add(to)
-                todo.append((to, text + piece))
+            if to not in texts:
+                texts[to] = text + piece
+                states.append(to)
     raise ConfigurationError(f"how a call begins in the format {dialect.name} is not known")
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
+from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -88,47 +89,35 @@ def _comma(cursor: Cursor) -> bytes:
     return b"," if cursor.due is Due.MORE else b""
 
 
+@dataclass(eq=False)
 class _Questions:
     """Questions about one place in keyed arguments.
 
-    Args:
+    Attributes:
         layout: of the arguments.
         schema: the tool's, in which types of values are declared.
         symbols: the text so far.
         can: returns whether the engine lets symbols follow.
         name_of: spells a control token.
-
-    Attributes:
         key: name of the member that is being written.
         path: leads to the value that is due or has been begun, if one is.
         begun: the whole characters of a name or a value that has been begun.
 
     """
 
-    key = begun = ""
+    layout: BoundLayout
+    schema: Any
+    symbols: Sequence[int]
+    can: Can
+    name_of: Callable[[int], bytes]
+    key: str = ""
     path: tuple[str | int, ...] = ()
-    _behind: Sequence[int] = ()  # shows a reader that a value has ended
+    begun: str = ""
 
-    def __init__(
-        self,
-        layout: BoundLayout,
-        schema: Any,
-        symbols: Sequence[int],
-        can: Can,
-        name_of: Callable[[int], bytes],
-    ) -> None:
-        self._layout = layout
-        self._schema = schema
-        self._symbols = symbols
-        self._member = symbols  # those of the member that is being written
-        self._can = can
-        self._name_of = name_of
-        self.names = keys(layout)
-        self._start()
-
-    def _start(self) -> None:
-        """Read the text."""
-        raise NotImplementedError
+    def __post_init__(self) -> None:
+        self.names = keys(self.layout)
+        self._member = self.symbols  # those of the member that is being written
+        self._behind = b""  # shows a reader that a value has ended
 
     def _named(self, cursor: Cursor, name: str) -> Iterable[Sequence[int]]:
         """Write a member up to its value, in all ways."""
@@ -158,7 +147,7 @@ class _Questions:
         return self._end(self._named(cursor, value), is_named) is not None
 
     def _decode(self, symbols: Sequence[int]) -> str:
-        return Decoder(self._layout, self._schema).feed(symbols)
+        return Decoder(self.layout, self.schema).feed(symbols)
 
     def _whole(self, symbols: Sequence[int]) -> str:
         """Decode a member whose value is complete; empty where it is not."""
@@ -177,7 +166,7 @@ class _Questions:
                 before, end = _solid(member[:at]), member[at:]
                 both = zip(reversed(before), reversed(written), strict=False)
                 is_next = all(own == other for own, other in both)
-                if is_next and self._can(end) and reads((*self._member, *end)):
+                if is_next and self.can(end) and reads((*self._member, *end)):
                     return end
         return None
 
@@ -190,15 +179,16 @@ def _solid(symbols: Sequence[int]) -> list[int]:
 class PairQuestions(_Questions):
     """Questions about pairs of a key and a raw value, each behind a tag."""
 
-    def _start(self) -> None:
-        layout, begin = self._layout.layout, 0
-        text, stop = characters(self._symbols), characters(self._layout.stop)
-        while whole := expression(self._layout.head).match(text, begin):
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        layout, begin = self.layout.layout, 0
+        text, stop = characters(self.symbols), characters(self.layout.stop)
+        while whole := expression(self.layout.head).match(text, begin):
             end = text.find(stop, whole.end())
             if end < 0:
                 break
             begin = end + len(stop)
-        begun = expression(self._layout.head, begun=True).match(text, begin)
+        begun = expression(self.layout.head, begun=True).match(text, begin)
         found = {} if begun is None else begun.groupdict()
         self._fields: dict[str, str] = {name: x for name, x in found.items() if x is not None}
         self._field = "".join([*self._fields][-1:])  # that is being written
@@ -207,7 +197,7 @@ class PairQuestions(_Questions):
             self._fields[_VALUE] = text[whole.end() :]  # with the beginning of its stop
         elif begun is not None and self._field and begun.end(self._field) < len(text):
             self._field = ""
-        self._member = self._symbols[begin:]
+        self._member = self.symbols[begin:]
         self.key = layout.key.read(self._text(_KEY).decode("utf-8", "replace"))
         self.path = (self.key,) if self._fields and self._field != _KEY else ()
         matched = begins_stop(self._fields.get(_VALUE, ""), stop)
@@ -216,11 +206,11 @@ class PairQuestions(_Questions):
         self.begun = trimmed(held.decode("utf-8", "ignore"), trim)
         self._is_typed = layout.types is Types.WRITTEN
         self._heads = [self._text(_KEY)]
-        self._types = types_of_properties(self._schema).get(self.key, ONLY_STRING)
+        self._types = types_of_properties(self.schema).get(self.key, ONLY_STRING)
         if self._is_typed:
             self._heads.append(self._text(_TYPE))
             self._types = frozenset({self._heads[-1].decode("utf-8", "replace")})
-        self._close = [x for x in self._layout.close if isinstance(x, int)]
+        self._close = [x for x in self.layout.close if isinstance(x, int)]
         self.another = f"the key of an argument, behind {self._show(self._written())}"
         self.end = self._show(self._close) if self._close else ""
 
@@ -228,12 +218,12 @@ class PairQuestions(_Questions):
         return self._fields.get(field, "").encode("latin-1", "ignore")
 
     def _show(self, symbols: Iterable[int]) -> str:
-        return shown(spelled(symbols, self._name_of))
+        return shown(spelled(symbols, self.name_of))
 
     def _written(self, *fields: bytes) -> list[int]:
         """Write a pair up to the first field that is not given, without optional white space."""
         left, found = list(fields), list[int]()
-        for piece in self._layout.pair:
+        for piece in self.layout.pair:
             if isinstance(piece, Field):
                 if not left:
                     break
@@ -243,14 +233,14 @@ class PairQuestions(_Questions):
         return found
 
     def _named(self, cursor: Cursor, name: str) -> Iterable[Sequence[int]]:  # noqa: ARG002
-        key = self._layout.layout.key.write(name).encode()
+        key = self.layout.layout.key.write(name).encode()
         kinds = [[kind] for kind in _TYPES] if self._is_typed else [[]]
         return [self._written(key, *kind) for kind in kinds]
 
     def _valued(self, text: str, value: object) -> Iterable[Sequence[int]]:
         raws = [text]
         if isinstance(value, str):
-            lines = ("", "\n") if self._layout.layout.trim is Trim.NEWLINE else ("",)
+            lines = ("", "\n") if self.layout.layout.trim is Trim.NEWLINE else ("",)
             raws = [first + value + last for first, last in product(lines, lines)]
         return [self._written(*self._heads, raw.encode()) for raw in raws]
 
@@ -265,11 +255,11 @@ class PairQuestions(_Questions):
     def can_close(self, cursor: Cursor) -> bool:  # noqa: ARG002 - it is the outermost object
         """Return whether the arguments may end."""
         ends = (self._close[at:] for at in range(len(self._close)))
-        return not self._fields and any(map(self._can, ends))
+        return not self._fields and any(map(self.can, ends))
 
     def cursors(self) -> Iterator[Cursor]:
         """Return the places that the text may stand at as JSON."""
-        out = self._decode(self._symbols)
+        out = self._decode(self.symbols)
         begun = f"{out}," if out else "{"
         if not self._fields:
             yield locate((out or "{").encode() + b" ")  # no number goes on
@@ -304,10 +294,10 @@ class PairQuestions(_Questions):
         if self._field == _KEY:
             key = self._heads[0]
             behind = self._written(key)[len(self._written()) + len(key) :]
-            if self._can(behind):
+            if self.can(behind):
                 yield Option(f"the end of the key {quoted(self.key)}: {self._show(behind)}")
         elif self._field == _VALUE:
-            end = self._end([self._layout.stop], self._whole)
+            end = self._end([self.layout.stop], self._whole)
             if end is not None:
                 yield Option(f"the end of {self.subject}: {self._show(end)}")
         elif (self._fields and len(self._fields) < len(self._heads)) or self._field == _TYPE:
@@ -324,13 +314,14 @@ class PythonQuestions(_Questions):
     """Questions about Python's keyword arguments."""
 
     end = "`)`"
-    _behind = b")"
 
-    def _start(self) -> None:
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._behind = b")"
         scan = PYTHON_TEXT
-        for at, symbol in enumerate(self._symbols, 1):
+        for at, symbol in enumerate(self.symbols, 1):
             if symbol == ord(",") and scan.depth == 1 and scan.quote is None:
-                self._member = self._symbols[at:]
+                self._member = self.symbols[at:]
             scan = scan.after(symbol) or scan
         name, self._equals, value = bytes(self._member).lstrip(_BLANK).partition(b"=")
         self._held = value.lstrip(_BLANK) if self._equals else name
@@ -351,17 +342,17 @@ class PythonQuestions(_Questions):
 
     def can_begin(self, cursor: Cursor, first: bytes) -> bool:  # noqa: ARG002 - it is the key's
         """Return whether a value that begins so in JSON may begin."""
-        return self._can(first) or (first == b'"' and self._can(b"'"))
+        return self.can(first) or (first == b'"' and self.can(b"'"))
 
     def can_close(self, cursor: Cursor) -> bool:  # noqa: ARG002 - it is the outermost object
         """Return whether the arguments may end."""
-        return self._can(b")")
+        return self.can(b")")
 
     def cursors(self) -> Iterator[Cursor]:
         """Return the place that the text stands at as JSON."""
-        out, text = self._decode(self._symbols), self._held
+        out, text = self._decode(self.symbols), self._held
         if not self._equals:
-            out += "{" if len(self._member) == len(self._symbols) else ","
+            out += "{" if len(self._member) == len(self.symbols) else ","
             text = quoted(self.begun)[:-1].encode() if text else b""
         elif text[:1] in {b'"', b"'"}:
             text = b""  # it is decoded as it comes
@@ -373,7 +364,7 @@ class PythonQuestions(_Questions):
 
     def own(self) -> Iterator[Option]:
         """Return what may follow of the layout itself."""
-        if not self._equals and self.key and self._can(b"="):
+        if not self._equals and self.key and self.can(b"="):
             yield Option(f"`=`, behind the name {quoted(self.key)}")
 
 
