@@ -5,6 +5,7 @@ Must not know: words, engines.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING, Any
@@ -53,7 +54,9 @@ class Outline:
                 for shape in _shapes(value, container.members)
             ]
             if len(shapes) > 1:  # one alone is the one that the engine follows
-                shapes = [each for each in shapes if self._holds(each[0], container.members)]
+                with suppress(RecursionError):  # members that are nested too deeply
+                    live = [each for each in shapes if self._holds(each[0], container.members)]
+                    shapes = live or shapes
         return shapes
 
     @property

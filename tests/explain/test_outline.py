@@ -72,3 +72,15 @@ def test_shapes_that_the_complete_members_rule_out_are_left_out(
     schema = {"type": "object", "anyOf": [kind(value, 1), kind(other, 2)]}
     assert len(sources(schema, '{"v":')) == 2
     assert sources(schema, f'{{"kind":{text},"v":') == [("$.anyOf[1].properties.v",)]
+
+
+def test_members_that_are_nested_too_deeply_to_be_compared_leave_all_shapes() -> None:
+    nested = {"type": "array", "items": {"$ref": "#/$defs/nested"}}
+    schema = {
+        "type": "object",
+        "anyOf": [kind({"$ref": "#/$defs/nested"}, 1), kind({"type": "array"}, 2)],
+        "$defs": {"nested": nested},
+    }
+    depth = 2_000
+    text = f'{{"kind":{"[" * depth}{"]" * depth},"v":'
+    assert len(sources(schema, text)) == 2
