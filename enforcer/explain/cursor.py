@@ -41,19 +41,13 @@ class Container:
     members: dict[str, Any] | list[Any]
     key: str | int | None = None
 
-    def add(self, value: object) -> None:
-        """Add a complete member."""
-        if isinstance(self.members, list):
-            self.members.append(value)
-        else:
-            self.members[str(self.key)] = value
-
 
 @dataclass(frozen=True)
 class Cursor:
     """A place in a text.
 
     Attributes:
+        text: up to the place.
         inside: the containers that are open, the outermost first.
         due: the part that is due, or has been begun.
         begun: a string or a bare word that has been begun, with its quote.
@@ -61,6 +55,7 @@ class Cursor:
 
     """
 
+    text: bytes
     inside: tuple[Container, ...]
     due: Due
     begun: bytes = b""
@@ -94,13 +89,9 @@ class Cursor:
     def ended(self) -> Cursor | None:
         """Return the place behind the word that has been begun; None where it is not whole."""
         try:
-            value = json.loads(self.word)
+            return locate(self.text + b" ")
         except ValueError:
             return None
-        *around, last = self.inside
-        last = Container(last.members.copy(), last.key)
-        last.add(value)
-        return Cursor((*around, last), Due.MORE)
 
 
 def locate(text: bytes) -> Cursor:
@@ -115,6 +106,8 @@ def locate(text: bytes) -> Cursor:
     for found in _TOKEN.finditer(text):
         token = found[0]
         opened = token in {b"{", b"["}
+        if not inside and token in {b"}", b"]", b","}:
+            raise ValueError("a bracket or a comma outside of all values")
         if opened:
             inside.append(Container({}) if token == b"{" else Container([], 0))
             due = Due.NAME if token == b"{" else Due.VALUE
@@ -132,9 +125,12 @@ def locate(text: bytes) -> Cursor:
         else:
             value = inside.pop().members if token in {b"}", b"]"} else json.loads(token)
             due = Due.MORE if inside else Due.NOTHING
-            if inside:
-                inside[-1].add(value)
-    return Cursor(tuple(inside), due, begun, opened)
+            members = inside[-1].members if inside else []
+            if isinstance(members, list):
+                members.append(value)
+            else:
+                members[str(inside[-1].key)] = value
+    return Cursor(text, tuple(inside), due, begun, opened)
 
 
 def written(path: tuple[str | int, ...]) -> str:

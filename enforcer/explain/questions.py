@@ -285,8 +285,9 @@ class PairQuestions(_Questions):
             yield locate((out + quoted(self.begun)[:-1]).encode())
         with suppress(ValueError):
             # What may be the beginning of the stop is no part of a number.
-            found = locate(out.encode() + held.encode("latin-1"))
-            if found.due is Due.VALUE or len(found.inside) > 1:
+            data = held.encode("latin-1")
+            found = locate(out.encode() + data)
+            if len(found.inside) > 1 if opens else found.begun == data.strip():
                 yield found
 
     def own(self) -> Iterator[Option]:

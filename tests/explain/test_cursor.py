@@ -85,5 +85,11 @@ def test_a_whole_text_is_at_its_end(value: Any) -> None:
     assert (found.path, found.inside) == ((), ())
 
 
+@pytest.mark.parametrize("text", ["}", "{}]", "1,", "[True,"])
+def test_what_is_no_beginning_of_json_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r"^a bracket or a comma|Expecting value"):
+        locate(text.encode())
+
+
 def test_written() -> None:
     assert written(("a", 0, "b c", 'q"')) == '$.a[0]["b c"]["q\\""]'

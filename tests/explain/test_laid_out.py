@@ -144,6 +144,21 @@ def test_only_kinds_that_can_be_written_are_named(name: str) -> None:
     assert value.what == f'the value of "any": {kind}'
 
 
+@pytest.mark.parametrize("text", ["}}", '5, "unit": ', "], [", '{"unit": ', "12 a"])
+@pytest.mark.parametrize("name", ["glm45", "qwen3_coder", "minimax_m2"])
+def test_a_string_that_looks_like_json_is_a_string(name: str, text: str) -> None:
+    schema = {
+        "type": "object",
+        "properties": {"x": {"type": ["string", "number"]}, "unit": {"enum": ["c", "f"]}},
+    }
+    tools = [{"type": "function", "function": {"name": "get", "parameters": schema}}]
+    matcher = served(name).matcher(tools)
+    feed(matcher, write(vocabulary(name), CALLS[name] + opened(name, "x") + text))
+    value, end = matcher.expected().options
+    assert value.what == 'the value of "x": any string (which may end here)'
+    assert end.what.startswith('the end of the value of "x"')
+
+
 def test_types_that_are_written() -> None:
     key = '<|open|>argument key="mixed" type="'
     assert told("kimi_k3", key) == ['the type of the value of "mixed": one of string, number, null']
