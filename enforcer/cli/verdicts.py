@@ -83,13 +83,11 @@ def at_most(seconds: float) -> Iterator[None]:
         raise TooLong
 
     before = signal.signal(signal.SIGPROF, end)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
-        signal.setitimer(signal.ITIMER_PROF, seconds)
-        try:
-            yield
-        finally:
-            signal.setitimer(signal.ITIMER_PROF, 0)
+        yield
     finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
         signal.signal(signal.SIGPROF, before)
 
 
@@ -142,22 +140,19 @@ class Judge:
         """Check one schema or format, and say what the time that it took means on a server."""
         one = Checked(declaration)
         begun = process_time()
-        how = ""
+        how = "took"
         try:
             with at_most(_STOPPED * SECONDS):
                 self._enforce(one)
         except RequestError as error:
             one.refuse(error)
         except TooLong:
-            how = "it was stopped after"
+            how = "was stopped after"
         seconds = process_time() - begun
-        if seconds > SECONDS and not how:
-            how = "it took"
-        if how:
+        if seconds > SECONDS:
             one = Checked(declaration)
-            one.refuse(
-                SchemaLimit.of(declaration.path, "", f"{TOO_SLOW}; here {how} {seconds:.1f} s")
-            )
+            reason = f"{TOO_SLOW}; here it {how} {seconds:.1f} s"
+            one.refuse(SchemaLimit.of(declaration.path, "", reason))
         elif seconds > LOOK and one.status is not Status.REFUSED:
             one.surprises += (Problem(declaration.path, "", _SLOW.format(seconds=seconds)),)
         one.milliseconds = round(seconds * _MILLI, 3)

@@ -80,7 +80,7 @@ def test_what_would_not_end_is_ended(
             pass
 
     monkeypatch.setattr("enforcer.cli.verdicts.compile_schema", endless)
-    monkeypatch.setattr("enforcer.cli.verdicts._STOPPED", 0.01)
+    monkeypatch.setattr("enforcer.cli.verdicts.SECONDS", 0.01)
     status, found = check([chat("f"), chat("g")])
     assert status == 1
     for one in found["checked"]:
