@@ -15,16 +15,19 @@ from __future__ import annotations
 import statistics
 import sys
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from bench.first_mask.run import vocabulary as find_vocabulary
+from enforcer.budget.costs import Shortest
 from enforcer.budget.pieces import Pieces
-from enforcer.budget.shortest import Shortest
+from enforcer.engines.machine import MachineEngine
 from enforcer.schema import compile_schema
 from enforcer.vllm.engine import lanes
 
 if TYPE_CHECKING:
     from collections.abc import Generator
+
+    from enforcer.machine.grammar import MachineGrammar
 
 _PIECES = 30
 _BREAK = 3e-4  # seconds
@@ -58,13 +61,19 @@ def schema(word: str) -> dict[str, Any]:
     return {"type": "object", "properties": alternatives}
 
 
-def beside(pieces: Pieces, word: str) -> list[float]:
+def work(engine: MachineEngine, pieces: Pieces, own: str) -> None:
+    """Work out a schema and the shortest ends of its texts."""
+    grammar = cast("MachineGrammar", engine.compile(compile_schema(schema(own))))
+    Shortest.of(grammar.tables, pieces)
+
+
+def beside(engine: MachineEngine, pieces: Pieces, word: str) -> list[float]:
     """Take steps while schemas are worked out; gives the seconds of each."""
     made = lanes.Lanes()
 
     def steps(own: str) -> Generator[None, None, None]:
         yield
-        Shortest(compile_schema(schema(own)), pieces)
+        work(engine, pieces, own)
 
     under_way = [made.begin(steps(f"{word}{at}"), lambda: True) for at in range(_SCHEMAS)]
     taken = []
@@ -77,15 +86,15 @@ def beside(pieces: Pieces, word: str) -> list[float]:
 
 def main() -> None:
     name, vocabulary = find_vocabulary()
-    pieces = Pieces(vocabulary)
-    Shortest(compile_schema(schema("warm")), pieces)
+    engine, pieces = MachineEngine(vocabulary), Pieces(vocabulary)
+    work(engine, pieces, "warm")
     print(f"vocabulary: {name}; milliseconds of a step, median and longest")
     show("alone", [step() for _ in range(100)])
     usual, own = sys.getswitchinterval(), lanes._INTERVAL  # noqa: SLF001 - what is compared
     lanes._INTERVAL = usual  # noqa: SLF001
-    show("beside, Python's own interval", beside(pieces, "a"))
+    show("beside, Python's own interval", beside(engine, pieces, "a"))
     lanes._INTERVAL = own  # noqa: SLF001
-    show("beside, that of the lanes", beside(pieces, "b"))
+    show("beside, that of the lanes", beside(engine, pieces, "b"))
 
 
 def show(what: str, taken: list[float]) -> None:

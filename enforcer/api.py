@@ -11,11 +11,13 @@ import json
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from math import inf
 from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 
 from enforcer import engines
+from enforcer.budget.costs import Shortest
 from enforcer.cache import Cache
 from enforcer.client import python_tools
 from enforcer.compiling import Grammars
@@ -31,7 +33,7 @@ from enforcer.request.spec import Spec, bundled, refuse_large
 from enforcer.schema import Root
 from enforcer.schema.bundling import Documents
 from enforcer.turn import dialects
-from enforcer.turn.deadline import Deadline
+from enforcer.turn.deadline import Deadline, Plan
 from enforcer.turn.matcher import Matcher
 from enforcer.turn.parser import Parser
 from enforcer.turn.request_envelope import envelope, refuse_names
@@ -41,8 +43,8 @@ from enforcer.vocabulary import Vocabulary
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 
-    from enforcer.budget.shortest import Shortest, Untimed
     from enforcer.engines import ArgumentMatcher, CompiledGrammar, Startable
+    from enforcer.machine.grammar import MachineGrammar
     from enforcer.turn.envelope import Envelope
     from enforcer.turn.events import Turn
     from enforcer.types import Messages, ResponseFormat, ToolChoice, Tools
@@ -414,17 +416,24 @@ class Enforcer:
         return matcher
 
     def _deadline(self, allowed: Envelope, spec: Spec, options: Options, budget: int) -> Deadline:
-        tools, wanted = spec.toolset.tools, spec.response_format
+        if self.engine.name != engines.MACHINE:
+            raise ConfigurationError(
+                f"how soon texts can end is not known of the engine {self.engine.name}: leave "
+                f"`finish_within_budget` out, or use the engine {engines.MACHINE}"
+            )
+        tools, wanted, pieces = spec.toolset.tools, spec.response_format, self._grammars.pieces
 
-        def plan(name: str) -> Shortest | Untimed:
-            with _under(tools[name].path):
-                return self._grammars.shortest(_arguments(tools[name]), options, Root.OBJECT)
+        def plan(its: formats.ResponseFormat, path: str, root: Root) -> Plan:
+            with _under(path):
+                problems = self._grammars.untold(its, options, root)
+                found = cast("MachineGrammar", self._grammars.compiled(its, options, root))
+                return Plan(Shortest.of(found.tables, pieces).cost_of_root, not problems)
 
-        text: Shortest | Untimed | None = None
-        if wanted is not None:
-            with _under(wanted.path):
-                text = self._grammars.shortest(wanted, options)
-        return Deadline(allowed, self._grammars.pieces, budget, plan, cast("Shortest | None", text))
+        def arguments(name: str) -> Plan:
+            return plan(_arguments(tools[name]), tools[name].path, Root.OBJECT)
+
+        text = None if wanted is None else plan(wanted, wanted.path, Root.ANY)
+        return Deadline(allowed, pieces, budget, arguments, inf if text is None else text.least)
 
     def parse(
         self,

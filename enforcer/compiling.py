@@ -13,7 +13,7 @@ from time import perf_counter_ns
 from typing import TYPE_CHECKING, TypeVar
 
 from enforcer.budget.pieces import Pieces
-from enforcer.budget.shortest import Shortest, Untimed, shortest, unknown_text, untimed
+from enforcer.budget.untold import unknown_text, untimed, untold
 from enforcer.engines import MACHINE
 from enforcer.errors import SchemaError
 from enforcer.layouts import LayoutKind
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from enforcer.cache import Cache
     from enforcer.engines import ArgumentEngine, CompiledGrammar, Wanted
+    from enforcer.errors import Problem
     from enforcer.layouts import BoundLayout
     from enforcer.request.options import Options
     from enforcer.request.tools import Tools
@@ -35,9 +36,9 @@ if TYPE_CHECKING:
     from enforcer.vocabulary import Vocabulary
 
 
-_T = TypeVar("_T", bound="CompiledGrammar | Shortest | Untimed")
+_T = TypeVar("_T", bound="CompiledGrammar | tuple[Problem, ...]")
 _COMPILED = "compiled"
-_UNTIMED = 1_000  # bytes, roughly
+_PROBLEM = 1_000  # bytes, roughly
 
 # Settings that requests have at one time, at most: those of the server, and a few of clients.
 _SETTINGS = 64
@@ -53,8 +54,7 @@ class Grammars:
         engine: what masks the texts.
         layout: how a call's arguments are written.
         cache: where all is kept; several may share one.
-        on_compile: told how many nanoseconds each compilation took, and each search for the
-            shortest texts.
+        on_compile: told how many nanoseconds each compilation took.
         write: writes what fits a schema, or another format of text, as `ArgumentEngine.write`
             does, in another process, say; small and plain ones are compiled here all the same.
 
@@ -120,31 +120,28 @@ class Grammars:
         """Tell whether `compiled` compiles nothing."""
         return self.cache.peek(self._key(_COMPILED, wanted, options, root)) is not None
 
-    def shortest(
+    def untold(
         self, wanted: ResponseFormat, options: Options, root: Root = Root.ANY
-    ) -> Shortest | Untimed:
-        """Give the shortest texts that have a format, from wherever one stands.
-
-        Returns:
-            They; or why nobody can tell them, of a tool that need not be enforced exactly.
+    ) -> tuple[Problem, ...]:
+        """Return why it is not known how soon texts of a format can end, nothing if it is.
 
         Raises:
-            UnsupportedSchema: also where nobody can tell them.
+            UnsupportedSchema: it is not, and the format has to be enforced exactly.
             InvalidSchema: with paths below a schema, as all.
 
         """
         if wanted.kind is not FormatKind.JSON_SCHEMA:
             raise untimed(unknown_text(wanted.kind.value))
         found = self._made(
-            "shortest",
+            "untold",
             wanted,
             options,
             root,
-            lambda it: shortest(grammar_of(it.source, options, root), self.pieces),
+            lambda it: untold(grammar_of(it.source, options, root)),
         )
         is_exact = root is Root.ANY or options.on_unsupported is OnUnsupported.REFUSE
-        if isinstance(found, Untimed) and is_exact:
-            raise untimed(*found.problems)
+        if found and is_exact:
+            raise untimed(*found)
         return found
 
     @cached_property
@@ -242,5 +239,5 @@ def _json_schema(source: str) -> ResponseFormat:
     return ResponseFormat(FormatKind.JSON_SCHEMA, source)
 
 
-def _weight(found: CompiledGrammar | Shortest | Untimed) -> int:
-    return _UNTIMED if isinstance(found, Untimed) else found.weight
+def _weight(found: CompiledGrammar | tuple[Problem, ...]) -> int:
+    return _PROBLEM * len(found) if isinstance(found, tuple) else found.weight

@@ -12,9 +12,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import enforcer
+from enforcer.budget.costs import Shortest
 from enforcer.budget.pieces import Pieces
 from enforcer.errors import BudgetTooSmall
-from enforcer.schema import OnUnsupported
+from enforcer.machine.grammar import MachineGrammar, bound_vocabulary
+from enforcer.machine.tables import tables_of
+from enforcer.schema import OnUnsupported, Root, compile_schema
 from tests import vocabularies
 from tests.vocabularies import row_of, small, write
 
@@ -23,6 +26,8 @@ if TYPE_CHECKING:
 
     from enforcer.api import Enforcer
     from enforcer.explain.turn import ExplainedMatcher
+    from enforcer.machine import kernel
+    from enforcer.schema import ArgumentGrammar
 
 
 V = small()
@@ -123,6 +128,21 @@ SCHEMAS = {
 # Nobody can tell how soon such arguments can end.
 UNIQUE = {"type": "array", "items": {"type": "string"}, "uniqueItems": True}
 UNTIMED = of(x=UNIQUE)
+
+
+@cache
+def _tree() -> kernel.Tree:
+    return bound_vocabulary(V)
+
+
+def machine(grammar: ArgumentGrammar) -> MachineGrammar:
+    """Compile a grammar for the machine."""
+    return MachineGrammar(tables_of(grammar, None), _tree())
+
+
+def shortest(schema: dict[str, Any], root: Root = Root.OBJECT) -> float:
+    """Count the ids of the shortest text."""
+    return Shortest.of(machine(compile_schema(schema, root=root)).tables, PIECES).cost_of_root
 
 
 def tool(schema: dict[str, Any], name: str = "get") -> dict[str, Any]:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from enforcer import engines
-from enforcer.budget.shortest import Untimed
 from enforcer.cache import Cache
 from enforcer.compiling import Grammars
 from enforcer.errors import UnsupportedSchema
@@ -168,21 +167,21 @@ def test_what_is_refused_is_isolated_where_that_is_asked_for() -> None:
 def test_paths_of_refusals() -> None:
     grammars = made()
     with pytest.raises(UnsupportedSchema) as caught:
-        grammars.shortest(of_schema(REFUSED), OPTIONS)
+        grammars.untold(of_schema(REFUSED), OPTIONS)
     assert caught.value.path == "$.multipleOf"
     wanted = parse({"type": "regex", "regex": "a+"})
     assert wanted is not None
     with pytest.raises(
         UnsupportedSchema, match="how many tokens such a text needs to end"
     ) as caught:
-        grammars.shortest(wanted, OPTIONS)
+        grammars.untold(wanted, OPTIONS)
     assert caught.value.path == "$.response_format.regex"
     with pytest.raises(UnsupportedSchema) as caught:
-        grammars.shortest(of_schema(json.dumps(UNIQUE)), OPTIONS)
+        grammars.untold(of_schema(json.dumps(UNIQUE)), OPTIONS)
     assert caught.value.path == "$.uniqueItems"
     tool = of_schema(json.dumps({"properties": {"tags": UNIQUE}}))
     with pytest.raises(UnsupportedSchema) as caught:
-        grammars.shortest(tool, OPTIONS, Root.OBJECT)
+        grammars.untold(tool, OPTIONS, Root.OBJECT)
     assert caught.value.path == "$.properties.tags.uniqueItems"
 
 
@@ -190,8 +189,7 @@ def test_that_an_end_is_not_known_is_found_out_once() -> None:
     grammars = made()
     source = of_schema(json.dumps({"type": "object", "properties": {"tags": UNIQUE}}))
     relaxed = Options(on_unsupported=OnUnsupported.RELAX)
-    found = [grammars.shortest(source, relaxed, Root.OBJECT) for _ in range(2)]
-    assert isinstance(found[0], Untimed)
-    (problem,) = found[0].problems
+    found = [grammars.untold(source, relaxed, Root.OBJECT) for _ in range(2)]
+    (problem,) = found[0]
     assert (problem.path, problem.keyword) == ("$.properties.tags.uniqueItems", "uniqueItems")
     assert found[0] is found[1]

@@ -8,14 +8,18 @@ be written is one id shorter after each. Must not know: grammars, turns.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import numpy.typing as npt
 
     from enforcer.vocabulary import Vocabulary
+
+Way: TypeAlias = tuple[float, bytes]  # the ids that an end takes, and the piece that comes first
 
 _KEY = 3  # bytes by which lengths are looked up
 _COUNTED = 65_536  # pieces whose number of ids is kept
@@ -135,3 +139,11 @@ def _weight(data: bytes) -> int:
     except UnicodeDecodeError:
         return 1
     return 0
+
+
+def ones(bits: int) -> Iterator[int]:
+    """Yield the numbers of the bits that are set."""
+    while bits:
+        low = bits & -bits
+        yield low.bit_length() - 1
+        bits ^= low

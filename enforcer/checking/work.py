@@ -6,12 +6,10 @@ import sys
 import traceback
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from enforcer.budget.pieces import Pieces
-from enforcer.budget.shortest import Untimed, shortest, unknown_text
+from enforcer.budget.untold import unknown_text, untold
 from enforcer.checking.verdict import Verdict
 from enforcer.compiling import grammar_of
 from enforcer.errors import (
@@ -26,7 +24,6 @@ from enforcer.request.options import Options
 from enforcer.request.response_format import FormatKind, ResponseFormat
 from enforcer.schema import Root, compile_schema
 from enforcer.turn import dialects
-from enforcer.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
@@ -158,19 +155,9 @@ def _done(check: Check, engine: ArgumentEngine, layout: BoundLayout | None) -> V
     engine.check(wanted, layout)
     untimed: tuple[Problem, ...] = ()
     if check.options.finish_within_budget:
-        found = None if grammar is None else shortest(grammar, _pieces())
-        if grammar is None:
-            untimed = (unknown_text(check.kind.value),)
-        elif isinstance(found, Untimed):
-            untimed = found.problems[:_MOST_PROBLEMS]
-    relaxed = () if grammar is None else grammar.relaxed[:_MOST_PROBLEMS]
-    return Verdict(relaxed=relaxed, untimed=untimed)
-
-
-@cache
-def _pieces() -> Pieces:
-    """Give a vocabulary's pieces; what cannot be finished in time is the same for any."""
-    return Pieces(Vocabulary.of_bytes(()))
+        untimed = (unknown_text(check.kind.value),) if grammar is None else untold(grammar)
+    relaxed = () if grammar is None else grammar.relaxed
+    return Verdict(relaxed=relaxed[:_MOST_PROBLEMS], untimed=untimed[:_MOST_PROBLEMS])
 
 
 def _failed(error: BaseException) -> UnsupportedSchema:

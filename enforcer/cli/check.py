@@ -12,7 +12,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from enforcer import documents, engines
-from enforcer.budget.pieces import Pieces
 from enforcer.checking.work import warm
 from enforcer.cli import declarations
 from enforcer.cli.check_report import Tally, as_json, complaints, row, summary
@@ -81,9 +80,8 @@ def run(options: argparse.Namespace) -> int:
         OnUnsupported.RELAX if options.relax else OnUnsupported.REFUSE,
         conventions=Conventions(closed_objects=options.closed_objects),
     )
-    pieces = Pieces(vocabulary) if options.finish_within_budget else None
     layout = dialect.layout(vocabulary.controls)
-    judge = Judge(engine, asked, dialect, layout, pieces)
+    judge = Judge(engine, asked, dialect, layout, in_time=options.finish_within_budget)
     warm(engine, layout)
     provided = read_documents(options.documents)
     tally = Tally()

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from time import process_time
 from typing import TYPE_CHECKING, Any
 
-from enforcer.budget.shortest import Untimed, shortest, unknown_text, untimed
+from enforcer.budget.untold import unknown_text, untimed, untold
 from enforcer.checking.work import LOOK, SECONDS, TOO_SLOW
 from enforcer.cli.check_report import Checked, Oversized, Status
 from enforcer.errors import (
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from types import FrameType
 
-    from enforcer.budget.pieces import Pieces
     from enforcer.cli.declarations import Declaration
     from enforcer.engines import ArgumentEngine
     from enforcer.layouts import BoundLayout
@@ -100,7 +99,7 @@ class Judge:
         options: what to do with what cannot be enforced exactly, and how schemas are read.
         dialect: what calls are written in.
         layout: of arguments there.
-        pieces: of the vocabulary, where texts are to be finished within a budget.
+        in_time: whether texts are to be finished within a budget.
         told: tools and formats of earlier documents, with their schemas.
 
     """
@@ -109,7 +108,7 @@ class Judge:
     options: Options
     dialect: Dialect
     layout: BoundLayout
-    pieces: Pieces | None = None
+    in_time: bool = False
     told: set[tuple[str, str]] = field(default_factory=set)
 
     def check(self, declared: Sequence[Declaration]) -> Iterator[Checked]:
@@ -187,12 +186,12 @@ class Judge:
             # A schema by itself may be of any text; arguments are laid out as the format has them.
             layout = self.layout if declaration.root is Root.OBJECT else None
             self.engine.check(grammar, layout)
-            ends = None if self.pieces is None else shortest(grammar, self.pieces)
-            if isinstance(ends, Untimed):
-                one.untimed = tuple(each.under(declaration.path) for each in ends.problems)
+            problems = untold(grammar) if self.in_time else ()
+            if problems:
+                one.untimed = tuple(each.under(declaration.path) for each in problems)
                 is_refused = self.options.on_unsupported is OnUnsupported.REFUSE
                 if is_refused or declaration.form is not None:
-                    raise untimed(*ends.problems)
+                    raise untimed(*problems)
         except SchemaError as error:
             raise error.under(declaration.path) from error
         one.rules = len(grammar.definitions)
@@ -204,7 +203,7 @@ class Judge:
     def _enforce_text(self, form: Mapping[str, Any]) -> None:
         """Do the same for a format of text that is no JSON Schema."""
         kind = str(form.get("type", ""))
-        if self.pieces is not None:
+        if self.in_time:
             raise untimed(unknown_text(kind))
         if kind == "structural_tag":
             raise InvalidTools(_FORMAT, _OTHER_CONSTRAINT)
@@ -227,9 +226,9 @@ class Judge:
         try:
             with at_most(_STOPPED * SECONDS):
                 grammar = self._compiled(one.declaration, OnUnsupported.RELAX)
-                if one.declaration.form is None or self.pieces is None:
+                if one.declaration.form is None or not self.in_time:
                     return True  # of a tool, calls may then be cut off
-                return not isinstance(shortest(grammar, self.pieces), Untimed)
+                return not untold(grammar)
         except (SchemaError, TooLong):
             return False
 

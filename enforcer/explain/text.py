@@ -110,7 +110,7 @@ class FollowedText:
     """An `ArgumentMatcher` around another one, which remembers the token ids."""
 
     def __init__(self, engine: ArgumentMatcher, subject: FollowedGrammar) -> None:
-        self._engine = engine
+        self.engine = engine
         self._vocabulary = subject.vocabulary
         self.subject = subject
         self.fill = engine.fill
@@ -119,14 +119,14 @@ class FollowedText:
 
     def accept(self, token_id: int) -> bool:
         """Advance by one id."""
-        if not self._engine.accept(token_id):
+        if not self.engine.accept(token_id):
             return False
         self._ids.append(token_id)
         return True
 
     def rollback(self, count: int) -> None:
         """Take back the last `count` ids."""
-        self._engine.rollback(count)
+        self.engine.rollback(count)
         del self._ids[len(self._ids) - count :]
 
     def ahead(self, symbols: Iterable[int]) -> int:
@@ -144,14 +144,14 @@ class FollowedText:
         count = 0
         for symbol in symbols:
             token_id = self._vocabulary.find(bytes([symbol])) if symbol < ID else symbol - ID
-            if token_id is None or not self._engine.accept(token_id):
+            if token_id is None or not self.engine.accept(token_id):
                 break
             count += 1
         try:
             yield count
         finally:
             if count:
-                self._engine.rollback(count)
+                self.engine.rollback(count)
 
     def expected(self, beyond: bytes = b"") -> Inside:
         """Return what may come next, behind bytes to go on with first, which may follow."""

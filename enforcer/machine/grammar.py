@@ -141,15 +141,17 @@ class MachineGrammar:
 
     def __init__(self, tables: Tables, tree: kernel.Tree) -> None:
         self._tree = tree
-        self._tables = bound(tables, tree)
+        self.tables = bound(tables, tree)
         self._weight = _OWN + sum(array.nbytes for array in tables.arrays.values())
 
     @property
     def weight(self) -> int:
         """Bytes that it holds; grows as rows are made and kept."""
-        made = sum(row is not None for row in self._tables.rows[OWN_ROWS:])
-        return self._weight + made * 4 * self._tree.words + self._tables.kept_bytes
+        tables, rows = self.tables, self.tables.rows[OWN_ROWS:]
+        made = 4 * self._tree.words * sum(row is not None for row in rows)
+        ends = 0 if tables.shortest is None else tables.shortest.weight
+        return int(self._weight + made + tables.kept_bytes + ends)
 
     def matcher(self) -> kernel.Text:
         """Start a new text."""
-        return kernel.Text(self._tree, self._tables)
+        return kernel.Text(self._tree, self.tables)

@@ -890,6 +890,8 @@ class Tables:
     ending: list
     rows = cython.declare(list, visibility="readonly")
     kept: list  # rows of configurations, in one of two slots by the hash of these
+    arrays_by_name = cython.declare(dict, visibility="readonly")
+    shortest = cython.declare(object, visibility="public")  # see `enforcer.budget`; None until made
     kept_bytes = cython.declare(cython.longlong, visibility="readonly")
 
     def __init__(
@@ -942,6 +944,8 @@ class Tables:
         self.key_spanning = key_spanning
         self.kept = [None] * SLOTS
         self.kept_bytes = 0
+        self.arrays_by_name = arrays
+        self.shortest = None
         self.is_open = False
         self.distinct = NOT_KEPT
         self.has_prints = False
@@ -1310,7 +1314,7 @@ class Text:
 
     work = cython.declare(cython.longlong, visibility="readonly")
     tree: Tree
-    tables: Tables
+    tables = cython.declare(Tables, visibility="readonly")
     arena: cython.longlong[::1]
     past: State[
         ::1
@@ -1504,6 +1508,74 @@ class Text:
         """Bytes of this text alone."""
         own = _OWN_BYTES + 4 * self.accepted.shape[0]
         return own + 8 * self.arena.shape[0] + STATE.itemsize * self.past.shape[0]
+
+    # What is open, for the search of the shortest end (`enforcer.budget`)
+
+    def open_values(self) -> tuple:
+        """Return the present state and the objects and arrays around it, the innermost first.
+
+        Returns:
+            Phase, node, values, automaton state, trie node, unfinished character, count and
+            languages; the characters of an undeclared name that is being written; of each object 0,
+            its node, the present name, the classes of that, live shapes, names that it has, names
+            that may come, shapes that have room for nothing else than they require, and witnesses;
+            of each array 1, its node, length and live arrays, and its tallies.
+
+        """
+        s = self.past_state(self.at)
+        count = self.held(s)
+        typed = "".join([chr(self.arena[s.top - count + i]) for i in range(count)])
+        frames = []
+        frame = s.frame
+        while frame >= 0:
+            is_array = self.arena[frame + IS_ARRAY] != 0
+            frames.append(self.open_array_at(frame) if is_array else self.open_object_at(frame))
+            frame = self.arena[frame + PARENT]
+        state = [s.phase, s.node, s.values, s.automaton_state, s.trie_node, s.pending]
+        return (*state, s.count, s.languages), typed, frames
+
+    def undeclared_names(self, level: i64) -> list:
+        """Return the undeclared names of an object that is open, so many levels further out."""
+        frame = self.past_state(self.at).frame
+        for _ in range(level):
+            frame = self.arena[frame + PARENT]
+        classes = self.ending_classes(frame)
+        written = self.arena[frame + WRITTEN]
+        found = []
+        while written != 0:
+            name = written - 1
+            length = self.length_of(name)
+            found.append("".join([chr(self.character_of(name, classes, i)) for i in range(length)]))
+            written = self.arena[name] & LOW_HALF
+        return found
+
+    @cython.cfunc
+    def open_object_at(self, frame: i64) -> tuple:
+        """Return what `open_values` has of an object."""
+        node = self.node_of(frame)
+        shapes = cython.cast(cython.longlong, node.shape_words)
+        seen = self.names_at(frame)
+        words = self.name_words(frame)
+        full = self.full_at(frame)
+        return (
+            *(0, self.arena[frame + NODE_OF], self.arena[frame + CURRENT]),
+            *(self.arena[frame + CLASSES], self.bits_at(frame + LIVE, shapes)),
+            *(self.bits_at(seen, words), self.bits_at(seen + words, words)),
+            self.bits_at(full, shapes) if full >= 0 else 0,
+            self.bits_at(self.hits_at(frame), node.witnesses * shapes),
+        )
+
+    @cython.cfunc
+    def open_array_at(self, frame: i64) -> tuple:
+        """Return what `open_values` has of an array."""
+        words = [1, self.arena[frame + NODE_OF], self.arena[frame + CURRENT]]
+        size = LIVE + 1 + self.node_of(frame).tallies
+        return (*words, *[self.arena[frame + i] for i in range(LIVE, size)])
+
+    @cython.cfunc
+    def bits_at(self, at: i64, words: i64) -> object:
+        """Return words of bits as one number."""
+        return int.from_bytes(np.asarray(self.arena[at : at + words]).tobytes(), "little")
 
     # Kept rows
 

@@ -47,16 +47,6 @@ def cached(ask: Callable[[Regex, *_Rest], _T]) -> Callable[[Regex, *_Rest], _T]:
     return cast("Callable[[Regex, *_Rest], _T]", known)
 
 
-@cached
-def canonical(regex: Regex) -> Regex:
-    """Give the one object that stands for all languages equal to it.
-
-    Answers are looked up; to compare two large languages that are not the same object takes a
-    millisecond each time.
-    """
-    return regex
-
-
 def _weight(value: object) -> int:
     if isinstance(value, Regex):
         return value.weight

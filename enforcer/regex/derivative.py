@@ -27,7 +27,7 @@ from enforcer.regex.syntax import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator
 
 BUDGET = 10_000
 _SIZE_PER_STATE = 500
@@ -175,58 +175,6 @@ def successors(regex: Regex) -> Iterator[tuple[CharSet, Regex]]:
         following = derivative(regex, members.first)
         if following != NOTHING:
             yield members, following
-
-
-class TooManyStates(Exception):  # noqa: N818 - told to who asked, never leaves the compiler
-    """A language has more states than a limit."""
-
-
-def shortest_ends(
-    nullable: Sequence[bool], moves: Sequence[Sequence[tuple[CharSet, int]]]
-) -> list[int | None]:
-    """Return the least characters to the end of a text from each state; None for dead ends."""
-    before: list[list[int]] = [[] for _ in moves]
-    for state, row in enumerate(moves):
-        for _, to in row:
-            before[to].append(state)
-    found: list[int | None] = [0 if each else None for each in nullable]
-    queue = [state for state, each in enumerate(nullable) if each]
-    for state in queue:
-        for each in before[state]:
-            if found[each] is None:
-                found[each] = (found[state] or 0) + 1
-                queue.append(each)
-    return found
-
-
-def closure(
-    regex: Regex,
-    moves_of: Callable[[Regex], Iterable[tuple[CharSet, Regex]]],
-    admit: Callable[[Regex, int], None],
-) -> tuple[list[Regex], list[list[tuple[CharSet, int]]]]:
-    """Find every language that texts lead to, the first one first, and the moves of each.
-
-    A move is a class of next characters and the index of what follows.
-
-    Args:
-        regex: where texts begin.
-        moves_of: classes of next characters, each with what follows; `successors`, or fewer.
-        admit: told of each new language and how many there were before; raises to give up.
-
-    """
-    numbers = {regex: 0}
-    states = [regex]
-    rows: list[list[tuple[CharSet, int]]] = []
-    for state in states:
-        row = []
-        for members, after in moves_of(state):
-            if after not in numbers:
-                admit(after, len(states))
-                numbers[after] = len(states)
-                states.append(after)
-            row.append((members, numbers[after]))
-        rows.append(row)
-    return states, rows
 
 
 def is_empty(

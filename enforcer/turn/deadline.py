@@ -1,10 +1,10 @@
 """How many ids a turn may still take, and what fits.
 
-Owns: from each place of a turn, the ids of the shortest end that it promises (a call that
-has begun, a call that is demanded, text that has a format), and leaving out of a mask what
-would be too long. Text without a format promises nothing: it may be cut. So does a call to a
-tool of whose arguments nobody can tell the shortest end; it is begun where the least arguments
-would fit that there could be. Must not know: engines, how a turn is advanced, hosts.
+Owns: from each place of a turn, the ids of the shortest end that it promises (a call that has
+begun, a call that is demanded, text that has a format), and leaving out of a mask what would be
+too long. Text without a format promises nothing: it may be cut. So does a call to a tool of whose
+arguments nobody can tell the shortest end; it is begun where the least arguments would fit that
+there could be. Must not know: engines, how a turn is advanced, hosts.
 """
 
 from __future__ import annotations
@@ -12,38 +12,52 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cache, cached_property
 from math import inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-import numpy as np
-
-from enforcer.budget.reading import Reading
-from enforcer.budget.shortest import PENDING, Shortest, Untimed
-from enforcer.engines.mask_rows import is_member, members, put
+from enforcer.budget.costs import Shortest
+from enforcer.budget.ends import Ends
+from enforcer.engines.mask_rows import clear, members
 from enforcer.errors import BudgetTooSmall
 from enforcer.turn.dialect import FREE_TEXT, Segment
 from enforcer.turn.lexer import FITTING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
+    import numpy as np
     import numpy.typing as npt
 
     from enforcer.budget.pieces import Pieces
+    from enforcer.engines import ArgumentMatcher
+    from enforcer.machine import kernel
     from enforcer.turn.envelope import Envelope
     from enforcer.turn.header import HeaderNode
     from enforcer.turn.lexer import Opening
+    from enforcer.turn.position import Position
+
+
+class Plan(NamedTuple):
+    """What the arguments of a tool take.
+
+    Attributes:
+        least: the ids of the shortest ones; where no end is known, no arguments have less.
+        is_timed: whether their shortest end is known; a call that is not may be cut off.
+
+    """
+
+    least: float
+    is_timed: bool
 
 
 class Deadline:
-    """What one turn needs, against what it may have.
+    """What one turn needs, against what it may have; `left` counts the ids that may still come.
 
     Args:
         envelope: what the request allows.
         pieces: of the vocabulary.
         total: how many ids the turn may have, its end among them.
-        plans: gives the shortest instances of the arguments of a tool, by name; `Untimed` for one
-            whose calls may be cut off.
-        text: likewise of the format of text; None where it has none.
+        plans: gives what the arguments of a tool take, by name.
+        text: the ids of the shortest text that has the format; infinite where there is none.
 
     """
 
@@ -52,8 +66,8 @@ class Deadline:
         envelope: Envelope,
         pieces: Pieces,
         total: int,
-        plans: Callable[[str], Shortest | Untimed],
-        text: Shortest | None = None,
+        plans: Callable[[str], Plan],
+        text: float = inf,
     ) -> None:
         self.total = total
         self._envelope = envelope
@@ -64,13 +78,18 @@ class Deadline:
         self._needs: dict[int, dict[str, float]] = {}
         self._ample: dict[int, float] = {}
 
-    def check(self, need: float) -> None:
-        """Refuse a turn that needs more than it may have.
+    def check(self, at: Position) -> None:
+        """Refuse a turn that promises more than fits, or that may call what has no end.
 
         Raises:
-            BudgetTooSmall: it does.
+            BudgetTooSmall: it promises more.
+            SchemaError: of a tool's arguments it cannot be told how soon they can end, whatever the
+                turn has begun: a call to it may follow, or be weighed.
 
         """
+        for name in self._envelope.names:
+            self._plans(name)
+        need = self._needed(at)
         if need > self.total:
             raise BudgetTooSmall(
                 "$.max_tokens",
@@ -78,35 +97,91 @@ class Deadline:
                 "are left: allow more, or ask for fewer or shorter calls",
             )
 
-    def ask(self) -> None:
-        """Have the shortest arguments of every tool told, whatever the turn has begun.
+    def ends(self, text: ArgumentMatcher, tool: str = "") -> Ends | None:
+        """Return the ends of a text that begins; None where it may be cut off."""
+        if tool and not self._plans(tool).is_timed:
+            return None
+        own: kernel.Text = getattr(text, "engine", cast("Any", text))  # of an explained one
+        return Ends(Shortest.of(own.tables, self._pieces), own)
 
-        What cannot be told of any is refused now: a call to it may follow, or be weighed.
+    def fits(self, at: Position, token_id: int, left: int) -> bool:
+        """Tell whether what is promised can be finished after an id, if it is legal."""
+        if _may_be_cut(at):
+            return True
+        after = self._extended(at, left) - 1
+        markers, vocabulary = at.markers.markers, self._table.vocabulary
+        if token_id in markers:
+            return self._marker(at.state, markers[token_id], at.calls, at.header) <= after
+        if not (0 <= token_id < vocabulary.size and vocabulary.text_kinds[token_id]):
+            return True
+        if at.ends is not None:
+            return at.ends.fits(token_id, after - self._behind_text(at))
+        if at.header is not None:
+            node = at.header.advance(token_id)
+            return node is None or self._header(node) <= after
+        return not at.row.text or self._fits_text(at, after)
 
-        Raises:
-            SchemaError: what `plans` raises.
+    def restrict(self, at: Position, left: int, target: npt.NDArray[np.int32]) -> None:
+        """Leave out of a mask row the ids after which a promised end would not fit."""
+        if at.ends is not None:
+            at.ends.restrict(target, left - 1 - self._behind_text(at))
+            target |= at.markers.mask
+        if _may_be_cut(at) or self._is_ample(left, at.calls):
+            return
+        left = self._extended(at, left)
+        asked = set(at.markers.markers)
+        if at.header is not None:
+            asked.update(members(target).tolist())
+        clear(target, [token_id for token_id in asked if not self.fits(at, token_id, left)])
+        is_free = at.header is None and at.grammar is None and at.row.text
+        if is_free and not self._fits_text(at, left - 1):
+            target &= ~self._table.vocabulary.text_row
 
+    def _extended(self, at: Position, left: int) -> int:
+        """Leave the shortest end, and nothing else, to a turn that has no time for any.
+
+        Nothing but a call that may be cut off comes to such a place: it was completed too late.
         """
-        for name in self._envelope.names:
-            self._plans(name)
+        late = self._may_be_late and at.calls and at.grammar is None
+        if not late or self._is_ample(left, at.calls):
+            return left
+        need = self._needed(at)
+        return max(left, int(need)) if need < inf else left
 
-    def arguments(self, name: str) -> Reading | None:
-        """Begin the arguments of a tool; None where they may be cut off."""
-        plan = self._plans(name)
-        return None if isinstance(plan, Untimed) else Reading.begin(plan)
+    def _needed(self, at: Position) -> float:
+        """Count the ids of the shortest end that the turn promises from a place."""
+        if _may_be_cut(at):
+            return 0
+        if at.grammar is not None:
+            text = inf if at.ends is None else at.ends.cost
+            need = text + self._behind_text(at)
+            markers = at.markers.markers.values()
+            ways = (self._marker(at.state, to, at.calls, None) for to in markers)
+            return min(need, 1 + min(ways, default=need))
+        if at.header is not None:
+            return self._header(at.header)
+        return self._state(at.state, at.calls)
+
+    def _behind_text(self, at: Position) -> float:
+        """Count the ids after the text that the turn stands in, once it is complete."""
+        if self._table.segment(at.state) is Segment.ARGUMENTS:
+            return self._behind(at.state)
+        return self._ends(self._after_text(at), at.calls)
+
+    def _fits_text(self, at: Position, after: int) -> bool:
+        return self._state(self._after_text(at), at.calls) <= after
+
+    def _after_text(self, at: Position) -> str:
+        return self._table.dialect.states[at.state].text_to
 
     @cached_property
-    def may_be_late(self) -> bool:
+    def _may_be_late(self) -> bool:
         """Whether there is a tool whose calls may be cut off, or leave less than the end takes."""
-        return any(isinstance(self._plans(name), Untimed) for name in self._envelope.names)
-
-    def text(self) -> Reading | None:
-        """Begin text that has a format."""
-        return None if self._text is None else Reading.begin(self._text)
+        return any(not self._plans(name).is_timed for name in self._envelope.names)
 
     # What places need.
 
-    def state(self, state: str, calls: int) -> float:
+    def _state(self, state: str, calls: int) -> float:
         """Count the ids from a state on, before any of its text, to a promised end."""
         found = self._needs.get(calls)
         if found is None:
@@ -118,38 +193,37 @@ class Deadline:
         """What states need once there is a call: its end, without another."""
         return self._relaxed(replace(FITTING, text=True), None)
 
-    def marker(self, state: str, to: str, calls: int, header: HeaderNode | None) -> float:
+    def _marker(self, state: str, to: str, calls: int, header: HeaderNode | None) -> float:
         """Count the ids that are needed after a marker that leads from one state to another."""
         if header is not None and header.name is not None:
-            return self._plans(header.name).cost_of_root + self.behind(to)
+            return self._plans(header.name).least + self._behind(to)
         if self._table.segment(state) is Segment.ARGUMENTS:
             return self._closing[to]
-        return self.state(to, calls)
+        return self._state(to, calls)
 
-    def behind(self, state: str) -> float:
+    def _behind(self, state: str) -> float:
         """Count the ids from the end of arguments to that of the turn."""
         return 1 + min(self._closing[to] for to in self._table.leaves[state].values())
 
-    def ends(self, state: str, calls: int) -> float:
+    def _ends(self, state: str, calls: int) -> float:
         """Count the ids from a text that fits its format to the end of the turn."""
         ways = self._markers(state, FITTING).values()
-        return 1 + min((self.state(to, calls) for to in ways), default=inf)
+        return 1 + min((self._state(to, calls) for to in ways), default=inf)
 
-    def header(self, node: HeaderNode) -> float:
+    def _header(self, node: HeaderNode) -> float:
         """Count the ids from within a header to the end of the turn.
 
         Where there is a tool whose calls end in time, it is the shortest of those: a demanded call
         would else be put off until there is room only for one that is cut off.
         """
-        behind = self.behind(self._arguments_state)
+        behind = self._behind(self._arguments_state)
         names, every = node.trie.names, range(node.low, node.high)
         in_time: Sequence[int] = ()
-        if self.may_be_late:
-            in_time = [at for at in every if isinstance(self._plans(names[at]), Shortest)]
+        if self._may_be_late:
+            in_time = [at for at in every if self._plans(names[at]).is_timed]
         return min(
             (
-                self._pieces.count(node.trie.texts[at][node.depth :])
-                + self._plans(names[at]).cost_of_root
+                self._pieces.count(node.trie.texts[at][node.depth :]) + self._plans(names[at]).least
                 for at in in_time or every
             ),
             default=inf,
@@ -176,7 +250,7 @@ class Deadline:
                 if found.segment is Segment.HEADER:
                     if calls is None or not opening.call:
                         continue
-                    need = self.header(self._envelope.headers(calls).root)
+                    need = self._header(self._envelope.headers(calls).root)
                 elif found.segment is Segment.ARGUMENTS:
                     continue
                 else:
@@ -195,82 +269,26 @@ class Deadline:
         return self._table.row_at(self._table.lexer.enter(state), opening).markers
 
     def _by_text(self, to: str, needs: Mapping[str, float]) -> float:
-        if self._text is None:
-            return inf
-        return self._text.cost_of_root + self._by_markers(to, needs, FITTING)
+        return self._text + self._by_markers(to, needs, FITTING)
 
-    # What fits.
-
-    def is_ample(self, left: int, calls: int) -> bool:
+    def _is_ample(self, left: int, calls: int) -> bool:
         """Tell whether anything fits that a marker, or text outside calls, may lead to."""
         ample = self._ample.get(calls)
         if ample is None:
-            needs = [self.state(s, calls) for s in self._table.dialect.states]
+            needs = [self._state(s, calls) for s in self._table.dialect.states]
             needs += self._closing.values()
             if calls < self._envelope.most:
-                behind = self.behind(self._arguments_state)
+                behind = self._behind(self._arguments_state)
                 needs += [
                     len(self._table.dialect.header_text(name, self._envelope.first + calls)) * 4
-                    + self._plans(name).cost_of_root
+                    + self._plans(name).least
                     + behind
                     for name in self._envelope.names
                 ]
             ample = self._ample[calls] = max(need for need in needs if need < inf) + 1
         return left - 1 >= ample
 
-    def fits_text(self, reading: Reading, token_id: int, room: float) -> bool:
-        """Tell whether a text can end in `room` ids after one more id of it."""
-        slack = room - reading.cost
-        if slack >= reading.leeway() + self._growth(reading, self._pieces.weight(token_id)):
-            return True
-        pieces = self._pieces
-        tried = pieces.tried if reading.in_string else pieces.tried_outside
-        if token_id not in tried and token_id != self._first(reading):
-            return False
-        return reading.read(self._table.vocabulary.token_bytes(token_id)).cost <= room
 
-    def restrict_text(self, target: npt.NDArray[np.int32], reading: Reading, room: float) -> None:
-        """Leave out the ids after which a text cannot end in `room` ids.
-
-        Args:
-            target: mask row, int32, of the ids that are legal in the text.
-            reading: the text so far.
-            room: how many ids may follow the next.
-
-        """
-        pieces = self._pieces
-        spare = room - reading.cost - reading.leeway()
-        if spare >= self._growth(reading, pieces.heaviest):
-            return
-        sure = np.zeros_like(target)
-        if spare >= 0:
-            heavy = (spare - PENDING) // reading.growth if spare >= PENDING else 0
-            sure = target & pieces.up_to(int(heavy))
-        row = pieces.tried_row if reading.in_string else pieces.tried_outside_row
-        tried = set(members(target & row & ~sure).tolist())
-        first = self._first(reading)
-        if first is not None and is_member(target, first):
-            tried.add(first)
-        found = self._fitting(reading, tried, room)
-        np.copyto(target, sure)
-        put(target, found)
-
-    def _growth(self, reading: Reading, weight: int) -> int:
-        return PENDING + weight * reading.growth if weight else 0
-
-    def _first(self, reading: Reading) -> int | None:
-        piece = reading.next()
-        return None if piece is None else self._pieces.first(piece)
-
-    def _fitting(self, reading: Reading, ids: Iterable[int], room: float) -> list[int]:
-        """Try ids one by one; what several begin with is read once."""
-        known = {b"": reading}
-
-        def read(data: bytes) -> Reading:
-            after = known.get(data)
-            if after is None:
-                after = known[data] = read(data[:-1]).read(data[-1:])
-            return after
-
-        token_bytes = self._table.vocabulary.token_bytes
-        return [i for i in ids if read(token_bytes(i)).cost <= room]
+def _may_be_cut(at: Position) -> bool:
+    """Tell whether a place is in arguments whose shortest end nobody knows."""
+    return bool(at.tool) and at.grammar is not None and at.ends is None

@@ -15,7 +15,6 @@ import numpy as np
 from enforcer.errors import ConfigurationError, EnforcerError, IllegalPrefix
 from enforcer.turn import bits
 from enforcer.turn.bits import rows_of
-from enforcer.turn.countdown import Countdown
 from enforcer.turn.crossing import TokenReader
 from enforcer.turn.ids import number, whole_at_ends
 from enforcer.turn.masks import Masks
@@ -76,8 +75,8 @@ class Matcher:
     ) -> None:
         self._envelope = envelope
         self._table = envelope.table
-        self._countdown = None if deadline is None else Countdown(deadline, envelope.table)
-        self._transitions = Transitions(envelope, arguments, expect, self._countdown)
+        self._deadline = deadline
+        self._transitions = Transitions(envelope, arguments, expect, self._deadline)
         self._reader = TokenReader(envelope, self._transitions)
         self._masks = Masks(self._table, self._transitions, self._reader)
         self._words = self._table.vocabulary.words
@@ -106,8 +105,8 @@ class Matcher:
         self._history = RollbackStack(rollback)
         self._accepted = 0
         self._started = True
-        if self._countdown is not None:
-            self._countdown.check(self._now)
+        if self._deadline is not None:
+            self._deadline.check(self._now)
 
     def _begun(self, prompt_ids: Sequence[int] | None) -> Position:
         """Give where a prompt leaves the turn."""
@@ -239,8 +238,8 @@ class Matcher:
                 self._fill_end(target)
             else:
                 self._masks.fill(now, target)
-                if self._countdown is not None and (left := self._left()) < inf:
-                    self._countdown.restrict(now, int(left), target)
+                if self._deadline is not None and (left := self._left()) < inf:
+                    self._deadline.restrict(now, int(left), target)
             # A kept row has one.
             if now.shared is None and not (target[self._word] or self._has_any(target)):
                 raise EnforcerError(f"no token can continue the turn: {self!r}")  # noqa: TRY301
@@ -351,7 +350,7 @@ class Matcher:
 
     def _look_at(self, now: Position) -> None:
         """Note a position in arguments where the engine alone says what may come."""
-        is_plain = now.failure is None and bool(now.tool) and self._countdown is None
+        is_plain = now.failure is None and bool(now.tool) and self._deadline is None
         if is_plain and now.place.scan is None:
             self._in_text, self._text = now, now.grammar
 
@@ -371,23 +370,19 @@ class Matcher:
                 return None
             final = self._transitions.enter(self._table.dialect.final, now.calls, 0)
             return final.but(failure=now.failure)
-        if self._countdown is not None and not self._fits(now, token_id):
+        if self._deadline is not None and not self._fits(now, token_id):
             return None
-        step = self._reader.read(now, token_id, counts=self._started)
-        if step is None or now.reading is None or step.grammar is not now.grammar:
-            return step
-        after = now.reading.read(self._table.vocabulary.token_bytes(token_id))
-        return step if after is now.reading else step.but(reading=after)
+        return self._reader.read(now, token_id, counts=self._started)
 
     def _fits(self, now: Position, token_id: int) -> bool:
-        if self._countdown is None or (left := self._left()) == inf:
+        if self._deadline is None or (left := self._left()) == inf:
             return True
-        return self._countdown.fits(now, token_id, int(left))
+        return self._deadline.fits(now, token_id, int(left))
 
     def _left(self) -> float:
         """Say how many ids may still come; without end where nothing has to be finished."""
         # What comes after the last id that may come is nobody's, such as a draft's mask.
-        left = inf if self._countdown is None else self._countdown.total - self._accepted
+        left = inf if self._deadline is None else self._deadline.total - self._accepted
         return left if left > 0 and self._started else inf
 
     def rollback(self, count: int) -> None:

@@ -14,7 +14,7 @@ from enforcer.turn.bits import Sparse
 if TYPE_CHECKING:
     from weakref import ref
 
-    from enforcer.budget.reading import Reading
+    from enforcer.budget.ends import Ends
     from enforcer.engines import ArgumentMatcher
     from enforcer.errors import EnforcerError
     from enforcer.turn.cuts import Cut
@@ -38,7 +38,7 @@ class Position(NamedTuple):
         text: text ids outside a think so far, counted only while a call is demanded.
         header: place in the header trie, while in a header.
         grammar: the engine's state of arguments or of formatted content; it moves by itself.
-        reading: the same text as the deadline sees it, where there is one.
+        ends: how that text can be completed, where it has to be in time.
         failure: why the gate is closed; None while it is open.
         tool: whose arguments these are; empty outside of arguments.
         shared: the cache of a position that all turns with the same tools share.
@@ -52,7 +52,7 @@ class Position(NamedTuple):
     text: int
     header: HeaderNode | None = None
     grammar: ArgumentMatcher | None = None
-    reading: Reading | None = None
+    ends: Ends | None = None
     failure: EnforcerError | None = None
     tool: str = ""
     shared: SharedState | None = None

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from enforcer.engines import ArgumentMatcher, Startable
     from enforcer.turn.bits import Sparse
-    from enforcer.turn.countdown import Countdown
     from enforcer.turn.cuts import Cut
+    from enforcer.turn.deadline import Deadline
     from enforcer.turn.envelope import Envelope
     from enforcer.turn.header import HeaderNode
     from enforcer.turn.lexer import Place
@@ -39,15 +39,15 @@ class Transitions:
         envelope: Envelope,
         arguments: Callable[[str], Startable],
         expect: Callable[[str], None] | None,
-        countdown: Countdown | None,
+        deadline: Deadline | None,
     ) -> None:
         self._envelope = envelope
         self._table = envelope.table
         self._arguments = arguments
         self._expect = expect
-        self._countdown = countdown
+        self._deadline = deadline
         # The automaton of positions outside texts; a turn with a deadline has none.
-        self.shared = envelope.alike() if countdown is None else None
+        self.shared = envelope.alike() if deadline is None else None
         # What was asked for: grammars by tool, None for one that starts no text; by no name, what
         # turns with the same names share.
         self._asked: dict[str, Any] = {}
@@ -132,8 +132,6 @@ class Transitions:
         if not opening.finish:
             return position
         self.ask_names()
-        if self._countdown is not None:
-            position = position.but(reading=self._countdown.text())
         return self._with_grammar(position, formatted)
 
     def follow(self, now: Position, to: str) -> Position:
@@ -162,8 +160,6 @@ class Transitions:
     def begin_arguments(self, now: Position, name: str, to: str) -> Position:
         """Begin the arguments of a call whose header has been read."""
         position = self.enter(to, now.calls, now.text)
-        if self._countdown is not None:
-            position = position.but(reading=self._countdown.arguments(name))
         return self._with_grammar(position, lambda: self._ask(name).matcher(), name)
 
     def at_header(self, position: Position, node: HeaderNode) -> Position:
@@ -199,7 +195,9 @@ class Transitions:
         self, position: Position, start: Callable[[], ArgumentMatcher], tool: str = ""
     ) -> Position:
         try:
-            return position.but(grammar=start(), tool=tool)
+            text = start()
+            ends = None if self._deadline is None else self._deadline.ends(text, tool)
+            return position.but(grammar=text, ends=ends, tool=tool)
         except BaseException as error:  # noqa: BLE001 - whatever it is, it ends this turn alone
             failure = named(error, f"starting a text in {position.state}")
             self._note(tool, None)

@@ -178,5 +178,5 @@ def test_grammars_of_a_vocabulary_share_their_wide_rows() -> None:
         for symbol in symbols_of(f"<arg_key>{name}</arg_key><arg_value>", "glm45"):
             assert text.accept(symbol - ID if symbol >= ID else symbol)
         legal(text)
-        found.append([row for row in grammar._tables.rows[2:] if row is not None])
+        found.append([row for row in grammar.tables.rows[2:] if row is not None])
     assert found[0][-1] is found[1][-1]

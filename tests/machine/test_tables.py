@@ -6,24 +6,15 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
-from hypothesis import strategies as st
 
-from enforcer.budget.reading import Reading
-from enforcer.budget.shortest import NoShortestEnd, Shortest
 from enforcer.errors import EnforcerError, UnsupportedSchema
 from enforcer.machine import parts, tables
 from enforcer.machine.grammar import MachineGrammar, bound_vocabulary
 from enforcer.machine.tables import tables_of
 from enforcer.schema import Conventions, Root, compile_schema
-from tests.budget_cases import PIECES
 from tests.conformance.harness import forms, maskbench
-from tests.drawn_json import DIALECTS
-from tests.instance_strategies import instances
 from tests.laid_out import bound
-from tests.schema_strategies import schemas
 from tests.shared_data import shared
-from tests.spelled_json import COMPACT, spell
 from tests.vocabularies import small
 
 if TYPE_CHECKING:
@@ -62,46 +53,6 @@ def _takes(schema: Any, *values: str) -> list[bool]:
         data = value.encode()
         found.append(_prefix(text, data) == len(data) and text.is_accepting())
     return found
-
-
-@st.composite
-def _cases(draw: st.DrawFn) -> tuple[Any, list[str]]:
-    dialect = draw(st.sampled_from(DIALECTS))
-    schema = draw(schemas(dialect))
-    values = draw(st.lists(instances(schema, dialect), min_size=1, max_size=3))
-    random = draw(st.randoms(use_true_random=False))
-    return schema, [spell(value, COMPACT, random) for value in values]
-
-
-@pytest.mark.slow
-@given(_cases())
-@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
-def test_a_text_is_taken_as_the_acceptor_of_all_readings_takes_it(
-    case: tuple[Any, list[str]],
-) -> None:
-    schema, texts = case
-    try:
-        grammar = _grammar(schema)
-        text = _begun(grammar)
-        reading = Reading.begin(Shortest(grammar, PIECES))
-    except (EnforcerError, NoShortestEnd):
-        assume(False)
-    for each in texts:
-        data = each.encode()
-        count = _prefix(text, data)
-        behind = reading.read(data[:count])
-        assert behind.threads
-        is_whole = reading.read(data).cost == 0
-        is_taken = count == len(data) and text.is_accepting()
-        assert is_whole or not is_taken
-        assert is_taken or not is_whole or _has_greatest_count(grammar)
-        text = _begun(grammar)
-
-
-def _has_greatest_count(grammar: ArgumentGrammar) -> bool:
-    """Return whether an object has `maxProperties`, which the acceptor does not know."""
-    shapes = (shape for value in grammar.definitions.values() for shape in value.objects)
-    return any(shape.maximum is not None for shape in shapes)
 
 
 def test_one_of_several_properties_has_to_be_there() -> None:

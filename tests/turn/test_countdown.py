@@ -11,12 +11,10 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from enforcer.budget.shortest import Shortest
 from enforcer.errors import BudgetTooSmall, UnsupportedSchema
-from enforcer.schema import compile_schema
+from enforcer.schema import Root
 from tests.budget_cases import (
     HEADER,
-    PIECES,
     SCHEMAS,
     UNTIMED,
     V,
@@ -24,6 +22,7 @@ from tests.budget_cases import (
     least_budget,
     lenient,
     served,
+    shortest,
     start,
     tool,
 )
@@ -39,7 +38,7 @@ def test_text_that_has_a_format_ends_in_time(schema: str) -> None:
     with pytest.raises(BudgetTooSmall):
         served().matcher([], None, response_format=wanted, budget=1)
     for extra in (0, 20):
-        need = Shortest(compile_schema(SCHEMAS[schema]), PIECES).cost_of_root + 1
+        need = shortest(SCHEMAS[schema], Root.ANY) + 1
         found = served().matcher([], None, response_format=wanted, budget=int(need) + extra)
         ids = drawn(found, random, int(need) + extra)
         turn = served().parse(ids)
@@ -148,7 +147,7 @@ def test_the_mask_has_what_accept_takes_however_many_ids_are_left(text: str, cho
     found = start(1000, choice=choice)
     feed(found, ids)
     for left in (*range(1, 100), 130, 400):
-        found._countdown.total = len(ids) + left
+        found._deadline.total = len(ids) + left
         assert legal(found) == {i for i in range(V.size) if found.validate([i])}, left
 
 
@@ -185,6 +184,6 @@ def test_masks_and_accept_agree_where_a_call_may_be_cut_off(text: str) -> None:
             budget=1000,
         )
         feed(found, ids)
-        found._countdown.total = len(ids) + left
+        found._deadline.total = len(ids) + left
         assert legal(found) == {i for i in range(V.size) if found.validate([i])}, left
         assert legal(found)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import enforcer
-from enforcer.budget.shortest import Untimed, shortest
+from enforcer.budget.untold import untold
 from enforcer.errors import BudgetTooSmall, UnsupportedSchema
 from enforcer.schema import Root, compile_schema
 from tests.budget_cases import (
@@ -22,6 +22,7 @@ from tests.budget_cases import (
     lenient,
     of,
     served,
+    shortest,
     start,
     tool,
 )
@@ -108,7 +109,7 @@ def test_another_call_is_begun_only_if_it_fits() -> None:
     found = start(1000)
     feed(found, ids)
     for left in (2, another - 1, another, another + 9):
-        found._countdown.total = len(ids) + left
+        found._deadline.total = len(ids) + left
         assert (V.control("<|tool_call_begin|>") in legal(found)) == (left >= another)
         assert V.control("<|tool_calls_section_end|>") in legal(found)
 
@@ -120,7 +121,7 @@ def started(budget: int, choice: str, *schemas: str) -> ExplainedMatcher:
 
 
 def test_a_call_of_which_no_end_is_known_is_begun_where_the_least_could_fit() -> None:
-    least = shortest(compile_schema(UNTIMED, root=Root.OBJECT), PIECES).cost_of_root
+    least = shortest(UNTIMED)
     # Three markers before, and as many ids behind.
     need = PIECES.count(b"functions.late:0") + int(least) + 6
     for budget in (need - 1, need):
@@ -136,9 +137,8 @@ def test_what_no_memory_is_needed_for_counts_for_the_least() -> None:
         (of(x=UNIQUE | {"minItems": 3}), len('"","",""')),
         (of(x=UNIQUE, y={"type": "string", "minLength": 40}), 40),
     ):
-        found = shortest(compile_schema(schema, root=Root.OBJECT), PIECES)
-        assert isinstance(found, Untimed)
-        assert more <= found.cost_of_root - PIECES.count(b'{"x":[]}') <= more + 10
+        assert untold(compile_schema(schema, root=Root.OBJECT))
+        assert more <= shortest(schema) - PIECES.count(b'{"x":[]}') <= more + 10
 
 
 def test_it_may_be_cut_off_and_the_others_may_not() -> None:
@@ -149,7 +149,7 @@ def test_it_may_be_cut_off_and_the_others_may_not() -> None:
         ids += list(b'{"x": ["a"' if name == "late" else b'{"a": "')
         feed(found, ids)
         anything = legal(found)
-        found._countdown.total = len(ids) + 5
+        found._deadline.total = len(ids) + 5
         assert (legal(found) == anything) == (name == "late")
 
 
@@ -176,7 +176,7 @@ def test_after_a_call_that_ended_too_late_the_turn_can_only_end() -> None:
     begin, end = V.control("<|tool_call_begin|>"), V.control("<|tool_calls_section_end|>")
     for left in (1, 2, 3, 400):
         found = started(400, "auto", "plain")
-        found._countdown.total = len(ids) + 1 + left
+        found._deadline.total = len(ids) + 1 + left
         feed(found, ids)
         assert V.control("<|tool_call_end|>") in legal(found)
         feed(found, write(V, "<|tool_call_end|>"))

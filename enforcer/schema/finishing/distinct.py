@@ -15,9 +15,7 @@ from enforcer.schema.finishing.infinite import is_infinite
 from enforcer.schema.grammar import NEVER, ObjectShape
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from enforcer.schema.grammar import ArrayShape, Value, ValueId
+    from enforcer.schema.grammar import ArrayShape, Value
 
 
 def is_remembered(shape: ArrayShape) -> bool:
@@ -56,27 +54,6 @@ def is_text(value: Value) -> bool:
     """Tell whether a value is a language of strings and nothing else."""
     others = value.null or value.booleans or value.numbers or value.arrays or value.objects
     return value.strings is not None and not others
-
-
-def forgotten(
-    definitions: dict[ValueId, Value], shapes: Iterable[ArrayShape | ObjectShape]
-) -> dict[ValueId, Value]:
-    """Return the definitions with these shapes, but with nothing to remember of them."""
-    dropped = set(shapes)
-    return {
-        number: value._replace(
-            arrays=tuple(
-                replace(shape, unique=False) if shape in dropped else shape
-                for shape in value.arrays
-            ),
-            objects=tuple(
-                uncounted(shape) if shape in dropped else shape for shape in value.objects
-            ),
-        )
-        if not dropped.isdisjoint((*value.arrays, *value.objects))
-        else value
-        for number, value in definitions.items()
-    }
 
 
 def uncounted(shape: ObjectShape) -> ObjectShape:

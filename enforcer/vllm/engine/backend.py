@@ -215,7 +215,7 @@ class _Host:
             matcher = enforcer.start(
                 spec,
                 prompt_ids,
-                # The countdown does not know which tokens a reader masks.
+                # The deadline does not know which tokens a reader masks.
                 self._budget(request) if in_time and reader is None else None,
                 prepared=prepared,
                 ahead=self.lanes.short,

@@ -14,7 +14,7 @@ from time import perf_counter_ns
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from enforcer import engines
-from enforcer.budget.shortest import untimed
+from enforcer.budget.untold import untimed
 from enforcer.checking.beginning import Beginning
 from enforcer.checking.verdict import Verdict
 from enforcer.checking.work import LOOK, SECONDS, Check
