@@ -383,19 +383,18 @@ class Enforcer:
             follow = partial(FollowedGrammar, self.vocabulary, options, self.table.layout)
         if prepared is None:
             prepared = Prepared(options, self._envelope(spec, options, follow), {})
-        ready, tools = prepared.arguments, spec.toolset.tools
-        held: dict[str, Startable] = {}
+        tools = spec.toolset.tools
+        held: dict[str, Startable] = {**prepared.arguments}
 
         def grammar(name: str) -> Startable:
-            found = ready.get(name) or held.get(name)
-            if found is None:
+            if name not in held:
                 its = _arguments(tools[name])
                 own = self._grammars.compiled(its, options, Root.OBJECT)
-                found = held[name] = own if follow is None else follow(own, its, name)
-            return found
+                held[name] = own if follow is None else follow(own, its, name)
+            return held[name]
 
         def expect(name: str) -> None:
-            if ahead is not None and name not in ready:
+            if ahead is not None and name not in held:
                 ahead(lambda: grammar(name))
 
         deadline = None

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from enforcer.errors import ConfigurationError, InvalidVocabulary, brief
+from enforcer.regex.charset import CharSet
 from enforcer.tokenizers import files, hugging_face, kimi
 
 if TYPE_CHECKING:
@@ -107,8 +108,8 @@ class Vocabulary:
         return self._single >= _UTF_8
 
     @cached_property
-    def writable(self) -> tuple[tuple[int, int], ...]:
-        """The characters that some token ids have exactly the bytes of, as spans of code points.
+    def writable(self) -> CharSet:
+        """The characters that some token ids have exactly the bytes of.
 
         Without those whose bytes only larger tokens have.
         """
@@ -120,7 +121,7 @@ class Vocabulary:
         if not self._single >= _CONTINUATIONS:
             whole = (data.decode() for data in self._text if not data.isascii())
             spans += [(ord(text), ord(text)) for text in whole if len(text) == 1]
-        return tuple(spans)
+        return CharSet.of(spans)
 
     def can_write(self, text: str) -> bool:
         """Return whether some token ids of text have exactly these bytes."""

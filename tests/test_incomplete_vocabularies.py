@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import enforcer
 from enforcer.errors import InvalidSchema, InvalidTools, InvalidVocabulary, UnsupportedSchema
-from enforcer.regex.charset import ALL, CharSet
+from enforcer.regex.charset import ALL
 from enforcer.turn import dialects
 from enforcer.vocabulary import Vocabulary
 from tests.vocabularies import legal
@@ -178,7 +178,7 @@ def test_the_writable_characters() -> None:
     assert characters.can_write("né日")
     assert not characters.can_write("ü")
     assert Vocabulary(_BYTES, {}).is_complete
-    assert CharSet.of(Vocabulary(_BYTES, {}).writable) == ALL
+    assert Vocabulary(_BYTES, {}).writable == ALL
 
 
 @pytest.mark.parametrize("name", WITHOUT)
@@ -186,7 +186,7 @@ def test_the_writable_characters() -> None:
 @given(character=st.characters(exclude_categories=["Cs"]) | st.sampled_from("\0é日🙂\U0003ffff"))
 def test_the_spans_of_what_can_be_written(name: str, character: str) -> None:
     found = vocabulary(name, "kimi_k2")
-    assert (character in CharSet.of(found.writable)) == found.can_write(character)
+    assert (character in found.writable) == found.can_write(character)
 
 
 def test_a_lead_byte_that_only_larger_tokens_have() -> None:

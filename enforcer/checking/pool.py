@@ -18,7 +18,7 @@ import os
 import signal
 import threading
 from concurrent.futures import Future
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from queue import SimpleQueue
 from typing import TYPE_CHECKING
@@ -29,7 +29,7 @@ from enforcer.checking.work import LEVELS, SECONDS, TOO_MUCH_MEMORY, TOO_SLOW
 from enforcer.errors import Busy, ConfigurationError, EnforcerError, SchemaLimit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
+    from collections.abc import Callable, Hashable, Iterator
 
     from enforcer.checking.beginning import Beginning
     from enforcer.checking.process import Process
@@ -115,29 +115,35 @@ class Pool:
             ConfigurationError: what is to fork workers ends by itself.
 
         """
-        job = self._join(check)
-        try:
+        with self._joined(check) as job:
             return job.future.result(_PATIENCE)
-        except TimeoutError:
-            raise Busy(BUSY) from None
-        finally:
-            self._leave(job)
 
     async def check_async(self, check: Check | Beginning) -> Verdict:
         """Wait for a verdict without blocking the event loop; raises as `check` does.
 
         If the task is cancelled, and nobody else waits for that check, it is dropped or stopped.
         """
-        job = self._join(check)
-        try:
+        with self._joined(check) as job:
             own = asyncio.wrap_future(job.future)
             own.add_done_callback(_heard)
             # Shielded: others may wait for the same.
             return await asyncio.wait_for(asyncio.shield(own), _PATIENCE)
+
+    @contextmanager
+    def _joined(self, check: Check | Beginning) -> Iterator[_Job]:
+        """Wait for a check, with those who wait for the same."""
+        job = self._join(check)
+        try:
+            yield job
         except TimeoutError:
             raise Busy(BUSY) from None
         finally:
-            self._leave(job)
+            with self._lock:
+                job.waiting -= 1
+                if not job.waiting:
+                    self._forget(job)
+                    if job.level and job.process is not None:  # the first level's is done soon
+                        job.process.kill()
 
     def _join(self, check: Check | Beginning) -> _Job:
         key = check.key()
@@ -156,14 +162,6 @@ class Pool:
             else:
                 job.waiting += 1
             return job
-
-    def _leave(self, job: _Job) -> None:
-        with self._lock:
-            job.waiting -= 1
-            if not job.waiting:
-                self._forget(job)
-                if job.level and job.process is not None:  # the first level's is done soon
-                    job.process.kill()
 
     def _forget(self, job: _Job) -> None:
         """Let whoever asks the same from now on not share it. Called with the lock held."""

@@ -19,7 +19,6 @@ from enforcer.errors import (
     UnsupportedSchema,
     brief,
 )
-from enforcer.regex.charset import CharSet
 from enforcer.request.options import Options
 from enforcer.request.response_format import FormatKind, ResponseFormat
 from enforcer.schema import Root, compile_schema
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from enforcer.engines import ArgumentEngine, Wanted
     from enforcer.errors import Problem
     from enforcer.layouts import BoundLayout
+    from enforcer.regex.charset import CharSet
 
 LOOK = 0.25  # seconds of processor time until a check counts as slow
 SECONDS = 2.0  # of one processor, for one check
@@ -40,6 +40,10 @@ LEVELS = ((0.03, 3), (LOOK, 10), (SECONDS, 10))
 TOO_SLOW = (
     f"checking this schema takes over {SECONDS:g} seconds of processor time; give it fewer "
     "alternatives, overlapping patterns or nested counts"
+)
+TOO_MUCH_MEMORY = (
+    "checking this schema takes too much memory; give it fewer or shorter alternatives, "
+    "patterns and values"
 )
 # A schema of 2 MB can have more problems than a message should.
 _MOST_PROBLEMS = 100
@@ -64,7 +68,7 @@ class Check:
         controls: name and id of the control tokens that the layout may have, in the vocabulary
             that it is written for, which need not be the one that the worker checks for. None
             where only that one matters.
-        writable: spans of the code points that this vocabulary can write; None likewise.
+        writable: the characters that this vocabulary can write; None likewise.
 
     """
 
@@ -75,7 +79,7 @@ class Check:
     writes: bool = False
     dialect: str = ""
     controls: tuple[tuple[str, int], ...] | None = None
-    writable: tuple[tuple[int, int], ...] | None = None
+    writable: CharSet | None = None
 
     def key(self) -> Hashable:
         """Give what distinguishes it from others; small, however large the source is."""
@@ -109,31 +113,31 @@ def warm(engine: ArgumentEngine, layout: BoundLayout | None) -> None:
 
 
 def perform(check: Check, engine: ArgumentEngine) -> Verdict:
-    """Do a check in this process, without a bound; never raises for what it is given."""
-
-    def do() -> Verdict:
-        layout = _layout(check, engine)
-        try:
-            return _done(check, engine, layout)
-        except SchemaError as error:
-            return Verdict(error=type(error)(error.problems[:_MOST_PROBLEMS]))
-
-    return survived(do)
+    """Do a check in this process, without a bound."""
+    try:
+        return _done(check, engine)
+    except SchemaError as error:
+        return Verdict(error=type(error)(error.problems[:_MOST_PROBLEMS]))
 
 
 def survived(do: Callable[[], Verdict]) -> Verdict:
     """Do something that may fail in any way; what it is done for is refused then."""
     try:
         return do()
+    except (KeyboardInterrupt, SystemExit):
+        raise
     except MemoryError:
         return Verdict(error=SchemaLimit.of("$", "", TOO_MUCH_MEMORY))
-    except Exception as error:  # noqa: BLE001 - whatever a library does with it, it is refused
-        return Verdict(error=_failed(error))
-    except BaseException as error:
-        # A panic in an engine's Rust is no `Exception`, and yet no reason to end.
-        if isinstance(error, KeyboardInterrupt | SystemExit):
-            raise
-        return Verdict(error=_failed(error))
+    except BaseException as error:  # noqa: BLE001 - a panic in an engine's Rust is no `Exception`
+        # Into the server's log, since this is ours to mend; not the message: a client may have
+        # written it.
+        trace = traceback.format_tb(error.__traceback__)
+        sys.stderr.writelines([*trace, type(error).__name__, "\n"])
+        what = f"{type(error).__name__}: {brief(str(error))}"
+        reason = (
+            f"the compiler failed on this schema ({what}); please report it, and write it otherwise"
+        )
+        return Verdict(error=UnsupportedSchema.of("$", "", reason))
 
 
 def _layout(check: Check, engine: ArgumentEngine) -> BoundLayout | None:
@@ -142,10 +146,11 @@ def _layout(check: Check, engine: ArgumentEngine) -> BoundLayout | None:
     known = engine.vocabulary
     controls = known.controls if check.controls is None else dict(check.controls)
     writable = known.writable if check.writable is None else check.writable
-    return dialects.load(check.dialect).layout(controls, CharSet.of(writable))
+    return dialects.load(check.dialect).layout(controls, writable)
 
 
-def _done(check: Check, engine: ArgumentEngine, layout: BoundLayout | None) -> Verdict:
+def _done(check: Check, engine: ArgumentEngine) -> Verdict:
+    layout = _layout(check, engine)
     wanted: Wanted = ResponseFormat(check.kind, check.source)
     grammar = None
     if check.kind is FormatKind.JSON_SCHEMA:
@@ -158,20 +163,3 @@ def _done(check: Check, engine: ArgumentEngine, layout: BoundLayout | None) -> V
         untimed = (unknown_text(check.kind.value),) if grammar is None else untold(grammar)
     relaxed = () if grammar is None else grammar.relaxed
     return Verdict(relaxed=relaxed[:_MOST_PROBLEMS], untimed=untimed[:_MOST_PROBLEMS])
-
-
-def _failed(error: BaseException) -> UnsupportedSchema:
-    # Into the server's log, since this is ours to mend; not the message: a client may have
-    # written it.
-    sys.stderr.writelines([*traceback.format_tb(error.__traceback__), type(error).__name__, "\n"])
-    what = f"{type(error).__name__}: {brief(str(error))}"
-    reason = (
-        f"the compiler failed on this schema ({what}); please report it, and write it otherwise"
-    )
-    return UnsupportedSchema.of("$", "", reason)
-
-
-TOO_MUCH_MEMORY = (
-    "checking this schema takes too much memory; give it fewer or shorter alternatives, "
-    "patterns and values"
-)

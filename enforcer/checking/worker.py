@@ -32,7 +32,6 @@ from enforcer import engines
 from enforcer.checking.beginning import Beginning, Starter
 from enforcer.checking.work import Check, perform, survived, warm
 from enforcer.errors import EnforcerError
-from enforcer.regex.charset import CharSet
 from enforcer.turn import dialects
 from enforcer.vocabulary import Vocabulary
 
@@ -61,13 +60,12 @@ def main() -> None:
     starter = Starter(engine)
     # What is built when it is first needed (a second, for an order of Kimi's vocabulary) is built
     # here, or each worker would build it anew, and each one's first check would count as slow.
+    layout = None
     if dialect:
-        characters = CharSet.of(vocabulary.writable)
-        warm(engine, dialects.load(dialect).layout(vocabulary.controls, characters))
+        layout = dialects.load(dialect).layout(vocabulary.controls, vocabulary.writable)
         with suppress(EnforcerError):  # what the engine cannot do, each check is told
             starter.enforcer(dialect).warm(in_time=in_time)
-    else:
-        warm(engine, None)
+    warm(engine, layout)
     gc.freeze()  # what is here stays shared with the workers
     orders.send("ready")
     with suppress(EOFError):

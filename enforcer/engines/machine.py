@@ -16,7 +16,6 @@ from enforcer.machine import wire
 from enforcer.machine.grammar import MachineGrammar, bound_vocabulary
 from enforcer.machine.tables import make_usual, tables_of
 from enforcer.machine.text_formats import text_tables
-from enforcer.regex.charset import CharSet
 from enforcer.request.response_format import FormatKind, ResponseFormat
 
 if TYPE_CHECKING:
@@ -54,7 +53,7 @@ class MachineEngine(ArgumentEngine):
 
     def _tables(self, wanted: Wanted, layout: BoundLayout | None) -> Tables:
         if isinstance(wanted, ResponseFormat):
-            return text_tables(wanted, CharSet.of(self.vocabulary.writable))
+            return text_tables(wanted, self.vocabulary.writable)
         return tables_of(wanted, layout)
 
     def warm(self, layout: BoundLayout | None = None) -> None:

@@ -12,7 +12,6 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from enforcer.regex.charset import CharSet
 from enforcer.turn import pattern
 from enforcer.turn.borders import Borders
 from enforcer.turn.dialect import Names, Segment, written
@@ -89,7 +88,7 @@ class Table:
             role: tuple(self._language(text) for text in texts if self.is_there(text))
             for role, texts in dialect.markers.items()
         }
-        self.layout = dialect.layout(controls, CharSet.of(vocabulary.writable))
+        self.layout = dialect.layout(controls, vocabulary.writable)
         header = pattern.language(dialect.header, self._inside.get)
         self.lexer = self.reader = Lexer(dialect, self.layout, markers, header)
         if dialect.names is Names.IDENTIFIER:

@@ -8,7 +8,7 @@ import pytest
 
 from enforcer import engines
 from enforcer.checking.verdict import Verdict
-from enforcer.checking.work import Check, perform, warm
+from enforcer.checking.work import Check, perform, survived, warm
 from enforcer.errors import (
     InvalidSchema,
     Problem,
@@ -17,7 +17,7 @@ from enforcer.errors import (
     UnsupportedSchema,
 )
 from enforcer.machine import wire
-from enforcer.regex.charset import ALL
+from enforcer.regex.charset import ALL, CharSet
 from enforcer.request.options import Options
 from enforcer.request.response_format import FormatKind
 from enforcer.schema import Conventions, Limits, OnUnsupported, Root
@@ -51,7 +51,12 @@ CHECKS = [
     check({"type": "object"}, conventions=Conventions(closed_objects=True)),
     replace(check({"type": "object"}), writes=True, dialect="kimi_k3"),
     replace(check({"type": "object"}), writes=True, dialect="kimi_k3", controls=(("<|open|>", 7),)),
-    replace(check({"type": "object"}), writes=True, dialect="qwen3_coder", writable=((0, 255),)),
+    replace(
+        check({"type": "object"}),
+        writes=True,
+        dialect="qwen3_coder",
+        writable=CharSet.span("\0\xff"),
+    ),
     check({"type": "object"}, finish_within_budget=True),
     check({"type": "object"}, compact_text=True),
     check({"type": "object"}, closed_text=True),
@@ -96,7 +101,7 @@ def test_what_the_vocabulary_cannot_write_without_escapes_is_refused() -> None:
     assert isinstance(error, UnsupportedSchema)
     assert error.path == "$.properties.a"
     # Another vocabulary that is named counts instead of the worker's own.
-    assert perform(replace(asked, writable=ALL.ranges), ascii_alone).error is None
+    assert perform(replace(asked, writable=ALL), ascii_alone).error is None
 
 
 def markers(written: bytes) -> list[int]:
@@ -156,7 +161,7 @@ def broken(error: BaseException) -> Any:
 def test_whatever_is_raised_is_a_refusal_that_names_it(
     error: AttributeError | TypeError | Panic, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    verdict = perform(check({}), broken(error))
+    verdict = survived(lambda: perform(check({}), broken(error)))
     assert type(verdict.error) is UnsupportedSchema
     assert type(error).__name__ in str(verdict.error)
     logged = capfd.readouterr().err
@@ -165,13 +170,15 @@ def test_whatever_is_raised_is_a_refusal_that_names_it(
 
 
 def test_too_much_memory_is_a_limit() -> None:
-    assert isinstance(perform(check({}), broken(MemoryError())).error, SchemaLimit)
+    assert isinstance(
+        survived(lambda: perform(check({}), broken(MemoryError()))).error, SchemaLimit
+    )
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit()])
 def test_an_end_that_is_meant_is_none(error: KeyboardInterrupt | SystemExit) -> None:
     with pytest.raises(type(error)):
-        perform(check({}), broken(error))
+        survived(lambda: perform(check({}), broken(error)))
 
 
 def test_a_schema_is_written_for_the_engine() -> None:

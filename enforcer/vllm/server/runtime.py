@@ -21,7 +21,6 @@ from enforcer.checking.pool import Pool
 from enforcer.checking.work import Check
 from enforcer.errors import ConfigurationError, InvalidVocabulary, brief
 from enforcer.layouts import Layout
-from enforcer.regex.charset import CharSet
 from enforcer.schema import Root
 from enforcer.schema.bundling import Documents, read_documents
 from enforcer.turn import dialects
@@ -244,10 +243,9 @@ def write(
     layout = laid_out(dialect) if root is Root.OBJECT else ""
     known, names = vocabulary.controls, dialects.load(dialect).tokens.names
     controls = tuple((name, known[name]) for name in names if name in known)
-    writable = CharSet.of(vocabulary.writable).ranges
     asked = Check(wanted.kind, wanted.source, root, options, writes=True)
     if layout:
-        asked = replace(asked, dialect=layout, controls=controls, writable=writable)
+        asked = replace(asked, dialect=layout, controls=controls, writable=vocabulary.writable)
     verdict = pool().check(asked)
     if verdict.error is not None:
         raise verdict.error
