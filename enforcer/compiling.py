@@ -1,8 +1,4 @@
-"""What schemas and formats of text become for one engine, and what is kept of it.
-
-Owns: keys in the cache, and what is compiled here at once or may be written in another process.
-Must not know: turns, what a request carries beside schemas, hosts.
-"""
+"""Compiles schemas and formats of text for one engine, and caches the results."""
 
 from __future__ import annotations
 

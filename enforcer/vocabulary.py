@@ -171,10 +171,7 @@ class Vocabulary:
                 return self._tokens[token_id]
         except (IndexError, TypeError):
             pass  # said below, as of one below 0, which Python would count from the end
-        raise self._no_id(token_id)
-
-    def _no_id(self, token_id: object) -> ConfigurationError:
-        return ConfigurationError(
+        raise ConfigurationError(
             f"no id {brief(token_id)}: the vocabulary has those from 0 to {self.size - 1}"
         )
 

@@ -40,7 +40,7 @@ _SHARE = 4  # processors of which one is for the first level; there is one in an
 _MOST_FIRST = 4  # workers of the first level
 _CLOCK = 60.0  # seconds after which a check ends, however little processor time it got
 _PATIENCE = 90.0  # seconds that anybody waits, in the queue and after
-_QUEUED = 64 << 20  # bytes of checks at a time
+_MOST, _QUEUED = 4096, 64 << 20  # checks, and their bytes, at a time
 _LATE = 32  # checks that may wait at the last level: two seconds each, within the patience
 _FAT = 256 << 20  # a worker that has kept more than this after a check ends
 _STARTS = 3  # times that what forks workers is started while somebody else keeps ending it
@@ -71,7 +71,6 @@ class Pool:
         vocabulary: what it is to be checked for: what is too much for an engine depends on it.
         dialect, in_time: as `Forker` takes them.
         looks: workers of the first level; each other level has one.
-        queue: how many checks there may be at a time.
         replaced: called, by a thread of the pool, with the exit status (less than zero: minus the
             signal's) of each worker that has ended by no fault of a check.
 
@@ -85,7 +84,6 @@ class Pool:
         *,
         in_time: bool = False,
         looks: int | None = None,
-        queue: int = 4096,
         replaced: Callable[[int], None] = lambda _: None,
     ) -> None:
         self._new_forker: Callable[[], Forker] = lambda: Forker(
@@ -96,7 +94,6 @@ class Pool:
         self._replaced = replaced
         self._lock = threading.Lock()
         self._jobs: dict[Hashable, _Job] = {}
-        self._most = queue
         self._queues = [SimpleQueue[_Job]() for _ in LEVELS]
         looks = looks or max(1, min(len(os.sched_getaffinity(0)) // _SHARE, _MOST_FIRST))
         self._unstarted = [*range(1, len(LEVELS)), *[0] * looks]  # threads, by their levels
@@ -151,7 +148,7 @@ class Pool:
             job = self._jobs.get(key)
             if job is None:
                 held = sum(one.asked.size for one in self._jobs.values())
-                if len(self._jobs) >= self._most or held + check.size > _QUEUED:
+                if len(self._jobs) >= _MOST or held + check.size > _QUEUED:
                     raise Busy(BUSY)
                 try:
                     self._start_threads()

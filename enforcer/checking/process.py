@@ -113,17 +113,14 @@ class Forker:
         """
         ours, theirs = Pipe()
         with theirs:
-            pid = self._ask(0, theirs)
+            pid = self.ask(0, theirs)
         if pid < 0:
             ours.close()
             raise OSError(-pid, os.strerror(-pid))
         return Process(self, pid, ours)
 
-    def reap(self, pid: int) -> int:
-        """End a worker, whatever it does; gives its exit status, or minus the signal's."""
-        return self._ask(pid)
-
-    def _ask(self, pid: int, pipe: Connection | None = None) -> int:
+    def ask(self, pid: int, pipe: Connection | None = None) -> int:
+        """End a worker and return its exit status, or minus the signal's; fork one for 0."""
         with self._lock, suppress(OSError, EOFError):
             self._orders.send(pid)
             if pipe is not None:
@@ -193,7 +190,7 @@ class Process:
         if self._status is None:
             self._pipe.close()
             try:
-                self._status = self._forker.reap(self.pid)
+                self._status = self._forker.ask(self.pid)
             except NoProcess:
                 self._status = -signal.SIGKILL  # with what had forked it
         return self._status

@@ -68,7 +68,7 @@ def main() -> None:
     warm(engine, layout)
     gc.freeze()  # what is here stays shared with the workers
     orders.send("ready")
-    with suppress(EOFError):
+    with suppress(EOFError, ConnectionError):  # they have gone
         while True:
             if pid := orders.recv():
                 os.kill(pid, signal.SIGKILL)
@@ -91,7 +91,7 @@ def _fork(orders: Connection, handle: int, engine: ArgumentEngine, starter: Star
     try:
         _end_with(parent)
         orders.close()
-        with suppress(EOFError):
+        with suppress(EOFError, ConnectionError):
             _serve(Connection(handle), engine, starter)
         status = 0
     finally:

@@ -39,8 +39,10 @@ def read(tokenizer: Any) -> Parts:
             encoding._mergeable_ranks,  # noqa: SLF001 - tiktoken has no public accessor
             {**encoding._special_tokens, **named},  # noqa: SLF001 - likewise
         )
-    inner = _of_mistral_common(tokenizer)
-    if inner is not None:
+    # mistral-common's, inside a class of transformers' or vLLM's.
+    inner = getattr(tokenizer, "tokenizer", None)
+    inner = getattr(getattr(inner, "instruct_tokenizer", None), "tokenizer", inner)
+    if hasattr(inner, "id_to_piece") and hasattr(inner, "special_ids"):
         return _of_mistral(inner)
     raise InvalidVocabulary(
         f"cannot read the bytes behind a {type(tokenizer).__name__}: neither a fast "
@@ -69,10 +71,14 @@ def of_fast(spec: dict[str, Any]) -> Parts:
             f"cannot read the bytes behind a {model.get('type')} model: "
             "byte-level BPE or byte fallback is needed"
         )
-    _refuse_affixes(model)
+    for affix in ("end_of_word_suffix", "continuing_subword_prefix"):
+        if model.get(affix):
+            raise InvalidVocabulary(
+                f"cannot read the bytes behind tokens with a `{affix}`: {brief(model[affix])}"
+            )
     added: list[dict[str, Any]] = spec.get("added_tokens") or []
     # A decoder reads an added token as it does any other.
-    is_byte_level = _is_byte_level(spec)
+    is_byte_level = any(part.get("type") == "ByteLevel" for part in _parts(spec))
     if is_byte_level:
         to_bytes = _byte_level()
         of_added = _byte_level(is_added=True)
@@ -124,14 +130,6 @@ def _refuse_another_class(vocab: dict[str, int]) -> None:
         )
 
 
-def _refuse_affixes(model: dict[str, Any]) -> None:
-    for affix in ("end_of_word_suffix", "continuing_subword_prefix"):
-        if model.get(affix):
-            raise InvalidVocabulary(
-                f"cannot read the bytes behind tokens with a `{affix}`: {brief(model[affix])}"
-            )
-
-
 def _refuse_other_spaces(spec: dict[str, Any]) -> None:
     marks = [*_marks(spec.get("normalizer"), " ", None), *_marks(spec.get("decoder"), None, " ")]
     marks += [part.get("replacement") for part in _parts(spec) if part.get("type") == "Metaspace"]
@@ -150,18 +148,6 @@ def _marks(spec: Any, old: str | None, new: str | None) -> Iterator[object]:
                 yield part.get("content")
             if new == part.get("content"):
                 yield pattern["String"]
-
-
-def _of_mistral_common(tokenizer: Any) -> Any:
-    """Give the tokenizer of mistral-common's inside one of transformers' or vLLM's; else None."""
-    inner = getattr(tokenizer, "tokenizer", None)
-    inner = getattr(getattr(inner, "instruct_tokenizer", None), "tokenizer", inner)
-    return inner if hasattr(inner, "id_to_piece") and hasattr(inner, "special_ids") else None
-
-
-def _is_byte_level(spec: Any) -> bool:
-    """Tell whether a pre-tokenizer or decoder writes bytes as letters."""
-    return any(part.get("type") == "ByteLevel" for part in _parts(spec))
 
 
 def _parts(spec: Any) -> Iterator[dict[str, Any]]:

@@ -245,8 +245,9 @@ async def _until(condition: Callable[[], bool]) -> None:
         await asyncio.sleep(0.01)
 
 
-def test_a_full_queue_is_said_at_once() -> None:
-    lone = Pool("machine", BYTES, queue=2)
+def test_a_full_queue_is_said_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pools, "_MOST", 2)
+    lone = Pool("machine", BYTES)
     lone._unstarted.clear()  # so that none begins
     for number in (1, 2):
         lone._join(quick(number))
@@ -343,7 +344,7 @@ def test_a_worker_that_cannot_be_forked_costs_the_others_nothing(
     os.close(writer)
     forker = Forker("machine", BYTES)
     with monkeypatch.context() as patch:
-        patch.setattr(forker, "_ask", lambda *_, **__: -errno.EAGAIN)
+        patch.setattr(forker, "ask", lambda *_, **__: -errno.EAGAIN)
         with pytest.raises(OSError, match="Resource temporarily unavailable"):
             forker.start()
     forker.start().end()
