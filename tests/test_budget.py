@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 import enforcer
 from enforcer.budget.costs import Shortest
 from enforcer.budget.ends import Ends
+from enforcer.budget.pieces import _weight
 from enforcer.budget.tails import begun
 from enforcer.budget.untold import untold
 from enforcer.errors import EnforcerError, UnsupportedSchema
@@ -77,7 +78,7 @@ def test_from_wherever_a_text_goes_its_shortest_end_is_valid(name: str, seed: in
             break
         closing = [i for i in ids if V.token_bytes(i)[:1] in b'"]},:']
         token = random.choice(closing if closing and random.random() < 0.4 else ids)
-        before, weight = ends.now()[0], PIECES.weight(token)
+        before, weight = ends.now()[0], _weight(V.token_bytes(token))
         assert text.accept(token)
         data += V.token_bytes(token)
         assert ends.cost <= before.most + 1 + (12 + weight * growth if weight else 0)

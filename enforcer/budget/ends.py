@@ -7,7 +7,7 @@ ids of a bitmask row leave enough room for an end. Must not know: turns.
 
 from __future__ import annotations
 
-from functools import cached_property, reduce
+from functools import cache, reduce
 from itertools import islice, product
 from math import inf
 from operator import or_
@@ -99,13 +99,9 @@ class Ends:
 
     def fits(self, token_id: int, room: float) -> bool:
         """Return whether the text can end in `room` ids after one more id of it."""
-        end, in_string = self.now()
-        if room >= _leeway(end) + end.cost + self._growth(self._pieces.weight(token_id)):
-            return True
-        tried = self._pieces.tried if in_string else self._pieces.tried_outside
-        if token_id not in tried and token_id != self._first(end):
-            return False
-        return self._behind(token_id) <= room
+        row = self._pieces.vocabulary.row([token_id])
+        self.restrict(row, room)
+        return is_member(row, token_id)
 
     def restrict(self, target: npt.NDArray[np.int32], room: float) -> None:
         """Leave out the ids after which the text cannot end in `room` ids.
@@ -115,29 +111,21 @@ class Ends:
             room: how many ids may follow the next.
 
         """
-        pieces = self._pieces
+        pieces, growth = self._pieces, self._plan.growth
         end, in_string = self.now()
-        spare = room - end.cost - _leeway(end)
-        if spare >= self._growth(pieces.heaviest):
+        spare = room - end.most - 1  # where a carriage return may be written, a line feed follows
+        if spare >= PENDING + pieces.heaviest * growth:
             return
         sure = np.zeros_like(target)
         if spare >= 0:
-            heavy = (spare - PENDING) // self._plan.growth if spare >= PENDING else 0
-            sure = target & pieces.up_to(int(heavy))
+            sure = target & pieces.up_to(int(max(spare - PENDING, 0) // growth))
         row = pieces.tried_row if in_string else pieces.tried_outside_row
         tried = set(members(target & row & ~sure).tolist())
-        first = self._first(end)
-        if first is not None and is_member(target, first):
-            tried.add(first)
+        if end.piece and is_member(target, pieces.first(end.piece)):
+            tried.add(pieces.first(end.piece))
         found = [token_id for token_id in tried if self._behind(token_id) <= room]
         np.copyto(target, sure)
         put(target, found)
-
-    def _growth(self, weight: int) -> int:
-        return PENDING + weight * self._plan.growth if weight else 0
-
-    def _first(self, end: End) -> int | None:
-        return self._pieces.first(end.piece) if end.piece else None
 
     def _behind(self, token_id: int) -> float:
         """Count the ids of the shortest end behind one more id."""
@@ -184,15 +172,9 @@ class _Open:
     def __init__(
         self, plan: Shortest, text: kernel.Text, level: int, frame: tuple[int, ...]
     ) -> None:
-        self._plan, self._text, self._level, self._frame = plan, text, level, frame
+        self._plan, self._frame = plan, frame
         self._is_array, self._node = frame[0] == 1, frame[1]
-
-    @cached_property
-    def _undeclared(self) -> frozenset[str]:
-        return frozenset(self._text.undeclared_names(self._level))
-
-    def _extras(self) -> frozenset[str]:
-        return self._undeclared
+        self._extras = cache(lambda: frozenset(text.undeclared_names(level)))
 
     def behind(self, inner: _Ends) -> _Ends:
         """Return the ends from within a property or element, by those of its values."""
@@ -262,7 +244,7 @@ class _Open:
                 yield rest, self._named(index)
         if at < 0:
             return
-        known = {*plan.names[low:high], *self._undeclared}
+        known = {*plan.names[low:high], *self._extras()}
         taken = {name[len(typed) :] for name in known if name.startswith(typed)}
         for language in ones(languages):
             where = plan.automaton, at, language, count
@@ -282,7 +264,7 @@ class _Open:
         frame = (is_array, number, index, classes, live, seen, possible, full, hits)
         if index >= 0:
             return self._behind(inner, frame, self._extras)
-        return self._behind(inner, frame, lambda: self._undeclared | {name})
+        return self._behind(inner, frame, lambda: self._extras() | {name})
 
     def _candidates(self, low: int, high: int) -> Iterable[int]:
         """Return declared names that may come, the shortest to complete among them or nearly so.
@@ -334,8 +316,3 @@ def _add(found: _Ends, value: int, end: End) -> None:
 
 def _followed(end: End, cost: float, piece: bytes) -> End:
     return End(end.cost + cost, end.piece or piece, end.most + cost)
-
-
-def _leeway(end: End) -> float:
-    """Bound what an id that begins nothing can add; one more for a carriage return."""
-    return end.most - end.cost + 1 if end.cost < inf else inf

@@ -39,10 +39,9 @@ class Pieces:
         widening: by how much a character may take more bytes than bounds have for one, since it
             is written as escapes: 12 where the widest otherwise has 6.
         heaviest: the greatest weight of an id.
-        tried, tried_row: the ids that are tried one by one where the end is near, as a mask row
-            too: those that begin or end something in few bytes.
-        tried_outside, tried_outside_row: the same outside strings, where numbers and words
-            begin.
+        tried_row: mask row of the ids that are tried one by one where the end is near: those that
+            begin or end something in few bytes.
+        tried_outside_row: the same outside strings, where numbers and words begin.
 
     """
 
@@ -65,11 +64,8 @@ class Pieces:
                 tried[0].append(token_id)
             elif len(key) == 1 and key[0] in _SCALAR:
                 tried[1].append(token_id)
-        self._weights = weights
-        self.tried = frozenset(tried[0])
-        self.tried_row = vocabulary.row(self.tried)
-        self.tried_outside = frozenset(tried[0] + tried[1])
-        self.tried_outside_row = vocabulary.row(self.tried_outside)
+        self.tried_row = vocabulary.row(tried[0])
+        self.tried_outside_row = vocabulary.row(tried[0] + tried[1])
         self.heaviest = int(weights.max(initial=0))
         # Here and not with the first mask, which a server's step would wait for: 40 ms.
         self._rows = [
@@ -77,12 +73,11 @@ class Pieces:
             for weight in range(self.heaviest + 1)
         ]
 
-    def weight(self, token_id: int) -> int:
-        """Tell how often an id may commit a text to more: 0 if it stays within what it is in."""
-        return int(self._weights[token_id])
-
     def up_to(self, weight: int) -> npt.NDArray[np.int32]:
-        """Give the mask row of the ids that weigh at most so much, not below 0."""
+        """Return the mask row of the ids that commit a text to more at most so often.
+
+        An id of weight 0 stays within what the text is in.
+        """
         return self._rows[min(weight, self.heaviest)]
 
     def first(self, data: bytes) -> int:
