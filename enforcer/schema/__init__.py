@@ -153,7 +153,7 @@ def _compile(
         lowered[each] = lowering.lower(each)
         return lowered[each]
 
-    lowering = Lowering(algebra, limits, refuse, parser.divisors)
+    lowering = Lowering(algebra, limits, refuse)
     try:
         reached = unfold(formula, limits, lower)
     except UnsupportedSchema as error:

@@ -17,7 +17,7 @@ from enforcer.schema.finishing.lowering_objects import ObjectLowering
 from enforcer.schema.grammar import NEVER, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from enforcer.numbers.sets import NumberSet
     from enforcer.schema.algebra.normal_form import Algebra
@@ -39,7 +39,6 @@ class Lowering:
         limits: bounds.
         refuse: notes the formula whose value cannot be kept, a path, a keyword and a reason;
             in relax mode the constraint is then left out.
-        divisors: where each value of `multipleOf` stands in the schema.
 
     """
 
@@ -48,13 +47,11 @@ class Lowering:
         algebra: Algebra,
         limits: Limits,
         refuse: Callable[[Formula, str, str, str], None],
-        divisors: Mapping[Fraction, str],
     ) -> None:
         self._arrays = ArrayLowering(algebra, self._refuse)
         self._objects = ObjectLowering(algebra, limits, self._refuse)
         self._algebra = algebra
         self._limits = limits
-        self._divisors = divisors
         self._note = refuse
         self._current: Formula = NEVER
 
@@ -66,10 +63,8 @@ class Lowering:
         self._current = formula
         value = self._algebra.normal(formula)
         numbers, strings = value.numbers, value.strings
-        if self._divisors and numbers:
-            numbers = tuple(dict.fromkeys(map(self._divisible, numbers)))
         if numbers:
-            numbers = self._with_texts(numbers)
+            numbers = self._with_texts(tuple(dict.fromkeys(map(self._divisible, numbers))))
         if not (value.arrays or value.objects):
             return Value(value.null, value.booleans, numbers, strings)
         arrays = [self._arrays.lower(shape) for shape in value.arrays]
@@ -87,18 +82,9 @@ class Lowering:
         return tuple(dict.fromkeys(map(_without_bounds, sets)))
 
     def _divisible(self, numbers: NumberSet) -> NumberSet:
-        if can_be_written(numbers):
+        if {numbers.multiple, *numbers.not_multiples} <= {None, 1} or can_be_written(numbers):
             return numbers
-        involved = [
-            *numbers.not_multiples,
-            *(() if numbers.multiple is None else [numbers.multiple]),
-        ]
-        paths = [
-            path
-            for divisor, path in self._divisors.items()
-            if any((each / divisor).denominator == 1 for each in involved)
-        ]
-        self._refuse(paths[0] if paths else "$", "multipleOf", reason(numbers))
+        self._refuse("$.multipleOf", "multipleOf", reason(numbers))
         whole = numbers.multiple is not None and numbers.multiple.denominator == 1
         return replace(
             numbers,

@@ -13,14 +13,11 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from enforcer.schema.keywords import ANNOTATIONS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _SIZE = 20_000  # characters of the schema as JSON text
 _DEPTH = 8
@@ -53,8 +50,16 @@ _DIALECTS = (
 _AT_ROOT = frozenset({"$schema", "$defs", "definitions"})
 _OF_OBJECT = frozenset({"type", "properties", "required", "additionalProperties"})
 _DEFINITION = re.compile(r"#/(\$defs|definitions)/([A-Za-z0-9_.\-]+)")
-_ENUMERATED_ONLY = (frozenset({"enum"}), frozenset({"const"}))
-_ENUMERATED = (frozenset({"type", "enum"}), frozenset({"type", "const"}))
+_ENUMERATED = (frozenset({"enum"}), frozenset({"const"}))
+_VALUES = {"string": str, "integer": int, "number": int, "boolean": bool}
+# Of each type, the keywords that bound it, and the least and the greatest bound.
+_BOUNDS = {
+    "string": ("minLength", "maxLength", 0, _LENGTH),
+    "integer": ("minimum", "maximum", -_NUMBER, _NUMBER),
+    "number": ("minimum", "maximum", -_NUMBER, _NUMBER),
+    "array": ("minItems", "maxItems", 0, _ITEMS),
+}
+_KINDS = frozenset({"object", "null", *_VALUES, *_BOUNDS})
 
 
 def is_quick(schema: str) -> bool:
@@ -108,7 +113,7 @@ class _Look:
         found = 0
         for key in ("$defs", "definitions"):
             named = self._document.get(key, {})
-            if not isinstance(named, dict) or not _are_texts(list(named), least=0):
+            if not isinstance(named, dict) or not _are_texts(list(named)):
                 return _TOO_MANY
             found += sum(self.count(each, _DEPTH) for each in named.values())
         return found
@@ -142,9 +147,11 @@ class _Look:
             return _TOO_MANY
         if kind == "object":
             return self._object(schema, depth) if keys <= _OF_OBJECT else _TOO_MANY
-        if kind == "array":
-            return self._array(schema, keys, depth)
-        return _cost(schema, keys) if _KINDS[kind](schema, keys) else _TOO_MANY
+        found = 1
+        if kind == "array" and "items" in keys:
+            found += self.count(schema["items"], depth - 1)
+            keys = keys - {"items"}
+        return found + _cost(schema, keys) if _is_simple(schema, kind, keys) else _TOO_MANY
 
     def _untyped(self, schema: dict[str, Any], keys: set[str], depth: int) -> int:
         if keys == {"$ref"}:
@@ -158,8 +165,8 @@ class _Look:
             if not all(kinds) or len(set(kinds)) < len(kinds):
                 return _TOO_MANY
             return 1 + sum(self.count(option, depth - 1) for option in options)
-        if keys in _ENUMERATED_ONLY:
-            return _cost(schema, keys) if _are_scalars(_values(schema)) else _TOO_MANY
+        if keys in _ENUMERATED and _are_scalars(schema, (str, int, bool, type(None))):
+            return 1 + _cost(schema, keys)
         return _TOO_MANY
 
     def _referred(self, schema: dict[str, Any]) -> Any:
@@ -178,13 +185,6 @@ class _Look:
             return "number"
         return kind if isinstance(kind, str) else None
 
-    def _array(self, schema: dict[str, Any], keys: set[str], depth: int) -> int:
-        if not keys <= {"type", "items", "minItems", "maxItems"}:
-            return _TOO_MANY
-        if not _are_bounds(schema.get("minItems", 0), schema.get("maxItems", _ITEMS), _ITEMS):
-            return _TOO_MANY
-        return 1 + (self.count(schema["items"], depth - 1) if "items" in schema else 0)
-
     def _object(self, schema: dict[str, Any], depth: int) -> int:
         names = schema.get("properties", {})
         required = schema.get("required", ())
@@ -192,8 +192,8 @@ class _Look:
         if (
             not isinstance(names, dict)
             or len(names) > _NAMES
-            or not _are_texts([*names], least=0)
-            or not _are_texts(required, least=0)
+            or not _are_texts([*names])
+            or not _are_texts(required)
             or len(names.keys() & required) < len(required)  # a name is missing, or comes twice
         ):
             return _TOO_MANY
@@ -204,10 +204,10 @@ class _Look:
 
 
 def _cost(schema: dict[str, Any], keys: set[str]) -> int:
-    """Return what a plain scalar costs."""
+    """Return what the bounds or the listed values of a plain schema cost more than its type."""
     if "minimum" in keys or "maximum" in keys:
-        return _BOUNDED
-    return 1 + len(schema.get("enum", ())) // _LISTED
+        return _BOUNDED - 1
+    return len(schema.get("enum", ())) // _LISTED
 
 
 def _nullable(kinds: list[Any]) -> str | None:
@@ -216,80 +216,39 @@ def _nullable(kinds: list[Any]) -> str | None:
     return others[0] if len(others) == 1 and len(kinds) <= 2 else None  # noqa: PLR2004
 
 
-def _is_plain_string(schema: dict[str, Any], keys: set[str]) -> bool:
-    if keys == {"type", "format"}:
-        return isinstance(schema["format"], str) and schema["format"] != "regex"
-    if keys <= {"type", "minLength", "maxLength"}:
-        return _are_bounds(schema.get("minLength", 0), schema.get("maxLength", _LENGTH), _LENGTH)
-    return keys in _ENUMERATED and _are_texts(_values(schema), least=1)
-
-
-def _is_plain_number(schema: dict[str, Any], keys: set[str]) -> bool:
-    if keys <= {"type", "minimum", "maximum"}:
-        return _are_bounds(
-            schema.get("minimum", -_NUMBER), schema.get("maximum", _NUMBER), _NUMBER, -_NUMBER
-        )
-    return keys in _ENUMERATED and _are_integers(_values(schema))
-
-
-def _is_plain_boolean(schema: dict[str, Any], keys: set[str]) -> bool:
+def _is_simple(schema: dict[str, Any], kind: str, keys: set[str]) -> bool:
+    """Tell whether keywords beside annotations are few, and contradict nothing."""
+    keys = keys - {"type"}
     if keys in _ENUMERATED:
-        return all(isinstance(value, bool) for value in _values(schema) or [None])
-    return keys == {"type"}
+        return kind in _VALUES and _are_scalars(schema, (_VALUES[kind],))
+    if kind == "string" and keys == {"format"}:
+        return isinstance(schema["format"], str) and schema["format"] != "regex"
+    if kind not in _BOUNDS:
+        return not keys
+    low, high, lowest, limit = _BOUNDS[kind]
+    least, most = schema.get(low, lowest), schema.get(high, limit)
+    are_bounds = type(least) is int is type(most) and lowest <= least <= most <= limit
+    return keys <= {low, high} and are_bounds
 
 
-def _is_plain_null(_schema: dict[str, Any], keys: set[str]) -> bool:
-    return keys == {"type"}
-
-
-_KINDS: dict[str, Callable[[dict[str, Any], Any], bool]] = {
-    "string": _is_plain_string,
-    "integer": _is_plain_number,
-    "number": _is_plain_number,
-    "boolean": _is_plain_boolean,
-    "null": _is_plain_null,
-    "array": _is_plain_null,  # with items: `_Look._array`
-    "object": _is_plain_null,  # with properties: `_Look._object`
-}
-
-
-def _values(schema: dict[str, Any]) -> Any:
-    return schema["enum"] if "enum" in schema else [schema["const"]]
-
-
-def _are_bounds(least: Any, most: Any, limit: int, lowest: int = 0) -> bool:
-    """Tell whether two whole numbers bound anything, and not too much."""
-    return _is_whole(least) and _is_whole(most) and lowest <= least <= most <= limit
-
-
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _are_integers(values: Any) -> bool:
-    return (
-        isinstance(values, list)
-        and 0 < len(values) <= _CHOICES
-        and all(_is_whole(value) and -_NUMBER <= value <= _NUMBER for value in values)
-    )
-
-
-def _are_scalars(values: Any) -> bool:
-    """Tell whether a value is a list of scalars that any type may be."""
-    if not isinstance(values, list) or not values:
+def _are_scalars(schema: dict[str, Any], types: tuple[type, ...]) -> bool:
+    """Tell whether the listed values are scalars of some types, not too many or too large."""
+    values = schema["enum"] if "enum" in schema else [schema["const"]]
+    if not isinstance(values, list) or not 0 < len(values) <= _CHOICES:
         return False
-    others = [value for value in values if value is not None and not isinstance(value, bool)]
-    texts = [value for value in others if isinstance(value, str)]
-    numbers = [value for value in others if not isinstance(value, str)]
-    return _are_texts(texts, least=0) and (not numbers or _are_integers(numbers))
+    if any(type(each) not in types for each in values):
+        return False
+    numbers = [each for each in values if type(each) is int]
+    texts = [each for each in values if isinstance(each, str)]
+    return all(-_NUMBER <= each <= _NUMBER for each in numbers) and _are_texts(texts)
 
 
-def _are_texts(value: Any, *, least: int) -> bool:
+def _are_texts(value: Any) -> bool:
     """Tell whether a value is a list of not too many printable strings.
 
     Printable excludes lone surrogates, which no JSON text in UTF-8 can have.
     """
-    if not isinstance(value, list | tuple) or not least <= len(value) <= _CHOICES:
+    if not isinstance(value, list | tuple) or len(value) > _CHOICES:
         return False
     try:
         text = "".join(value)

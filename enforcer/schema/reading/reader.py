@@ -1,9 +1,9 @@
 """What the readers of keywords share while one document is read.
 
 Owns: that each reference is followed once (`document` finds what it leads to), and the notes that
-are taken on the way: what is malformed, what cannot be enforced, and where divisors
-stand. How a subschema becomes a formula is left to `parse`, which brings the readers together. Must
-not know: what a keyword means, engines.
+are taken on the way: what is malformed, and what cannot be enforced. How a subschema becomes a
+formula is left to `parse`, which brings the readers together. Must not know: what a keyword means,
+engines.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from enforcer.schema.reading.drafts import REFERENCES, Draft, knows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from fractions import Fraction
 
     from enforcer.schema.algebra.normal_form import Algebra
     from enforcer.schema.grammar import Formula
@@ -61,7 +60,6 @@ class SchemaReader(ABC):
         self.relaxing = on_unsupported is not OnUnsupported.REFUSE
         self.unsupported: dict[Problem, None] = {}
         self.invalid: dict[Problem, None] = {}
-        self.divisors: dict[Fraction, str] = {}  # where each `multipleOf` stands
 
     @abstractmethod
     def parse(self, place: Place) -> Formula:

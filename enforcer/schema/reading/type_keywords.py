@@ -136,8 +136,6 @@ class TypeKeywords(ObjectKeywords):
             ]
         divisor = self.number("multipleOf")
         if divisor is not None:
-            path = step(self.place.path, "multipleOf")
-            self.reader.divisors.setdefault(divisor, path)
             found.append(NumberSet(multiple=divisor))
         return found
 

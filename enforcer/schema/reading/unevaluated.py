@@ -8,9 +8,9 @@ Must not know: normal forms, engines.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from enforcer.regex import ANY, RegexError, either, inverse, not_matching, parse
 from enforcer.schema.grammar import (
@@ -37,41 +37,25 @@ _MOST_CASES = 256
 _DEEPEST = 24  # references followed at one instance location
 
 
-@dataclass(frozen=True, slots=True)
-class Evaluated:
-    """What a schema evaluates.
+class _Patterned(NamedTuple):
+    """Property names that surely match a pattern, and those that match by some reading of it."""
 
-    Attributes:
-        everything: whether nothing is left over.
-        names: declared property names.
-        patterns: languages of further property names that surely match.
-        perhaps: those of names that match by one reading of a pattern, or by both.
-        prefix: number of leading elements.
-        contained: formulas; an element that fits one of them is evaluated.
-
-    """
-
-    everything: bool = False
-    names: frozenset[str] = frozenset()
-    patterns: tuple[Regex, ...] = ()
-    perhaps: tuple[Regex, ...] = ()
-    prefix: int = 0
-    contained: tuple[Formula, ...] = ()
-
-    def __or__(self, other: Evaluated) -> Evaluated:
-        return Evaluated(
-            self.everything or other.everything,
-            self.names | other.names,
-            tuple(dict.fromkeys(self.patterns + other.patterns)),
-            tuple(dict.fromkeys(self.perhaps + other.perhaps)),
-            max(self.prefix, other.prefix),
-            tuple(dict.fromkeys(self.contained + other.contained)),
-        )
+    surely: Regex
+    perhaps: Regex
 
 
-NOTHING_EVALUATED = Evaluated()
-_Case = tuple[Formula, Evaluated]
-_NOTHING_MORE: list[_Case] = [(ALWAYS, NOTHING_EVALUATED)]
+class _Fitting(NamedTuple):
+    """Elements that fit a formula."""
+
+    value: Formula
+
+
+# What a schema evaluates: declared names and patterns, or indices and what `contains` finds; None
+# stands for everything. In order, each once.
+_Evaluated = dict["str | int | _Patterned | _Fitting | None", None]
+_Case = tuple[Formula, _Evaluated]
+_EVERYTHING: _Evaluated = {None: None}
+_NOTHING_MORE: list[_Case] = [(ALWAYS, {})]
 
 
 class TooManyCasesError(Exception):
@@ -117,16 +101,16 @@ class Unevaluated:
             cases = [(ALWAYS, self._all(part, frozenset()))]
         listed = place.schema.get("required")
         names = listed if isinstance(listed, list) else ()  # a boolean, in draft 3
-        required = Evaluated(names=frozenset(name for name in names if isinstance(name, str)))
+        required: _Evaluated = dict.fromkeys(name for name in names if isinstance(name, str))
         return self._restricted(beside, [(c, done | required) for c, done in cases], NEVER)
 
-    def _all(self, place: Place, around: frozenset[Hashable]) -> Evaluated:
+    def _all(self, place: Place, around: frozenset[Hashable]) -> _Evaluated:
         """Gather all that a subschema and its parts evaluate, whether they hold or not."""
         if not isinstance(place.schema, dict) or place.key in around:
-            return NOTHING_EVALUATED
+            return {}
         found, around = self._own_properties(place), around | {place.key}
         for part in parts_of(self._reader, place):
-            found |= self._all(part, around)
+            found = found | self._all(part, around)
         return found
 
     def _restricted(self, beside: Formula, cases: list[_Case], left_over: Formula) -> Formula:
@@ -141,29 +125,21 @@ class Unevaluated:
             )
         )
 
-    def _restriction(self, done: Evaluated, left_over: Formula) -> Formula:
+    def _restriction(self, done: _Evaluated, left_over: Formula) -> Formula:
         algebra = self._reader.algebra
-        if done.everything:
+        if None in done:
             return ALWAYS
         if self._of_objects:
-            readings = (
-                (self._objects(done.names, patterns, left_over),)
-                for patterns in (done.patterns, done.perhaps)
-            )
-            return by_two_readings(algebra, *readings)
-        value = algebra.disj((left_over, *done.contained))
-        shape = algebra.arrays.tidy(ArrayShape(prefix=(ALWAYS,) * done.prefix, rest=value))
+            names = sorted(each for each in done if isinstance(each, str))
+            patterns = [each for each in done if isinstance(each, _Patterned)]
+            readings = ([x.surely for x in patterns], [x.perhaps for x in patterns])
+            shapes = ((_objects(names, languages, left_over),) for languages in readings)
+            return by_two_readings(algebra, *shapes)
+        prefix = tuple(ALWAYS for each in done if isinstance(each, int))
+        contained = [each.value for each in done if isinstance(each, _Fitting)]
+        value = algebra.disj((left_over, *contained))
+        shape = algebra.arrays.tidy(ArrayShape(prefix=prefix, rest=value))
         return algebra.value(ANYTHING._replace(arrays=() if shape is None else (shape,)))
-
-    def _objects(
-        self, names: frozenset[str], patterns: tuple[Regex, ...], left_over: Formula
-    ) -> ObjectShape:
-        evaluated = tuple((name, ALWAYS) for name in sorted(names))
-        if not patterns:
-            return ObjectShape(names=evaluated, classes=((ANY, left_over),))
-        covered = either(*patterns)
-        classes = ((covered, ALWAYS), (inverse(covered), left_over))
-        return ObjectShape(names=evaluated, classes=classes)
 
     # Cases.
 
@@ -184,7 +160,7 @@ class Unevaluated:
             raise TooManyCasesError
         reader = self._reader
         if not own and reader.has(schema, self._keyword, place.draft):
-            return [(ALWAYS, Evaluated(everything=True))]
+            return [(ALWAYS, _EVERYTHING)]
         cases: list[_Case] = [
             (ALWAYS, self._own_properties(place) if self._of_objects else self._own_items(place))
         ]
@@ -202,7 +178,7 @@ class Unevaluated:
         keyword = "dependentSchemas" if place.draft > Draft.DRAFT7 else "dependencies"
         for name in members(schema, keyword):
             within = self._cases(place.child(keyword, name), depth + 1)
-            if any(done != NOTHING_EVALUATED for _, done in within):
+            if any(done for _, done in within):
                 there = reader.algebra.neg(absent(reader.algebra, name))
                 cases = self._cross(cases, self._when(there, within))
         return cases
@@ -219,7 +195,7 @@ class Unevaluated:
 
     def _if_it_holds(self, place: Place, depth: int) -> list[_Case]:
         within = self._cases(place, depth + 1)
-        if all(done == NOTHING_EVALUATED for _, done in within):
+        if not any(done for _, done in within):
             return _NOTHING_MORE
         return self._when(self._reader.parse(place), within)
 
@@ -233,31 +209,37 @@ class Unevaluated:
             failing = self._cases(place.child("else"), depth + 1)
         return self._when(condition, holding, failing)
 
-    def _own_properties(self, place: Place) -> Evaluated:
+    def _own_properties(self, place: Place) -> _Evaluated:
         schema = place.schema
         if "additionalProperties" in schema:
-            return Evaluated(everything=True)
-        surely: list[Regex] = []
-        perhaps: list[Regex] = []
+            return _EVERYTHING
+        found: _Evaluated = dict.fromkeys(members(schema, "properties"))
         for pattern in members(schema, "patternProperties"):
             try:
-                surely.append(parse(pattern))
-                perhaps.append(inverse(not_matching(pattern)))
+                found[_Patterned(parse(pattern), inverse(not_matching(pattern)))] = None
             except RegexError as error:
                 self._reader.refuse(place, "patternProperties", str(error))
-        names = frozenset(members(schema, "properties"))
-        return Evaluated(names=names, patterns=tuple(surely), perhaps=tuple(perhaps))
+        return found
 
-    def _own_items(self, place: Place) -> Evaluated:
+    def _own_items(self, place: Place) -> _Evaluated:
         schema, reader = place.schema, self._reader
         items = schema.get("items")
         if isinstance(items, list):
-            if "additionalItems" in schema:
-                return Evaluated(everything=True)
-            return Evaluated(prefix=len(items))
+            return _EVERYTHING if "additionalItems" in schema else dict.fromkeys(range(len(items)))
         if "items" in schema:
-            return Evaluated(everything=True)
-        prefix = len(schema["prefixItems"]) if isinstance(schema.get("prefixItems"), list) else 0
-        if not reader.has(schema, "contains", place.draft) or place.draft < 2020:  # noqa: PLR2004 - from 2020-12 on, `contains` evaluates what it finds
-            return Evaluated(prefix=prefix)
-        return Evaluated(prefix=prefix, contained=(reader.parse(place.question("contains")),))
+            return _EVERYTHING
+        listed = schema.get("prefixItems")
+        found: _Evaluated = dict.fromkeys(range(len(listed) if isinstance(listed, list) else 0))
+        # From 2020-12 on, `contains` evaluates what it finds.
+        if place.draft is Draft.DRAFT2020 and "contains" in schema:
+            found[_Fitting(reader.parse(place.question("contains")))] = None
+        return found
+
+
+def _objects(names: list[str], patterns: list[Regex], left_over: Formula) -> ObjectShape:
+    evaluated = tuple((name, ALWAYS) for name in names)
+    if not patterns:
+        return ObjectShape(names=evaluated, classes=((ANY, left_over),))
+    covered = either(*patterns)
+    classes = ((covered, ALWAYS), (inverse(covered), left_over))
+    return ObjectShape(names=evaluated, classes=classes)
