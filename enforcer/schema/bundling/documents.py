@@ -19,12 +19,11 @@ from enforcer.errors import ConfigurationError, brief
 from enforcer.schema.bundling.metaschemas import STANDARD, Dialect, dialect_of
 from enforcer.schema.bundling.sites import (
     TooMany,
-    identifier,
     is_absolute,
-    joined,
     look_through,
 )
 from enforcer.schema.reading.drafts import Draft, is_hidden
+from enforcer.schema.reading.identifiers import identifier, joined
 
 if TYPE_CHECKING:
     from enforcer.schema.bundling.sites import Found

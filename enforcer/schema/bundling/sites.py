@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urldefrag, urljoin, urlsplit
+from urllib.parse import urldefrag, urlsplit
 
 from enforcer.schema.bundling.metaschemas import STANDARD, Dialect, is_standard
-from enforcer.schema.reading.drafts import Draft, is_hidden
-from enforcer.schema.reading.identifiers import within
+from enforcer.schema.reading.drafts import Draft
+from enforcer.schema.reading.identifiers import identifier, joined, within
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -82,26 +82,6 @@ class Found:
     identifiers: list[str] = field(default_factory=list)
     references: list[Reference] = field(default_factory=list)
     is_changed: bool = False
-
-
-def identifier(schema: dict[str, Any], draft: Draft) -> str | None:
-    """Give the identifier of a resource, as it is written; None where there is none."""
-    found = schema.get("id" if draft is Draft.DRAFT4 else "$id")
-    if not isinstance(found, str):
-        return None
-    if is_hidden(schema, draft):
-        return None
-    if draft <= Draft.DRAFT7 and found.startswith("#"):
-        return None  # an anchor
-    return found.rstrip("#")
-
-
-def joined(base: str, reference: str) -> str | None:
-    """Resolve a reference; None if it is no URI."""
-    try:
-        return urljoin(base, reference)
-    except ValueError:
-        return None
 
 
 def is_absolute(uri: str) -> bool:

@@ -7,20 +7,16 @@ Must not know: what keywords mean.
 from __future__ import annotations
 
 import re
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote, urldefrag, urljoin
+from urllib.parse import unquote, urldefrag
 
 import jsonschema_specifications  # type: ignore[import-untyped]
-import referencing.exceptions
-import referencing.jsonschema as dialects
-from referencing import Specification
 
 from enforcer.errors import InvalidSchema, SchemaError, UnsupportedSchema
 from enforcer.schema.reading.drafts import Draft, draft_of
-from enforcer.schema.reading.identifiers import tolerant
+from enforcer.schema.reading.identifiers import anchors, joined, resource_of, within
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -28,25 +24,7 @@ if TYPE_CHECKING:
 _PLAIN_NAME = re.compile(r"[A-Za-z_$][A-Za-z0-9_$-]*\Z")
 _SHOWN = 64  # characters of a key in a path
 _BASE = "urn:enforcer:schema"
-_IDENTIFIERS = frozenset({"$id", "id"})
-_TO_NOTHING = (
-    TypeError,  # a pointer through what has no parts
-    referencing.exceptions.PointerToNowhere,
-    referencing.exceptions.NoSuchAnchor,
-    referencing.exceptions.InvalidAnchor,
-)
 _LEADS = " -> "  # in a path, before the resource or anchor that a reference leads to
-
-
-_BASES: dict[Draft, Specification[Any]] = {
-    Draft.DRAFT4: dialects.DRAFT4,
-    Draft.DRAFT6: dialects.DRAFT6,
-    Draft.DRAFT7: dialects.DRAFT7,
-    Draft.DRAFT2019: dialects.DRAFT201909,
-    Draft.DRAFT2020: dialects.DRAFT202012,
-}
-_SPECIFICATIONS = {draft: tolerant(base, draft) for draft, base in _BASES.items()}
-_BY_NAME = {base.name: draft for draft, base in _BASES.items()}
 
 
 def step(path: str, key: str | int) -> str:
@@ -83,28 +61,27 @@ class Place:
         schema: the subschema.
         path: `$.`-path for messages.
         draft: the dialect in force.
-        resolver: `referencing`'s resolver, where the document has identifiers.
+        base: URI of the resource that it is a part of; empty where the document has none.
+        scope: those of the resources that were left on the way, the outermost first.
         closing: whether its objects are to be closed.
-        origin: path of the resource that it is a part of, which `#/…` leads to.
+        origin: path of the resource, which `#/…` leads to.
 
     """
 
     schema: Any
     path: str
     draft: Draft
-    resolver: Any = None
+    base: str = ""
+    scope: tuple[str, ...] = ()
     closing: Closing = Closing.OPEN
     origin: str = "$"
 
     @property
     def key(self) -> Hashable:
         """What decides the meaning of the subschema: itself, its draft, its scopes, its closing."""
-        scopes: tuple[str, ...] = ()
-        if self.resolver is not None:
-            # Only the outermost resource that has an anchor counts, so a resource that is
-            # entered again changes nothing: recursion has finitely many scopes.
-            entered = [uri for uri, _ in self.resolver.dynamic_scope()]
-            scopes = (self.resolver._base_uri, *dict.fromkeys(reversed(entered)))  # noqa: SLF001 - no public accessor
+        # Only the outermost resource that has an anchor counts, so a resource that is entered
+        # again changes nothing: recursion has finitely many scopes.
+        scopes = (self.base, *dict.fromkeys(self.scope))
         return id(self.schema), self.draft, scopes, self.closing
 
     def child(self, *keys: str | int) -> Place:
@@ -132,14 +109,14 @@ class Place:
         for key in keys:
             schema = schema[key]
             path = step(path, key)
-        if not isinstance(schema, dict) or self.resolver is None:
-            return Place(schema, path, self.draft, self.resolver, closing, self.origin)
-        resolver, origin, draft = self.resolver, self.origin, self.draft
-        own = draft_of(schema, draft, path) if _IDENTIFIERS & schema.keys() else draft
-        resource = _SPECIFICATIONS[own].create_resource(schema)
-        if resource.id() is not None:  # else `$schema` says nothing there
-            resolver, origin, draft = resolver.in_subresource(resource), path, own
-        return Place(schema, path, draft, resolver, closing, origin)
+        found = Place(schema, path, self.draft, self.base, self.scope, closing, self.origin)
+        if not self.base or (own := resource_of(schema, self.base, self.draft, path)) is None:
+            return found
+        return replace(found.entering(own[0]), draft=own[1], origin=path)
+
+    def entering(self, uri: str) -> Place:
+        """Return the place as a part of another resource."""
+        return self if uri == self.base else replace(self, base=uri, scope=(*self.scope, self.base))
 
 
 class SchemaDocument:
@@ -153,18 +130,36 @@ class SchemaDocument:
     """
 
     def __init__(self, schema: object, *, scoped: bool, closing: Closing = Closing.OPEN) -> None:
-        draft = draft_of(schema)
-        self.root = Place(schema, "$", draft, closing=closing)
+        draft, base = draft_of(schema), ""
         if scoped and isinstance(schema, dict):
-            self.root = replace(self.root, resolver=self._resolver(schema, draft))
+            base, _ = resource_of(schema, _BASE, draft) or (_BASE, draft)
+        self.root = Place(schema, "$", draft, base, closing=closing)
+        self._resources: dict[str, tuple[Any, Draft]] = {base: (schema, draft)}
+        # By URI and name; and whether it is a dynamic one.
+        self._anchors: dict[tuple[str, str], tuple[Any, Draft, bool]] = {}
+        if base:
+            self._index(schema, _BASE, draft)
 
-    @staticmethod
-    def _resolver(schema: dict[str, Any], draft: Draft) -> Any:
-        resource = _SPECIFICATIONS[draft].create_resource(schema)
-        base = resource.id() or _BASE
-        # The standard's own metaschemas are at hand; nothing else outside is.
-        registry = jsonschema_specifications.REGISTRY.with_resource(base, resource)
-        return registry.crawl().resolver(base)
+    def _index(self, schema: Any, base: str, draft: Draft) -> None:
+        """Note the resources and the anchors of a document."""
+        queue = [(schema, base, draft)]
+        for part, around, default in queue:
+            uri, own = resource_of(part, around, default) or (around, default)
+            if uri != around or part is schema:
+                self._resources.setdefault(uri, (part, own))
+            for name, is_dynamic in anchors(part, own):
+                self._anchors.setdefault((uri, name), (part, own, is_dynamic))
+            for keyword, value in part.items():
+                inner = within(keyword, value, has_defs=own >= Draft.DRAFT2019)
+                queue.extend((each, uri, own) for each in inner if isinstance(each, dict))
+
+    def _resource(self, uri: str) -> tuple[Any, Draft] | None:
+        """Return what a URI names; the standard's own metaschemas are at hand, nothing else."""
+        if uri not in self._resources:
+            standard = jsonschema_specifications.REGISTRY.get(uri)
+            if standard is not None:
+                self._index(standard.contents, uri, draft_of(standard.contents))
+        return self._resources.get(uri)
 
     def follow(self, place: Place, keyword: str) -> Place:
         """Return the subschema that a reference keyword leads to, about the same value.
@@ -175,47 +170,53 @@ class SchemaDocument:
 
         """
         ref = place.schema[keyword]
-        resolver = place.resolver
-        if resolver is None:
-            if ref in ("", "#") or ref.startswith("#/"):
-                return self._follow_pointer(place, ref, keyword)
-            root = self.root.schema
-            resolver = self._resolver(root if isinstance(root, dict) else {}, self.root.draft)
+        is_own = not ref or ref.startswith("#")
+        target = place.base + ref if is_own else joined(place.base, ref)
+        uri, name = urldefrag(target or "")
+        found = None if target is None else self._resource(uri)
+        if found is None:
+            raise self._nowhere(place, ref, keyword)
+        there = replace(place, schema=found[0], draft=found[1], path="$").entering(uri)
         try:
-            if keyword == "$recursiveRef":
-                found = dialects.lookup_recursive_ref(resolver)
-                contents, there = found.contents, found.resolver
+            if name and not name.startswith("/"):
+                there = self._anchored(there, name, is_dynamic=keyword == "$dynamicRef")
             else:
-                contents, there = _looked_up(resolver, ref, dynamic=keyword == "$dynamicRef")
-        except _TO_NOTHING:
+                there = self._outermost(there) if keyword == "$recursiveRef" else there
+                there = _pointed(there, name)
+        except (KeyError, IndexError, TypeError):
             raise self._nowhere(place, ref, keyword, is_known=True) from None
-        except (referencing.exceptions.Unresolvable, ValueError) as error:
-            raise self._nowhere(place, ref, keyword) from error
-        draft = draft_of(contents, _draft_there(there, place.draft))
-        origin = self._origin(place, there)
-        return Place(contents, _target(place, ref, origin), draft, there, place.of_part, origin)
+        origin = self._origin(place, there.base)
+        path = _target(place, ref, origin)
+        return replace(there, path=path, closing=place.of_part, origin=origin)
 
-    def _origin(self, place: Place, there: Any) -> str:
+    def _anchored(self, place: Place, name: str, *, is_dynamic: bool) -> Place:
+        """Return the place of an anchor of a resource; a dynamic one may be an outer resource's."""
+        uri, found = place.base, self._anchors[place.base, name]
+        if is_dynamic and found[2]:
+            for outer in place.scope:
+                other = self._anchors.get((outer, name))
+                if other is not None and other[2]:
+                    uri, found = outer, other
+                    break
+        return replace(place, schema=found[0], draft=found[1]).entering(uri)
+
+    def _outermost(self, place: Place) -> Place:
+        """Return the outermost of the resources around one that all may be recursive."""
+        found = place
+        for uri in (place.base, *reversed(place.scope)):
+            schema, draft = self._resources[uri]
+            if not (isinstance(schema, dict) and schema.get("$recursiveAnchor")):
+                break
+            found = replace(place, schema=schema, draft=draft).entering(uri)
+        return found
+
+    def _origin(self, place: Place, base: str) -> str:
         """Name the resource that a reference leads into: the document's, the same, or another."""
-        root = self.root.resolver
-        base = there._base_uri  # noqa: SLF001 - no public accessor
-        if place.resolver is not None and base == place.resolver._base_uri:  # noqa: SLF001
+        if base == place.base:
             return place.origin
-        if root is not None and base == root._base_uri:  # noqa: SLF001
+        if base == self.root.base:
             return self.root.origin
         return f"{place.path.split(_LEADS, 1)[0]}{_LEADS}{base}"
-
-    def _follow_pointer(self, place: Place, ref: str, keyword: str) -> Place:
-        found = self.root
-        for part in unquote(ref).split("/")[1:]:
-            key: str | int = part.replace("~1", "/").replace("~0", "~")
-            if isinstance(found.schema, list) and str(key).isascii() and str(key).isdigit():
-                key = int(key)
-            try:
-                found = found.child(key)
-            except (KeyError, IndexError, TypeError):
-                raise self._nowhere(place, ref, keyword) from None
-        return replace(found, closing=place.of_part)
 
     @staticmethod
     def _nowhere(place: Place, ref: str, keyword: str, *, is_known: bool = False) -> SchemaError:
@@ -231,36 +232,13 @@ class SchemaDocument:
         return UnsupportedSchema.of(problem_at, keyword, reason)
 
 
-def _looked_up(resolver: Any, ref: str, *, dynamic: bool) -> tuple[Any, Any]:
-    """Give what a reference leads to, and the resolver there.
-
-    `referencing` takes every reference to a dynamic anchor for a dynamic one, and stays in the
-    resource that it has left: `#/…` would lead to nothing there, or to something else.
-    """
-    uri, name = urldefrag(ref if ref.startswith("#") else urljoin(resolver._base_uri, ref))  # noqa: SLF001
-    if not name or name.startswith("/"):
-        found = resolver.lookup(ref)
-        return found.contents, found.resolver
-    there = resolver.lookup("#" if ref.startswith("#") else uri).resolver
-    registry = there._registry  # noqa: SLF001
-    uri = there._base_uri  # noqa: SLF001
-    anchor = registry.anchor(uri, name).value
-    if dynamic and isinstance(anchor, dialects.DynamicAnchor):
-        for entered, _ in there.dynamic_scope():  # the outermost is the last one
-            with suppress(referencing.exceptions.NoSuchAnchor):
-                other = registry.anchor(entered, name).value
-                if isinstance(other, dialects.DynamicAnchor):
-                    anchor, uri = other, entered
-        there = there._evolve(base_uri=uri)  # noqa: SLF001
-    return anchor.resource.contents, there
-
-
-def _draft_there(there: Any, default: Draft) -> Draft:
-    """Give the draft of the resource that a resolver stands in."""
-    resource = there._registry.get(there._base_uri)  # noqa: SLF001
-    if resource is None:
-        return default
-    return _BY_NAME.get(resource._specification.name, default)  # noqa: SLF001
+def _pointed(place: Place, pointer: str) -> Place:
+    for part in unquote(pointer).split("/")[1:]:
+        key: str | int = part.replace("~1", "/").replace("~0", "~")
+        if isinstance(place.schema, list) and part.isascii() and part.isdigit():
+            key = int(key)
+        place = place.child(key)
+    return place
 
 
 def _target(place: Place, ref: str, origin: str) -> str:

@@ -1,23 +1,21 @@
 """Where in a document identifiers stand: `$id`, `id`, `$anchor` and their like.
 
-Owns: which values are subschemas that may have one, for the package `referencing`, which takes
-every document for a valid one of its draft. Here the older forms that a newer draft has replaced
-are followed too (`items` as a list), and what stands where a schema should, without being one, is
-no place at all: whether that matters is for the readers of keywords to say. Must not know: how
-references are followed, what keywords mean.
+Owns: which values are subschemas that may have one, and which resources and anchors they name. The
+older forms that a newer draft has replaced are followed too (`items` as a list), and what stands
+where a schema should, without being one, is no place at all: whether that matters is for the
+readers of keywords to say. Must not know: how references are followed, what keywords mean.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 
-from referencing import Specification
-
-from enforcer.schema.reading.drafts import Draft
+from enforcer.errors import UnsupportedSchema
+from enforcer.schema.reading.drafts import Draft, draft_of, is_hidden
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
 # Keywords whose value is a subschema, a list of them, or has some by names, as `$defs` has.
 ONE = (
@@ -28,7 +26,7 @@ LISTED = ("allOf", "anyOf", "items", "oneOf", "prefixItems")
 NAMED = ("definitions", "dependencies", "dependentSchemas", "patternProperties", "properties")
 
 
-_URIS = ("$id", "id")
+_URIS = frozenset({"$id", "id"})
 _NO_TEXT = "must be a string that identifies this schema"
 _NO_URI = "must be a URI reference"
 
@@ -76,43 +74,59 @@ def within(keyword: str, value: object, *, has_defs: bool) -> Iterable[Any]:
     return value if isinstance(value, list) and keyword in LISTED else ()
 
 
-def tolerant(base: Specification[Any], draft: Draft) -> Specification[Any]:
-    """Return a draft's specification for any JSON value; wrong identifiers are none.
+def identifier(schema: dict[str, Any], draft: Draft) -> str | None:
+    """Give the identifier of a resource, as it is written; None where there is none."""
+    found = schema.get("id" if draft is Draft.DRAFT4 else "$id")
+    if not isinstance(found, str) or is_hidden(schema, draft):
+        return None
+    if draft <= Draft.DRAFT7 and found.startswith("#"):
+        return None  # an anchor
+    return found.rstrip("#")
+
+
+def joined(base: str, reference: str) -> str | None:
+    """Resolve a reference; None if it is no URI."""
+    try:
+        return urljoin(base, reference)
+    except ValueError:
+        return None
+
+
+def resource_of(
+    schema: Any, base: str, draft: Draft, path: str | None = None
+) -> tuple[str, Draft] | None:
+    """Return the URI and the draft of a subschema that is a resource; None if it is none.
 
     Args:
-        base: of the draft.
-        draft: the draft.
+        schema: any JSON.
+        base: what its identifier is relative to.
+        draft: in force around it.
+        path: of the subschema; None to read one in an unknown dialect by the draft around it.
+
+    Raises:
+        UnsupportedSchema: it is in an unknown dialect.
 
     """
-    has_defs = draft >= Draft.DRAFT2019
-    names = _identifiers(draft)
+    if not isinstance(schema, dict) or _URIS.isdisjoint(schema):
+        return None
+    try:
+        own = draft_of(schema, draft, path or "$")
+    except UnsupportedSchema:
+        if path is not None:
+            raise
+        own = draft
+    uri = None if any(wrong_identifiers(schema, own)) else identifier(schema, own)
+    resolved = None if uri is None else joined(base, uri)
+    return None if resolved is None else (resolved, own)
 
-    def is_named(contents: Any) -> bool:
-        # The base takes every identifier that is there for a text.
-        return (
-            isinstance(contents, dict)
-            and any(contents.get(name) is not None for name in names)
-            and not any(wrong_identifiers(contents, draft))
-        )
 
-    def id_of(contents: Any) -> str | None:
-        return base.id_of(contents) if is_named(contents) else None
-
-    def anchors_in(_: Specification[Any], contents: Any) -> Iterable[Any]:
-        return base.anchors_in(contents) if is_named(contents) else ()
-
-    def subresources_of(contents: Any) -> Iterator[Any]:
-        if isinstance(contents, dict):
-            for keyword, value in contents.items():
-                found = within(keyword, value, has_defs=has_defs)
-                yield from (each for each in found if isinstance(each, dict))
-
-    # Written with `attrs`, which the type checker is not told of.
-    make: Callable[..., Specification[Any]] = Specification
-    return make(
-        name=base.name,
-        id_of=id_of,
-        subresources_of=subresources_of,
-        anchors_in=anchors_in,
-        maybe_in_subresource=base.maybe_in_subresource,
-    )
+def anchors(schema: dict[str, Any], draft: Draft) -> Iterator[tuple[str, bool]]:
+    """Yield the names that a subschema has in its resource, and whether they are dynamic."""
+    if any(wrong_identifiers(schema, draft)):
+        return
+    for keyword in _identifiers(draft):
+        name = schema.get(keyword)
+        if name is not None and keyword not in _URIS:
+            yield name, keyword == "$dynamicAnchor"
+        elif name is not None and draft <= Draft.DRAFT7 and name.startswith("#"):
+            yield name[1:], False

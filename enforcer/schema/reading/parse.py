@@ -109,7 +109,7 @@ class SchemaParser(SchemaReader):
         if is_hidden(schema, draft):
             return self.reference(place, "$ref")
         parts: list[Formula] = []
-        if place.resolver is not None:  # there are identifiers somewhere
+        if place.base:  # there are identifiers somewhere
             for keyword, reason in wrong_identifiers(schema, draft):
                 parts.append(self.malformed(place, keyword, reason))
         if not _REFERRING.isdisjoint(schema):
