@@ -23,7 +23,7 @@ from enforcer.errors import (
 from enforcer.schema.algebra.formulas import is_of_objects
 from enforcer.schema.finishing.lowering import Lowering
 from enforcer.schema.finishing.pruning import prune
-from enforcer.schema.finishing.unfolding import Unfolded, unfold
+from enforcer.schema.finishing.unfolding import unfold
 from enforcer.schema.grammar import ANY_OBJECT, NOTHING, ArgumentGrammar
 from enforcer.schema.limits import Conventions, Formats, Integers, Limits, OnUnsupported, Root
 from enforcer.schema.provenance import Provenance
@@ -108,14 +108,11 @@ def trace_schema(
         ) from None
 
 
-def _placed(
-    error: SchemaLimit, parser: SchemaParser, lowered: dict[Formula, Value], root: Formula
-) -> SchemaLimit:
+def _placed(error: SchemaLimit, parser: SchemaParser, lowered: dict[Formula, Value]) -> SchemaLimit:
     """Name the part of the schema that was worked on when it became too much."""
-    known = Unfolded(lowered, root, {each: each for each in lowered}, lowered)
     try:
         parser.algebra.grant()
-        path = Provenance(parser, known, root).where(next(reversed(lowered)))
+        path = Provenance(parser, {}).where(next(reversed(lowered)))
     except (SchemaError, RecursionError):
         return error
     if path is None or error.path != "$":
@@ -141,6 +138,8 @@ def _compile(
     if root is Root.OBJECT and not is_of_objects(algebra.look(formula)):
         formula = algebra.conj((formula, algebra.value(ANY_OBJECT)))
 
+    parser.positions[formula] = [document.root]
+
     # Finishing: all values that are reached, each lowered; then without those that never end.
     refused: list[tuple[Formula, Problem]] = []
     lowered: dict[Formula, Value] = {}
@@ -161,9 +160,9 @@ def _compile(
         parser.unsupported.update(dict.fromkeys(problem for _, problem in refused))
         parser.raise_problems()
         if isinstance(error, SchemaLimit):
-            raise _placed(error, parser, lowered, formula) from error
+            raise _placed(error, parser, lowered) from error
         raise
-    provenance = Provenance(parser, reached, formula)
+    provenance = Provenance(parser, reached.alias)
     for each, problem in refused:
         parser.unsupported.update(dict.fromkeys(provenance.offenders(each, problem)))
     parser.raise_problems()

@@ -8,20 +8,13 @@ when it is asked for, so that compiling costs nothing more. Must not know: engin
 
 from __future__ import annotations
 
-from collections import deque
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from enforcer.regex import (
-    RegexBudget,
     RegexError,
-    both,
-    either,
-    example,
     fullmatch,
-    inverse,
-    literal,
     parse,
 )
 from enforcer.schema.grammar import ALWAYS, NEVER, Formula, ValueId
@@ -33,12 +26,11 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Mapping
 
     from enforcer.errors import Problem
-    from enforcer.schema.finishing.unfolding import Unfolded
-    from enforcer.schema.grammar import ObjectShape, Value
     from enforcer.schema.reading.document import Place
     from enforcer.schema.reading.parse import SchemaParser
 
-_MOST_PLACES = 20_000  # looked at to find all sources of all values: some 50 milliseconds
+_MOST_PLACES = 20_000  # looked at to find where formulas stand: some 50 milliseconds
+_EMPTY: frozenset[Formula] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,22 +57,21 @@ class Provenance:
 
     Args:
         parser: what has read the schema.
-        unfolded: what it has become.
-        root: the formula of the whole value.
+        alias: the number of each formula's value.
 
     """
 
-    def __init__(self, parser: SchemaParser, unfolded: Unfolded, root: Formula) -> None:
+    def __init__(self, parser: SchemaParser, alias: Mapping[Formula, ValueId]) -> None:
         self._parser = parser
-        self._unfolded = unfolded
-        self._root = root
+        self._alias = alias
         self._known_atoms: dict[int, frozenset[Formula]] = {}
         self._looked_at = 0
 
     @cached_property
     def root(self) -> Sources:
         """The sources of the whole value."""
-        return self._narrowed((self._parser.document.root,), self._atoms(self._root))
+        root = self._parser.document.root
+        return self._narrowed((root,), self._own(root))
 
     def below(self, sources: Sources, key: str | int, values: Iterable[ValueId]) -> Sources:
         """Give the sources of a property or an element.
@@ -94,15 +85,6 @@ class Provenance:
         formulas = (x for value in values for x in self._merged.get(value, (value,)))
         return self._below(sources, key, formulas)
 
-    @cached_property
-    def paths(self) -> Mapping[ValueId, tuple[str, ...]]:
-        """The paths that each definition comes from, wherever in the grammar it is used."""
-        found: dict[ValueId, dict[str, None]] = {}
-        for formula, sources in self._everywhere.items():
-            named = found.setdefault(self._number(formula), {})
-            named.update(dict.fromkeys(path for each in sources for path in each.paths))
-        return {value: tuple(named) for value, named in found.items()}
-
     def offenders(self, formula: Formula, problem: Problem) -> tuple[Problem, ...]:
         """Give the same problem at every place that it stands at; itself where none is known.
 
@@ -112,16 +94,15 @@ class Provenance:
         named = problem.path.endswith(f".{keyword}")
         paths = {
             step(place.path, keyword) if named else place.path: None
-            for sources in self._everywhere.get(formula, ())
-            for place in sources.places
+            for position in self._positions(formula)
+            for place in self._narrowed((position,), self._atoms(formula)).places
             if isinstance(place.schema, dict) and keyword in place.schema
         }
         return tuple(replace(problem, path=path) for path in paths) or (problem,)
 
     def where(self, formula: Formula) -> str | None:
         """Give the path of the first place at which a formula occurs; None where none is known."""
-        known = self._everywhere.get(formula)
-        return known[0].paths[0] if known else None
+        return next((place.path for place in self._positions(formula)), None)
 
     # One position.
 
@@ -157,7 +138,6 @@ class Provenance:
             if key not in found:
                 found[key] = place
                 queue.extend(self._beside(place))
-        self._looked_at += len(queue)
         return found
 
     def _beside(self, place: Place) -> Iterator[Place]:
@@ -191,9 +171,6 @@ class Provenance:
 
     # What a value is made of.
 
-    def _number(self, formula: Formula) -> ValueId:
-        return self._unfolded.alias.get(formula, formula)
-
     def _own(self, place: Place) -> frozenset[Formula]:
         return self._atoms(self._parser.parse(place))
 
@@ -216,32 +193,21 @@ class Provenance:
     def _merged(self) -> Mapping[ValueId, tuple[Formula, ...]]:
         """The formulas that each definition stands for."""
         found: dict[ValueId, list[Formula]] = {}
-        for formula, value in self._unfolded.alias.items():
+        for formula, value in self._alias.items():
             found.setdefault(value, []).append(formula)
         return {value: tuple(formulas) for value, formulas in found.items()}
 
-    # All positions.
-
-    @cached_property
-    def _everywhere(self) -> dict[Formula, list[Sources]]:
-        """The sources of each formula at the positions where it occurs, each kind once."""
-        found: dict[Formula, list[Sources]] = {self._root: [self.root]}
-        seen = {(self._root, self.root.paths)}
-        queue: deque[tuple[Formula, Sources]] = deque([(self._root, self.root)])
-        most = self._looked_at + _MOST_PLACES
-        while queue:
-            formula, sources = queue.popleft()
-            # A value that was not unfolded any more has no parts that are known.
-            value = self._unfolded.mentioned.get(self._number(formula))
-            for key, child in () if value is None else _edges(value):
-                if self._looked_at > most:
-                    return found
-                below = self._below(sources, key, (child,))
-                if (child, below.paths) not in seen:
-                    seen.add((child, below.paths))
-                    found.setdefault(child, []).append(below)
-                    queue.append((child, below))
-        return found
+    def _positions(self, formula: Formula) -> list[Place]:
+        """List where a formula stands; where several subschemas meet in it, where those stand."""
+        known = self._parser.positions
+        if formula in known:
+            return known[formula]
+        atoms = self._atoms(formula)
+        self._looked_at += len(known)
+        if self._looked_at > _MOST_PLACES:
+            return []
+        meeting = [places for own, places in known.items() if _EMPTY < self._atoms(own) <= atoms]
+        return [place for places in meeting for place in places]
 
 
 def _matches(pattern: str, name: str) -> bool:
@@ -268,32 +234,3 @@ def _element(place: Place, index: int) -> Iterator[Place]:
     for keyword in ("contains", "unevaluatedItems"):
         if keyword in schema:
             yield place.child(keyword)
-
-
-def _edges(value: Value) -> Iterator[tuple[str | int, ValueId]]:
-    """Give the values that a value's shapes mention, each with a key that leads to it."""
-    for array in value.arrays:
-        slots = array.choices or tuple(() for _ in (*array.prefix, array.rest))
-        for i, (whole, choices) in enumerate(zip((*array.prefix, array.rest), slots, strict=False)):
-            yield i, whole
-            yield from ((i, choice.value) for choice in choices)
-    for shape in value.objects:
-        yield from shape.names
-        for regex, child in shape.classes:
-            name = None if child == NEVER else _undeclared(shape, regex)
-            if name is not None:
-                yield name, child
-        for mark in shape.marks:
-            name = _undeclared(shape, mark.names)
-            if name is not None:
-                yield name, mark.value
-
-
-def _undeclared(shape: ObjectShape, names: Any) -> str | None:
-    """Choose a name of a class that is not declared."""
-    if shape.names:
-        names = both(names, inverse(either(*(literal(name) for name, _ in shape.names))))
-    try:
-        return example(names)
-    except RegexBudget:
-        return None

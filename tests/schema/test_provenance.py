@@ -148,33 +148,6 @@ def test_positions_of_every_kind(schema: dict[str, Any], keys: list[int | str], 
     assert sources(schema, *keys) == (path,)
 
 
-def test_every_definition_knows_all_places_that_it_is_used_at() -> None:
-    schema = {
-        "properties": {"a": {"enum": ["x"]}, "b": {"items": {"enum": ["x"]}}},
-        "$defs": {"unused": {"enum": ["x"]}},
-    }
-    grammar, provenance = trace_schema(schema, root=Root.OBJECT)
-    number = dict(grammar.definitions[grammar.root].objects[0].names)["a"]
-    assert provenance.paths[number] == ("$.properties.a", "$.properties.b.items")
-
-
-def test_an_undeclared_name_is_told_by_one_that_is_not_declared() -> None:
-    # The first name of any text would be the empty one.
-    schema = {"properties": {"": {"enum": [1]}}, "additionalProperties": {"enum": [1, 2]}}
-    grammar, provenance = trace_schema(schema, root=Root.OBJECT)
-    (shape,) = grammar.definitions[grammar.root].objects
-    ((_, more),) = shape.classes
-    assert provenance.paths[more] == ("$.additionalProperties",)
-
-
-def test_recursion_comes_to_an_end() -> None:
-    node = {"properties": {"next": {"$ref": "#/$defs/node"}, "v": {"type": "integer"}}}
-    schema = {"properties": {"head": {"$ref": "#/$defs/node"}}, "$defs": {"node": node}}
-    _, provenance = trace_schema(schema, root=Root.OBJECT)
-    said = {path for paths in provenance.paths.values() for path in paths}
-    assert "$.$defs.node.properties.v" in said
-
-
 def test_tracing_changes_nothing_of_the_grammar() -> None:
     traced, _ = trace_schema(BRANCHES)
     plain = compile_schema(BRANCHES)

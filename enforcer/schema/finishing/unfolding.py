@@ -27,15 +27,12 @@ class Unfolded:
         definitions: values by number.
         root: the number of the whole.
         alias: the number of each formula's value; of equal values there is one.
-        mentioned: the same definitions, their children being the formulas that they were made
-            of: positions of equal values are still told apart by these.
 
     """
 
     definitions: dict[ValueId, Value]
     root: ValueId
     alias: dict[Formula, ValueId]
-    mentioned: dict[ValueId, Value]
 
 
 def unfold(root: Formula, limits: Limits, lower: Callable[[Formula], Value]) -> Unfolded:
@@ -79,4 +76,4 @@ def unfold(root: Formula, limits: Limits, lower: Callable[[Formula], Value]) -> 
             else value.mapped(alias.__getitem__)
             for number, value in definitions.items()
         }
-    return Unfolded(renamed, alias[root], alias, definitions)
+    return Unfolded(renamed, alias[root], alias)

@@ -113,7 +113,7 @@ class ObjectKeywords(Keywords):
         matching: dict[Formula, list[Regex]] = {}
         either_way: dict[Formula, list[Regex]] = {}
         for pattern in patterns:
-            value = reader.parse(place.below("patternProperties", pattern))
+            value = reader.child(place, "patternProperties", pattern)
             languages = self.languages("patternProperties", pattern)
             if languages is None:
                 return [], []

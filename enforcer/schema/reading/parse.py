@@ -68,18 +68,21 @@ class SchemaParser(SchemaReader):
         return self._targets[key].path
 
     def child(self, place: Place, *keys: str | int) -> Formula:
-        """Return the formula of a subschema below a place; the usual leaf needs no more."""
+        """Return the formula of a subschema about a member or an element of a place's value."""
         schema = place.schema
         for key in keys:
             schema = schema[key]
-        if isinstance(schema, dict) and _OF_LEAVES.issuperset(schema):
+        if isinstance(schema, dict) and _OF_LEAVES.issuperset(schema):  # nearly all are leaves
             kind = schema.get("type")
             if isinstance(kind, str) and kind in _SCALARS:
                 leaf = kind, place.draft
                 if leaf not in self._leaves:
                     self._leaves[leaf] = self.parse(place.below(*keys))
                 return self._leaves[leaf]
-        return self.parse(place.below(*keys))
+        below = place.below(*keys)
+        formula = self.parse(below)
+        self.positions.setdefault(formula, []).append(below)
+        return formula
 
     def parse(self, place: Place) -> Formula:
         """Return the formula of a subschema; problems are collected, not raised."""

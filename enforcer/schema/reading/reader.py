@@ -18,7 +18,7 @@ from enforcer.schema.reading.document import Place, SchemaDocument, step
 from enforcer.schema.reading.drafts import REFERENCES, Draft, knows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from enforcer.schema.algebra.normal_form import Algebra
     from enforcer.schema.grammar import Formula
@@ -58,6 +58,8 @@ class SchemaReader(ABC):
         self.conventions = conventions
         self.algebra = algebra
         self.relaxing = on_unsupported is not OnUnsupported.REFUSE
+        # Where each formula stands, as far as one subschema says what a value is.
+        self.positions: dict[Formula, list[Place]] = {}
         self.unsupported: dict[Problem, None] = {}
         self.invalid: dict[Problem, None] = {}
 
@@ -67,7 +69,7 @@ class SchemaReader(ABC):
 
     @abstractmethod
     def child(self, place: Place, *keys: str | int) -> Formula:
-        """Return the formula of a subschema below a place; the usual leaf needs no more."""
+        """Return the formula of a subschema about a member or an element of a place's value."""
 
     def whole(self) -> Formula:
         """Return the formula of the document.
@@ -128,18 +130,13 @@ class SchemaReader(ABC):
                 if target is not None:
                     yield target
 
-    def branches(
-        self, place: Place, keyword: str, at: Callable[..., Place] = Place.child
-    ) -> list[Place]:
-        """List the subschemas of a keyword that holds an array of them; `at` descends.
-
-        None, the problem noted, where it is malformed.
-        """
+    def branches(self, place: Place, keyword: str) -> list[Place]:
+        """List the subschemas of a keyword; none, the problem noted, where it is malformed."""
         listed = place.schema[keyword]
         if not isinstance(listed, list) or not listed:
             self.malformed(place, keyword, "must be a non-empty list of schemas")
             return []
-        return [at(place, keyword, i) for i in range(len(listed))]
+        return [place.child(keyword, i) for i in range(len(listed))]
 
     def raise_problems(self) -> None:
         """Raise all that was noted; in relax mode only what makes the schema no schema."""

@@ -23,7 +23,7 @@ from enforcer.schema.grammar import (
     Value,
 )
 from enforcer.schema.limits import Formats
-from enforcer.schema.reading.document import Place, step
+from enforcer.schema.reading.document import step
 from enforcer.schema.reading.drafts import Draft
 from enforcer.schema.reading.object_keywords import ObjectKeywords
 from enforcer.schema.reading.reader import shown
@@ -195,16 +195,16 @@ class TypeKeywords(ObjectKeywords):
         rest = ALWAYS
         items = schema.get("items", True)
         if self.has("prefixItems"):
-            places = reader.branches(place, "prefixItems", Place.below)
-            prefix = tuple(map(reader.parse, places))
+            listed = reader.branches(place, "prefixItems")
+            prefix = tuple(reader.child(place, "prefixItems", i) for i in range(len(listed)))
         if isinstance(items, list):
             # The form before 2020-12, which schemas without `$schema` still use.
             if self.has("prefixItems"):
                 reason = "must be one schema, of the elements after `prefixItems`"
                 self.malformed("items", reason)
-            prefix = tuple(reader.parse(place.below("items", i)) for i in range(len(items)))
+            prefix = tuple(reader.child(place, "items", i) for i in range(len(items)))
             if "additionalItems" in schema:
-                rest = reader.parse(place.below("additionalItems"))
+                rest = reader.child(place, "additionalItems")
         elif "items" in schema:
             rest = reader.child(place, "items")
         contains: tuple[Contains, ...] = ()

@@ -73,7 +73,7 @@ class Unevaluated:
     def apply(self, place: Place, beside: Formula) -> Formula:
         """Return `beside`, restricted in what it leaves unevaluated."""
         reader, algebra = self._reader, self._reader.algebra
-        left_over = reader.parse(place.below(self._keyword))
+        left_over = reader.child(place, self._keyword)
         if left_over == ALWAYS:
             return beside
         try:

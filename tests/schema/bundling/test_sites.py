@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from enforcer.schema.bundling.metaschemas import STANDARD, Dialect
-from enforcer.schema.bundling.sites import TooMany, identifier, is_absolute, joined, look_through
+from enforcer.schema.bundling.sites import TooMany, is_absolute, look_through
 from enforcer.schema.reading.drafts import Draft
+from enforcer.schema.reading.identifiers import identifier, joined
 
 if TYPE_CHECKING:
     from enforcer.schema.bundling.sites import Found
