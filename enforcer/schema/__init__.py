@@ -10,12 +10,10 @@ exactly, or refused with the path and the keyword. Must not know: engines, tools
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from enforcer.errors import (
     Problem,
-    SchemaError,
     SchemaLimit,
     UnsatisfiableSchema,
     UnsupportedSchema,
@@ -24,7 +22,7 @@ from enforcer.schema.algebra.formulas import is_of_objects
 from enforcer.schema.finishing.lowering import Lowering
 from enforcer.schema.finishing.pruning import prune
 from enforcer.schema.finishing.unfolding import unfold
-from enforcer.schema.grammar import ANY_OBJECT, NOTHING, ArgumentGrammar
+from enforcer.schema.grammar import ANY_OBJECT, ArgumentGrammar
 from enforcer.schema.limits import Conventions, Formats, Integers, Limits, OnUnsupported, Root
 from enforcer.schema.provenance import Provenance
 from enforcer.schema.reading.culprit import culprit
@@ -108,18 +106,6 @@ def trace_schema(
         ) from None
 
 
-def _placed(error: SchemaLimit, parser: SchemaParser, lowered: dict[Formula, Value]) -> SchemaLimit:
-    """Name the part of the schema that was worked on when it became too much."""
-    try:
-        parser.algebra.grant()
-        path = Provenance(parser, {}).where(next(reversed(lowered)))
-    except (SchemaError, RecursionError):
-        return error
-    if path is None or error.path != "$":
-        return error
-    return SchemaLimit(tuple(replace(problem, path=path) for problem in error.problems))
-
-
 def _compile(
     schema: object,
     limits: Limits,
@@ -137,20 +123,18 @@ def _compile(
     algebra = parser.algebra
     if root is Root.OBJECT and not is_of_objects(algebra.look(formula)):
         formula = algebra.conj((formula, algebra.value(ANY_OBJECT)))
-
     parser.positions[formula] = [document.root]
 
     # Finishing: all values that are reached, each lowered; then without those that never end.
     refused: list[tuple[Formula, Problem]] = []
-    lowered: dict[Formula, Value] = {}
+    lowered: list[Formula] = []
 
     def refuse(each: Formula, path: str, keyword: str, reason: str) -> None:
         refused.append((each, Problem(path, keyword, reason)))
 
     def lower(each: Formula) -> Value:
-        lowered[each] = NOTHING  # as long as that is all that is known
-        lowered[each] = lowering.lower(each)
-        return lowered[each]
+        lowered.append(each)
+        return lowering.lower(each)
 
     lowering = Lowering(algebra, limits, refuse)
     try:
@@ -159,8 +143,9 @@ def _compile(
         # What stands in for something unsupported may be the reason.
         parser.unsupported.update(dict.fromkeys(problem for _, problem in refused))
         parser.raise_problems()
-        if isinstance(error, SchemaLimit):
-            raise _placed(error, parser, lowered) from error
+        places = parser.positions.get(lowered[-1], [])
+        if isinstance(error, SchemaLimit) and error.path == "$" and places:
+            raise error.under(places[0].path) from None
         raise
     provenance = Provenance(parser, reached.alias)
     for each, problem in refused:

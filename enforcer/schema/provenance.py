@@ -100,10 +100,6 @@ class Provenance:
         }
         return tuple(replace(problem, path=path) for path in paths) or (problem,)
 
-    def where(self, formula: Formula) -> str | None:
-        """Give the path of the first place at which a formula occurs; None where none is known."""
-        return next((place.path for place in self._positions(formula)), None)
-
     # One position.
 
     def _below(self, sources: Sources, key: str | int, formulas: Iterable[Formula]) -> Sources:

@@ -8,7 +8,6 @@ import pytest
 
 from enforcer.errors import SchemaLimit, UnsupportedSchema
 from enforcer.schema import Limits, OnUnsupported, Root, compile_schema, trace_schema
-from enforcer.schema.provenance import Provenance
 
 UNIQUE = {
     "type": "array",
@@ -222,18 +221,6 @@ def test_a_limit_names_the_part_that_was_worked_on(
     with pytest.raises(SchemaLimit) as caught:
         compile_schema(whole, limits=limits)
     assert caught.value.path == path
-
-
-def test_a_limit_stands_where_its_part_cannot_be_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    def too_much(*_: object) -> None:
-        raise SchemaLimit.of("$.elsewhere", "", "looking for it takes too much as well")
-
-    monkeypatch.setattr(Provenance, "where", too_much)
-    with pytest.raises(SchemaLimit, match="branches") as caught:
-        compile_schema(
-            {"anyOf": [{"required": [n, n + n]} for n in "abcdef"]}, limits=Limits(branches=4)
-        )
-    assert "takes too much as well" not in str(caught.value)
 
 
 def test_what_cannot_be_kept_is_named_before_a_limit() -> None:

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 _STEPS_OF_EMPTINESS = 4
 _SIZE_PER_STEP = 6  # of what may follow, when it is explored: some 7 microseconds
-_SHARE_GRANTED = 3  # of the steps, this part
 
 
 class Languages:
@@ -34,7 +33,6 @@ class Languages:
         self._limits = limits
         self._empty_regexes: dict[Regex, bool] = {}
         self._steps = 0
-        self._most_steps = limits.steps
 
     def meet_strings(self, a: Regex | None, b: Regex | None) -> Regex | None:
         """Intersect string languages; None if nothing is left."""
@@ -73,14 +71,10 @@ class Languages:
     def spend(self, steps: int) -> None:
         """Count work; raises `SchemaLimit` when there was too much of it."""
         self._steps += steps
-        if self._steps > self._most_steps:
+        if self._steps > self._limits.steps:
             raise SchemaLimit.of(
                 "$",
                 "",
                 f"the schema's alternatives multiply beyond {self._limits.steps} steps "
                 f"{named('steps')}; use fewer overlapping branches",
             )
-
-    def grant(self) -> None:
-        """Allow some more work beyond the limit, to say where it was reached."""
-        self._most_steps = self._steps + self._limits.steps // _SHARE_GRANTED

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from enforcer.errors import ConfigurationError, brief
@@ -87,7 +87,8 @@ class Documents:
         self._documents: dict[str, _Document] = {}
         read = [self._read(uri) for uri in schemas]
         for document, found in read:
-            self._documents[document.uri] = self._settled(document, found)
+            needs = self._directly(found, document.identifiers) - {document.uri}
+            self._documents[document.uri] = replace(document, needs=frozenset(needs))
 
     def __len__(self) -> int:
         return len(self._documents)
@@ -177,12 +178,6 @@ class Documents:
 
     def _called(self, uri: str) -> str:
         return self._where.get(uri, uri)
-
-    def _settled(self, document: _Document, found: Found) -> _Document:
-        """Let references of a document name others as they are identified."""
-        own = document.identifiers
-        needs = self._directly(found, own) - {document.uri}
-        return _Document(document.uri, document.draft, document.schema, own, frozenset(needs))
 
     def _directly(self, found: Found, own: frozenset[str]) -> set[str]:
         """Name the documents that references lead into, which are moved to their identifiers."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from enforcer.numbers.division import can_be_written, reason
 from enforcer.numbers.languages import has_text
@@ -17,18 +17,17 @@ from enforcer.schema.finishing.lowering_objects import ObjectLowering
 from enforcer.schema.grammar import NEVER, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from enforcer.numbers.sets import NumberSet
     from enforcer.schema.algebra.normal_form import Algebra
-    from enforcer.schema.grammar import ArrayShape, Formula, ObjectShape
+    from enforcer.schema.grammar import Formula
     from enforcer.schema.limits import Limits
 
 _UNWRITTEN = (
     "no number within the bounds can be written with 49 digits before the point, 40 behind it, or "
     "an exponent from -300 to 300 (integers: to 99); choose bounds that doubles are well within"
 )
-_Shape = TypeVar("_Shape", "ArrayShape", "ObjectShape")
 
 
 class Lowering:
@@ -51,7 +50,6 @@ class Lowering:
         self._arrays = ArrayLowering(algebra, self._refuse)
         self._objects = ObjectLowering(algebra, limits, self._refuse)
         self._algebra = algebra
-        self._limits = limits
         self._note = refuse
         self._current: Formula = NEVER
 
@@ -70,7 +68,12 @@ class Lowering:
         arrays = [self._arrays.lower(shape) for shape in value.arrays]
         objects = [found for shape in value.objects for found in self._objects.lower(shape)]
         return Value(
-            value.null, value.booleans, numbers, strings, _unlike(arrays), _unlike(objects)
+            value.null,
+            value.booleans,
+            numbers,
+            strings,
+            tuple(dict.fromkeys(arrays)),
+            tuple(dict.fromkeys(objects)),
         )
 
     def _with_texts(self, sets: tuple[NumberSet, ...]) -> tuple[NumberSet, ...]:
@@ -102,7 +105,3 @@ def _bound(numbers: NumberSet) -> str:
     if numbers.low is not None and (numbers.low > 0 or numbers.high is None):
         return "exclusiveMinimum" if numbers.low_open else "minimum"
     return "exclusiveMaximum" if numbers.high_open else "maximum"
-
-
-def _unlike(shapes: Sequence[_Shape]) -> tuple[_Shape, ...]:
-    return tuple(dict.fromkeys(shapes)) if len(shapes) > 1 else tuple(shapes)

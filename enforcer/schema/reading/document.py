@@ -16,7 +16,7 @@ import jsonschema_specifications  # type: ignore[import-untyped]
 
 from enforcer.errors import InvalidSchema, SchemaError, UnsupportedSchema
 from enforcer.schema.reading.drafts import Draft, draft_of
-from enforcer.schema.reading.identifiers import anchors, joined, resource_of, within
+from enforcer.schema.reading.identifiers import anchors, joined, resource_of, uri_of, within
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -186,8 +186,12 @@ class SchemaDocument:
         except (KeyError, IndexError, TypeError):
             raise self._nowhere(place, ref, keyword, is_known=True) from None
         origin = self._origin(place, there.base)
+        draft = there.draft
+        if there.base:
+            _, around = self._resources.get(there.base, (None, place.draft))
+            draft = draft_of(there.schema, around)
         path = _target(place, ref, origin)
-        return replace(there, path=path, closing=place.of_part, origin=origin)
+        return Place(there.schema, path, draft, there.base, there.scope, place.of_part, origin)
 
     def _anchored(self, place: Place, name: str, *, is_dynamic: bool) -> Place:
         """Return the place of an anchor of a resource; a dynamic one may be an outer resource's."""
@@ -237,7 +241,10 @@ def _pointed(place: Place, pointer: str) -> Place:
         key: str | int = part.replace("~1", "/").replace("~0", "~")
         if isinstance(place.schema, list) and part.isascii() and part.isdigit():
             key = int(key)
-        place = place.child(key)
+        # A resource is told by the draft around it, whatever its own `$schema` says.
+        schema = place.schema[key]
+        uri = uri_of(schema, place.base, place.draft) if place.base else None
+        place = replace(place, schema=schema).entering(uri or place.base)
     return place
 
 

@@ -92,6 +92,14 @@ def joined(base: str, reference: str) -> str | None:
         return None
 
 
+def uri_of(schema: Any, base: str, draft: Draft) -> str | None:
+    """Return the URI of a resource of a draft; None if any JSON is none."""
+    if not isinstance(schema, dict) or any(wrong_identifiers(schema, draft)):
+        return None
+    own = identifier(schema, draft)
+    return None if own is None else joined(base, own)
+
+
 def resource_of(
     schema: Any, base: str, draft: Draft, path: str | None = None
 ) -> tuple[str, Draft] | None:
@@ -115,9 +123,8 @@ def resource_of(
         if path is not None:
             raise
         own = draft
-    uri = None if any(wrong_identifiers(schema, own)) else identifier(schema, own)
-    resolved = None if uri is None else joined(base, uri)
-    return None if resolved is None else (resolved, own)
+    uri = uri_of(schema, base, own)
+    return None if uri is None else (uri, own)
 
 
 def anchors(schema: dict[str, Any], draft: Draft) -> Iterator[tuple[str, bool]]:

@@ -71,16 +71,6 @@ def test_work_is_counted_up_to_the_limit() -> None:
         sets.spend(1)
 
 
-def test_some_more_work_is_granted_once_to_say_where_it_was_too_much() -> None:
-    sets = Languages(Limits(steps=30))
-    with pytest.raises(SchemaLimit):
-        sets.spend(31)
-    sets.grant()
-    sets.spend(10)
-    with pytest.raises(SchemaLimit):
-        sets.spend(1)
-
-
 def test_asking_whether_a_language_is_empty_costs_where_it_takes_a_search() -> None:
     hard = both(parse("^a"), inverse(parse("b")))
     sets = Languages(Limits(steps=1))
