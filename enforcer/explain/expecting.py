@@ -120,11 +120,9 @@ class Place:
         place = self.now.place
         if place.begun:
             return False
-        if place.scan is not None:
-            return place.scan.after(symbol) is not None
-        if place.header is not None:
-            return place.header.after(symbol) is not None
-        return self.table.segment(self.now.state) is Segment.HEADER and symbol < ID
+        if self.table.segment(self.now.state) is Segment.HEADER:
+            return symbol < ID
+        return place.text is not None and place.text.after(symbol) is not None
 
     def _written(self, symbols: Sequence[int]) -> str:
         return spelled(symbols, self.vocabulary.token_bytes)
@@ -155,8 +153,7 @@ class Place:
             one = (*head, *node.trie.texts[left[-1]])
             text = f", written {shown(self._written(one))}" if len(left) == 1 else ""
             yield Option(f"the name of a tool: {listing(names)}{text}", names)
-        header = self.now.place.header
-        if node.name is not None and header is not None and header.nullable:
+        if node.name is not None:
             yield from self._fallen(node, node.name)
 
     def _fallen(self, node: HeaderNode, name: str) -> Iterator[Option]:

@@ -15,8 +15,7 @@ from enforcer.layouts.scanning import NestedText
 from enforcer.turn.bits import ids_of
 from enforcer.turn.cuts import NONE, Cut
 from enforcer.turn.lexer import OPEN, Place
-from enforcer.turn.pattern import ID
-from enforcer.turn.walk import narrowed, walk, whole
+from enforcer.turn.walk import walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -25,11 +24,9 @@ if TYPE_CHECKING:
     from enforcer.turn.header import HeaderForm, HeaderNode
     from enforcer.turn.lexer import Lexer, Opening
     from enforcer.turn.pattern import Language
-    from enforcer.turn.walk import Span
     from enforcer.vocabulary import Vocabulary
 
 _KEPT = 4096
-_HEADS = 8  # sets of bytes that may follow a name; a format has one or two
 _DONE = Place("")
 
 
@@ -59,8 +56,7 @@ class Borders:
         self._kept = lru_cache(_KEPT)(self._leaving)
         self._leavers = lru_cache(None)(self._find_leavers)
         self._holding = lru_cache(None)(self._find_holding)
-        self._starts = lru_cache(_KEPT)(self._find_starts)
-        self._heads = lru_cache(_HEADS)(self._find_heads)
+        self._go_on = lru_cache(_KEPT)(self._find_next)
         self._followed = lru_cache(_KEPT)(self._find_followed)
         # Most are of the table, and so is what is found: the same object for the same two.
         self.among = lru_cache(_KEPT)(Cut.among)
@@ -146,99 +142,49 @@ class Borders:
 
     def viable(self, place: Place, data: bytes) -> bool:
         """Tell whether bytes may follow a place in some request."""
-        return self._read(place, data) is not None
-
-    def _read(self, place: Place, data: bytes) -> Place | None:
         at: Place | None = place
         for byte in data:
             at = None if at is None else self._go_on(at, byte)
-        return at
+        return at is not None
 
-    def _go_on(self, place: Place, byte: int) -> Place | None:
+    def _find_next(self, place: Place, byte: int) -> Place | None:
         """Read a byte as some request could."""
-        fallen = self._lexer.falls(place, byte)
-        step = self._lexer.step(place if fallen is None else fallen, byte, OPEN)
+        step = self._lexer.step(place, byte, OPEN)
         return None if step is None else step.place
 
-    def behind(self, node: HeaderNode, place: Place) -> tuple[tuple[str, Cut], ...]:
+    def behind(self, node: HeaderNode, then: str) -> tuple[tuple[str, Cut], ...]:
         """Return the ids that complete a tool's header and have bytes behind that may follow.
 
         Args:
             node: what of the header has been read.
-            place: where the turn stands there.
+            then: the state of the arguments.
 
         """
-        found = node.behind.get(place)
+        found = node.behind.get(then)
         if found is None:
-            found = node.behind[place] = tuple(self._find_behind(node, place))
+            form = node.trie.form
+            cuts = ((x.name, self._followed(then, form, x.tail, x.data)) for x in node.past)
+            found = node.behind[then] = tuple(each for each in cuts if each[1])
         return found
 
-    def _find_behind(self, node: HeaderNode, place: Place) -> Iterator[tuple[str, Cut]]:
-        for past in node.past:
-            # There may be thousands, of which most are followed by nothing.
-            at = self._lexer.within_header(place, past.data) or self._read(place, past.data)
-            if at is not None:
-                cut = self._followed(at, node.trie.form, past.tail, past.data)
-                if cut:
-                    yield past.name, cut
-
     def _find_followed(
-        self, place: Place, form: HeaderForm, tail: Language | None, data: bytes
+        self, then: str, form: HeaderForm, tail: Language | None, data: bytes
     ) -> Cut:
-        """Give the ids that begin with the last bytes of a name's text and may go on so.
+        """Return the ids that begin with the last bytes of a name's text and may go on so.
 
         Args:
-            place: behind these bytes.
+            then: the state of the arguments.
             form: of the headers.
             tail: what stands behind the name's text.
             data: the bytes.
 
         """
-        if tail is None and data not in self._heads(self._starts(place)):
-            return NONE  # as behind most names that begin other words
-        keys, _ = self._vocabulary.sorted_text
         found: list[tuple[int, int]] = []
         for span in form.ended(tail, data).spans:
-            at = self._read(place, keys[span.first][len(data) : span.depth])
-            if at is not None:
-                found += [(token, span.depth) for token in self._read_from(at, span)]
+            start = self._lexer.enter(then)
+            walked = walk(self._vocabulary, start, self._go_on, lambda _: False, span)
+            found += [(token, span.depth) for token in walked.inside]
         return self.cut(found)
-
-    def _read_from(self, place: Place, span: Span) -> list[int]:
-        """Give the ids of a span that can be read from a place behind a header on.
-
-        Names end in many ways, and behind each few bytes can follow: only those are looked for
-        in the span.
-        """
-        found: list[int] = []
-        for byte in self._starts(place):
-            part = narrowed(self._vocabulary, span, byte)
-            after = None if part is None else self._go_on(place, byte)  # mostly there is none
-            if after is not None and part is not None:
-                walked = walk(self._vocabulary, after, self._go_on, lambda _: False, part)
-                found += [*whole(self._vocabulary, part), *walked.inside]
-        return found
-
-    def _find_starts(self, place: Place) -> bytes:
-        """Give the bytes that can follow a header at a place; others would make its name longer."""
-        return bytes(
-            byte
-            for byte in range(ID)
-            if (place.header is None or self._lexer.falls(place, byte) is not None)
-            and self._go_on(place, byte) is not None
-        )
-
-    def _find_heads(self, starts: bytes) -> frozenset[bytes]:
-        """Give what stands in tokens before some bytes."""
-        keys, _ = self._vocabulary.sorted_text
-        wanted = frozenset(starts)
-        return frozenset(
-            key[:at]
-            for key in keys
-            if not wanted.isdisjoint(key[1:])
-            for at in range(1, len(key))
-            if key[at] in wanted
-        )
 
     def cut(self, ids: Iterable[tuple[int, int]]) -> Cut:
         """Cut ids, each behind so many of its bytes."""

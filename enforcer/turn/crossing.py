@@ -51,10 +51,10 @@ class TokenReader:
         symbols = self._table.symbols(token_id)
         if not symbols:
             return None
-        if isinstance(symbols, bytes) and now.header is not None:
-            if now.place.header is None and not now.place.begun:  # which a marker ends
-                node = now.header.advance(token_id)
-                return None if node is None else self._transitions.at_header(now, node)
+        if isinstance(symbols, bytes) and now.header is not None and not now.place.begun:
+            node = now.header.advance(token_id)
+            if node is not None and not node.ends:
+                return self._transitions.at_header(now, node)
         elif isinstance(symbols, bytes) and _goes_on(now):
             place = self._table.lexer.within(now.place, symbols)
             if place is not None:
@@ -184,44 +184,40 @@ class Crossing:
 
     def _step(self, symbol: int) -> bool:
         lexer, now = self._table.lexer, self._now
-        if now.header is not None and lexer.falls(now.place, symbol) is not None:
-            begun = self._begin_arguments(now.header.name) and self._now.failure is None
-            return begun and self._step(symbol)
+        node = None if now.place.begun else now.header
+        if node is not None and symbol < ID:
+            after = node.step(symbol)
+            if after is not None:
+                self._now = self._transitions.at_header(now, after)
+                return not after.ends or self._begin_arguments(after.name)
+            self._transitions.ask_names()
         segment = self._table.segment(now.state)
         opening = (now.row if segment is Segment.ARGUMENTS else now.markers).opening
         if now.grammar is not None and segment is Segment.CONTENT and symbol < ID:
             # Whether it fits is the grammar's to say, whatever it spells.
             opening = replace(opening, text=True, lenient=True)
-        step = lexer.step(now.place, symbol, opening)
+        read = lexer.step if node is None else lexer.by_markers
+        step = read(now.place, symbol, opening)
         if step is None:
-            return False
+            # What no name has ends a header that nothing else does.
+            falls = node is not None and self._begin_arguments(node.name)
+            return falls and self._now.failure is None and self._step(symbol)
         if step.taken:
-            return self._taken(segment, symbol, step)
+            return self._taken(symbol, step)
         if step.said:
             return self._said(symbol, step)
         return self._marked(segment, step)
 
-    def _taken(self, segment: Segment, symbol: int, step: Step) -> bool:
+    def _taken(self, symbol: int, step: Step) -> bool:
+        """Go on in arguments, or behind them."""
         now = self._now
-        ended = step.place.state != now.state
-        if segment is Segment.ARGUMENTS:
-            self._pending.append(symbol)
-            if not ended:
-                self._stay(step)
-                return True
-            if not self._completes():
-                return False
-            self._now = self._transitions.enter(step.place.state, now.calls + 1, now.text)
+        self._pending.append(symbol)
+        if step.place.state == now.state:
+            self._stay(step)
             return True
-        node = None if now.header is None else now.header.step(symbol)
-        if node is None:
-            self._transitions.ask_names()
+        if not self._completes():
             return False
-        if ended:
-            self._now = self._transitions.at_header(now, node)
-            return self._begin_arguments(node.name)
-        self._stay(step)
-        self._now = self._transitions.at_header(self._now, node)
+        self._now = self._transitions.enter(step.place.state, now.calls + 1, now.text)
         return True
 
     def _said(self, symbol: int, step: Step) -> bool:

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     from enforcer.engines.mask_rows import Ids
     from enforcer.turn.cuts import Cut
-    from enforcer.turn.lexer import Place
     from enforcer.vocabulary import Vocabulary
 
 _KEPT = 4096  # ends of names with what stands behind
@@ -63,6 +62,7 @@ class HeaderForm:
         vocabulary: the tokens.
         head: language of what stands before that part; None where nothing does.
         tail: likewise of what stands behind it.
+        ends: whether a header ends by itself, with what stands behind its name.
 
     """
 
@@ -72,11 +72,14 @@ class HeaderForm:
         vocabulary: Vocabulary,
         head: Language | None = None,
         tail: Language | None = None,
+        *,
+        ends: bool = False,
     ) -> None:
         self.around = around
         self.vocabulary = vocabulary
         self.head = head
         self.tail = tail
+        self.ends = ends
         self.begun = lru_cache(_KEPT)(self._find_begun)
         self.ended = lru_cache(_KEPT)(self._find_ended)
         self.precedes = lru_cache(_KEPT)(self._find_precedes)
@@ -195,8 +198,8 @@ class HeaderNode:
     Attributes:
         head: what may still stand before them; None once they have begun, or nothing does.
         tail: what may still stand behind the one that has been read; None before that.
-        behind: by the place of the turn, the tools whose headers some ids complete which have bytes
-            behind that may follow, with these ids; what `Borders.behind` has found.
+        behind: by the state of arguments, the tools whose headers some ids complete which have
+            bytes behind that may follow, with these ids; what `Borders.behind` has found.
 
     """
 
@@ -218,7 +221,7 @@ class HeaderNode:
         self.depth = depth
         self.head = head
         self.tail = tail
-        self.behind: dict[Place, tuple[tuple[str, Cut], ...]] = {}
+        self.behind: dict[str, tuple[tuple[str, Cut], ...]] = {}
 
     @cached_property
     def name(self) -> str | None:
@@ -228,6 +231,11 @@ class HeaderNode:
         if self.low < self.high and len(self.trie.texts[self.low]) == self.depth:
             return self.trie.names[self.low]
         return None
+
+    @property
+    def ends(self) -> bool:
+        """Whether the header has ended by itself."""
+        return self.trie.form.ends and self.name is not None
 
     @cached_property
     def only(self) -> str | None:

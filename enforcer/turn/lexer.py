@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING
 
 from enforcer.layouts.scanning import within
 from enforcer.turn.dialect import FREE_TEXT, Guard, Segment
-from enforcer.turn.pattern import ID
+from enforcer.turn.pattern import ID, Language
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from enforcer.layouts import BoundLayout, Scan
     from enforcer.turn.dialect import Dialect
-    from enforcer.turn.pattern import Language
 
 _CALL = frozenset({Segment.HEADER, Segment.ARGUMENTS})
 # What ASCII has of white space, as in a token that is blank; what takes more bytes passes for text.
@@ -88,15 +87,13 @@ class Place:
     Attributes:
         state: of the dialect.
         begun: markers that have been begun, the one begun first in front.
-        header: what may follow of a header that ends by itself, in one.
-        scan: place in the text of arguments, in one.
+        text: what may follow of a header or of arguments that end by themselves, in one.
 
     """
 
     state: str
     begun: tuple[Begun, ...] = ()
-    header: Language | None = None
-    scan: Scan | None = None
+    text: Scan | None = None
 
     @property
     def committed(self) -> bool:
@@ -113,6 +110,8 @@ class Step:
         taken: it belongs to the text of a header or of arguments.
         said: it is text, or may turn out to be: as much as `place` has begun is held back.
         marker: length of the marker that it has completed, in symbols; 0 if it has not.
+        fallen: the place behind a header that has ended before the symbol, as those do whose
+            pattern has nothing behind the name: what no name has ends it.
 
     """
 
@@ -120,6 +119,7 @@ class Step:
     taken: bool = False
     said: bool = False
     marker: int = 0
+    fallen: Place | None = None
 
 
 class Lexer:
@@ -142,15 +142,13 @@ class Lexer:
     ) -> None:
         self.dialect = dialect
         self.layout = layout
+        # Where each marker is one token, it alone ends arguments.
+        arguments = None if dialect.is_simple else layout.scan()
+        own: Mapping[Segment, Scan | None] = {Segment.ARGUMENTS: arguments}
         self._begins: Mapping[str, Place] = {
-            name: Place(
-                name,
-                header=header if state.segment is Segment.HEADER and state.then else None,
-                # Where each marker is one token, it alone ends arguments.
-                scan=layout.scan()
-                if state.segment is Segment.ARGUMENTS and not dialect.is_simple
-                else None,
-            )
+            name: Place(name, text=header)
+            if state.segment is Segment.HEADER and state.then
+            else Place(name, text=own.get(state.segment))
             for name, state in dialect.states.items()
         }
         # By state: the marker, and its language.
@@ -187,63 +185,34 @@ class Lexer:
             only reading them one by one tells.
 
         """
-        if place.scan is not None:
-            scan = within(place.scan, data)
-            if scan is None or scan is place.scan:
-                return None if scan is None else place
-            return replace(place, scan=scan)
-        firsts = self._firsts.get(place.state) if place.header is None else None
+        if place.text is not None:
+            text = within(place.text, data)
+            if text is None or text is place.text:
+                return None if text is None else place
+            return replace(place, text=text)
+        firsts = self._firsts.get(place.state)
         if firsts is None or place.begun or len(data.translate(None, firsts)) < len(data):
             return None
         return place
 
-    def within_header(self, place: Place, data: bytes) -> Place | None:
-        """Read bytes at once that end no header which a place is in; None if they may do else."""
-        rest = place.header
-        for byte in data:
-            rest = None if rest is None else rest.after(byte)
-            if rest is None or rest.ends:
-                return None
-        return place if rest is place.header else replace(place, header=rest)
-
-    def falls(self, place: Place, symbol: int) -> Place | None:
-        """Give the place behind a header that ends by itself before a symbol, if it does.
-
-        So end those whose pattern has nothing behind the name: what no name has ends it.
-        """
-        then = self.dialect.states[place.state].then
-        if place.header is None or then is None or not place.header.nullable:
-            return None
-        if place.header.after(symbol) is not None:
-            return None
-        taken = self.by_markers(Place(place.state), symbol, OPEN)
-        return self.enter(then) if taken is None else None
-
     def step(self, place: Place, symbol: int, opening: Opening) -> Step | None:
         """Read one symbol; None if the format does not allow it there."""
-        found = self.dialect.states[place.state]
-        if place.scan is not None:
-            after = place.scan.after(symbol)
-            if after is not None:
-                if after.ends and found.then is not None:
-                    return Step(self.enter(found.then), taken=True)
-                return Step(replace(place, scan=after), taken=True)
-        elif place.header is not None:
-            step = self._in_header(place, symbol, place.header)
-            if step is not None:
-                return step
+        found, after = self.dialect.states[place.state], None
+        if place.text is not None:
+            after = place.text.after(symbol)
         elif found.segment in _CALL and symbol < ID and not place.begun:
             return Step(place, taken=True)  # whatever a marker ends
-        return self.by_markers(place, symbol, opening)
-
-    def _in_header(self, place: Place, symbol: int, header: Language) -> Step | None:
-        rest = header.after(symbol)
-        if rest is None:
-            return None
-        then = self.dialect.states[place.state].then
-        if then is not None and rest.ends:
-            return Step(self.enter(then), taken=True)
-        return Step(replace(place, header=rest), taken=True)
+        if after is not None:
+            if after.ends and found.then is not None:
+                return Step(self.enter(found.then), taken=True)
+            return Step(replace(place, text=after), taken=True)
+        step = self.by_markers(place, symbol, opening)
+        is_whole = isinstance(place.text, Language) and place.text.nullable
+        if step is None and is_whole and found.then is not None:
+            fallen = self.enter(found.then)
+            step = self.step(fallen, symbol, opening)
+            return None if step is None else replace(step, fallen=fallen)
+        return step
 
     def by_markers(self, place: Place, symbol: int, opening: Opening) -> Step | None:
         """Read one symbol that is none of a header or of arguments; see `step`."""

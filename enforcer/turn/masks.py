@@ -56,14 +56,18 @@ class Masks:
             bits.write(target, kept(now.shared, None, partial(self._sparse, now)))
 
     def _sparse(self, now: Position) -> Sparse:
-        node, place = now.header, now.place
-        if node is not None and place.header is None and now.markers is self._table.nothing:
-            return node.row  # of a header that a marker ends
+        node, then = now.header, self._then(now)
+        is_inside = node is not None and node.name is None and now.markers is self._table.nothing
+        if node is not None and is_inside and not (then and self._table.borders.behind(node, then)):
+            return node.row  # no id ends the header
         row = self._row()
         self._write(now, row, None)
         if not row.any():
             raise EnforcerError(f"no token can continue the turn in {now.state}")
         return bits.sparse(row)
+
+    def _then(self, now: Position) -> str | None:
+        return self._table.dialect.states[now.state].then
 
     def _row(self) -> Row:
         return np.empty(self._table.vocabulary.words, dtype=np.int32)
@@ -75,7 +79,7 @@ class Masks:
         after the other comes to an end.
         """
         self._write_inside(now, target)
-        then, node = self._table.dialect.states[now.state].then, now.header
+        then, node = self._then(now), now.header
         if then is not None and node is not None and node.name is not None and not now.place.begun:
             # The header may end before the next symbol, which begins the arguments.
             row = self._row()
@@ -109,12 +113,12 @@ class Masks:
     def _cuts(self, now: Position) -> Iterator[tuple[Cut, Callable[[], Position]]]:
         """Yield the ids that cross borders, with what gives the position behind each border."""
         transitions, borders, place = self._transitions, self._table.borders, now.place
-        then = self._table.dialect.states[now.state].then
-        if then is not None and now.grammar is not None and place.scan is not None:
-            cut = borders.leaving(now.state, place.scan)
+        then = self._then(now)
+        if then is not None and now.grammar is not None and place.text is not None:
+            cut = borders.leaving(now.state, place.text)
             yield cut, partial(transitions.enter, then, now.calls + 1, now.text)
         elif then is not None and now.header is not None and not place.begun:
-            for name, cut in borders.behind(now.header, place):
+            for name, cut in borders.behind(now.header, then):
                 yield cut, partial(transitions.begin_arguments, now, name, then)
         for state, cut in now.markers.crossing.items():
             yield cut, partial(transitions.follow, now, state)

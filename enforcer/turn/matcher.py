@@ -351,7 +351,7 @@ class Matcher:
     def _look_at(self, now: Position) -> None:
         """Note a position in arguments where the engine alone says what may come."""
         is_plain = now.failure is None and bool(now.tool) and self._deadline is None
-        if is_plain and now.place.scan is None:
+        if is_plain and now.place.text is None:
             self._in_text, self._text = now, now.grammar
 
     def _let_go(self) -> None:

@@ -210,13 +210,12 @@ class Parser:
                 return True
         thinks = self._segment is Segment.REASONING
         for symbol in symbols:
-            fallen = table.reader.falls(self._place, symbol)
-            if fallen is not None:
-                self._leave(Segment.HEADER, events)
-                self._place = fallen
             step = table.reader.step(self._place, symbol, self._opening)
             if step is None:
                 return False
+            if step.fallen is not None:
+                self._leave(Segment.HEADER, events)
+                self._place = step.fallen
             self._read_symbol(symbol, step, events)
         if thinks and self._segment is Segment.REASONING:
             self._doubtful += 1

@@ -198,7 +198,9 @@ class Table:
             return before, behind
 
         head, tail = pattern.of_pieces(pieces[:first]), pattern.of_pieces(pieces[last:])
-        return HeaderForm(around, self.vocabulary, head, tail)
+        states = self.dialect.states.values()
+        ends = pieces[-1] != NAME and any(x.then for x in states if x.segment is Segment.HEADER)
+        return HeaderForm(around, self.vocabulary, head, tail, ends=ends)
 
     def warm(self) -> None:
         """Compute what the first turns would wait for: tenths of a second for a real vocabulary."""
@@ -210,25 +212,23 @@ class Table:
             for opening in _USUAL:
                 self.row_at(self.lexer.enter(name), opening)
             if state.segment is Segment.HEADER and state.then is not None:
-                self._warm_headers(self.lexer.enter(name))
+                self._warm_headers(state.then)
 
-    def _warm_headers(self, place: Place) -> None:
+    def _warm_headers(self, then: str) -> None:
         """Read the headers of some tool in every usual way."""
-        todo = [(self.headers((_SOME_NAME,), (0,)).root, place, False)]
+        todo = [(self.headers((_SOME_NAME,), (0,)).root, False)]
         known = {todo[0][0]}
         row = self.vocabulary.row(())
         while todo:
-            node, place, is_blank = todo.pop()
+            node, is_blank = todo.pop()
             node.fill(row)
-            self.borders.behind(node, place)
+            self.borders.behind(node, then)
             for byte in range(ID):
                 after = node.step(byte)
                 if after is None or after in known or (is_blank and byte in BLANK_BYTES):
                     continue
-                step = self.lexer.step(place, byte, _USUAL[0])
-                if step is not None:
-                    known.add(after)
-                    todo.append((after, step.place, byte in BLANK_BYTES))
+                known.add(after)
+                todo.append((after, byte in BLANK_BYTES))
 
     @cached_property
     def spells_calls(self) -> bool:
@@ -255,7 +255,7 @@ class Table:
 
         The inside of headers and arguments is not the table's: there, a row has what ends them.
         """
-        if place.header is not None or place.scan is not None:
+        if place.text is not None:
             place = Place(place.state)
         return self._places(place, self.opening(place.state, opening))
 

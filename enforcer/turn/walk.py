@@ -107,23 +107,6 @@ def beginning(vocabulary: Vocabulary, data: bytes) -> Span:
     return Span(*alike(keys, data, 0, len(keys)), len(data))
 
 
-def narrowed(vocabulary: Vocabulary, span: Span, byte: int) -> Span | None:
-    """Give those of a span that go on with a byte; None if there are none."""
-    keys, _ = vocabulary.sorted_text
-    prefix = keys[span.first][: span.depth] + bytes([byte])
-    first, last = alike(keys, prefix, span.first, span.last)
-    return Span(first, last, span.depth + 1) if first < last else None
-
-
-def whole(vocabulary: Vocabulary, span: Span) -> Sequence[int]:
-    """Give the ids of a span that have no more bytes than those in common."""
-    keys, ids = vocabulary.sorted_text
-    last = span.first
-    while last < span.last and len(keys[last]) == span.depth:
-        last += 1
-    return ids[span.first : last]
-
-
 def alike(keys: Sequence[bytes], prefix: bytes, low: int, high: int) -> tuple[int, int]:
     """Narrow a range of sorted keys to those that begin with a prefix."""
     low = bisect_left(keys, prefix, low, high)

@@ -116,25 +116,20 @@ def test_tokens_that_leave_arguments_are_all_found(name: str) -> None:
             assert parts == (data[:count], data[count:])
 
 
-def names_behind(name: str, node: HeaderNode, place: Place, data: bytes) -> str | None:
+def names_behind(name: str, node: HeaderNode, then: str, data: bytes) -> str | None:
     """Read a token from within a header; return the tool whose arguments it goes on in, if any."""
-    borders, lexer = served(name).table.borders, served(name).table.lexer
+    table = served(name).table
     at: HeaderNode | None = node
     for count, byte in enumerate(data):
         found = at.name
-        if place.header is None or (found is not None and lexer.falls(place, byte) is not None):
-            if found is None or not count:
-                return None  # what is all of the arguments begins them, whatever comes before
-            for each in data[count:]:
-                after = borders._go_on(place, each)
-                if after is None:
-                    return None
-                place = after
-            return found
-        at, step = at.step(byte), lexer.step(place, byte, OPEN)
-        if at is None or step is None:
+        after = at.step(byte)
+        if at.ends or (found is not None and after is None):
+            # What is all of the arguments begins them, whatever comes before.
+            rest = data[count:] if count else b""
+            return found if rest and table.borders.viable(table.lexer.enter(then), rest) else None
+        at = after
+        if at is None:
             return None
-        place = step.place
     return None
 
 
@@ -143,28 +138,29 @@ def names_behind(name: str, node: HeaderNode, place: Place, data: bytes) -> str 
 def test_tokens_that_go_on_behind_a_header_are_all_found(name: str) -> None:
     table = served(name).table
     headers = [n for n, s in table.dialect.states.items() if s.segment.value == "header"]
-    if table.dialect.states[headers[0]].then is None:
+    then = table.dialect.states[headers[0]].then
+    if then is None:
         return
     tried = 0
     for names in (("get", "a"), ("get_weather",)):
         trie = table.headers(names, (0,))
         for each in names:
-            node, place = trie.root, table.lexer.enter(headers[0])
+            node = trie.root
             for byte in table.dialect.header_text(each, 0).encode():
                 expected = {
                     (token, found)
                     for data, token in texts(table.vocabulary)
-                    if (found := names_behind(name, node, place, data)) is not None
+                    if (found := names_behind(name, node, then, data)) is not None
                 }
                 given = [
                     (token, found)
-                    for found, cut in table.borders.behind(node, place)
+                    for found, cut in table.borders.behind(node, then)
                     for token in cut.ids.tolist()
                 ]
                 assert len(given) == len(set(given))
                 assert set(given) == expected
                 tried += len(expected)
-                node, place = node.step(byte), table.lexer.step(place, byte, OPEN).place
+                node = node.step(byte)
     assert tried
 
 
@@ -177,8 +173,7 @@ def test_behind_thousands_of_names_that_nothing_follows_nothing_is_read(
     words = [small.token_bytes(token) for token in range(small.size)]
     found = Vocabulary([*words, *(f"{name}s".encode() for name in names)], small.controls)
     table = Table(dialects.load("mistral"), found)
-    (header,) = (n for n, s in table.dialect.states.items() if s.segment.value == "header")
-    table.borders.behind(table.headers(("a",), (0,)).root, table.lexer.enter(header))
+    table.borders.behind(table.headers(("a",), (0,)).root, "ARGUMENTS")
     read = 0
     step = Lexer.step
 
@@ -190,5 +185,5 @@ def test_behind_thousands_of_names_that_nothing_follows_nothing_is_read(
     monkeypatch.setattr(Lexer, "step", counted)
     node = table.headers(names, (0,)).root
     assert len(node.past) == len(names)
-    assert table.borders.behind(node, table.lexer.enter(header)) == ()
+    assert table.borders.behind(node, "ARGUMENTS") == ()
     assert read < 20
