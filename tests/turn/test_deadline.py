@@ -9,7 +9,7 @@ import pytest
 
 import enforcer
 from enforcer.budget.untold import untold
-from enforcer.errors import BudgetTooSmall, UnsupportedSchema
+from enforcer.errors import BudgetTooSmall, ConfigurationError, UnsupportedSchema
 from enforcer.schema import Root, compile_schema
 from tests.budget_cases import (
     HEADER,
@@ -56,6 +56,14 @@ def test_without_the_option_or_a_budget_nothing_is_cut_short() -> None:
         feed(
             found, write(V, "hello" + section(call("get", 0, '{"a": "' + "x" * 99 + '", "b": 1}')))
         )
+
+
+def test_another_engine_knows_no_ends() -> None:
+    options = enforcer.Options(finish_within_budget=True)
+    other = enforcer.Enforcer(V, engine="xgrammar", options=options)
+    assert other.matcher([tool(SCHEMAS["plain"])], "required")
+    with pytest.raises(ConfigurationError, match="not known of the engine xgrammar"):
+        other.matcher([tool(SCHEMAS["plain"])], "required", budget=400)
 
 
 def test_a_call_that_does_not_fit_is_not_begun_and_text_may_be_cut() -> None:

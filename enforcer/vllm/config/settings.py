@@ -214,6 +214,11 @@ def read(environment: Mapping[str, str]) -> Settings:
             f"{PREFIX}ENGINE={settings.engine} cannot enforce {COMPACT_TEXT} of "
             "--structured-outputs-config: leave one of them out"
         )
+    if settings.may_finish and settings.engine != engines.MACHINE:
+        raise ConfigurationError(
+            f"{PREFIX}ENGINE={settings.engine} does not know how soon texts can end: leave it out, "
+            f"or {PREFIX}FINISH_WITHIN_BUDGET and `finish` in {PREFIX}ALLOW_CLIENT"
+        )
     if settings.require_except and not settings.require:
         raise ConfigurationError(
             f"{PREFIX}REQUIRE_EXCEPT says what {PREFIX}REQUIRE=on serves all the same, and that is "
