@@ -97,6 +97,6 @@ class Shortest(Values):
             yield from (cost for cost, _ in ways if cost < inf)
             for _, languages, starts, quoted in self.texts(node):
                 for start, language in product(starts, range(languages)):
-                    yield self.far(*start, language, quoted=quoted) + quoted
+                    yield self.whole(*start, language, quoted=quoted) + quoted
             if at in self.objects:
                 yield from self.objects[at].growths()

@@ -161,8 +161,10 @@ class Ends:
             if rests:
                 cost, rest = min(rests)
                 far = plan.far(number, root, language, quoted=is_string)
+                is_short = count * is_string < plan.words.lengths(number, language)[0]
+                most = cost + far if is_short else max(cost, far)
                 for value in ones(plan.mask(of + language) & values):
-                    _add(found, value, End(cost, rest, max(cost, far)))
+                    _add(found, value, End(cost, rest, most))
         return found
 
 

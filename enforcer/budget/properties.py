@@ -124,7 +124,7 @@ class Objects:
 
     def growths(self) -> Iterator[float]:
         """Yield what one more property can commit a text to."""
-        count, far = self._plan.pieces.count, self._plan.far
+        count, far = self._plan.pieces.count, self._plan.whole
         for name, (node, fits) in zip(self.names, self._children, strict=True):
             cost = self._plan.most(node, len(fits))
             yield count(b"," + Pair(name, 0, 0, 0).text) + cost

@@ -7,7 +7,6 @@ know: objects and arrays, texts that are being written.
 from __future__ import annotations
 
 from functools import cache
-from itertools import product
 from math import inf
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
 
 _NONE = -1
 _MOST_ENDS = 500  # of a language, that are looked at one by one
+_UNEVEN = 4  # ids that fewer of the same characters may take more
 _WIDEST = 6  # bytes of a character: `\\u0000`
 
 
@@ -87,16 +87,28 @@ class Values:
         return found
 
     def _far(self, number: int, root: int, language: int, *, quoted: bool = True) -> float:
-        """Bound the ids that end a text, from whatever state of its language."""
-        counts = self.words.lengths(number, language)[0] + 1
+        """Bound the ids that end a text, from whatever state of its language.
+
+        If it has a least length, they are what an end takes beyond that of any text before it.
+        """
+        least, _ = self.words.lengths(number, language)
+        more = _UNEVEN if least else 0
         states = self.words.states(number, root, language)
-        if len(states) * counts > _MOST_ENDS:
+        if len(states) > _MOST_ENDS:
             width = _WIDEST * self.pieces.widening
-            return width * self.words.farthest(number, root, language) + 1
-        starts = product(states, range(counts))
-        words = (next(self.words.words(number, at, language, n), None) for at, n in starts)
+            return width * self.words.farthest(number, root, language) + 1 + more
+        words = (next(self.words.words(number, at, language, least), None) for at in states)
         pieces = (whole(each, quoted=quoted) for each in words if each is not None)
-        return max(map(self.pieces.count, pieces), default=0)
+        return more + max(map(self.pieces.count, pieces), default=0)
+
+    def whole(self, number: int, root: int, language: int, *, quoted: bool = True) -> float:
+        """Bound the ids that a text takes that begins in a language."""
+        far = self.far(number, root, language, quoted=quoted)
+        if not self.words.lengths(number, language)[0]:
+            return far
+        return far + self.pieces.count(
+            whole(self.words.word(number, root, language) or "", quoted=quoted)
+        )
 
 
 def _present(*starts: tuple[int, int]) -> list[tuple[int, int]]:

@@ -76,19 +76,35 @@ class Words:
             count: characters that have been written.
 
         """
+        for length in self._lengths_from(number, state, language, count):
+            yield from self._of_length(number, language, state, length)
+
+    def _lengths_from(self, number: int, state: int, language: int, count: int) -> Iterator[int]:
+        """Yield the lengths of what completes a word."""
         least, most = self.lengths(number, language)
         rests = self._rests(number, language)
         length, missed = max(int(rests[state]), least - count), 0
         while length <= most - count and missed <= len(rests):
             missed += 1
-            for word in self._of_length(number, language, state, length):
+            if self._reaches(number, language, state, length):
                 missed = 0
-                yield word
+                yield length
             length += 1
 
     def _word(self, number: int, state: int, language: int, count: int = 0) -> str | None:
-        """Return the first of `words`; None if there is none."""
-        return next(self.words(number, state, language, count), None)
+        """Return the first of `words`, whose runs are found at once; None if there is none."""
+        left = next(self._lengths_from(number, state, language, count), None)
+        if left is None:
+            return None
+        text: list[str] = []
+        while left:
+            ways = self._moves(number, state)
+            char, after = next(w for w in ways if self._reaches(number, language, w[1], left - 1))
+            told = len(self._reached.get((number, language), ()))
+            run = left - told if after == state and 0 < told < left else 1
+            text.append(char * run)
+            state, left = after, left - run
+        return "".join(text)
 
     def firsts(self, number: int, state: int, chars: CharSet) -> Iterator[tuple[str, int]]:
         """Yield characters of a set that lead on, one of each range, and where they lead."""
@@ -110,10 +126,9 @@ class Words:
         return [each for each in found if rests[each] < _FAR]
 
     def farthest(self, number: int, root: int, language: int) -> int:
-        """Bound how many characters are missing behind any beginning of a word."""
+        """Bound how many characters are missing behind any beginning that is long enough."""
         rests = self._rests(number, language)
-        far = max((int(rests[each]) for each in self.states(number, root, language)), default=0)
-        return far + self.lengths(number, language)[0]
+        return max((int(rests[each]) for each in self.states(number, root, language)), default=0)
 
     def lengths(self, number: int, language: int) -> tuple[int, int]:
         """Return the least and greatest length of the words of a language."""
