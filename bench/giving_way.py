@@ -3,9 +3,8 @@
     python -m bench.giving_way
 
 A step stands for a scheduler's: short pieces of Python, between which it lets go of the
-interpreter. Beside it the lanes of an engine work out how short the calls of new, large schemas can
-be, in Python alone (`ENFORCER_FINISH_WITHIN_BUDGET=on`), once with Python's own interval between
-threads and once with theirs.
+interpreter. Beside it the lanes of an engine compile new, large schemas, in Python alone, once with
+Python's own interval between threads and once with theirs.
 
 Owns: the step, the schemas, the figures. Must not know: how lanes give way.
 """
@@ -15,19 +14,13 @@ from __future__ import annotations
 import statistics
 import sys
 import time
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
-from bench.first_mask.run import vocabulary as find_vocabulary
-from enforcer.budget.costs import Shortest
-from enforcer.budget.pieces import Pieces
-from enforcer.engines.machine import MachineEngine
 from enforcer.schema import compile_schema
 from enforcer.vllm.engine import lanes
 
 if TYPE_CHECKING:
     from collections.abc import Generator
-
-    from enforcer.machine.grammar import MachineGrammar
 
 _PIECES = 30
 _BREAK = 3e-4  # seconds
@@ -61,19 +54,13 @@ def schema(word: str) -> dict[str, Any]:
     return {"type": "object", "properties": alternatives}
 
 
-def work(engine: MachineEngine, pieces: Pieces, own: str) -> None:
-    """Work out a schema and the shortest ends of its texts."""
-    grammar = cast("MachineGrammar", engine.compile(compile_schema(schema(own))))
-    Shortest.of(grammar.tables, pieces)
-
-
-def beside(engine: MachineEngine, pieces: Pieces, word: str) -> list[float]:
+def beside(word: str) -> list[float]:
     """Take steps while schemas are worked out; gives the seconds of each."""
     made = lanes.Lanes()
 
     def steps(own: str) -> Generator[None, None, None]:
         yield
-        work(engine, pieces, own)
+        compile_schema(schema(own))
 
     under_way = [made.begin(steps(f"{word}{at}"), lambda: True) for at in range(_SCHEMAS)]
     taken = []
@@ -85,16 +72,14 @@ def beside(engine: MachineEngine, pieces: Pieces, word: str) -> list[float]:
 
 
 def main() -> None:
-    name, vocabulary = find_vocabulary()
-    engine, pieces = MachineEngine(vocabulary), Pieces(vocabulary)
-    work(engine, pieces, "warm")
-    print(f"vocabulary: {name}; milliseconds of a step, median and longest")
+    compile_schema(schema("warm"))
+    print("milliseconds of a step, median and longest")
     show("alone", [step() for _ in range(100)])
     usual, own = sys.getswitchinterval(), lanes._INTERVAL  # noqa: SLF001 - what is compared
     lanes._INTERVAL = usual  # noqa: SLF001
-    show("beside, Python's own interval", beside(engine, pieces, "a"))
+    show("beside, Python's own interval", beside("a"))
     lanes._INTERVAL = own  # noqa: SLF001
-    show("beside, that of the lanes", beside(engine, pieces, "b"))
+    show("beside, that of the lanes", beside("b"))
 
 
 def show(what: str, taken: list[float]) -> None:
