@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from random import Random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jsonschema
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+import enforcer
 from enforcer.errors import BudgetTooSmall, UnsupportedSchema
 from enforcer.schema import Root
 from tests.budget_cases import (
@@ -21,6 +22,7 @@ from tests.budget_cases import (
     drawn,
     least_budget,
     lenient,
+    of,
     served,
     shortest,
     start,
@@ -28,6 +30,9 @@ from tests.budget_cases import (
 )
 from tests.vocabularies import feed, legal, write
 from tests.walks import examples
+
+if TYPE_CHECKING:
+    from enforcer.explain.turn import ExplainedMatcher
 
 
 @pytest.mark.slow
@@ -187,3 +192,31 @@ def test_masks_and_accept_agree_where_a_call_may_be_cut_off(text: str) -> None:
         found._deadline.total = len(ids) + left
         assert legal(found) == {i for i in range(V.size) if found.validate([i])}, left
         assert legal(found)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_an_end_that_one_id_makes_short_is_not_left_for_one_that_takes_many(seed: int) -> None:
+    tokens = [*V.texts, b"a" * 8]
+    vocabulary = enforcer.Vocabulary(tokens, V.controls)
+    options = enforcer.Options(finish_within_budget=True, preamble_ids=0)
+    served = enforcer.Enforcer(vocabulary, options=options)
+    schema = of(x={"type": "string", "pattern": "^(a{40}|[xyz][qjvz]{39})$"})
+
+    def begun(budget: int) -> ExplainedMatcher:
+        return served.matcher([tool(schema)], "required", False, budget=budget)
+
+    with pytest.raises(BudgetTooSmall) as caught:
+        begun(0)
+    need = int(caught.value.reason.split(" takes ")[1].split()[0])
+    opened = f"{ARGUMENTS}{{"
+    for extra in (4, 8, 20, 40, 60):
+        found = begun(need + extra)
+        ids = [*write(vocabulary, opened), *b'"x":"']
+        feed(found, ids)
+        while not found.is_finished:
+            allowed = legal(found)
+            other = allowed & {*b"xyz"}
+            ids.append(min(other) if other else Random(seed + len(ids)).choice(sorted(allowed)))
+            feed(found, ids[-1:])
+        assert found.failure is None
+        assert len(ids) <= need + extra
