@@ -53,7 +53,7 @@ def spelled(regex: Regex, spelling: Spelling) -> Regex:
     """Build the language of all spellings of the members.
 
     Raises:
-        TypeError: the expression has names, which have no expression.
+        TypeError: the expression has states of automata, which have none.
 
     """
     if isinstance(regex, Literal):
@@ -69,7 +69,7 @@ def spelled(regex: Regex, spelling: Spelling) -> Regex:
         if isinstance(regex, Concat):
             return concat(*parts)
         return either(*parts) if isinstance(regex, Union) else both(*parts)
-    raise TypeError(f"not expressible without names: {regex!r}")
+    raise TypeError(f"not expressible without automata: {regex!r}")
 
 
 @lru_cache(maxsize=4096)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from enforcer.budget.pieces import ones
-from enforcer.machine.lengths import least_rests
+from enforcer.regex.automata.minimizing import ends
 from enforcer.regex.charset import CharSet
 
 if TYPE_CHECKING:
@@ -173,10 +173,10 @@ class Words:
         steps: npt.NDArray[np.int32] = self._arrays["transitions"][a.transitions : end]
         return steps.reshape(-1, a.classes)
 
-    def _find_rests(self, number: int, language: int) -> npt.NDArray[np.int64] | list[int]:
+    def _find_rests(self, number: int, language: int) -> list[int]:
         """Return for each state the characters to the nearest end, whatever the lengths."""
         if number != TRIES:
-            return least_rests(self._steps(number), self._accepting(number, language))
+            return ends(self._accepting(number, language).tolist(), self._steps(number))[1]
         found = [_FAR] * len(self._values)
         for node in range(len(found) - 1, -1, -1):  # edges lead to higher numbers
             below = (found[to] for to in self._to[self._first[node] : self._first[node + 1]])

@@ -24,12 +24,12 @@ from enforcer.machine.lengths import (
     Bounded,
     all_rests,
     apart,
-    least_rests,
 )
 from enforcer.machine.tree import ASCII_GROUPS, BEYOND_ASCII, U_2000, groups_beyond_ascii
 from enforcer.regex.automata.alphabet import TooLargeError
 from enforcer.regex.automata.exploring import explore
 from enforcer.regex.automata.minimizing import FAR, minimal, trimmed
+from enforcer.regex.automata.minimizing import ends as nearest_ends
 from enforcer.regex.constructors import EPSILON
 
 if TYPE_CHECKING:
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from enforcer.machine.lengths import Language
-    from enforcer.regex.automata.exploring import Explored
     from enforcer.regex.charset import CharSet
+    from enforcer.regex.syntax import Explored
 
     _Codes = Sequence[tuple[int, Sequence[int]]]
 
@@ -236,7 +236,8 @@ class Automaton:
         leads = self.leads >> language & 1 == 1
         if not part.minimum:
             is_alone = not (self.leads & ~(1 << language)).any()
-            near = self.distance.astype(np.int64) if is_alone else least_rests(steps, ends)
+            nearest = self.distance if is_alone else nearest_ends(ends.tolist(), steps)[1]
+            near = np.array(nearest, np.int64)
             return Bound(0, most, near, int(near[leads].max(initial=0)))
         found = all_rests(steps, ends)
         if found is None:

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 
 from enforcer.regex import ANY, Regex, both, either, length
-from enforcer.regex.automata.minimizing import FAR
 from enforcer.regex.constructors import EPSILON, concat, repeat
 from enforcer.regex.syntax import Chars, Concat, Intersection, Repeat, Union
 
@@ -237,30 +236,6 @@ def _greatest_in_common(language: Union) -> tuple[int, Regex]:
             return -1, language
         rest.append(without if own == most else part)
     return most, either(*rest)
-
-
-def least_rests(
-    transitions: npt.NDArray[np.int32], accepts: npt.NDArray[np.bool_]
-) -> npt.NDArray[np.int64]:
-    """Return for each state the length of the shortest text that is left.
-
-    Args:
-        transitions: of shape `(states, classes)`.
-        accepts: the states that a text may end in.
-
-    """
-    before: list[list[int]] = [[] for _ in accepts]
-    for at, row in enumerate(transitions.tolist()):
-        for to in {*row} - {-1}:
-            before[to].append(at)
-    found = np.where(accepts, 0, FAR).astype(np.int64)
-    pending = np.flatnonzero(accepts).tolist()
-    for state in pending:
-        for each in before[state]:
-            if found[each] == FAR:
-                found[each] = found[state] + 1
-                pending.append(each)
-    return found
 
 
 def all_rests(

@@ -9,17 +9,19 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from enforcer.regex import either, literal
+from enforcer.regex import NOTHING, either, literal
 from enforcer.regex.charset import ASCII_DIGIT, CharSet
 from enforcer.regex.constructors import chars, concat, repeat
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from fractions import Fraction
 
     from enforcer.regex import Regex
 
 DIGITS = 48  # digits before the point, beyond the first
 PLACES = 40  # digits behind the point
+_TWO_DIGITS = 10
 DIGIT = chars(ASCII_DIGIT)
 ZERO = literal("0")
 POINT = literal(".")
@@ -70,22 +72,19 @@ def _split(bound: Fraction) -> tuple[int, str]:
 def at_least(bound: Fraction, *, is_open: bool) -> Regex:
     """Match plain decimals from a bound on, which is not below zero."""
     before, places = _split(bound)
-    anything = optional(behind_point())
-    if not places and not is_open:
-        return concat(_whole_from(before), anything)
-    tails = []
-    for at, digit in enumerate(places):
-        if digit != "9":
-            higher = one_of(int(digit) + 1, 9)
-            tails.append(concat(literal(places[:at]), higher, digits(0, PLACES)))
+    text, more = str(before), digits(0, PLACES)
+    longer = concat(one_of(1, 9), digits(len(text), max(DIGITS, len(text))))
+    above = [longer, *(concat(each, digits(left, left)) for each, left in _beyond(text))]
+    tails = [concat(each, more) for each, _ in _beyond(places)]
     if is_open:
-        above = concat(repeat(ZERO, 0, PLACES), one_of(1, 9), digits(0, PLACES))
-        tails.append(concat(literal(places), above))
+        tails.append(concat(literal(places), repeat(ZERO, 0, PLACES), one_of(1, 9), more))
+    elif places:
+        tails.append(concat(literal(places), more))
     else:
-        tails.append(concat(literal(places), digits(0, PLACES)))
+        above.append(literal(text))
     return either(
-        concat(literal(f"{before}."), either(*tails)),
-        concat(_whole_from(before + 1), anything),
+        concat(either(*above), optional(behind_point())),
+        concat(literal(f"{text}."), either(*tails)),
     )
 
 
@@ -93,60 +92,47 @@ def at_least(bound: Fraction, *, is_open: bool) -> Regex:
 def at_most(bound: Fraction, *, is_open: bool) -> Regex:
     """Match plain decimals up to a bound, which is not below zero."""
     before, places = _split(bound)
-    options = []
-    if before > 0:
-        options.append(concat(whole_range(0, before - 1), optional(behind_point())))
+    text, more = str(before), digits(0, PLACES)
+    least = int(before >= _TWO_DIGITS)
+    below = [concat(each, digits(left, left)) for each, left in _beyond(text, 0, least)]
+    if least:
+        below.append(whole(len(text) - 2))
+    options = [concat(either(*below), optional(behind_point()))]
     if places:
-        tails = []
-        for at, digit in enumerate(places):
-            if digit != "0":
-                lower = one_of(0, int(digit) - 1)
-                tails.append(concat(literal(places[:at]), lower, digits(0, PLACES)))
+        tails = [concat(each, more) for each, _ in _beyond(places, 0)]
         if not is_open:
             tails.append(concat(literal(places), repeat(ZERO, 0, PLACES)))
         # Fewer places than the bound has, all equal to its own, are below it.
         tails.extend(literal(places[:n]) for n in range(1, len(places)))
-        options.append(concat(literal(str(before)), optional(concat(POINT, either(*tails)))))
+        options.append(concat(literal(text), optional(concat(POINT, either(*tails)))))
     elif not is_open:
-        options.append(concat(literal(str(before)), ZEROS))
+        options.append(concat(literal(text), ZEROS))
     return either(*options)
 
 
-def _whole_from(least: int) -> Regex:
-    """Match whole numbers from `least` on, up to the greatest length."""
-    if least == 0:
-        return WHOLE
-    length = len(str(least))
-    longer = concat(one_of(1, 9), digits(length, max(DIGITS, length)))
-    return either(whole_range(least, 10**length - 1), longer)
+def _beyond(text: str, end: int = 9, first: int = 0) -> Iterator[tuple[Regex, int]]:
+    """Yield digits up to the first one that differs, towards an end, and how many follow."""
+    for at, digit in enumerate(text):
+        low, high = (int(digit) + 1, 9) if end else (0 if at else first, int(digit) - 1)
+        if low <= high:
+            yield concat(literal(text[:at]), one_of(low, high)), len(text) - at - 1
 
 
 def whole_range(low: int, high: int) -> Regex:
     """Match whole numbers between two bounds, without leading zeros."""
+    if high < _TWO_DIGITS:
+        return one_of(low, high)
     parts: list[Regex] = []
-    while low <= high:
-        end = min(high, 10 ** len(str(low)) - 1)
-        parts.append(_same_length(str(low), str(end)))
-        low = end + 1
-    return either(*parts)
-
-
-def _same_length(low: str, high: str) -> Regex:
-    if low == high:
-        return literal(low)
-    if len(low) == 1:
-        return one_of(int(low), int(high))
-    first, last, rest = int(low[0]), int(high[0]), len(low) - 1
+    if low < _TWO_DIGITS:
+        parts.append(one_of(low, 9))
+        low = _TWO_DIGITS
+    first, last = low // 10, high // 10
     if first == last:
-        return concat(literal(low[0]), _same_length(low[1:], high[1:]))
-    parts: list[Regex] = []
-    if low[1:] != "0" * rest:
-        parts.append(concat(literal(low[0]), _same_length(low[1:], "9" * rest)))
+        return either(*parts, concat(literal(str(first)), one_of(low % 10, high % 10)))
+    if low % 10:
+        parts.append(concat(literal(str(first)), one_of(low % 10, 9)))
         first += 1
-    tail: list[Regex] = []
-    if high[1:] != "9" * rest:
-        tail.append(concat(literal(high[0]), _same_length("0" * rest, high[1:])))
+    if (high + 1) % 10:
+        parts.append(concat(literal(str(last)), one_of(0, high % 10)))
         last -= 1
-    if first <= last:
-        parts.append(concat(one_of(first, last), digits(rest, rest)))
-    return either(*parts, *tail)
+    return either(*parts, concat(whole_range(first, last), DIGIT) if first <= last else NOTHING)

@@ -10,8 +10,12 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from enforcer.numbers.languages import MOST_LISTED, number_texts
-from enforcer.numbers.multiples import MOST_UNCOUNTED, NotSpellableError, without_places
-from enforcer.numbers.remainders import MOST_ENDINGS, MOST_REMAINDERS
+from enforcer.numbers.multiples import (
+    MOST_REMAINDERS,
+    MOST_TOGETHER,
+    NotSpellableError,
+    without_places,
+)
 
 if TYPE_CHECKING:
     from enforcer.numbers.sets import NumberSet
@@ -34,19 +38,18 @@ def reason(numbers: NumberSet) -> str:
     positive = [] if numbers.multiple is None or numbers.multiple == 1 else [numbers.multiple]
     divisors = [*positive, *negated] or [Fraction(1)]
     named = " and ".join(", ".join(map(_named, divisors)).rsplit(", ", 1))
-    smooth = f"{MOST_ENDINGS:,} with no odd prime power above {MOST_REMAINDERS}"
     if any(each.denominator != 1 for each in divisors):
         cannot = f"the divisor {named} cannot be enforced here"
         can = "with places one must be simpler, as 0.25 and 0.001 are"
     elif len(divisors) > 1:
         cannot = f"the divisors {named} cannot be enforced together"
-        can = f"several may have a least common multiple of up to {smooth}"
+        can = f"several may have a least common multiple of up to {MOST_TOGETHER}"
     elif negated:
         cannot = f"the divisor {named} cannot be enforced negated"
-        can = f"a negated one may be up to {smooth}"
+        can = f"a negated one may be up to {MOST_TOGETHER}"
     else:
         cannot = f"the divisor {named} is too large"
-        can = f"one may be up to {MOST_UNCOUNTED:,}, and have zeros behind that"
+        can = f"one may be up to {MOST_REMAINDERS:,}, and have zeros behind that"
     listed = "list the values in an `enum`"
     if numbers.multiple is not None:
         listed = f"let the bounds leave at most {MOST_LISTED} values, or {listed}"

@@ -8,7 +8,7 @@ print. All are bounded in length. Must not know: schemas, grammars, engines, oth
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 from enforcer.numbers.decimals import (
@@ -92,64 +92,44 @@ def number_texts(numbers: NumberSet) -> Regex:
         members = candidates(numbers, MOST_LISTED)
         if members:
             return either(*(_constant(x, plain=numbers.plain) for x in members))
+    large = None
     if numbers.multiple is not None and not numbers.not_multiples:
         large = large_multiples(numbers.multiple, plain=numbers.plain)
-        if large is not None:
-            return _large_multiples(numbers, large)
-    if not are_bearable(divisors):
+    if large is None and not are_bearable(divisors):
         raise NotSpellableError
+    magnitudes = partial(_magnitudes, numbers) if large is None else partial(_large, large)
     parts = []
     low, low_open = moved(numbers.low, is_open=numbers.low_open, up=True)
     high, high_open = moved(numbers.high, is_open=numbers.high_open, up=False)
     if high is None or high > 0:
         start, start_open = (low, low_open) if low is not None and low >= 0 else (Fraction(0), True)
-        parts.append(_magnitudes(numbers, start, start_open, high, high_open))
+        parts.append(magnitudes(start, start_open, high, high_open))
     if low is None or low < 0:
         start, start_open = (
             (-high, high_open) if high is not None and high <= 0 else (Fraction(0), True)
         )
         end = None if low is None else -low
-        parts.append(concat(MINUS, _magnitudes(numbers, start, start_open, end, low_open)))
+        parts.append(concat(MINUS, magnitudes(start, start_open, end, low_open)))
     if contains(numbers, Fraction(0)):
         parts.append(_constant(Fraction(0), plain=numbers.plain))
     return either(*parts)
 
 
-def _large_multiples(numbers: NumberSet, magnitudes: Regex) -> Regex:
-    """Spell multiples of a large number, without an exponent."""
-    low, low_open = moved(numbers.low, is_open=numbers.low_open, up=True)
-    high, high_open = moved(numbers.high, is_open=numbers.high_open, up=False)
-    parts = []
-    if high is None or high > 0:
-        start = low if low is not None and low > 0 else Fraction(0)
-        is_open = low_open if start else True
-        parts.append(both(magnitudes, _whole_within(start, is_open, high, high_open)))
-    if low is None or low < 0:
-        start = -high if high is not None and high < 0 else Fraction(0)
-        is_open = high_open if start else True
-        end = None if low is None else -low
-        within = _whole_within(start, is_open, end, low_open)
-        parts.append(concat(MINUS, both(magnitudes, within)))
-    if contains(numbers, Fraction(0)):
-        parts.append(_constant(Fraction(0), plain=numbers.plain))
-    return either(*parts)
-
-
-def _whole_within(
+def _large(
+    multiples: Regex,
     low: Fraction,
     low_open: bool,  # noqa: FBT001 - half of a bound
     high: Fraction | None,
     high_open: bool,  # noqa: FBT001
 ) -> Regex:
-    """Match digits and zeros behind a point within bounds, of which as many are counted."""
+    """Spell multiples of a large number within bounds, of which as many digits are counted."""
     if high is not None:
-        return _within(low, low_open, high, high_open)
+        return both(multiples, _within(low, low_open, high, high_open))
     if not low:
-        return concat(repeat(DIGIT, 1, None), ZEROS)
+        return multiples
     count = len(str(int(low)))
-    few = concat(repeat(DIGIT, 1, count), ZEROS)
-    few = both(_within(low, low_open, None, False), few)
-    return either(few, concat(repeat(DIGIT, count + 1, None), ZEROS))
+    few = both(_within(low, low_open, None, False), concat(repeat(DIGIT, 1, count), ZEROS))
+    return both(multiples, either(few, concat(repeat(DIGIT, count + 1, None), ZEROS)))
 
 
 def has_text(numbers: NumberSet) -> bool:

@@ -26,8 +26,8 @@ from enforcer.numbers.decimals import (
     optional,
     whole,
 )
-from enforcer.numbers.remainders import divisible, ending, factors, of_any_length
-from enforcer.regex import either, inverse, literal
+from enforcer.numbers.remainders import divisible
+from enforcer.regex import ANY, either, inverse, literal
 from enforcer.regex.charset import ASCII_DIGIT, CharSet
 from enforcer.regex.constructors import both, chars, concat, repeat
 
@@ -35,51 +35,45 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from enforcer.regex import Regex
+    from enforcer.regex.syntax import State
 
 EXACT = 16  # digits that a double holds whatever they are
 _SURE = 15  # digits, any two of which doubles tell apart
-_MOST_RESIDUES = 1_000  # endings written out for a divisor of a power of ten, with places
-_MOST_WHOLE = 200  # without; what has more is as fast with names, and found out about sooner
-_MOST_SIMPLE = 31  # divisors of powers of ten that have few endings, however they go
+_SIMPLE = frozenset({1, 2, 4, 5, 8, 10, 20, 25})
 _MOST_COUNTED = 64  # remainders, beside which digits are counted
-MOST_UNCOUNTED = 1_300
+MOST_REMAINDERS = 1_300  # of one divisor
+MOST_TOGETHER = 225  # of several, or of what is no multiple; about a second
 _STATES = 4_000  # of remainders and digits together, but nine digits in any case
-_MOST_REMAINDERS = 5_000  # of an odd divisor, all its factors together
-# Of all divisors together. With three times as many, a step takes the lexer 0.15 s, and more
-# than that it gives up.
-_MOST_TOGETHER = 8_000
 
 
 class NotSpellableError(Exception):
     """The set's divisors cannot be written as a language of bearable size."""
 
 
-def _odd(number: int) -> int:
-    """Return what is left of a number without the factors of powers of ten."""
-    odd = number
-    for factor in (2, 5):
-        while odd % factor == 0:
-            odd //= factor
-    return odd
-
-
 def is_hard(divisor: Fraction) -> bool:
-    """Tell whether writing multiples may take languages with names."""
-    whole = divisor.numerator
-    if _odd(whole) > 1 or whole > _MOST_SIMPLE:
-        return True
-    return _power(whole) // whole > _MOST_WHOLE
+    """Return whether the multiples of a number have many endings."""
+    return divisor.numerator not in _SIMPLE
 
 
 def are_bearable(divisors: Sequence[Fraction]) -> bool:
-    """Tell whether a lexer can keep apart the remainders by all divisors of one number."""
+    """Return whether an automaton can keep apart the remainders by all divisors of one number."""
     places = max((without_places(each)[1] for each in divisors), default=0)
     joint = math.lcm(*(int(each * 10**places) for each in divisors))
-    if _odd(joint) == 1:
-        return True  # a matter of the last digits
-    while joint % 10 == 0:
-        joint //= 10
-    return joint <= _MOST_TOGETHER
+    try:
+        found, zeros = _in_one_run(joint)
+    except NotSpellableError:
+        return False
+    is_ending = 10**PLACES % (joint // 10**zeros) == 0  # the last digits decide
+    return len(found.automaton.accepts) <= (MOST_REMAINDERS if is_ending else MOST_TOGETHER)
+
+
+def _in_one_run(divisor: int) -> tuple[State, int]:
+    """Return the digits that are a multiple, without zeros at the divisor's end, and how many."""
+    zeros = len(str(divisor)) - len(str(divisor).rstrip("0"))
+    found = divisible(divisor // 10**zeros)
+    if found is None:
+        raise NotSpellableError
+    return found, zeros
 
 
 def large_multiples(divisor: Fraction, *, plain: bool) -> Regex | None:
@@ -91,13 +85,12 @@ def large_multiples(divisor: Fraction, *, plain: bool) -> Regex | None:
     """
     if divisor.denominator != 1:
         return None
-    left, zeros = divisor.numerator, 0
-    while left % 10 == 0:
-        left, zeros = left // 10, zeros + 1
-    if not _MOST_COUNTED < left <= MOST_UNCOUNTED:
+    run, zeros = _in_one_run(divisor.numerator)
+    states = len(run.automaton.accepts)
+    if not _MOST_COUNTED < states <= MOST_REMAINDERS:
         return None
-    found = concat(of_any_length(left), literal("0" * zeros))
-    most = zeros + min(DIGITS, max(_STATES // left, 9))
+    most = zeros + min(DIGITS, max(_STATES // states, 9))
+    found = concat(both(run, repeat(DIGIT, 0, None)), literal("0" * zeros))
     found = both(found, concat(one_of(1, 9), digits(0, most - 1)))
     if plain:
         return found
@@ -115,20 +108,18 @@ def multiples(divisor: Fraction, *, plain: bool, sure: bool) -> Regex:
     if divisor == 1:
         return WHOLE if plain else concat(WHOLE, ZEROS)
     scaled, places = without_places(divisor)
-    options = []
-    for shown in range(places + 1):
-        # With `shown` places and zeros behind them, the digits as one whole number must be
-        # a multiple of what is left of the divisor.
-        left = scaled // math.gcd(scaled, 10 ** (places - shown))
-        odd = _odd(left)
-        even = left // odd
-        conditions = [] if odd > 1 and even == 1 else [_ending(even, shown, plain=plain)]
-        if odd > 1:
-            conditions.append(_by_remainder(odd, shown, plain=plain, sure=sure))
-        options.append(both(*conditions))
-    found = either(*options)
+    # With `shown` places and zeros behind them, the digits as one whole number must be a multiple
+    # of what is left of the divisor.
+    found = either(
+        *(
+            _of_places(scaled // math.gcd(scaled, 10 ** (places - shown)), shown, plain=plain)
+            for shown in range(places + 1)
+        )
+    )
     if not sure or plain or _rounds_to_multiples(divisor, places):
         return found
+    if places >= _SURE:
+        raise NotSpellableError
     with_point = concat(repeat(DIGIT, 1, None), POINT, repeat(DIGIT, 0, None))
     few_digits = both(_few(_SURE + 1), with_point)
     return both(found, either(WHOLE, concat(few_digits, repeat(ZERO, 0, PLACES))))
@@ -151,25 +142,20 @@ def _is_power_of_two(number: int) -> bool:
     return number & (number - 1) == 0
 
 
-def _by_remainder(odd: int, places: int, *, plain: bool, sure: bool) -> Regex:
-    """Match decimals of so many places whose digits are a multiple of an odd number."""
-    parts = factors(odd) if odd <= _MOST_REMAINDERS else None
-    exact = _SURE - places if sure else DIGITS + 1
-    if parts is None or exact < 1:
-        raise NotSpellableError
-
-    def runs(most: int) -> Regex:
-        return both(*(divisible(each, most, places) for each in parts))
-
-    options = []
+def _of_places(divisor: int, places: int, *, plain: bool) -> Regex:
+    """Match decimals of so many places whose digits are a multiple, and zeros behind them."""
+    run, zeros = _in_one_run(divisor) if divisor > 1 else (ANY, 0)
+    if zeros:
+        found = either(ZERO, concat(both(run, whole()), literal("0" * zeros)))
+    elif not places:
+        found = both(run, WHOLE)
+    elif 10**places % divisor:
+        found = both(run, concat(WHOLE, POINT, digits(places, places)))
+    else:  # those behind the point decide
+        found = concat(WHOLE, POINT, both(run, digits(places, places)))
     if plain:
-        options.append(runs(DIGITS + 1))
-    else:
-        options.append(concat(runs(exact), repeat(ZERO, 0, PLACES) if places else ZEROS))
-        if not places and sure:
-            options.append(runs(DIGITS + 1))
-    no_leading_zero = concat(WHOLE, optional(behind_point(2 * PLACES)))
-    return both(either(*options), no_leading_zero)
+        return found
+    return concat(found, repeat(ZERO, 0, PLACES) if places else ZEROS)
 
 
 def not_multiples(divisor: Fraction) -> Regex:
@@ -189,52 +175,6 @@ def without_places(value: Fraction) -> tuple[int, int]:
     while value.denominator != 1:
         value, places = value * 10, places + 1
     return value.numerator, places
-
-
-def _power(divisor: int) -> int:
-    """Give the least power of ten that is a multiple of a divisor of some."""
-    power = 1
-    while power % divisor:
-        power *= 10
-    return power
-
-
-def _ending(divisor: int, places: int, *, plain: bool) -> Regex:
-    """Match decimals of so many places whose digits are a multiple of the divisor."""
-    power = _power(divisor)
-    length = len(str(power)) - 1
-    if power // divisor > (_MOST_RESIDUES if places else _MOST_WHOLE):
-        shared = None if places else ending(divisor, length)
-        if shared is None:
-            raise NotSpellableError
-        found = both(shared, WHOLE)
-        return found if plain else concat(found, ZEROS)
-    zeros = repeat(ZERO, 0, PLACES) if places else ZEROS
-    if divisor == 1:
-        shown = concat(POINT, digits(places, places)) if places else literal("")
-        return concat(WHOLE, shown) if plain else concat(WHOLE, shown, zeros)
-    width = max(length, places + 1)
-    # Digits in one run first, then the point is put in: every ending is cut at one place.
-    more = width - length
-    forms = [
-        _with_point([*[DIGIT] * more, *map(literal, str(x).rjust(length, "0"))], places)
-        for x in range(0, 10**length, divisor)
-    ]
-    # Fewer digits than the ending has, which are not filled up with zeros to the point.
-    short = [
-        _with_point([*map(literal, str(x).rjust(places + 1, "0"))], places)
-        for x in range(0, 10 ** (length - 1) if more == 0 else 0, divisor)
-    ]
-    found = either(concat(digits(0, DIGITS), either(*forms)), *short)
-    no_leading_zero = concat(whole(DIGITS + width), optional(behind_point(3 * PLACES)))
-    return both(found if plain else concat(found, zeros), no_leading_zero)
-
-
-def _with_point(pieces: list[Regex], places: int) -> Regex:
-    """Put a point before the last of some digits."""
-    if not places:
-        return concat(*pieces)
-    return concat(*pieces[:-places], POINT, *pieces[-places:])
 
 
 @lru_cache(maxsize=32)

@@ -28,9 +28,9 @@ from enforcer.regex.derivative import (
     is_surely_empty,
 )
 from enforcer.regex.derivative import intersection as both
-from enforcer.regex.edges import Reading
 from enforcer.regex.formats import format_regex
 from enforcer.regex.pattern import read
+from enforcer.regex.readings import Reading
 from enforcer.regex.syntax import Regex
 from enforcer.regex.tree import RegexError
 

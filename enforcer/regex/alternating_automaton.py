@@ -3,29 +3,25 @@ r"""Patterns whose assertions stand inside loops, by way of an alternating autom
 Owns: the languages of patterns like `((?!ab).)*`, `(\w+($|,))+`, `(?<!foo)bar`. A position in a
 pattern is a stack of nodes still to be matched. What a lookaround asks and what the rest of the
 pattern asks must both hold, so a state is a Boolean function of stacks (an alternating automaton:
-Brzozowski, Leiss 1980), in canonical form (`bdd`) so that equal states are found equal. The
-states of the deterministic automaton are languages with names. Must not know: pattern syntax, JSON.
+Brzozowski, Leiss 1980), in disjunctive normal form. Must not know: pattern syntax, JSON.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from enforcer.regex.automata.exploring import Explored
-from enforcer.regex.automata.table import language_of
-from enforcer.regex.bdd import FALSE, TRUE, Diagrams, TooManyNodesError
-from enforcer.regex.charset import LINE_ENDS, partition
-from enforcer.regex.constructors import ANY, EPSILON, concat, either
+from enforcer.regex.automata.minimizing import language_of
+from enforcer.regex.charset import partition
 from enforcer.regex.derivative import derivative
-from enforcer.regex.edges import START, Reading, is_boundary, left_classes, plain_language, walk
+from enforcer.regex.readings import Reading, text_before
+from enforcer.regex.syntax import Explored
 from enforcer.regex.tree import (
     EVERY,
     Alternation,
     Counted,
-    Edge,
+    Disputed,
     Look,
     Node,
     One,
@@ -34,30 +30,26 @@ from enforcer.regex.tree import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from enforcer.regex.syntax import Regex
 
-_STATES = 300
-_NODES = 20_000
-_STACKS = 150  # also bounds how deep the functions of diagrams recurse
+    # Alternatives of stacks all of which match the rest of the text; a negative one must not.
+    Formula = frozenset[frozenset[int]]
+    # And for each lookbehind, what may follow the text so far in its language.
+    Configuration = tuple[Formula, tuple[Regex, ...]]
+
+_STATES = 1_000
+_STACKS = 1_000
 _STEPS = 100_000
 _BEHIND = 1_000
+_DEEPEST = 100  # loops that are entered at one position
+_PAIRS = 6  # of alternatives, as a power of two, that count as one step
 
 _DONE = 0
 _ANYTHING = Counted(EVERY, 0, None)
-
-
-@dataclass(frozen=True, slots=True)
-class _Context:
-    """What is known of the text before a position.
-
-    Attributes:
-        before: the class of the last character, or `START`.
-        behind: for each lookbehind, what may follow the text so far in its language.
-
-    """
-
-    before: int
-    behind: tuple[Regex, ...]
+_TRUE: Formula = frozenset({frozenset()})
+_FALSE: Formula = frozenset()
 
 
 def language(tree: Node, reading: Reading, pattern: str) -> Regex:
@@ -68,8 +60,8 @@ def language(tree: Node, reading: Reading, pattern: str) -> Regex:
 
     """
     try:
-        return language_of(_Explorer(tree, reading, pattern).explore())
-    except (TooManyNodesError, _TooManyStatesError):
+        return language_of(_Explorer(tree, pattern).explore(tree, reading))
+    except _TooManyStatesError:
         raise RegexError(
             pattern,
             0,
@@ -90,60 +82,52 @@ class _Explorer:
     characters that the pattern does not tell apart; None stands for the end.
     """
 
-    def __init__(self, tree: Node, reading: Reading, pattern: str) -> None:
-        self._tree = tree
-        self._pattern = pattern
-        self._classes = left_classes(tree)
-        self._lookbehinds: dict[tuple[int, Reading], int] = {}
-        self._diagrams = Diagrams(_NODES)
-        self._stacks: list[tuple[Node, Reading, int]] = [(Edge.FINISH, reading, _DONE)]
+    def __init__(self, tree: Node, pattern: str) -> None:
+        self._stacks: list[tuple[Node, Reading, int]] = [(EVERY, Reading.NARROW, _DONE)]
         self._numbers: dict[tuple[int, Reading, int], int] = {}
         self._fewer: dict[tuple[int, int, int | None], Counted] = {}
         self._matching: dict[tuple[int, Reading], frozenset[int]] = {}
+        self._behind: dict[tuple[int, Reading], int] = {}
         self._steps = 0
-        nodes = [node for node in walk(tree) if isinstance(node, One)]
-        sets = [s for node in nodes for s in (node.readings.ecma, node.readings.python)]
-        self._letters = partition([*sets, *self._classes, LINE_ENDS.ecma, LINE_ENDS.python])
-        match = self._push(tree, reading, _DONE)
-        self._start = self._push(_ANYTHING, reading, match)
+        nodes = [*_walk(tree)]
+        every = [node.readings for node in nodes if isinstance(node, One)]
+        self._letters = partition(s for each in every for s in (each.ecma, each.python))
+        texts: dict[Regex, int] = {}
+        for node in nodes:
+            if isinstance(node, Look) and not node.ahead:
+                for reading in Reading:
+                    before = text_before(node.item, reading)
+                    if before is None:
+                        reason = "an assertion inside a lookbehind is not supported"
+                        raise RegexError(pattern, node.position, reason)
+                    self._behind[id(node), reading] = texts.setdefault(before, len(texts))
+        self._before = tuple(texts)
 
-    def explore(self) -> Explored:
+    def explore(self, tree: Node, reading: Reading) -> Explored:
         """Build all states that can be reached."""
-        begin = (self._atom(self._start), _Context(START, self._texts_before()))
-        states = {begin: 0}
+        match = self._push(tree, reading, _DONE)
+        begin = self._atom(self._push(_ANYTHING, reading, match)), self._before
+        states: dict[Configuration, int] = {begin: 0}
         pending = [begin]
         rows: list[list[int]] = []
         accepts: list[int] = []
-        for function, context in pending:
-            accepts.append(int(self._after(function, context, None) == TRUE))
-            row: list[int] = []
+        for state in pending:
+            accepts.append(int(self._after(state, None) == _TRUE))
+            rows.append([])
             for letter in range(len(self._letters)):
-                state = self._step(function, context, letter)
-                if state not in states:
+                following = self._step(state, letter)
+                if following not in states:
                     if len(states) >= _STATES:
                         raise _TooManyStatesError
-                    states[state] = len(states)
-                    pending.append(state)
-                row.append(states[state])
-            rows.append(row)
+                    states[following] = len(states)
+                    pending.append(following)
+                rows[-1].append(states[following])
         return Explored(self._letters, accepts, np.array(rows, np.int32), 0)
 
-    def _texts_before(self) -> tuple[Regex, ...]:
-        """Build the texts that satisfy each lookbehind, numbered, in both readings."""
-        found: list[Regex] = []
-        for node in walk(self._tree):
-            if isinstance(node, Look) and not node.ahead:
-                for reading in Reading:
-                    language = _text_before(node.item, reading)
-                    if language is None:
-                        raise RegexError(
-                            self._pattern,
-                            node.position,
-                            "an assertion inside a lookbehind is not supported",
-                        )
-                    self._lookbehinds[id(node), reading] = len(found)
-                    found.append(language)
-        return tuple(found)
+    def _pay(self, steps: int) -> None:
+        self._steps += steps
+        if self._steps > _STEPS:
+            raise _TooManyStatesError
 
     def _push(self, node: Node, reading: Reading, rest: int) -> int:
         # Nodes are told apart by identity: all of them live as long as this object.
@@ -155,62 +139,77 @@ class _Explorer:
             self._stacks.append((node, reading, rest))
         return self._numbers[key]
 
-    def _atom(self, stack: int) -> int:
-        return TRUE if stack == _DONE else self._diagrams.variable(stack)
+    def _atom(self, stack: int) -> Formula:
+        return frozenset({frozenset({stack})}) if stack else _TRUE
 
-    def _after(self, function: int, context: _Context, letter: int | None) -> int:
+    def _either(self, *parts: Formula) -> Formula:
+        every = frozenset[frozenset[int]]().union(*parts)
+        self._pay(1 + (len(every) ** 2 >> _PAIRS))
+        return frozenset(each for each in every if not any(other < each for other in every))
+
+    def _both(self, *parts: Formula) -> Formula:
+        found = _TRUE
+        for part in parts:
+            joined = (a | b for a in found for b in part)
+            found = self._either(frozenset(x for x in joined if not any(-n in x for n in x)))
+        return found
+
+    def _inverse(self, function: Formula) -> Formula:
+        return self._both(*(frozenset(frozenset({-n}) for n in each) for each in function))
+
+    def _after(self, state: Configuration, letter: int | None) -> Formula:
         """Build what a state asks of the text behind the next letter."""
-        known: dict[int, int] = {}
+        function, behind = state
+        asked: dict[int, Formula] = {}
+        for stack in {n for each in function for n in each}:
+            found = self._advance(abs(stack), behind, letter, frozenset())
+            asked[stack] = found if stack > 0 else self._inverse(found)
+        return self._either(*(self._both(*(asked[n] for n in each)) for each in function))
 
-        def asked(stack: int) -> int:
-            if stack not in known:
-                known[stack] = self._advance(stack, context, letter, frozenset())
-            return known[stack]
-
-        return self._diagrams.substitute(function, asked)
-
-    def _step(self, function: int, context: _Context, letter: int) -> tuple[int, _Context]:
-        after = self._after(function, context, letter)
-        if after in (FALSE, TRUE):
-            return after, _Context(START, ())  # nothing more is asked of the text
+    def _step(self, state: Configuration, letter: int) -> Configuration:
+        after = self._after(state, letter)
+        if after in (_FALSE, _TRUE):
+            return after, ()  # nothing more is asked of the text
         first = self._letters[letter].first
-        number = next(i for i, members in enumerate(self._classes) if first in members)
-        behind = tuple(derivative(language, first) for language in context.behind)
+        behind = tuple(derivative(language, first) for language in state[1])
         if any(language.size > _BEHIND for language in behind):
             raise _TooManyStatesError
-        return after, _Context(number, behind)
+        return after, behind
 
     def _advance(
-        self, stack: int, context: _Context, letter: int | None, looping: frozenset[int]
-    ) -> int:
+        self, stack: int, behind: tuple[Regex, ...], letter: int | None, looping: frozenset[int]
+    ) -> Formula:
         """Build what a stack asks of the text behind the next letter."""
-        self._steps += 1
-        if self._steps > _STEPS:
-            raise _TooManyStatesError
+        self._pay(1)
         if stack == _DONE:
-            return TRUE
+            return _TRUE
         node, reading, rest = self._stacks[stack]
+
+        def following(*nodes: Node) -> Formula:
+            after = rest
+            for each in reversed(nodes):
+                after = self._push(each, reading, after)
+            return self._advance(after, behind, letter, looping)
+
         if isinstance(node, One):
-            return self._atom(rest) if letter in self._matched(node, reading) else FALSE
-        if isinstance(node, Counted):
-            return self._counted(stack, context, letter, looping)
+            return self._atom(rest) if letter in self._matched(node, reading) else _FALSE
         if isinstance(node, Sequence):
-            for item in reversed(node.items):
-                rest = self._push(item, reading, rest)
-            return self._advance(rest, context, letter, looping)
+            return following(*node.items)
         if isinstance(node, Alternation):
-            found = FALSE
-            for item in node.items:
-                branch = self._advance(self._push(item, reading, rest), context, letter, looping)
-                found = self._diagrams.either(found, branch)
-            return found
+            return self._either(*map(following, node.items))
+        if isinstance(node, Disputed):
+            return following(reading.assertion(node))
         if isinstance(node, Look):
-            asked = self._look(node, reading, context, letter)
-        else:
-            asked = self._edge(node, reading, context, letter)
-        if asked == FALSE:
-            return FALSE
-        return self._diagrams.both(asked, self._advance(rest, context, letter, looping))
+            seen = self._seen(node, reading, behind, letter)
+            return self._both(seen, following()) if seen else _FALSE
+        if stack in looping:
+            return _FALSE  # one more empty round matches nothing new
+        if len(looping) > _DEEPEST:
+            raise _TooManyStatesError
+        looping |= {stack}
+        again = following(node.item, self._less(node)) if node.maximum != 0 else _FALSE
+        looping -= {stack}
+        return again if node.minimum else self._either(again, following())
 
     def _matched(self, node: One, reading: Reading) -> frozenset[int]:
         key = (id(node), reading)
@@ -219,22 +218,6 @@ class _Explorer:
             letters = (i for i, letter in enumerate(self._letters) if letter.first in members)
             self._matching[key] = frozenset(letters)
         return self._matching[key]
-
-    def _counted(
-        self, stack: int, context: _Context, letter: int | None, looping: frozenset[int]
-    ) -> int:
-        node, reading, rest = self._stacks[stack]
-        if not isinstance(node, Counted):
-            raise TypeError(f"not a repetition: {node!r}")
-        if stack in looping:
-            return FALSE  # one more empty round matches nothing new
-        again = FALSE
-        if node.maximum != 0:
-            round_ = self._push(node.item, reading, self._push(self._less(node), reading, rest))
-            again = self._advance(round_, context, letter, looping | {stack})
-        if node.minimum:
-            return again
-        return self._diagrams.either(again, self._advance(rest, context, letter, looping))
 
     def _less(self, node: Counted) -> Counted:
         """Take one round off."""
@@ -245,43 +228,29 @@ class _Explorer:
         key = (id(node.item), minimum, maximum)
         return self._fewer.setdefault(key, Counted(node.item, minimum, maximum))
 
-    def _look(self, node: Look, reading: Reading, context: _Context, letter: int | None) -> int:
+    def _seen(
+        self, node: Look, reading: Reading, behind: tuple[Regex, ...], letter: int | None
+    ) -> Formula:
+        """Build what a lookaround asks of the text behind the next letter."""
         inner = reading.opposite if node.negative else reading
         if node.ahead:
             asked = self._push(node.item, inner, _DONE)
-            seen = self._advance(asked, context, letter, frozenset())
+            seen = self._advance(asked, behind, letter, frozenset())
         else:
-            behind = context.behind[self._lookbehinds[id(node), inner]]
-            seen = TRUE if behind.nullable else FALSE
-        return self._diagrams.inverse(seen) if node.negative else seen
-
-    def _edge(self, edge: Edge, reading: Reading, context: _Context, letter: int | None) -> int:
-        before = None if context.before == START else self._classes[context.before]
-        after = None if letter is None else self._letters[letter]
-        if edge is Edge.START:
-            return TRUE if before is None else FALSE
-        if edge is Edge.LINE_START:
-            return TRUE if before is None or before.first in reading.of(LINE_ENDS) else FALSE
-        if edge is Edge.LINE_END:
-            return TRUE if after is None or after.first in reading.of(LINE_ENDS) else FALSE
-        if edge in (Edge.WORD, Edge.NOT_WORD):
-            return TRUE if is_boundary(edge, before, after, reading) else FALSE
-        if after is None:
-            return TRUE
-        if edge is Edge.END and reading is Reading.WIDE and after.first == "\n":
-            return self._atom(self._push(Edge.FINISH, reading, _DONE))
-        return FALSE
+            is_behind = behind[self._behind[id(node), inner]].nullable
+            seen = _TRUE if is_behind else _FALSE
+        return self._inverse(seen) if node.negative else seen
 
 
-def _text_before(item: Node, reading: Reading) -> Regex | None:
-    """Build the language of the texts that end in a match of a lookbehind's item."""
-    if (plain := plain_language(item, reading)) is not None:
-        return concat(ANY, plain)
-    if item is Edge.START:
-        return EPSILON
-    if isinstance(item, Alternation):
-        found = [_text_before(part, reading) for part in item.items]
-        return None if None in found else either(*(part for part in found if part is not None))
-    if isinstance(item, Sequence) and item.items[0] is Edge.START:
-        return plain_language(Sequence(item.items[1:]), reading)
-    return None
+def _walk(tree: Node) -> Iterator[Node]:
+    """Yield every node of a tree."""
+    pending = [tree]
+    while pending:
+        node = pending.pop()
+        yield node
+        if isinstance(node, Sequence | Alternation):
+            pending.extend(node.items)
+        elif isinstance(node, Counted | Look):
+            pending.append(node.item)
+        elif isinstance(node, Disputed):
+            pending += [node.narrow, node.wide]

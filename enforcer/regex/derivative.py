@@ -20,10 +20,11 @@ from enforcer.regex.syntax import (
     Concat,
     Intersection,
     Literal,
-    Named,
     Regex,
     Repeat,
+    State,
     Union,
+    moves,
 )
 
 if TYPE_CHECKING:
@@ -87,8 +88,8 @@ def _derived(regex: Regex, char: str) -> Regex:
             if not part.nullable:
                 break
         return either(*_live(choices))
-    if isinstance(regex, Named):
-        return next((to for members, to in regex.equation.moves() if char in members), NOTHING)
+    if isinstance(regex, State):
+        return next((to for members, to in moves(regex) if char in members), NOTHING)
     raise TypeError(f"not a regular expression: {regex!r}")
 
 
@@ -164,8 +165,8 @@ def _first_sets(regex: Regex) -> dict[CharSet, None]:
                 pending.append(piece)
                 if not piece.nullable:
                     break
-        elif isinstance(part, Named):
-            found.update((members, None) for members, _ in part.equation.moves())
+        elif isinstance(part, State):
+            found.update((members, None) for members, _ in moves(part))
     return found | {CharSet.span(c): None for c in sorted(heads)}
 
 

@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING
 from enforcer.regex.assertions import language
 from enforcer.regex.constructors import length
 from enforcer.regex.derivative import intersection
-from enforcer.regex.edges import Reading
 from enforcer.regex.pattern import read
+from enforcer.regex.readings import Reading
 
 if TYPE_CHECKING:
     from enforcer.regex.syntax import Regex

@@ -2,7 +2,7 @@ r"""The syntax of patterns: text to a tree that still has its assertions.
 
 Owns: ECMA-262's pattern syntax in Unicode mode, with what schemas in the wild
 take from Annex B and from Python. Where the two languages read one construct
-differently, both readings are kept in the tree (`Readings`, `Edge`); where a
+differently, both readings are kept in the tree (`Readings`, `Disputed`); where a
 construct exists in one only, that one is meant. Chosen among conflicting ones:
 
 - `\A`, `\Z`, `(?P<n>...)`, `(?#...)`, a leading `(?ims)`, `x{,n}`: as in Python;
@@ -30,15 +30,21 @@ from enforcer.regex.charset import (
     word,
 )
 from enforcer.regex.tree import (
+    END,
     EVERY,
+    FINISH,
+    LINE_END,
+    LINE_START,
+    START,
     Alternation,
     Counted,
-    Edge,
     Look,
     Node,
     One,
     RegexError,
     Sequence,
+    boundary,
+    no_boundary,
 )
 
 if TYPE_CHECKING:
@@ -48,7 +54,12 @@ MAX_NESTING = 64
 MAX_COUNT = 1_000_000
 
 
-_WORD_EDGES = {"b": Edge.WORD, "B": Edge.NOT_WORD, "A": Edge.START, "Z": Edge.FINISH}
+_ESCAPED_EDGES: dict[str, Callable[[], Node]] = {
+    "b": boundary,
+    "B": no_boundary,
+    "A": lambda: START,
+    "Z": lambda: FINISH,
+}
 _CLASSES: dict[str, Callable[[], Readings]] = {"d": digit, "w": word, "s": space}
 _CONTROLS = {"t": "\t", "n": "\n", "v": "\v", "f": "\f", "r": "\r"}
 _LOOKS = {"?=": (True, False), "?!": (True, True), "?<=": (False, False), "?<!": (False, True)}
@@ -254,9 +265,9 @@ class Reader:
             raise self._error("there is nothing to repeat before this quantifier")
         self._at += 1
         if char == "^":
-            return Edge.LINE_START if "m" in self._flags else Edge.START
+            return LINE_START if "m" in self._flags else START
         if char == "$":
-            return Edge.LINE_END if "m" in self._flags else Edge.END
+            return LINE_END if "m" in self._flags else END
         if char == ".":
             return EVERY if "s" in self._flags else One(ANY_BUT_LINE_END)
         if char == "[":
@@ -266,9 +277,9 @@ class Reader:
             if self._at == len(self._text):
                 raise self._error("the pattern ends in a lone backslash", start)
             escaped = self._text[self._at]
-            if edge := _WORD_EDGES.get(escaped):
+            if edge := _ESCAPED_EDGES.get(escaped):
                 self._at += 1
-                return edge
+                return edge()
             if escaped in "123456789k":
                 raise self._error(_BACKREFERENCE, start)
             return One(self._cased(_readings(self._escape(start))))

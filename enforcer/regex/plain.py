@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING
 from enforcer.regex.automata.alphabet import TooLargeError
 from enforcer.regex.automata.exploring import explore
 from enforcer.regex.automata.minimizing import minimal
-from enforcer.regex.automata.table import rows_of
 from enforcer.regex.constructors import EPSILON, NOTHING, chars, concat, either, repeat
 from enforcer.regex.derivative import RegexBudget
 from enforcer.regex.elimination import solve
-from enforcer.regex.syntax import Concat, Repeat, Union
+from enforcer.regex.syntax import Concat, Repeat, State, Union, moves
 
 if TYPE_CHECKING:
     from enforcer.regex.syntax import Regex
@@ -42,11 +41,11 @@ def plain(regex: Regex, budget: int) -> Regex:
         return repeat(plain(regex.part, budget), regex.minimum, regex.maximum)
     try:
         found, _, _ = minimal(explore((regex,), budget))
-        rows = rows_of(found)
         equations: list[dict[int, Regex]] = [
-            {to: chars(members) for members, to in moves} for _, moves in rows
+            {to.number: chars(members) for members, to in moves(State(found, at))}
+            for at in range(len(found.accepts))
         ]
-        ends: list[Regex] = [EPSILON if accepts else NOTHING for accepts, _ in rows]
+        ends: list[Regex] = [EPSILON if accepts else NOTHING for accepts in found.accepts]
         return solve(equations, ends, budget)
     except TooLargeError as error:
         raise RegexBudget(budget) from error

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, NoReturn
 from enforcer.regex.assertions import language
 from enforcer.regex.charset import ALL, LAST, CharSet, Readings, unicode_class
 from enforcer.regex.constructors import concat
-from enforcer.regex.edges import Reading, plain_language
 from enforcer.regex.pattern import MAX_COUNT, Reader, character
-from enforcer.regex.tree import Counted, Edge, Node, One, Sequence
+from enforcer.regex.readings import Reading, plain_language
+from enforcer.regex.tree import FINISH, START, Counted, Node, One, Sequence
 
 if TYPE_CHECKING:
     from enforcer.regex.syntax import Regex
 
-_EDGES = {"^": Edge.START, "$": Edge.FINISH, "A": Edge.START, "z": Edge.FINISH}
+_EDGES = {"^": START, "$": FINISH, "A": START, "z": FINISH}
 _CLASSES = {
     "d": r"\p{Nd}",
     "w": r"\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}",
@@ -72,7 +72,7 @@ def parse(pattern: str) -> Regex:
     plain = plain_language(tree, Reading.NARROW)
     if plain is not None:
         return concat(plain)
-    return language(Sequence((Edge.START, tree, Edge.FINISH)), Reading.NARROW, pattern)
+    return language(Sequence((START, tree, FINISH)), Reading.NARROW, pattern)
 
 
 class _Reader(Reader):

@@ -4,18 +4,23 @@ Owns: the eight kinds of expression, what is known of each at once (its shortest
 member, its size), and equality. Must not know: how they are built (only `constructors`
 makes them), the syntax of patterns, JSON, engines.
 
-Seven kinds are the usual ones. The eighth, `Named`, is a reference to a language that an
-equation defines, `X = aY | b`: where the automaton of a language has thousands of states, and
-an expression for it would be far too long, each state is a language with a name.
+Seven kinds are the usual ones. The eighth is a state of an automaton, for languages of which an
+expression would be far too long.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from enforcer.regex.charset import union
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable
+    from collections.abc import Iterable
+
+    import numpy as np
+    import numpy.typing as npt
 
     from enforcer.regex.charset import CharSet
 
@@ -36,7 +41,7 @@ class Regex:
         nullable: whether the empty string is a member.
         shortest: a lower bound of the members' lengths, in code points.
         longest: an upper bound of the members' lengths; None where there is none.
-        boolean: whether an intersection, a complement or a name occurs anywhere inside,
+        boolean: whether an intersection, a complement or a state occurs anywhere inside,
             which regular expressions in the usual notations have no operators for.
         depth: levels of nesting.
         size: characters, ranges and operators, shared parts counted each time.
@@ -221,47 +226,47 @@ class Complement(Regex):
         return self.part
 
 
-class Equation(Protocol):
-    """Defines a language by what its members may begin with; compared by value.
+@dataclass(frozen=True, slots=True, eq=False)
+class Explored:
+    """States that texts lead to, the first one first.
 
-    Equations refer to each other, and may do so in circles. They are found when asked for, so
-    that an automaton of thousands of states takes no memory but where a text leads.
+    Attributes:
+        atoms: disjoint sets of characters that together hold every character.
+        accepts: for each state the languages that a text may end in, as bits.
+        rows: int32, shape `(states, atoms)`: the state that each atom leads to; -1 for none.
+        work: transitions and operands that it took.
+
     """
 
-    @property
-    def nullable(self) -> bool:
-        """Whether the empty string is a member."""
-        ...
-
-    @property
-    def sets(self) -> Iterable[CharSet]:
-        """Sets of characters: all that it and those behind it move by are unions of their atoms."""
-        ...
-
-    def moves(self) -> tuple[tuple[CharSet, Regex], ...]:
-        """Return disjoint sets of first characters, and what may follow each."""
-        ...
-
-    def __hash__(self) -> int: ...
+    atoms: tuple[CharSet, ...]
+    accepts: list[int]
+    rows: npt.NDArray[np.int32]
+    work: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Named(Regex):
-    """The language that an equation defines, by its name."""
+class State(Regex):
+    """The texts that lead from a state of an automaton to one where a text may end."""
 
-    equation: Equation
+    automaton: Explored
+    number: int
 
     def __post_init__(self) -> None:
-        nullable = self.equation.nullable
-        self._derive(
-            nullable=nullable,
-            shortest=int(not nullable),
-            longest=None,
-            boolean=True,
-        )
+        nullable = bool(self.automaton.accepts[self.number])
+        self._derive(nullable=nullable, shortest=int(not nullable), longest=None, boolean=True)
 
-    def _key(self) -> Hashable:
-        return self.equation
+    def _key(self) -> object:
+        return self.automaton, self.number
+
+
+@lru_cache(maxsize=4_096)
+def moves(of: State) -> tuple[tuple[CharSet, State], ...]:
+    """Return disjoint sets of first characters, and what may follow each."""
+    atoms: dict[int, list[CharSet]] = {}
+    for atom, to in zip(of.automaton.atoms, of.automaton.rows[of.number].tolist(), strict=True):
+        if to >= 0:
+            atoms.setdefault(to, []).append(atom)
+    return tuple((union(each), State(of.automaton, to)) for to, each in atoms.items())
 
 
 def _total(ends: Iterable[int | None]) -> int | None:

@@ -1,16 +1,16 @@
-"""The tree of a pattern, before it means a language.
+r"""The tree of a pattern, before it means a language.
 
-Owns: the kinds of tree node, and the error that names what is wrong with a
-pattern. Must not know: how a pattern is written, what a tree means.
+Owns: the kinds of tree node, `^`, `$`, `\b` and the like as lookarounds, and the error that names
+what is wrong with a pattern. Must not know: how a pattern is written, what a tree means.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum, auto
+from functools import lru_cache
 
 from enforcer.errors import EnforcerError
-from enforcer.regex.charset import ALL, Readings
+from enforcer.regex.charset import ALL, LINE_ENDS, CharSet, Readings, word
 
 _SHOWN = 200
 
@@ -34,18 +34,6 @@ class RegexError(EnforcerError):
     def __str__(self) -> str:
         shown = self.pattern if len(self.pattern) <= _SHOWN else self.pattern[:_SHOWN] + "…"
         return f"{self.reason} (at character {self.position} of the pattern {shown!r})"
-
-
-class Edge(Enum):
-    """Assertions about a position that look at no more than its neighbours."""
-
-    START = auto()  # `^`, `\A`
-    END = auto()  # `$`: Python also allows a line feed after it
-    FINISH = auto()  # `\Z`
-    LINE_START = auto()  # `^` after `(?m)`
-    LINE_END = auto()  # `$` after `(?m)`
-    WORD = auto()  # `\b`
-    NOT_WORD = auto()  # `\B`
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +73,64 @@ class Look:
     item: Node
     ahead: bool
     negative: bool
-    position: int
+    position: int = 0
 
 
-Node = One | Sequence | Alternation | Counted | Look | Edge
+@dataclass(frozen=True, slots=True)
+class Disputed:
+    """An assertion that ECMA-262 and Python read differently: that of both, and that of either."""
+
+    narrow: Node
+    wide: Node
+
+
+Node = One | Sequence | Alternation | Counted | Look | Disputed
 
 EVERY = One(Readings.same(ALL))
+
+
+def ahead(*items: Node, negative: bool = False) -> Look:
+    """Build a lookahead of a sequence."""
+    return Look(Sequence(items), ahead=True, negative=negative)
+
+
+def behind(*items: Node, negative: bool = False) -> Look:
+    """Build a lookbehind of one of some items."""
+    return Look(Alternation(items), ahead=False, negative=negative)
+
+
+START = behind(EVERY, negative=True)
+FINISH = ahead(EVERY, negative=True)
+# Python finds `$` before a last line feed as well.
+END = Disputed(FINISH, ahead(Counted(One(Readings.same(CharSet.span("\n"))), 0, 1), FINISH))
+LINE_START = behind(START, One(LINE_ENDS))
+LINE_END = Look(Alternation((FINISH, One(LINE_ENDS))), ahead=True, negative=False)
+
+
+def _boundary(members: CharSet) -> Node:
+    word = One(Readings.same(members))
+    return Alternation(
+        (
+            Sequence((behind(word), ahead(word, negative=True))),
+            Sequence((behind(word, negative=True), ahead(word))),
+        )
+    )
+
+
+def _disputed(ecma: Node, python: Node) -> Disputed:
+    return Disputed(Sequence((ecma, python)), Alternation((ecma, python)))
+
+
+@lru_cache(maxsize=1)
+def boundary() -> Node:
+    r"""Build `\b`."""
+    return _disputed(_boundary(word().ecma), _boundary(word().python))
+
+
+@lru_cache(maxsize=1)
+def no_boundary() -> Node:
+    r"""Build `\B`, of which Python before 3.14 finds none in an empty string."""
+    ecma, python = (
+        ahead(_boundary(members), negative=True) for members in (word().ecma, word().python)
+    )
+    return _disputed(ecma, Sequence((python, ahead(START, FINISH, negative=True))))

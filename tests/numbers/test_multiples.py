@@ -93,8 +93,10 @@ def test_what_takes_shared_terminals() -> None:
 
 def test_remainders_together_are_bounded_by_their_least_common_multiple() -> None:
     assert are_bearable([Fraction(10**9)])
-    assert are_bearable([Fraction(7), Fraction(11), Fraction(13)])  # 1001
-    assert not are_bearable([Fraction(89), Fraction(97)])  # 8633
+    assert are_bearable([Fraction(13), Fraction(17)])  # 221
+    assert are_bearable([Fraction(512)])  # of which few are told apart by any digits
+    assert not are_bearable([Fraction(17), Fraction(19)])  # 323
+    assert not are_bearable([Fraction(89), Fraction(97)])
     assert are_bearable([])
 
 

@@ -1,18 +1,32 @@
-"""Divisors that divide no power of ten: every number of a range, and how they are split."""
+"""Numbers whose digits are a multiple, read in one run."""
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from enforcer.numbers.remainders import MOST_REMAINDERS, divisible, ending, factors
-from enforcer.regex import both, example, finite_members, fullmatch, inverse, is_empty
+from enforcer.numbers.decimals import POINT, digits
+from enforcer.numbers.remainders import divisible
+from enforcer.regex import (
+    Regex,
+    both,
+    example,
+    finite_members,
+    fullmatch,
+    inverse,
+    is_empty,
+)
+from enforcer.regex.constructors import concat
 from tests.schema_judge import accepts, compiled
 from tests.string_texts import StringTexts
+
+
+def _few(divisor: int, most: int, places: int = 0) -> Regex:
+    shown = (POINT, digits(places, places)) if places else ()
+    return both(divisible(divisor), concat(digits(0, most), *shown))
 
 
 @pytest.mark.slow
@@ -25,20 +39,13 @@ def test_every_number_up_to_a_thousand(divisor: int) -> None:
     assert not accepts(grammar, f"0{divisor}")
 
 
-@given(st.integers(1, 20_000).map(lambda n: 2 * n + 1))
-def test_factors_are_powers_of_different_primes(divisor: int) -> None:
-    found = factors(divisor)
-    if found is None:
-        assert divisor > MOST_REMAINDERS
-        return
-    assert math.prod(found) == divisor
-    assert all(each <= MOST_REMAINDERS for each in found)
-    assert all(math.gcd(a, b) == 1 for i, a in enumerate(found) for b in found[:i])
-
-
-@given(st.sampled_from([3, 7, 9, 49]), st.integers(0, 3), st.text("0123456789", max_size=6))
+@given(
+    st.sampled_from([1, 2, 3, 7, 9, 16, 49, 100, 625]),
+    st.integers(0, 3),
+    st.text("0123456789", max_size=6),
+)
 def test_digits_in_one_run_are_a_multiple(divisor: int, places: int, text: str) -> None:
-    language = divisible(divisor, 3, places)
+    language = _few(divisor, 3, places)
     before, behind = text[: len(text) - places], text[len(text) - places :]
     spelled = f"{before}.{behind}" if places else text
     fits = len(text) >= places and len(before) <= 3
@@ -46,70 +53,55 @@ def test_digits_in_one_run_are_a_multiple(divisor: int, places: int, text: str) 
     assert fullmatch(language, spelled) == expected
 
 
-@given(st.sampled_from([2, 4, 8, 16, 625]), st.integers(0, 10**6), st.integers(0, 3))
+@given(st.sampled_from([4, 8, 16, 25, 2048, 4096]), st.integers(0, 10**13), st.integers(0, 3))
 def test_the_last_digits_tell_of_divisors_of_powers_of_ten(
     divisor: int, number: int, zeros: int
 ) -> None:
-    text = "0" * zeros + str(number)
-    assert fullmatch(ending(divisor, 4), text) == (number % divisor == 0)
+    for each in (number, number * divisor):
+        text = "0" * zeros + str(each)
+        assert fullmatch(divisible(divisor), text) == (each % divisor == 0)
 
 
-def test_endings_are_bounded() -> None:
-    assert ending(2**12, 12) is not None
-    assert ending(2**13, 13) is None
+@pytest.mark.parametrize(("divisor", "states"), [(1, 1), (7, 7), (8, 5), (4096, 412), (100, 3)])
+def test_remainders_that_no_digits_tell_apart_are_one_state(divisor: int, states: int) -> None:
+    assert len(divisible(divisor).automaton.accepts) == states
 
 
-DIVISORS = st.sampled_from([3, 7, 9, 13, 49, 199])
+@pytest.mark.parametrize("divisor", [5**6, 5**8, 2 * 5**7])
+def test_a_large_divisor_of_a_power_of_ten_has_its_endings(divisor: int) -> None:
+    language = divisible(divisor)
+    for number in (0, divisor, 3 * divisor, 10**9 * divisor, 7, divisor + 1, 10**9 * divisor - 5):
+        for text in (
+            str(number),
+            f"00{number}",
+            f"{number}.",
+            f"{str(number)[:3]}.{str(number)[3:]}",
+        ):
+            assert fullmatch(language, text) == (number % divisor == 0), text
 
 
-@given(DIVISORS, st.integers(0, 10**6), st.booleans(), st.integers(0, 3))
-def test_the_digits_in_one_run_are_a_multiple(
-    divisor: int, number: int, near: bool, places: int
-) -> None:
-    number = number * divisor if near else number
-    text = str(number).rjust(places + 1, "0")
-    if places:
-        text = f"{text[:-places]}.{text[-places:]}"
-    language = divisible(divisor, 8, places)
-    fits = len(text.split(".", maxsplit=1)[0]) <= 8
-    assert fullmatch(language, text) == (fits and number % divisor == 0)
-    assert not fullmatch(language, f"{text}.")
+@pytest.mark.parametrize("divisor", [5_003, 2**13, 5**12])
+def test_others_have_too_many_remainders(divisor: int) -> None:
+    assert divisible(divisor) is None
 
 
-@given(st.sampled_from([(4, 2), (8, 3), (16, 4), (25, 2), (2048, 11)]), st.integers(0, 10**13))
-def test_an_ending_decides_about_divisors_of_powers_of_ten(
-    divisor: tuple[int, int], number: int
-) -> None:
-    for each in (number, number * divisor[0]):
-        assert fullmatch(ending(*divisor), str(each)) == (each % divisor[0] == 0)
-
-
-def test_too_many_endings_are_none_at_all() -> None:
-    assert ending(1 << 13, 13) is None
-
-
-@pytest.mark.parametrize(("number", "parts"), [(9, (9,)), (105, (3, 5, 7)), (1009, None)])
-def test_factors_are_powers_of_primes(number: int, parts: tuple[int, ...] | None) -> None:
-    assert factors(number) == parts
-
-
-def test_questions_about_a_named_language_are_answered() -> None:
-    language = divisible(7, 2, 0)
+def test_questions_about_a_state_are_answered() -> None:
+    language = _few(7, 2)
     listed = finite_members(language, 200)
     assert len(set(listed)) == len(listed)
     assert {int(x) for x in listed if x} == set(range(0, 100, 7))
     assert is_empty(both(language, inverse(language)))
-    assert example(both(language, divisible(13, 2, 0), inverse(divisible(3, 2, 0)))) == "91"
-    assert language == divisible(7, 2, 0) != divisible(7, 3, 0)
+    assert example(both(language, _few(13, 2), inverse(_few(3, 2)))) == "91"
+    assert language == _few(7, 2) != _few(7, 3)
 
 
 @given(st.integers(0, 999), st.integers(0, 2))
 def test_an_automaton_follows_them(number: int, places: int) -> None:
     text = str(number).rjust(places + 1, "0")
     text = f"{text[:-places]}.{text[-places:]}" if places else text
-    assert StringTexts(divisible(7, 3, places)).accepts(f'"{text}"') == (number % 7 == 0)
+    assert StringTexts(_few(7, 3, places)).accepts(f'"{text}"') == (number % 7 == 0)
 
 
 def test_a_value_is_the_fraction_that_it_says() -> None:
-    assert fullmatch(divisible(3, 4, 2), "0.75")
+    assert fullmatch(divisible(3), "0.75")
     assert Fraction("0.75") % Fraction("0.03") == 0

@@ -8,8 +8,8 @@ from hypothesis import assume, given
 
 from enforcer.regex import RegexError, fullmatch, is_empty, not_matching, parse
 from enforcer.regex.alternating_automaton import language
-from enforcer.regex.edges import Reading
 from enforcer.regex.pattern import read
+from enforcer.regex.readings import Reading
 from tests.languages import SHARP, looping_patterns, texts
 
 if TYPE_CHECKING:

@@ -93,7 +93,7 @@ def test_the_bounds_are_those_of_the_code() -> None:
         "exponent of an integer of one digit, up to": 99,
     }
     assert f"at most {lowering_arrays._MOST_MEMBERS} values" in PAGE
-    assert f"over {multiples._MOST_TOGETHER:,} remainders" in PAGE
+    assert f"over {multiples.MOST_TOGETHER} remainders" in PAGE
     assert f"at most {unevaluated._MOST_CASES}." in PAGE
 
 

@@ -22,10 +22,11 @@ from enforcer.regex.syntax import (
     Concat,
     Intersection,
     Literal,
-    Named,
     Regex,
     Repeat,
+    State,
     Union,
+    moves,
 )
 
 if TYPE_CHECKING:
@@ -34,8 +35,8 @@ if TYPE_CHECKING:
     from enforcer.regex.automata.alphabet import Alphabet, Row
 
     # What is read next: a set of the alphabet's with the least and most characters of a run, or an
-    # automaton with its state, or a name; and the number of the rest.
-    Head = tuple[int | Lazy | Named, int, int, int]
+    # automaton with its state; and the number of the rest.
+    Head = tuple[int | Lazy | State, int, int, int]
 
 _END = 0  # the rest that is nothing
 _ENDS = 1  # the set of heads that is the end alone
@@ -163,7 +164,7 @@ class _Subsets(Lazy):
             self._rests.append((regex, rest, shortest + regex.shortest, longest + own))
         return found
 
-    def _head(self, item: int | Lazy | Named, least: int, most: int, rest: int) -> int:
+    def _head(self, item: int | Lazy | State, least: int, most: int, rest: int) -> int:
         """Return a head's bit."""
         key = item, least, most, rest
         found = self._head_numbers.get(key)
@@ -176,7 +177,7 @@ class _Subsets(Lazy):
                 if least == EVERY and rest == _END:
                     self._every |= 1 << found
                 bounds = item.shortest[least], item.longest[least]
-            elif isinstance(item, Named):
+            elif isinstance(item, State):
                 bounds = item.shortest, UNBOUNDED
             else:
                 bounds = max(least, 1), most
@@ -222,7 +223,7 @@ class _Subsets(Lazy):
             return 0, [self._then(part, rest) for part in regex.parts]
         if isinstance(regex, Repeat):
             return self._repeated(regex, rest)
-        if isinstance(regex, Named):
+        if isinstance(regex, State):
             return self._head(regex, 0, 0, rest), (rest,) if regex.nullable else ()
         own = lazy(regex, self._alphabet)
         ends = (rest,) if own.accepts[own.start] else ()
@@ -251,8 +252,8 @@ class _Subsets(Lazy):
             for to, within in atoms.items():
                 ends = self._start(rest) if item.accepts[to] else 0
                 yield within, self._head(item, to, 0, rest) | ends
-        elif isinstance(item, Named):
-            for members, after in item.equation.moves():
+        elif isinstance(item, State):
+            for members, after in moves(item):
                 yield (
                     self._alphabet.within[self._alphabet.set(Chars(members))],
                     self._start(self._then(after, rest)),

@@ -6,7 +6,6 @@ The work is counted, never timed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,41 +17,22 @@ from enforcer.regex.syntax import (
     Chars,
     Complement,
     Concat,
+    Explored,
     Intersection,
     Literal,
-    Named,
     Regex,
     Repeat,
+    State,
     Union,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    import numpy.typing as npt
-
 MOST_STATES = 40_000
 MOST_CELLS = 1 << 22  # states times classes of characters
 _WORK_OF_STATE = 8
 _DEEPEST = 120  # of calls within calls; bounds of 49 digits take 104
-
-
-@dataclass(frozen=True, slots=True)
-class Explored:
-    """States that texts lead to, the first one first.
-
-    Attributes:
-        atoms: disjoint sets of characters that together hold every character.
-        accepts: for each state the languages that a text may end in, as bits.
-        rows: int32, shape `(states, atoms)`: the state that each atom leads to; -1 for none.
-        work: transitions and operands that it took.
-
-    """
-
-    atoms: tuple[CharSet, ...]
-    accepts: list[int]
-    rows: npt.NDArray[np.int32]
-    work: int
 
 
 def explore(languages: tuple[Regex, ...], most: int = MOST_CELLS) -> Explored:
@@ -101,8 +81,8 @@ def _sets(languages: Iterable[Regex]) -> list[CharSet]:
             texts.update(part.text)
         elif isinstance(part, Chars):
             sets[part.chars] = None
-        elif isinstance(part, Named):
-            sets.update(dict.fromkeys(part.equation.sets))
+        elif isinstance(part, State):
+            sets.update(dict.fromkeys(part.automaton.atoms))
         elif id(part) not in seen:
             seen.add(id(part))
             if isinstance(part, Repeat | Complement):

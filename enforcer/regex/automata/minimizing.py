@@ -12,12 +12,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from enforcer.regex.constructors import NOTHING
+from enforcer.regex.syntax import State
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     import numpy.typing as npt
 
-    from enforcer.regex.automata.exploring import Explored
+    from enforcer.regex.syntax import Explored, Regex
 
     _Numbers = npt.NDArray[np.int64]
 
@@ -41,6 +44,12 @@ def minimal(found: Explored) -> tuple[Explored, list[int], list[int]]:
     rows = np.append(classes, -1)[found.rows[first]].astype(np.int32)
     least = replace(found, accepts=[found.accepts[at] for at in first], rows=rows)
     return least, [leads[at] for at in first], [distance[at] for at in first]
+
+
+def language_of(found: Explored) -> Regex:
+    """Return the language of the first state of an automaton."""
+    least, leads, _ = minimal(found)
+    return State(least, 0) if leads[0] else NOTHING
 
 
 def trimmed(found: Explored) -> tuple[Explored, list[int], list[int]]:

@@ -9,10 +9,11 @@ from enforcer.numbers.languages import number_texts
 from enforcer.numbers.sets import NumberSet
 from enforcer.regex import ANY, NOTHING, Regex, both, either, fullmatch, inverse, literal, parse
 from enforcer.regex.automata import exploring
-from enforcer.regex.automata.exploring import Explored, explore
+from enforcer.regex.automata.exploring import explore
 from enforcer.regex.charset import CharSet
 from enforcer.regex.constructors import EPSILON, chars, concat, length, marker, repeat
 from enforcer.regex.regex_format import regexes
+from enforcer.regex.syntax import Explored
 
 _TEXTS = ["".join(each) for count in range(6) for each in product("ab", repeat=count)]
 _counts = st.sampled_from([(0, 1), (0, 2), (0, None), (1, 3), (2, 2), (2, 4), (1, None), (3, 3)])

@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 from enforcer.machine import automata
 from enforcer.regex import ANY, NOTHING, Regex, fullmatch, length, parse
 from enforcer.regex.automata import minimizing
-from enforcer.regex.automata.exploring import Explored, explore
+from enforcer.regex.automata.exploring import explore
 from enforcer.regex.automata.minimizing import minimal
+from enforcer.regex.syntax import Explored
 from tests.languages import SHARP, languages, texts
 
 
