@@ -21,7 +21,7 @@ ELSEWHERE = {
     "schema/algebra/children.py": "a protocol; what answers it is tested in test_normal_form.py",
     "tokenizers/parts.py": "a value; what is read into it is tested in test_hugging_face.py",
     "turn/events.py": "values alone; what is read into them is tested in test_parser.py",
-    "regex/automata/alphabet.py": "classes of characters; what is built by them: test_determinizing.py",
+    "regex/automata/alphabet.py": "classes of characters; their use: test_determinizing.py",
     "regex/automata/exploring.py": "a worklist; what it explores: test_determinizing.py",
     "regex/elimination.py": "what rules are written by: test_plain.py",
     "regex/rust_syntax.py": "expressions beside llguidance's: tests/engines/test_text_formats.py",
