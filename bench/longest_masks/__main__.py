@@ -1,8 +1,9 @@
 """The longest masks of many texts: `python -m bench.longest_masks KIND [--seed N] [--schemas N]`.
 
 `tools`: collected declarations with their valid calls; `maskbench`: valid instances of MaskBench's
-schemas, each a first text; `patterns`, `structures`: schemas that are drawn to cost, and texts that
-go on at random, three of each. All is checked, and compiled, as a server does before a text.
+schemas, each a first text; `patterns`, `structures`, and of distinct elements `lengths`, `members`:
+schemas that are drawn to cost, and texts that go on at random, three of each. All is checked, and
+compiled, as a server does before a text.
 
 Owns: following texts with a mask before each id, and the table. Must not know: how masks are
 computed. Times are of the processor, for a machine that others use too; none of Python's garbage
@@ -170,21 +171,23 @@ def _honest(follower: Follower, kind: str, vocabulary: Vocabulary, most: int | N
 
 
 def _drawn(follower: Follower, kind: str, seed: int, count: int) -> None:
-    draw, begun, pieces = drawn.KINDS[kind]
+    draw, begin, pieces = drawn.KINDS[kind]
     for at in range(count):
         # What becomes of one text changes no other, so that two versions can be compared.
-        grammar = follower.compiled(draw(Random(f"{seed} {at}")), Root.OBJECT)
+        schema = draw(Random(f"{seed} {at}"))
+        grammar = follower.compiled(schema, Root.OBJECT)
         if grammar is not None:
             for text in range(_TEXTS):
                 random = Random(f"{seed} {at} {text}")
-                follower.follow(str(at), grammar, follower.at_random(random, begun, pieces))
+                chosen = follower.at_random(random, begin(schema, random), pieces)
+                follower.follow(str(at), grammar, chosen)
         gc.collect()
 
 
 def main() -> None:
     """Measure and print; see the module."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("kind", choices=["tools", "maskbench", "patterns", "structures"])
+    parser.add_argument("kind", choices=["tools", "maskbench", *drawn.KINDS])
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--schemas", type=int, help="how many at most; 150 of those that are drawn")
     options = parser.parse_args()

@@ -5,6 +5,8 @@ Owns: the draws; each is made by a seed. Must not know: engines, times.
 
 from __future__ import annotations
 
+import json
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -115,8 +117,58 @@ def _leaf(random: Random) -> Schema:
     return random.choice(leaves)
 
 
+def lengths(random: Random) -> Schema:
+    """Draw an array of distinct objects that differ in a string of few characters alone."""
+    string: Schema = {"type": "string", "maxLength": random.randint(1, 30)}
+    if random.random() < 0.3:
+        string["pattern"] = random.choice(("^[^<>]*$", r"^\S.*$", "^[a-z ]*$"))
+    return _distinct({"s": string, "k": {"type": "boolean"}}, random.choice((["s"], ["s", "k"])))
+
+
+def members(random: Random) -> Schema:
+    """Draw an array of distinct objects of a few members that may be left out."""
+    values = random.choice(([True, False], [True, False, None]))
+    names = _NAMES[: random.randint(2, 6 if len(values) == 2 else 4)]
+    return _distinct({name: {"enum": values} for name in names}, [])
+
+
+def _distinct(properties: Schema, required: list[str]) -> Schema:
+    items = {
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": False,
+    }
+    array = {"type": "array", "items": items, "uniqueItems": True}
+    return {"type": "object", "properties": {"r": array}, "required": ["r"]}
+
+
+def near_length(schema: Schema, random: Random) -> str:
+    """Begin a string near its greatest length, behind others that begin in the same way."""
+    most = schema["properties"]["r"]["items"]["properties"]["s"]["maxLength"]
+    begun = "x" * max(0, most - random.randint(0, 4))
+    room = most - len(begun)
+    written = {begun + word[:room] for word in ("", "a", "b", "the", "of a", "go", "is it")}
+    elements = [{"s": each, "k": at % 2 == 0} for at, each in enumerate(sorted(written))]
+    return f'{{"r": {json.dumps(elements)[:-1]}, {{"s": "{begun}'
+
+
+def nearly_full(schema: Schema, random: Random) -> str:
+    """Write nearly all objects that there are."""
+    properties = schema["properties"]["r"]["items"]["properties"]
+    ways = [[None, *((name, x) for x in each["enum"])] for name, each in properties.items()]
+    every = [dict(filter(None, way)) for way in product(*ways)]
+    random.shuffle(every)
+    return f'{{"r": {json.dumps(every[random.randint(0, 3) :])[:-1]}'
+
+
 # How each is drawn, how its texts begin, and what they go on with.
-KINDS: dict[str, tuple[Callable[[Random], Schema], str, tuple[str, ...]]] = {
-    "patterns": (patterns, '{"a": "', LETTERS),
-    "structures": (structures, '{"r": ', PIECES),
+KINDS: dict[
+    str,
+    tuple[Callable[[Random], Schema], Callable[[Schema, Random], str], tuple[str, ...]],
+] = {
+    "patterns": (patterns, lambda *_: '{"a": "', LETTERS),
+    "structures": (structures, lambda *_: '{"r": ', PIECES),
+    "lengths": (lengths, near_length, (*LETTERS, '"', "的", '", "', '"}, {"')),
+    "members": (members, nearly_full, (*PIECES, "true", "false", '", "', '":true', "},")),
 }

@@ -289,9 +289,9 @@ WORD_PRINT = cython.declare(cython.int, 3)
 ARRAY_PRINT = cython.declare(cython.int, 4)
 OBJECT_PRINT = cython.declare(cython.int, 5)
 LAST_62 = cython.declare(cython.longlong, (1 << 62) - 1)
-PRINT_CHARACTERS = cython.declare(cython.longlong, 3)  # as which a print is kept like a name
 SURE_DIGITS = cython.declare(cython.int, 8)  # behind which doubles may be equal
 DOUBLE_DIGITS = cython.declare(cython.int, 17)  # behind which all are
+WHOLE_DIGITS = cython.declare(cython.int, 18)  # of a number, with its sign, that is its own hash
 
 # `distinct` of a node whose arrays keep no strings distinct, and of one with always more of them.
 NOT_KEPT = cython.declare(cython.int, 0)
@@ -353,8 +353,12 @@ _STATE_WORDS = 10  # of a configuration; those of its frames follow
 _KEY_WORDS = 128
 PLACES = cython.declare(cython.int, 16)  # behind a point, that a search looks at
 _SEARCHED = 2_048  # bytes of an element that is searched for
-_TRIED = 100_000  # steps of one search
-_MOST_TRIED = 400_000  # of all searches for a row
+_MOST_TRIED = 20_000  # steps of all searches for a row, or for an id
+_LEAST_TRIED = 16  # of each of them all the same: many have no way on but one
+PRINT_SLOTS = cython.declare(
+    cython.longlong, 4_096
+)  # of a table of states, and the least of prints
+_ENDING = cython.declare(cython.int, 8)  # objects and arrays in one another that end an element
 
 _WORK_OF_EXIT = 100  # of a wide row that is made, for the trie of what follows it
 _WORTH_KEEPING = 16  # units of work; a row of less is made as quickly as it is found
@@ -571,6 +575,10 @@ class Scratch:
         key: words of a configuration.
         places: words in which two rows differ.
         search: states behind each byte of an element that is searched for; none until needed.
+        prints: those of an array's elements, from the slot of its last bits on; 0 for none.
+        noted: the last of these elements, as `WRITTEN` has it.
+        told: prints of states from which it is known whether an element ends, and the answer.
+        round: a number that no other mask or accepted id has.
 
     """
 
@@ -578,12 +586,28 @@ class Scratch:
     key: cython.longlong[::1]
     places: cython.int[::1]
     search: State[::1]
+    prints: cython.longlong[::1]
+    noted: i64
+    told: cython.longlong[::1]
+    round: i64
 
     def __init__(self, longest: index):
         self.states = new_states(2 * longest + 2)
         self.key = new_words(_KEY_WORDS)
         self.places = np.zeros(_MOST_DIFFERING, np.int32)
         self.search = new_states(0)
+        self.noted = 0
+        self.round = 0
+
+    @cython.cfunc
+    def begin(self):
+        """Forget what was found for another mask or id."""
+        self.round += 1
+        self.noted = 0
+        if self.search.shape[0] == 0:
+            self.search = new_states(_SEARCHED)
+            self.prints = new_words(PRINT_SLOTS)
+            self.told = new_words(PRINT_SLOTS)
 
 
 @cython.final
@@ -1338,10 +1362,17 @@ class Text:
     left_out: i64  # a state in which other tokens are left out as well; -1 for none
     is_lost: cython.bint  # whether an index was out of bounds
     is_exact: cython.bint  # whether names that were written matter; see `leave_out` for rows
-    searched: State[::1]  # of a search, behind each byte
-    tries: i64  # that are left of a search
-    all_tries: i64  # that are left of all searches
+    scratch: Scratch  # of a mask or search
+    tries: i64  # that are left of all searches
     is_far: cython.bint  # whether a search has reached a bound
+    reached: i64  # behind so many bytes a search found the end of an element
+    shared: i64  # the frame of the first state of a mask, and where the arena goes on behind it
+    top: i64
+    listed: i64  # the frame in whose string only tokens that end it are left to look at
+    ends: cython.longlong[::1]  # of what a string is in, to the end of the element; see `note_end`
+    levels: i64
+    ended: i64
+    around: i64
     is_ordered: cython.bint  # whether a search began the name that ends: it takes them in one order
     is_laid_out: cython.bint  # in pairs, rather than as JSON
     is_python: cython.bint
@@ -1366,9 +1397,17 @@ class Text:
         self.is_counted = False
         self.is_lost = False
         self.is_exact = False
+        self.scratch = None
         self.tries = 0
-        self.all_tries = 0
         self.is_far = False
+        self.reached = -1
+        self.shared = -1
+        self.top = 0
+        self.listed = -1
+        self.ends = new_words(2 * _ENDING if tables.has_prints else 0)
+        self.levels = -1
+        self.ended = 0
+        self.around = -1
         self.is_ordered = False
         s = self.past_state(0)
         s.frame = -1
@@ -1406,6 +1445,7 @@ class Text:
         self.work = 0
         self.is_exact = False
         scratch = self.tree.borrow()
+        self.scratch = scratch
         self.states = scratch.states
         self.states[0] = self.past[self.at]
         is_naming = self.is_kept(self.state(0))
@@ -1424,6 +1464,7 @@ class Text:
             if self.tables.has_prints:
                 self.leave_out_repeated()
         finally:
+            self.scratch = None
             self.tree.spare.append(scratch)
         if self.is_lost:
             raise IndexError(_LOST)
@@ -1432,7 +1473,9 @@ class Text:
         """Advance by one token id; False if it is illegal, the state being unchanged then."""
         self.work = 0
         self.is_exact = True
-        self.all_tries = _TRIED
+        self.shared = -1
+        self.top = LAST_63
+        self.tries = _MOST_TRIED
         if token_id < 0 or token_id >= self.tree.tokens:
             return False
         first = self.tree.text0[token_id]
@@ -2060,6 +2103,21 @@ class Text:
 
     @cython.cfunc
     @cython.exceptval(-2, check=False)
+    def class_of(self, a: cython.pointer[Automaton], character: i64) -> i64:
+        """Return the class of a character, -1 for none."""
+        if character < 128:
+            return self.tables.ascii[a.ascii + character]
+        return self.tables.range_class[self.range_of(a, character)]
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
+    def state_behind(self, a: cython.pointer[Automaton], state: i64, character: i64) -> i64:
+        """Return the state that a character leads to, -1 for none."""
+        kind = self.class_of(a, character)
+        return -1 if kind < 0 else self.tables.transitions[a.transitions + state * a.classes + kind]
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
     def edge_from(self, trie_node: index, character: i64) -> index:
         """Return the number of the first edge with this character or a later one."""
         low = cython.cast(cython.Py_ssize_t, self.tables.trie_edges[trie_node])
@@ -2071,6 +2129,15 @@ class Text:
             else:
                 high = middle
         return low
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
+    def child_of(self, trie_node: index, character: i64) -> i64:
+        """Return the node that a character leads to in a trie, -1 for none."""
+        edge = self.edge_from(trie_node, character)
+        if edge >= self.tables.trie_edges[trie_node + 1]:
+            return -1
+        return self.tables.edge_to[edge] if self.tables.edge_character[edge] == character else -1
 
     @cython.cfunc
     def viable(self, s: cython.pointer[State], low: i64, high: i64) -> cython.bint:
@@ -2123,30 +2190,19 @@ class Text:
                 self.reserve(s.top + 1)
                 self.arena[s.top] = character
                 s.top += 1
-            if character < 128:
-                kind = self.tables.ascii[a.ascii + character]
-            else:
-                kind = self.tables.range_class[self.range_of(a, character)]
-            if kind < 0:
+            state = self.state_behind(a, state, character)
+            if not self.leads_on(a, state, s.languages, s.count + 1):
                 state = -1
-            else:
-                state = self.tables.transitions[a.transitions + state * a.classes + kind]
-                if not self.leads_on(a, state, s.languages, s.count + 1):
+            elif is_kept and self.is_exact:
+                first = s.top - s.count - 1
+                leads = self.tables.leads[a.states + state] & s.languages
+                if self.classes_left(s.frame, first, s.count + 1, leads) == 0:
                     state = -1
-                elif is_kept and self.is_exact:
-                    first = s.top - s.count - 1
-                    leads = self.tables.leads[a.states + state] & s.languages
-                    if self.classes_left(s.frame, first, s.count + 1, leads) == 0:
-                        state = -1
         if trie_node >= 0:
-            edge = self.edge_from(trie_node, character)
-            end = self.tables.trie_edges[trie_node + 1]
-            trie_node = -1
-            if edge < end and self.tables.edge_character[edge] == character:
-                trie_node = self.tables.edge_to[edge]
-                # Beside an automaton a name that may not come is followed, to be known at its end.
-                if state < 0 and not self.trie_leads_on(s, trie_node):
-                    trie_node = -1
+            trie_node = self.child_of(trie_node, character)
+            # Beside an automaton a name that may not come is followed, to be known at its end.
+            if state < 0 and not self.trie_leads_on(s, trie_node):
+                trie_node = -1
         s.automaton_state = state
         s.trie_node = trie_node
         s.pending = 0
@@ -2954,9 +3010,8 @@ class Text:
         if least <= s.count or (before != 0 and self.arena[before - 1] & IS_ENDED):
             self.arena[name] |= IS_ENDED
         bears = self.tables.key_bears if s.phase == IN_KEY else self.tree.bears
-        if self.arena[s.frame + IS_ARRAY] != PRINTS and (
-            (before != 0 and self.arena[before - 1] & BEARS)
-            or self.bears(bears, first, s.count, least)
+        if (before != 0 and self.arena[before - 1] & BEARS) or self.bears(
+            bears, first, s.count, least
         ):
             self.arena[name] |= BEARS
         s.top = chars + words
@@ -3034,10 +3089,7 @@ class Text:
         """Return the state behind characters of the arena, all of which lead on."""
         state = cython.cast(cython.longlong, 0)
         for i in range(count):
-            state = max(
-                self.next_state(a, state, self.range_of(a, self.arena[first + i])),
-                cython.cast(cython.longlong, 0),
-            )
+            state = max(self.state_behind(a, state, self.arena[first + i]), 0)
         self.work += count
         return state
 
@@ -3648,6 +3700,7 @@ class Text:
         s.phase = IN_BARE
         s.automaton_state = 0
         s.count = 0
+        s.print = NUMBER_PRINT
         return self.bare_byte(s, byte)
 
     @cython.cfunc
@@ -3666,6 +3719,7 @@ class Text:
         if self.is_exact and self.is_printed(s.frame):
             self.reserve(s.top + 1)
             self.arena[s.top] = byte
+            s.print = mixed(s.print, byte)
             s.top += 1
             s.count += 1
         return True
@@ -3725,7 +3779,7 @@ class Text:
             return False
         fitted = self.complete_values(s.frame)
         kind = ARRAY_PRINT if self.arena[s.frame + IS_ARRAY] else OBJECT_PRINT
-        s.print = mixed(kind, self.arena[s.frame + PRINT])
+        s.print = (kind + self.arena[s.frame + PRINT]) & LAST_62
         s.frame = self.arena[s.frame + PARENT]
         s.values = -1  # which of its values were meant, the shapes of the parent tell
         return self.close_value(s, fitted)
@@ -3747,6 +3801,12 @@ class Text:
         kind = self.arena[first] | 32
         if 97 <= kind <= 122:  # `true` and `True`, `null` and `None`
             return mixed(WORD_PRINT, kind)
+        whole = cython.cast(cython.longlong, 0)
+        for i in range(first + 1 if kind == 45 else first, s.top if s.count <= WHOLE_DIGITS else 0):
+            digit = self.arena[i] - 48
+            whole = 10 * whole + digit if whole >= 0 and 0 <= digit <= 9 else -1
+        if whole >= 0 and s.count <= WHOLE_DIGITS:  # which is its own hash
+            return mixed(NUMBER_PRINT, (-whole if kind == 45 else whole) & LAST_62)
         text = bytes([self.arena[first + i] for i in range(s.count)])
         number = int(text) if text.lstrip(b"-").isdigit() else float(text)
         if number == -1:  # whose hash is that of -2
@@ -3766,27 +3826,63 @@ class Text:
         written = self.arena[s.frame + WRITTEN]
         is_repeated = False
         if self.arena[s.frame + IS_ARRAY] == PRINTS:
-            self.put_print(s, value)
-            is_repeated = self.is_written(s.frame, s.top - s.count, s.count)
+            is_repeated = self.has_print(s.frame, value)
             if not is_repeated:
-                written = 1 + self.write_name(s)
+                self.reserve(s.top + 2)
+                self.arena[s.top] = written | CHARACTERS << LENGTH_AT
+                self.arena[s.top + 1] = value
+                written = s.top + 1
+                s.top += 2
+        member = mixed(self.arena[s.frame + CURRENT], value)
         if not self.filter_arrays(s, fitted):
             return False
         if is_repeated:
             self.arena[s.frame + LIVE] &= ~self.tables.bits[self.node_of(s.frame).printed]
         self.arena[s.frame + WRITTEN] = written
-        self.arena[s.frame + PRINT] = mixed(self.arena[s.frame + PRINT], value)
+        self.arena[s.frame + PRINT] = (self.arena[s.frame + PRINT] + member) & LAST_62
         return self.arena[s.frame + LIVE] != 0
 
     @cython.cfunc
-    def put_print(self, s: cython.pointer[State], value: i64) -> cython.bint:
-        """Put a print on the arena as the characters of a name."""
-        self.reserve(s.top + PRINT_CHARACTERS)
-        for i in range(PRINT_CHARACTERS):
-            self.arena[s.top + i] = value >> i * CHARACTER_BITS & CHARACTER
-        s.top += PRINT_CHARACTERS
-        s.count = PRINT_CHARACTERS
+    def has_print(self, frame: i64, value: i64) -> cython.bint:
+        """Return whether an array has an element with a print."""
+        written = self.arena[frame + WRITTEN]
+        if self.scratch is not None and written != 0 and self.scratch.noted == written:
+            return self.scratch.prints[self.slot_of(value)] != 0
+        while written != 0:
+            self.work += 1
+            if self.arena[written] == value:
+                return True
+            written = self.arena[written - 1] & LOW_HALF
+        return False
+
+    @cython.cfunc
+    def note_prints(self, frame: i64) -> cython.bint:
+        """Note the elements of an array, so that each is found at once."""
+        count = self.arena[frame + CURRENT]
+        written = self.arena[frame + WRITTEN]
+        if self.scratch.noted == written:
+            return False
+        self.work += count
+        if self.scratch.prints.shape[0] < 2 * count:
+            self.scratch.prints = new_words(2 * count)
+        for i in range(self.scratch.prints.shape[0]):
+            self.scratch.prints[i] = 0
+        self.scratch.noted = written
+        while written != 0:
+            value = self.arena[written]
+            self.scratch.prints[self.slot_of(value)] = value
+            written = self.arena[written - 1] & LOW_HALF
         return True
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
+    def slot_of(self, value: i64) -> index:
+        """Return where a print is among those that were noted, or the empty slot for it."""
+        slots = self.scratch.prints.shape[0]
+        slot = value % slots
+        while self.scratch.prints[slot] != 0 and self.scratch.prints[slot] != value:
+            slot = slot + 1 if slot + 1 < slots else 0
+        return slot
 
     @cython.cfunc
     def leave_out_repeated(self) -> cython.bint:
@@ -3794,9 +3890,15 @@ class Text:
         self.nodes = self.tree.trie.nodes
         self.ids = self.tree.trie.ids
         self.is_exact = True
-        self.all_tries = _MOST_TRIED
-        if self.is_printed(self.state(0).frame):
+        self.tries = _MOST_TRIED
+        self.levels = -1
+        self.shared = self.state(0).frame
+        self.top = self.state(0).top
+        self.scratch.begin()
+        if self.is_printed(self.shared):
+            self.leave_out_long()
             self.leave_out_dead(0, self.tree.trie.roots, 0)
+            self.listed = -1
         else:
             for i in range(self.tree.opening.shape[0]):
                 token_id = self.tree.opening[i]
@@ -3819,7 +3921,7 @@ class Text:
         quotes = cython.cast(cython.longlong, -1)
         room = cython.cast(cython.longlong, FAR)
         if (s.phase == IN_STRING or s.phase == IN_NAME) and s.pending == 0:
-            if not varies:
+            if not varies and s.frame != self.listed:
                 room = self.endless_characters(s)
             quotes = QUOTE_GROUP | APOSTROPHE_GROUP if self.is_python else QUOTE_GROUP
         elif not varies:
@@ -3841,6 +3943,79 @@ class Text:
             elif node.children != 0:
                 self.leave_out_dead(node.child, node.child + node.children, depth + 1)
         return True
+
+    @cython.cfunc
+    def leave_out_long(self) -> cython.bint:
+        """Do the same with the tokens that stay within the string of the first state."""
+        s = self.state(0)
+        if s.phase != IN_STRING or s.pending != 0 or s.trie_node >= 0 or self.varies_around(s):
+            return False
+        room = self.endless_characters(s)
+        is_second = self.is_python and s.stop == 39
+        shorter = self.tree.raw_shorter if is_second else self.tree.shorter
+        words = self.tree.words
+        if self.outer_of(s, False) < 0 or room >= shorter.shape[0] // words:
+            self.listed = s.frame
+            return True
+        inside = cython.cast(Row, self.tree.raw_free if is_second else self.tree.free).row
+        for w in range(words):
+            left = self.row[w] & inside[w]
+            if room >= 0:
+                left &= ~shorter[room * words + w]
+            if left == 0:
+                continue
+            for b in range(32):
+                if left >> b & 1 and not self.keeps_alive(w << 5 | b):
+                    self.row[w] &= ~bit32(b)
+        self.listed = s.frame
+        return True
+
+    @cython.cfunc
+    def keeps_alive(self, token_id: index) -> cython.bint:
+        """Return whether an element is alive behind a token that stays within its string."""
+        s = self.state(0)
+        a = self.automaton(self.automaton_of(s))
+        state = s.automaton_state
+        count = s.count
+        found = s.print
+        at = self.tree.text0[token_id]
+        end = self.tree.text0[token_id + 1]
+        self.work += 1
+        while at < end:
+            byte = cython.cast(cython.longlong, self.tree.text[at])
+            if byte == 92:
+                break
+            more = 0 if byte < 128 else 1 if byte < 0xE0 else 2 if byte < 0xF0 else 3
+            character = byte if more == 0 else byte & (63 >> more)
+            for i in range(at + 1, at + 1 + more):
+                character = character << 6 | (self.tree.text[i] & 63 if i < end else 0)
+            if more > 1:  # half a character may become this one
+                character = max(character, 0x800 if more == 2 else 0x10000)
+            state = self.state_behind(a, state, character)
+            if state < 0:
+                break
+            found = mixed(found, character)
+            count += 1
+            at += 1 + more
+        if at >= end:
+            if self.has_many(a, state, s.languages, count):
+                return True
+            if self.ends_anew(self.ended_at(a, state, s.languages, count), found, self.around):
+                return True
+        self.states[1] = self.states[0]
+        return self.takes(self.state(1), token_id)
+
+    @cython.cfunc
+    def has_many(
+        self, a: cython.pointer[Automaton], state: i64, languages: i64, count: i64
+    ) -> cython.bint:
+        """Return whether a text of so many characters has a great many ways to go on."""
+        languages &= self.tables.vast[a.states + state]
+        for k in range(a.bounds):
+            maximum = self.tables.bounds[a.bound0 + k].maximum
+            if 0 <= maximum < count + a.varied:
+                languages &= ~bit(k)
+        return languages != 0
 
     @cython.cfunc
     def varies_around(self, s: cython.pointer[State]) -> cython.bint:
@@ -3915,23 +4090,18 @@ class Text:
         if s.phase == IN_BARE:
             if s.count > SURE_DIGITS:
                 return False
-        elif s.phase != IN_STRING or s.automaton_state < 0:
+        elif (s.phase != IN_STRING and s.phase != IN_NAME) or s.automaton_state < 0:
             return False
-        if s.phase == IN_STRING and s.pending != 0:
+        elif s.pending != 0:
             return self.endless_characters(s) >= 1
         a = self.automaton(self.automaton_of(s))
-        vast = self.tables.vast[a.states + s.automaton_state] & s.languages
-        for k in range(a.bounds):
-            bound = self.tables.bounds[a.bound0 + k]
-            if 0 <= bound.maximum < s.count + a.varied:
-                vast &= ~bit(k)
-        return vast != 0
+        return self.has_many(a, s.automaton_state, s.languages, s.count)
 
     @cython.cfunc
     @cython.exceptval(-2, check=False)
     def endless_characters(self, s: cython.pointer[State]) -> i64:
         """Return how many characters, any that are legal, leave a string many ways; -1 if none."""
-        if s.phase != IN_STRING or s.automaton_state < 0:
+        if s.automaton_state < 0:
             return -1
         a = self.automaton(self.automaton_of(s))
         leads = self.tables.leads[a.states + s.automaton_state] & s.languages
@@ -3949,7 +4119,24 @@ class Text:
         """Return whether each element that is being written can become one that is not there."""
         if not self.is_printed(s.frame):
             return True
-        is_varied = self.is_vast(s)
+        outer = self.outer_of(s, self.is_vast(s))
+        if outer < 0:
+            return True
+        if s.phase == IN_STRING and s.pending == 0 and s.frame == self.shared:
+            if self.ends_anew(self.ended_texts(s), s.print, outer):
+                return True
+        return self.search(s, outer)
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
+    def outer_of(self, s: cython.pointer[State], is_varied: cython.bint) -> i64:
+        """Return the outermost array of which an element is not surely alive; -1 for none.
+
+        Args:
+            s: in the element.
+            is_varied: whether the value at hand has a great many ways to go on.
+
+        """
         is_begun = s.phase != AFTER and s.phase != ARRAY_OPEN and s.phase != ARRAY_OPEN_SPACED
         outer = cython.cast(cython.longlong, -1)
         frame = s.frame
@@ -3961,7 +4148,7 @@ class Text:
                 is_varied = self.may_vary(frame, is_begun, False)
             is_begun = True
             frame = self.arena[frame + PARENT]
-        return outer < 0 or self.search(s, self.level_of(outer))
+        return outer
 
     @cython.cfunc
     @cython.exceptval(-2, check=False)
@@ -3974,31 +4161,38 @@ class Text:
         return level
 
     @cython.cfunc
-    def search(self, s: cython.pointer[State], level: i64) -> cython.bint:
-        """Return whether some text ends the element of an array at a level.
+    def search(self, s: cython.pointer[State], outer: i64) -> cython.bint:
+        """Return whether some text ends the element of an array.
 
         True where that takes long to tell: an element is repeated in no case, and the text would
         end by an error where nothing else is left.
         """
-        scratch = self.tree.borrow()
-        if scratch.search.shape[0] == 0:
-            scratch.search = new_states(_SEARCHED)
-        self.searched = scratch.search
+        is_alone = self.scratch is None
+        if is_alone:
+            self.scratch = self.tree.borrow()
+            self.scratch.begin()
+        self.note_prints(outer)
         if cython.compiled:
-            memcpy(cython.address(self.searched[0]), s, cython.sizeof(State))
+            memcpy(cython.address(self.scratch.search[0]), s, cython.sizeof(State))
         else:
-            self.searched[0] = s
+            self.scratch.search[0] = s
         start = self.searched_state(0)
         is_text = start.phase == IN_STRING or start.phase == IN_NAME or start.phase > DONE
         if start.pending == CARRIAGE_RETURN and not is_text:
             start.pending = LINE_BREAK
-        self.tries = min(self.all_tries, cython.cast(cython.longlong, _TRIED))
-        self.all_tries -= self.tries
+        if not is_text:
+            self.tries = max(self.tries, _LEAST_TRIED)
         self.is_far = False
-        found = self.seek(0, level)
+        self.reached = -1
+        found = self.seek(0, self.level_of(outer))
         self.is_ordered = False
-        self.all_tries += self.tries
-        self.tree.spare.append(scratch)
+        if self.scratch.noted > self.top:  # other tokens have other elements there
+            self.scratch.noted = 0
+        if self.reached > 0 and start.frame == self.shared:
+            self.note_end(outer)
+        if is_alone:
+            self.tree.spare.append(self.scratch)
+            self.scratch = None
         return found or self.is_far
 
     @cython.cfunc
@@ -4006,19 +4200,55 @@ class Text:
     def searched_state(self, i: index) -> cython.pointer[State]:
         """Return the state of a search behind so many bytes."""
         if not cython.compiled:
-            return self.searched[i]
-        return cython.address(self.searched[i])
+            return self.scratch.search[i]
+        return cython.address(self.scratch.search[i])
 
     @cython.cfunc
     def seek(self, i: index, level: i64) -> cython.bint:
+        """Search from behind so many bytes on, unless it is known from there.
+
+        Args:
+            i: how many.
+            level: of the array, one of whose elements has to end.
+
+        """
+        s = self.searched_state(i)
+        is_text = (s.phase == IN_STRING and s.pending == 0) or s.phase == IN_BARE
+        if s.phase != BEGIN and not is_text:
+            return self.seek_on(i, level)
+        found = self.print_of(s, level)
+        if is_text:
+            found = mixed(mixed(mixed(found, s.print), s.languages), s.phase)
+        slot = found & (PRINT_SLOTS - 1)
+        if self.scratch.told[slot] >> 1 == found:
+            return self.scratch.told[slot] & 1 != 0
+        ends = self.seek_on(i, level)
+        if ends or not self.is_far:
+            self.scratch.told[slot] = found << 1 | ends
+        return ends
+
+    @cython.cfunc
+    @cython.exceptval(-2, check=False)
+    def print_of(self, s: cython.pointer[State], level: i64) -> i64:
+        """Return a print of all that it depends on how a value may go on, up to an array."""
+        found = mixed(mixed(mixed(self.scratch.round, level), s.node), s.values)
+        frame = s.frame
+        for _ in range(self.level_of(frame) - level + 1):
+            for i in range(PRINT, self.frame_size(frame)):
+                found = mixed(found, self.arena[frame + i])
+            frame = self.arena[frame + PARENT]
+        return found
+
+    @cython.cfunc
+    def seek_on(self, i: index, level: i64) -> cython.bint:
         """Search from behind so many bytes on; white space and needless escapes are left out."""
-        if i + 2 > self.searched.shape[0]:
+        if i + 2 > self.scratch.search.shape[0]:
             self.is_far = True
             return False
         s = self.searched_state(i)
         is_last = s.phase == IN_BARE and self.level_of(s.frame) == level
         if is_last:
-            self.searched[i + 1] = self.searched[i]
+            self.scratch.search[i + 1] = self.scratch.search[i]
             if self.close_bare(self.searched_state(i + 1)):
                 return True
         is_text = s.phase == IN_STRING or s.phase == IN_NAME
@@ -4026,11 +4256,13 @@ class Text:
         # The members of an object are as different in one order as in any.
         is_own = s.phase == IN_NAME and i > 0 and self.began_name(i)
         groups = self.legal_groups(s)
+        if is_last:
+            groups &= ~(COMMA_GROUP | CLOSE_OBJECT_GROUP | CLOSE_ARRAY_GROUP)
         for k in range(self.tree.order.shape[0]):
             byte = cython.cast(cython.longlong, self.tree.order[k] & 255)
             if groups >> (self.tree.order[k] >> 8) & 1 == 0 or (byte == 32 and not is_text):
                 continue
-            if s.phase == IN_BARE and not self.is_needed(s, byte):
+            if not self.is_worth_trying(s, byte):
                 continue
             if is_escape and (byte == 47 or byte == 117 or byte == 85 or byte == 120):
                 continue  # /, u, U, x
@@ -4038,18 +4270,74 @@ class Text:
                 self.is_far = True
                 return False
             self.tries -= 1
-            self.work += 1
-            self.searched[i + 1] = self.searched[i]
+            self.work += 4
+            self.scratch.search[i + 1] = self.scratch.search[i]
             following = self.searched_state(i + 1)
             self.is_ordered = is_own
             if not self.step(following, byte) or (is_last and following.phase != IN_BARE):
                 continue
             left = self.level_of(following.frame)
             if left < level or (left == level and following.phase == AFTER):
+                self.reached = i + 1
                 return True
             if self.seek(i + 1, level):
                 return True
         return False
+
+    # Behind a string that ends, an element goes on to its end in one way as behind any other: each
+    # object or array around it has a sum of prints, to which only the string's adds another one.
+
+    @cython.cfunc
+    def note_end(self, outer: i64) -> cython.bint:
+        """Note the end that was found for an element whose string ends where a search began.
+
+        Of each object and array around the string: the print of the name, or the place, of what is
+        in it; and what it has beside.
+        """
+        s = self.searched_state(0)
+        depth = self.level_of(s.frame)
+        levels = cython.cast(cython.longlong, 0)
+        frame = s.frame
+        found = s.print
+        if s.phase != IN_STRING or s.pending != 0 or self.searched_state(1).phase == IN_STRING:
+            return False
+        if (self.is_kept(s) and self.arena[s.frame + WRITTEN] != 0) or depth - self.level_of(
+            outer
+        ) > _ENDING:
+            return False
+        for i in range(1, self.reached + 1):
+            following = self.searched_state(i)
+            if self.level_of(following.frame) < depth:
+                kind = self.arena[frame + IS_ARRAY]
+                if kind == PRINTS:
+                    return False
+                self.ends[2 * levels] = self.arena[frame + (CURRENT if kind else NAME_PRINT)]
+                member = mixed(self.ends[2 * levels], found)
+                found = following.print
+                self.ends[2 * levels + 1] = found - member
+                frame = self.arena[frame + PARENT]
+                levels += 1
+                depth -= 1
+        self.levels = levels
+        self.ended = self.ended_texts(s)
+        self.around = outer
+        return True
+
+    @cython.cfunc
+    def ends_anew(self, ended: i64, found: i64, outer: i64) -> cython.bint:
+        """Return whether an element is not there that ends as noted, behind a string.
+
+        Args:
+            ended: the languages that the string is in.
+            found: the print of the string.
+            outer: the array.
+
+        """
+        if self.levels < 0 or ended != self.ended or outer != self.around:
+            return False
+        for k in range(self.levels):
+            found = (self.ends[2 * k + 1] + mixed(self.ends[2 * k], found)) & LAST_62
+        return not self.has_print(outer, found)
 
     @cython.cfunc
     def began_name(self, i: index) -> cython.bint:
@@ -4060,22 +4348,48 @@ class Text:
         return False
 
     @cython.cfunc
+    def is_worth_trying(self, s: cython.pointer[State], byte: i64) -> cython.bint:
+        """Return whether a byte may lead on in a search, where that is told without a step."""
+        if s.phase == IN_BARE:
+            return self.is_needed(s, byte)
+        if s.phase == BEGIN or s.phase == ARRAY_OPEN:
+            if self.is_quote(byte) or byte == 91 or byte == 93 or byte == 123:
+                return True
+            bare = self.node(s.node).bare_automaton
+            return bare >= 0 and self.state_behind(self.automaton(bare), 0, byte) >= 0
+        kind = s.pending & 15
+        if (s.phase != IN_STRING and s.phase != IN_NAME) or byte == 92 or byte == self.quote_of(s):
+            return True
+        if kind != 0:
+            is_utf_8 = UTF_8_OF_2 <= kind <= UTF_8_OF_4
+            return (
+                byte >= 128 if is_utf_8 else kind == ESCAPE or byte == 117 or hexadecimal(byte) >= 0
+            )
+        if byte >= 128 or (s.trie_node >= 0 and self.child_of(s.trie_node, byte) >= 0):
+            return True
+        if s.automaton_state < 0:
+            return False
+        return self.state_behind(self.automaton(self.automaton_of(s)), s.automaton_state, byte) >= 0
+
+    @cython.cfunc
     def is_needed(self, s: cython.pointer[State], byte: i64) -> cython.bint:
-        """Return whether a number goes on by a byte in a search: few are spelled in two ways."""
+        """Return whether a number or word goes on by a byte: few are spelled in two ways."""
+        a = self.automaton(self.node(s.node).bare_automaton)
+        state = self.state_behind(a, s.automaton_state, byte)
+        if state < 0:
+            return byte == 44 or byte == 93 or byte == 125 or byte == 41  # , ] } )
         if self.arena[s.top - s.count] >= 65:  # a word
             return True
         if byte == 101 or byte == 69:  # e, E
             return byte == 101 and s.count > DOUBLE_DIGITS
-        a = self.automaton(self.node(s.node).bare_automaton)
-        state = self.next_state(a, s.automaton_state, self.range_of(a, byte))
         if byte == 46:  # a point, behind which there is more than zeros
             for _ in range(PLACES):
                 for digit in range(49, 58):
-                    to = self.next_state(a, state, self.range_of(a, digit)) if state >= 0 else -1
+                    to = self.state_behind(a, state, digit) if state >= 0 else -1
                     if to >= 0 and self.tables.leads[a.states + to] & s.languages != 0:
                         return True
                 if state >= 0:
-                    state = self.next_state(a, state, self.range_of(a, 48))
+                    state = self.state_behind(a, state, 48)
             return False
         if byte == 48 and state == s.automaton_state:  # behind a point, where any number may come
             for i in range(s.top - s.count, s.top):
@@ -4410,7 +4724,7 @@ class Text:
             self.work += 1
             after = to
             if after < 0:
-                after = self.state_behind(a, base, depth, state, count, kind, missing, bits)
+                after = self.state_of_all(a, base, depth, state, count, kind, missing, bits)
                 if after == ILLEGAL_CHARACTER:
                     continue
             if missing == 0 and a.kind == RAW_ENDING and self.tables.accepts[a.states + after] != 0:
@@ -4446,7 +4760,7 @@ class Text:
 
     @cython.cfunc
     @cython.exceptval(-9, check=False)
-    def state_behind(
+    def state_of_all(
         self,
         a: cython.pointer[Automaton],
         base: index,
@@ -4685,12 +4999,9 @@ class Text:
                 return self.tables.trie_opens[trie_node] & BEYOND_ASCII_GROUPS != 0
             if byte == 92 and not is_raw:  # an escape may spell any character
                 return True
-            edge = self.edge_from(trie_node, byte)
-            if edge >= self.tables.trie_edges[trie_node + 1]:
+            trie_node = self.child_of(trie_node, byte)
+            if trie_node < 0:
                 return False
-            if self.tables.edge_character[edge] != byte:
-                return False
-            trie_node = self.tables.edge_to[edge]
         value = self.tables.trie_value[trie_node]
         return value >= 0 if s.phase == IN_NAME or s.phase == IN_KEY else value != 0
 

@@ -48,7 +48,7 @@ GROUP_NUMBERS[:128] = np.log2(_ASCII_BITS.astype(np.float64))
 GROUP_NUMBERS[0xE2] = 60
 
 # int32; those, each with the number of its group from bit 8 on.
-SEARCH_ORDER = np.array([byte | int(GROUP_NUMBERS[byte]) << 8 for byte in _SEARCHED], np.int32)
+SEARCH_ORDER = np.array([byte | int(GROUP_NUMBERS[byte]) << 8 for byte in _SEARCHED], np.int32).data
 
 # In the order in which `tree_builder.fill` takes them.
 _COLUMNS: dict[str, type[np.generic]] = {
