@@ -86,9 +86,9 @@ def bound_vocabulary(
     keys, ids = vocabulary.sorted_text
     occurring = [is_raw or is_python or may_occur(key) for key in keys]
 
-    def found_in(span: re.Pattern[bytes]) -> npt.NDArray[np.int32]:
+    def found_in(span: re.Pattern[bytes]) -> memoryview:
         ids_of = (i for text, i in zip(keys, ids, strict=True) if span.search(text))
-        return np.array([*ids_of], np.int32)
+        return np.array([*ids_of], np.int32).data
 
     ends = np.cumsum(np.fromiter(map(len, vocabulary.texts), np.int32, vocabulary.size))
     tree = kernel.Tree(
