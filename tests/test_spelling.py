@@ -122,9 +122,11 @@ def test_any_rule_of_writing_characters_is_a_spelling(text: str) -> None:
         assert fullmatch(language, written) == fullmatch(regex, text)
 
 
-def test_names_have_no_spelling_without_rules() -> None:
-    with pytest.raises(TypeError, match="names"):
-        spelled(divisible(7, 3, 0), json_chars)
+def test_states_of_automata_have_no_spelling() -> None:
+    found = divisible(7)
+    assert found is not None
+    with pytest.raises(TypeError, match="automata"):
+        spelled(found, json_chars)
 
 
 @pytest.mark.parametrize(

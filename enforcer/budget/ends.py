@@ -160,7 +160,9 @@ class Ends:
             rests = [(self._pieces.count(rest), rest) for rest, _ in tails_of]
             if rests:
                 cost, rest = min(rests)
-                far = plan.far(number, root, language, quoted=is_string)
+                # Of a character that has been begun, any that it may become ends first.
+                ends_first = PENDING if is_string and pending else 0
+                far = ends_first + plan.far(number, root, language, quoted=is_string)
                 is_short = count * is_string < plan.words.lengths(number, language)[0]
                 most = cost + far if is_short else max(cost, far)
                 for value in ones(plan.mask(of + language) & values):
