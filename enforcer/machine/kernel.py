@@ -4112,7 +4112,7 @@ class Text:
             bound = self.tables.bounds[a.bound0 + k]
             if leads >> k & 1 and bound.maximum >= 0:
                 room = min(room, bound.maximum - a.varied - s.count)
-        return room
+        return max(room, -1)  # -2 is an exception
 
     @cython.cfunc
     def lives(self, s: cython.pointer[State]) -> cython.bint:

@@ -255,6 +255,17 @@ def test_what_takes_a_search_may_be_spelled_in_any_way(items: Any, text: str) ->
     assert matcher.is_accepting()
 
 
+@pytest.mark.parametrize("written", range(4))
+def test_a_string_under_a_pattern_is_not_repeated_near_its_greatest_length(written: int) -> None:
+    text = {"type": "string", "maxLength": 4, "pattern": "^[a-z]*$"}
+    matcher = compiled(distinct(closed({"s": text}, "s"))).matcher()
+    row, begun = np.zeros(V.words, np.int32), "x" * written
+    assert all(map(matcher.accept, f'[{{"s":"{begun}"}},{{"s":"{begun}'.encode()))
+    matcher.fill(row)
+    assert ord('"') not in bits(row)
+    assert not matcher.accept(ord('"'))
+
+
 # Equality is JSON's, however a value is spelled.
 POOL = [0, 1, -1, 10, 0.5, 1.5, True, None, "", "1", "a\u00e9/", [], [1], {}, {"a": 1, "b": [0]}]
 POOL += [{"b": "x", "a": "y"}, [[1], {"a": 0.5}], {"a": {"b": True}}, 9007199254740993, 1e22]
