@@ -26,9 +26,9 @@ sets where a frame is copied or compared with its shapes.
 
 *Rules of this file.* Compiled by Cython, or interpreted (slowly) for tests. Tables are attributes
 of one class and are not passed to an inner function: a view is a structure of 200 bytes. Local
-variables have no declared types, since `infer_types` finds them. -2 tells an exception of an inner
-function; one that returns a word of bits, which may be -2, leaves out `check=False`. Bits 31 and 63
-are set by `bit32` and `bit`, because Python's integers do not wrap.
+variables have no declared types, since `infer_types` finds them. No `exceptval` of a number that an
+inner function may return, unless it raises nothing: the caller would return without an error. Bits
+31 and 63 are set by `bit32` and `bit`, because Python's integers do not wrap.
 """
 
 from __future__ import annotations
@@ -1623,7 +1623,6 @@ class Text:
     # Kept rows
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def configuration(self, key: cython.longlong[::1]) -> i64:
         """Write all that the row of the first state depends on, and return how many words it has.
 
@@ -1685,7 +1684,6 @@ class Text:
         return words
 
     @cython.cfunc
-    @cython.exceptval(-2)
     def relevant_count(self, s: cython.pointer[State]) -> i64:
         """Return how many characters a string has, or less than 0 where no token nears a bound.
 
@@ -1708,7 +1706,6 @@ class Text:
         return ~short
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def relevant_length(self, frame: i64) -> i64:
         """Return how many elements an array has, at most so many that more change nothing."""
         node = self.node_of(frame)
@@ -1724,7 +1721,6 @@ class Text:
         return min(length, far)
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def relevant_properties(self, frame: i64) -> i64:
         """Return how many properties an object has, or -1 where no token comes near a bound."""
         node = self.node_of(frame)
@@ -1802,7 +1798,6 @@ class Text:
         self.past = states
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def reserve(self, end: i64) -> i64:
         """Make room for so many words of frames."""
         if end > self.arena.shape[0]:
@@ -1856,7 +1851,6 @@ class Text:
             self.arena = narrower
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def held(self, s: cython.pointer[State]) -> i64:
         """Return how many characters of a text that is being written end the arena."""
         if s.phase == IN_BARE:
@@ -1951,7 +1945,6 @@ class Text:
         return cython.address(self.tables.automata[number])
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def automaton_of(self, s: cython.pointer[State]) -> index:
         """Return the number of the automaton of the string, name or word that a state is in."""
         if s.phase == IN_STRING or s.phase == IN_RAW or s.phase == IN_VALUE:
@@ -1984,7 +1977,6 @@ class Text:
         return self.within_bounds(a, state, languages, count) != 0
 
     @cython.cfunc
-    @cython.exceptval(-2)
     def within_bounds(
         self, a: cython.pointer[Automaton], state: i64, languages: i64, count: i64
     ) -> i64:
@@ -2018,7 +2010,6 @@ class Text:
         return rest >> least & (bit(left - least + 1) - 1) != 0
 
     @cython.cfunc
-    @cython.exceptval(-2)
     def too_long(self, s: cython.pointer[State]) -> i64:
         """Return the languages of a string's automaton that its length has ended."""
         a = self.automaton(self.automaton_of(s))
@@ -2026,7 +2017,6 @@ class Text:
         return leads & ~self.within_bounds(a, s.automaton_state, leads, s.count)
 
     @cython.cfunc
-    @cython.exceptval(-2)
     def ended_at(self, a: cython.pointer[Automaton], state: i64, languages: i64, count: i64) -> i64:
         """Return the languages that a text of so many characters is in."""
         languages &= self.tables.accepts[a.states + state]
@@ -2039,7 +2029,6 @@ class Text:
         return languages
 
     @cython.cfunc
-    @cython.exceptval(-2)
     def room_of(self, a: cython.pointer[Automaton], state: i64, languages: i64, count: i64) -> i64:
         """Return how many characters may follow that come near no greatest length.
 
@@ -2088,7 +2077,6 @@ class Text:
         return False
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def range_of(self, a: cython.pointer[Automaton], character: i64) -> index:
         """Return the number of the range of characters that holds one."""
         low = cython.cast(cython.Py_ssize_t, a.range0)
@@ -2102,7 +2090,6 @@ class Text:
         return low - 1
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def class_of(self, a: cython.pointer[Automaton], character: i64) -> i64:
         """Return the class of a character, -1 for none."""
         if character < 128:
@@ -2110,14 +2097,12 @@ class Text:
         return self.tables.range_class[self.range_of(a, character)]
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def state_behind(self, a: cython.pointer[Automaton], state: i64, character: i64) -> i64:
         """Return the state that a character leads to, -1 for none."""
         kind = self.class_of(a, character)
         return -1 if kind < 0 else self.tables.transitions[a.transitions + state * a.classes + kind]
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def edge_from(self, trie_node: index, character: i64) -> index:
         """Return the number of the first edge with this character or a later one."""
         low = cython.cast(cython.Py_ssize_t, self.tables.trie_edges[trie_node])
@@ -2131,7 +2116,6 @@ class Text:
         return low
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def child_of(self, trie_node: index, character: i64) -> i64:
         """Return the node that a character leads to in a trie, -1 for none."""
         edge = self.edge_from(trie_node, character)
@@ -2212,7 +2196,6 @@ class Text:
     # Strings
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def character_byte(self, s: cython.pointer[State], byte: i64) -> cython.int:
         """Advance a string or name by a byte: `ILLEGAL`, `INSIDE`, or `QUOTE` for its end."""
         if self.is_python:
@@ -2245,7 +2228,6 @@ class Text:
         return self.second_digits(s, count + 1, value >> 16, (value & 0xFFFF) << 4 | digit)
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def plain_byte(self, s: cython.pointer[State], byte: i64) -> cython.int:
         """Advance a text by a byte that neither ends nor escapes anything."""
         if s.pending != 0:
@@ -2264,7 +2246,6 @@ class Text:
         return self.utf_8(s, UTF_8_OF_4, 3, byte & 7)
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def utf_8(self, s: cython.pointer[State], kind: i64, missing: i64, value: i64) -> cython.int:
         """Advance by the byte of a character beyond ASCII."""
         low = value << (6 * missing)
@@ -2282,7 +2263,6 @@ class Text:
         return self.viable(s, low, high)
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def escape(self, s: cython.pointer[State], byte: i64) -> cython.int:
         """Advance by the byte behind a backslash."""
         if byte == 117:
@@ -2301,7 +2281,6 @@ class Text:
         return byte == 116 and self.take(s, 9)
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def digits(self, s: cython.pointer[State], count: i64, value: i64) -> cython.int:
         r"""Advance by a digit of `\u....`, which may be the first half of a surrogate pair."""
         missing = 4 * (4 - count)
@@ -2322,7 +2301,6 @@ class Text:
         )
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def second_digits(
         self, s: cython.pointer[State], count: i64, first: i64, value: i64
     ) -> cython.int:
@@ -2346,13 +2324,11 @@ class Text:
         return byte == 34 or (self.is_python and byte == 39)
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def quote_of(self, s: cython.pointer[State]) -> i64:
         """Return the byte that ends a string."""
         return s.stop if self.is_python else 34
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def python_byte(self, s: cython.pointer[State], byte: i64) -> cython.int:
         """Advance a string or name of Python by a byte; see `character_byte`."""
         kind = s.pending & 15
@@ -2385,7 +2361,6 @@ class Text:
         return byte != 47 and self.escape(s, byte)
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def python_digit(self, s: cython.pointer[State], missing: i64, value: i64) -> cython.int:
         r"""Advance by a digit of `\x..`, `\u....` or `\U........`."""
         if missing == 0:
@@ -2524,7 +2499,6 @@ class Text:
         return s.stop >= 0
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def marker_of(self, token_id: i64) -> i64:
         """Return the number of the marker that a token id is; -1 if it is none."""
         for k in range(self.tables.markers.shape[0]):
@@ -2552,19 +2526,16 @@ class Text:
     # Frames
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def names_at(self, frame: i64) -> i64:
         """Return where an object's frame has the names that it has had."""
         return frame + LIVE + self.node_of(frame).shape_words
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def name_words(self, frame: i64) -> i64:
         """Return how many words of bits an object's frame has for names."""
         return (self.node_of(frame).names + 63) >> 6
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def frame_size(self, frame: i64) -> i64:
         """Return how many words a frame has."""
         if self.arena[frame + IS_ARRAY]:
@@ -2573,13 +2544,11 @@ class Text:
         return self.hits_at(frame) - frame + node.witnesses * node.shape_words
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def counted_at(self, frame: i64) -> i64:
         """Return where an object's frame has the number of its properties, if it has that."""
         return self.names_at(frame) + 2 * self.name_words(frame)
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def hits_at(self, frame: i64) -> i64:
         """Return where an object's frame has the shapes whose witnesses it has had."""
         node = self.node_of(frame)
@@ -2587,7 +2556,6 @@ class Text:
         return counted if node.limits == 0 else counted + 1 + node.shape_words
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def new_frame(self, s: cython.pointer[State], node: i64, is_array: i64) -> i64:
         """Put an empty frame on the arena, for an object or array that opens."""
         at = s.top
@@ -2607,7 +2575,6 @@ class Text:
         return at
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def copy_frame(self, s: cython.pointer[State]) -> i64:
         """Put a copy of a state's frame on the arena, to be changed."""
         size = self.frame_size(s.frame)
@@ -2661,7 +2628,6 @@ class Text:
         return False
 
     @cython.cfunc
-    @cython.exceptval(-2)
     def shapes_with_room(self, frame: i64, name: index, w: index, full: i64) -> i64:
         """Return a word of the live shapes in which a declared name may come."""
         shapes = self.arena[frame + LIVE + w]
@@ -2670,7 +2636,6 @@ class Text:
         return shapes
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def note_full(self, frame: i64) -> i64:
         """Write which live shapes have room for nothing but the names that they require.
 
@@ -2700,13 +2665,11 @@ class Text:
         return full
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def full_at(self, frame: i64) -> i64:
         """Return where `note_full` has written; -1 where properties are not counted."""
         return -1 if self.node_of(frame).limits == 0 else self.counted_at(frame) + 1
 
     @cython.cfunc
-    @cython.exceptval(-2)
     def open_classes(self, frame: i64) -> i64:
         """Return the classes of undeclared names that may come, as bits."""
         node = self.node_of(frame)
@@ -2894,7 +2857,6 @@ class Text:
     # Undeclared names that an object has
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def ending_classes(self, frame: i64) -> i64:
         """Return how many classes a frame's names note of which they may be the last ones."""
         node = self.node_of(frame)
@@ -2915,7 +2877,6 @@ class Text:
         return self.arena[s.frame + IS_ARRAY] == KEEPS
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def automaton_in(self, frame: i64) -> index:
         """Return the number of the automaton of a frame's undeclared names or distinct strings."""
         node = self.node_of(frame)
@@ -2924,13 +2885,11 @@ class Text:
         return self.node(self.tables.places[node.place0].node).string_automaton
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def length_of(self, name: i64) -> i64:
         """Return how many characters a written name has."""
         return self.arena[name] >> LENGTH_AT & LENGTHS
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def marks_of(self, classes: i64) -> i64:
         """Return how many words a written name has before its characters.
 
@@ -2940,7 +2899,6 @@ class Text:
         return classes + 2 if classes != 0 else 1
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def marked_before(self, written: i64, classes: i64) -> i64:
         """Return the last name with a mark that is no later than a written one, 0 for none."""
         if written == 0 or classes == 0:
@@ -2952,14 +2910,12 @@ class Text:
         return self.arena[name + 1 + classes]
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def character_of(self, name: i64, classes: i64, i: i64) -> i64:
         """Return a character of a written name."""
         word = self.arena[name + self.marks_of(classes) + i // CHARACTERS]
         return word >> (i % CHARACTERS * CHARACTER_BITS) & CHARACTER
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def in_common(self, name: i64, classes: i64, first: i64, count: i64) -> i64:
         """Return with how many of some characters of the arena a written name begins."""
         count = min(count, self.length_of(name))
@@ -2985,7 +2941,6 @@ class Text:
         return False
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def write_name(self, s: cython.pointer[State]) -> i64:
         """Put the name that a text has just written on the arena, for its object."""
         name = s.top
@@ -3025,7 +2980,6 @@ class Text:
         return bears(text, -1 if used_up > count else used_up)
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def used_up(self, s: cython.pointer[State], k: i64) -> i64:
         """Return how many first characters of a name begin no name of a class that is not written.
 
@@ -3054,7 +3008,6 @@ class Text:
         return found
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def noted(self, frame: i64, k: i64, first: i64, n: i64) -> i64:
         """Return how many characters behind some others are noted to begin no name of a class."""
         classes = self.ending_classes(frame)
@@ -3069,7 +3022,6 @@ class Text:
         return found
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def range_end(self, a: cython.pointer[Automaton], i: index) -> i64:
         """Return the last character of a range."""
         if i + 1 == a.range0 + a.ranges:
@@ -3077,14 +3029,12 @@ class Text:
         return self.tables.range_low[i + 1] - 1
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def next_state(self, a: cython.pointer[Automaton], state: i64, i: index) -> i64:
         """Return the state that the characters of a range lead to, -1 for none."""
         kind = self.tables.range_class[i]
         return -1 if kind < 0 else self.tables.transitions[a.transitions + state * a.classes + kind]
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def state_after(self, a: cython.pointer[Automaton], first: i64, count: i64) -> i64:
         """Return the state behind characters of the arena, all of which lead on."""
         state = cython.cast(cython.longlong, 0)
@@ -3094,7 +3044,6 @@ class Text:
         return state
 
     @cython.cfunc
-    @cython.exceptval(-2)
     def classes_left(self, frame: i64, first: i64, count: i64, classes: i64) -> i64:
         """Leave out the classes of which no name is left that begins with some characters."""
         written = self.arena[frame + WRITTEN]
@@ -3285,7 +3234,6 @@ class Text:
         return found == INSIDE
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def name_byte(self, s: cython.pointer[State], byte: i64) -> cython.int:
         """Advance a name or string by a byte; see `character_byte`. A key is raw text."""
         if self.is_of_pairs(s.frame) or self.is_of_call(s.frame):
@@ -3360,7 +3308,6 @@ class Text:
         return True
 
     @cython.cfunc
-    @cython.exceptval(-2)
     def complete_values(self, frame: i64) -> i64:
         """Return the values, as bits, that are complete if an object or array ends here."""
         node = self.node_of(frame)
@@ -3391,7 +3338,6 @@ class Text:
         return fitted
 
     @cython.cfunc
-    @cython.exceptval(-2)
     def without_missing(self, frame: i64, node: cython.pointer[Node], shapes: i64, w: i64) -> i64:
         """Leave out the shapes of a word of bits that require a name which is missing."""
         seen = self.names_at(frame)
@@ -3408,7 +3354,6 @@ class Text:
         return shapes
 
     @cython.cfunc
-    @cython.exceptval(-2)
     def without_few(self, frame: i64, node: cython.pointer[Node], shapes: i64, w: i64) -> i64:
         """Leave out the shapes of a word of bits that want more properties than there are."""
         count = self.arena[self.counted_at(frame)]
@@ -3430,13 +3375,11 @@ class Text:
         return is_live and (maximum < 0 or self.arena[frame + CURRENT] < maximum)
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def place_of(self, frame: i64, node: cython.pointer[Node]) -> index:
         """Return the place of an array's next element."""
         return node.place0 + min(self.arena[frame + CURRENT], node.places - 1)
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def tally_behind(self, frame: i64, array: index, hits: i64) -> i64:
         """Return the tally of an array behind one more element.
 
@@ -3480,7 +3423,6 @@ class Text:
         return tally
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def need_of(self, array: index, length: i64, tally: i64) -> index:
         """Return the number of what an array still needs behind so many elements."""
         place = min(length, self.tables.arrays[array].places - 1)
@@ -3497,7 +3439,6 @@ class Text:
         return self.tables.needs[need].least == 0
 
     @cython.cfunc
-    @cython.exceptval(-2)
     def countable(
         self, frame: i64, node: cython.pointer[Node], place: index, v: i64, arrays: i64
     ) -> i64:
@@ -3550,7 +3491,6 @@ class Text:
         return values != 0
 
     @cython.cfunc
-    @cython.exceptval(-2)
     def values_left(self, frame: i64, number: index) -> i64:
         """Return the values of distinct strings of which an array has not had every one yet."""
         node = self.node(number)
@@ -3584,7 +3524,6 @@ class Text:
         return left != 0
 
     @cython.cfunc
-    @cython.exceptval(-2)
     def count_element(self, before: i64, frame: i64, place: index, fitted: i64, left: i64) -> i64:
         """Write the tallies behind an element; return the arrays that are left."""
         node = self.node_of(before)
@@ -3655,7 +3594,6 @@ class Text:
         return s.automaton_state >= 0 or s.trie_node >= 0
 
     @cython.cfunc
-    @cython.exceptval(-2)
     def ended_texts(self, s: cython.pointer[State]) -> i64:
         """Return the languages, as bits, that a string or raw text is in."""
         node = self.node(s.node)
@@ -3794,7 +3732,6 @@ class Text:
         return frame >= 0 and self.arena[frame + IS_PRINTED] != 0
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def bare_print(self, s: cython.pointer[State]) -> i64:
         """Return the print of a number or word; numbers are equal if they are in Python."""
         first = s.top - s.count
@@ -3875,7 +3812,6 @@ class Text:
         return True
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def slot_of(self, value: i64) -> index:
         """Return where a print is among those that were noted, or the empty slot for it."""
         slots = self.scratch.prints.shape[0]
@@ -4098,7 +4034,6 @@ class Text:
         return self.has_many(a, s.automaton_state, s.languages, s.count)
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def endless_characters(self, s: cython.pointer[State]) -> i64:
         """Return how many characters, any that are legal, leave a string many ways; -1 if none."""
         if s.automaton_state < 0:
@@ -4128,7 +4063,6 @@ class Text:
         return self.search(s, outer)
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def outer_of(self, s: cython.pointer[State], is_varied: cython.bint) -> i64:
         """Return the outermost array of which an element is not surely alive; -1 for none.
 
@@ -4151,7 +4085,6 @@ class Text:
         return outer
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def level_of(self, frame: i64) -> i64:
         """Return how many frames are around one."""
         level = cython.cast(cython.longlong, -1)
@@ -4228,7 +4161,6 @@ class Text:
         return ends
 
     @cython.cfunc
-    @cython.exceptval(-2, check=False)
     def print_of(self, s: cython.pointer[State], level: i64) -> i64:
         """Return a print of all that it depends on how a value may go on, up to an array."""
         found = mixed(mixed(mixed(self.scratch.round, level), s.node), s.values)
@@ -4474,25 +4406,14 @@ class Text:
     # Rows
 
     @cython.cfunc
-    @cython.exceptval(-2)
     def legal_groups(self, s: cython.pointer[State]) -> i64:
         """Return the groups of bytes of which some may be legal."""
         if self.is_python:
             return -1
-        if s.phase == IN_STRING or s.phase == IN_NAME:
+        if s.phase == IN_STRING or s.phase == IN_NAME or s.phase >= IN_RAW:
             if s.pending != 0:
                 return -1
-            groups = QUOTE_GROUP | BACKSLASH_GROUP
-            if s.automaton_state >= 0:
-                a = self.automaton(self.automaton_of(s))
-                groups |= self.tables.opens[a.states + s.automaton_state]
-            if s.trie_node >= 0:
-                groups |= self.tables.trie_opens[s.trie_node]
-            return groups
-        if s.phase >= IN_RAW:
-            if s.pending != 0:
-                return -1
-            groups = CONTROL_GROUP
+            groups = CONTROL_GROUP if s.phase >= IN_RAW else QUOTE_GROUP | BACKSLASH_GROUP
             if s.automaton_state >= 0:
                 a = self.automaton(self.automaton_of(s))
                 groups |= self.tables.opens[a.states + s.automaton_state]
