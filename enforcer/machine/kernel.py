@@ -353,11 +353,10 @@ _STATE_WORDS = 10  # of a configuration; those of its frames follow
 _KEY_WORDS = 128
 PLACES = cython.declare(cython.int, 16)  # behind a point, that a search looks at
 _SEARCHED = 2_048  # bytes of an element that is searched for
-_MOST_TRIED = 20_000  # steps of all searches for a row, or for an id
+_MOST_TRIED = 50_000  # steps of all searches for a row, or for an id
 _LEAST_TRIED = 16  # of each of them all the same: many have no way on but one
-PRINT_SLOTS = cython.declare(
-    cython.longlong, 4_096
-)  # of a table of states, and the least of prints
+# Of a table of states, and at least of one of prints.
+PRINT_SLOTS = cython.declare(cython.longlong, 16_384)
 _ENDING = cython.declare(cython.int, 8)  # objects and arrays in one another that end an element
 
 _WORK_OF_EXIT = 100  # of a wide row that is made, for the trie of what follows it
@@ -4047,7 +4046,7 @@ class Text:
             bound = self.tables.bounds[a.bound0 + k]
             if leads >> k & 1 and bound.maximum >= 0:
                 room = min(room, bound.maximum - a.varied - s.count)
-        return max(room, -1)  # -2 is an exception
+        return max(room, -1)
 
     @cython.cfunc
     def lives(self, s: cython.pointer[State]) -> cython.bint:
@@ -4146,7 +4145,8 @@ class Text:
 
         """
         s = self.searched_state(i)
-        is_text = (s.phase == IN_STRING and s.pending == 0) or s.phase == IN_BARE
+        is_text = s.phase == IN_STRING and s.pending == 0
+        is_text |= s.phase == IN_BARE and self.level_of(s.frame) == level  # else there are many
         if s.phase != BEGIN and not is_text:
             return self.seek_on(i, level)
         found = self.print_of(s, level)
@@ -4290,8 +4290,10 @@ class Text:
             bare = self.node(s.node).bare_automaton
             return bare >= 0 and self.state_behind(self.automaton(bare), 0, byte) >= 0
         kind = s.pending & 15
-        if (s.phase != IN_STRING and s.phase != IN_NAME) or byte == 92 or byte == self.quote_of(s):
+        if (s.phase != IN_STRING and s.phase != IN_NAME) or byte == self.quote_of(s):
             return True
+        if byte == 92 and kind == 0:  # for characters that are written in no other way
+            return self.viable(s, 0, 31) or self.viable(s, 34, 34) or self.viable(s, 92, 92)
         if kind != 0:
             is_utf_8 = UTF_8_OF_2 <= kind <= UTF_8_OF_4
             return (
@@ -4309,7 +4311,8 @@ class Text:
         a = self.automaton(self.node(s.node).bare_automaton)
         state = self.state_behind(a, s.automaton_state, byte)
         if state < 0:
-            return byte == 44 or byte == 93 or byte == 125 or byte == 41  # , ] } )
+            is_end = byte == 44 or byte == 93 or byte == 125 or byte == 41  # , ] } )
+            return is_end and self.tables.accepts[a.states + s.automaton_state] & s.languages != 0
         if self.arena[s.top - s.count] >= 65:  # a word
             return True
         if byte == 101 or byte == 69:  # e, E
@@ -4317,11 +4320,13 @@ class Text:
         if byte == 46:  # a point, behind which there is more than zeros
             for _ in range(PLACES):
                 for digit in range(49, 58):
-                    to = self.state_behind(a, state, digit) if state >= 0 else -1
+                    to = self.state_behind(a, state, digit)
                     if to >= 0 and self.tables.leads[a.states + to] & s.languages != 0:
                         return True
-                if state >= 0:
-                    state = self.state_behind(a, state, 48)
+                before = state
+                state = self.state_behind(a, state, 48)
+                if state < 0 or state == before:
+                    return False
             return False
         if byte == 48 and state == s.automaton_state:  # behind a point, where any number may come
             for i in range(s.top - s.count, s.top):

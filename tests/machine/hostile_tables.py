@@ -84,12 +84,26 @@ _DISTINCT: dict[str, Any] = {
     },
     "additionalProperties": False,
 }
+_PRINTED: dict[str, Any] = {
+    "type": "array",
+    "items": {
+        "type": "object",
+        "properties": {
+            "a": {"type": "string", "maxLength": 2},
+            "b": {"type": ["integer", "boolean"]},
+            "c": {"type": "array", "items": {"enum": ["x", 1]}, "maxItems": 2},
+        },
+        "additionalProperties": False,
+    },
+    "uniqueItems": True,
+}
 CASES: tuple[dict[str, Any], ...] = (
     _NODE,
     {},
     _MANY,
     _COUNTED,
     _DISTINCT,
+    _PRINTED,
     SCHEMAS["plain"],
     SCHEMAS["alternatives"],
     SCHEMAS["patterns"],
