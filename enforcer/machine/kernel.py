@@ -1850,6 +1850,7 @@ class Text:
             self.arena = narrower
 
     @cython.cfunc
+    @cython.exceptval(-9, check=False)
     def held(self, s: cython.pointer[State]) -> i64:
         """Return how many characters of a text that is being written end the arena."""
         if s.phase == IN_BARE:
@@ -1944,6 +1945,7 @@ class Text:
         return cython.address(self.tables.automata[number])
 
     @cython.cfunc
+    @cython.exceptval(-9, check=False)
     def automaton_of(self, s: cython.pointer[State]) -> index:
         """Return the number of the automaton of the string, name or word that a state is in."""
         if s.phase == IN_STRING or s.phase == IN_RAW or s.phase == IN_VALUE:
@@ -2076,6 +2078,7 @@ class Text:
         return False
 
     @cython.cfunc
+    @cython.exceptval(-9, check=False)
     def range_of(self, a: cython.pointer[Automaton], character: i64) -> index:
         """Return the number of the range of characters that holds one."""
         low = cython.cast(cython.Py_ssize_t, a.range0)
@@ -2089,6 +2092,7 @@ class Text:
         return low - 1
 
     @cython.cfunc
+    @cython.exceptval(-9, check=False)
     def class_of(self, a: cython.pointer[Automaton], character: i64) -> i64:
         """Return the class of a character, -1 for none."""
         if character < 128:
@@ -2096,12 +2100,14 @@ class Text:
         return self.tables.range_class[self.range_of(a, character)]
 
     @cython.cfunc
+    @cython.exceptval(-9, check=False)
     def state_behind(self, a: cython.pointer[Automaton], state: i64, character: i64) -> i64:
         """Return the state that a character leads to, -1 for none."""
         kind = self.class_of(a, character)
         return -1 if kind < 0 else self.tables.transitions[a.transitions + state * a.classes + kind]
 
     @cython.cfunc
+    @cython.exceptval(-9, check=False)
     def edge_from(self, trie_node: index, character: i64) -> index:
         """Return the number of the first edge with this character or a later one."""
         low = cython.cast(cython.Py_ssize_t, self.tables.trie_edges[trie_node])
@@ -2115,6 +2121,7 @@ class Text:
         return low
 
     @cython.cfunc
+    @cython.exceptval(-9, check=False)
     def child_of(self, trie_node: index, character: i64) -> i64:
         """Return the node that a character leads to in a trie, -1 for none."""
         edge = self.edge_from(trie_node, character)
@@ -2664,6 +2671,7 @@ class Text:
         return full
 
     @cython.cfunc
+    @cython.exceptval(-9, check=False)
     def full_at(self, frame: i64) -> i64:
         """Return where `note_full` has written; -1 where properties are not counted."""
         return -1 if self.node_of(frame).limits == 0 else self.counted_at(frame) + 1
