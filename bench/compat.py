@@ -224,7 +224,8 @@ def check(sources: Sources) -> Iterator[Finding]:
     ours = Ours()
     for dotted in ours.imports:
         yield _exists(sources, dotted)
-    for name, expected in (fit.USED | patches.signatures()).items():
+    replaced = patches.PATCHES | patches.COHERE
+    for name, expected in (fit.USED | patches.signatures(replaced)).items():
         if name.startswith("vllm."):
             yield _takes(sources, name.replace(":", "."), expected)
     for dotted, names in ATTRIBUTES.items():

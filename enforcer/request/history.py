@@ -136,9 +136,7 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _read(
-    messages: object,
-) -> Iterator[tuple[Mapping[str, Any], Sequence[Mapping[str, Any]]]]:
+def _read(messages: object) -> Iterator[tuple[Mapping[str, Any], Sequence[Mapping[str, Any]]]]:
     """Yield the messages of a dialog, each with its calls, which the assistant's alone have."""
     if messages is None:
         return

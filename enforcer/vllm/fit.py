@@ -7,6 +7,7 @@ checks all of it against the sources of a version.
 from __future__ import annotations
 
 import inspect
+from contextlib import suppress
 from fnmatch import fnmatchcase
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
@@ -92,6 +93,15 @@ def check_signatures(signatures: Mapping[str, str] = USED) -> None:
 def is_signature(found: Iterable[str], expected: str) -> bool:
     """Return whether parameters are those that are expected, where `*` stands for any."""
     return fnmatchcase(", ".join(found), expected)
+
+
+def has_cohere() -> bool:
+    """Return whether this server has Cohere's route, as vLLM decides: a broken SDK is none."""
+    import vllm.envs
+
+    with suppress(ImportError):
+        return vllm.envs.VLLM_ENABLE_COHERE_API and bool(resolve_name("cohere"))
+    return False
 
 
 def find(name: str) -> Any:

@@ -18,7 +18,7 @@ from enforcer.vllm.config import names, settings
 from enforcer.vllm.config.names import PATCHED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
 logger = logging.getLogger("vllm.enforcer")
 
@@ -120,8 +120,15 @@ PATCHES = {
         "self, registry, path", "observe.recording.collecting"
     ),
 }
-# A model of bodies that would drop the fields which carry a spec.
+# Where Cohere's route is served: hands a spec on.
+COHERE = {
+    f"{_SERVING}.cohere.serving:CohereServingChatV2.to_chat_completion_request": Patch(
+        "self, request", "intake.client_paths.to_chat_completion_request", "4"
+    ),
+}
+# Models of bodies that would drop the fields which carry a spec.
 _BODY = f"{_SERVING}.anthropic.protocol:AnthropicMessagesRequest"
+_COHERE_BODY = f"{_SERVING}.cohere.protocol:CohereChatV2Request"
 
 _PATCH_RELEASE = (
     "every function that is replaced has the signature of the tested releases; `enforcer doctor "
@@ -132,10 +139,6 @@ _BEHIND_RUST = (
     "itself; arguments fit their schema only at --tool-strict-level parameter or for a strict "
     "tool. Not enforced: replies that it reads no calls from (no tools, `tool_choice` none), "
     "and auto below level function. Start with --tool-strict-level parameter"
-)
-_BY_COHERE = (
-    "/cohere/v2/chat drops what `enforcer.extra_body` builds: only a parser NAME_enforced enforces "
-    "requests on it"
 )
 
 
@@ -155,20 +158,24 @@ def install() -> None:
     compiled.require_compiled()
     if not fit.check_version(vllm.__version__):
         logger.warning("enforcer: vLLM %s is untested: %s", vllm.__version__, _PATCH_RELEASE)
-    fit.check_signatures(fit.USED | signatures())
-    for dotted, patch in PATCHES.items():
+    patches = wanted()
+    fit.check_signatures(fit.USED | signatures(patches))
+    for dotted, patch in patches.items():
         module, _, name = patch.by.rpartition(".")
         _wrap(dotted, getattr(import_module(f"enforcer.vllm.{module}"), name))
     _register()
     if vllm.envs.VLLM_USE_RUST_FRONTEND:
         logger.warning("enforcer: %s", _BEHIND_RUST)
-    if vllm.envs.VLLM_ENABLE_COHERE_API:
-        logger.warning("enforcer: %s", _BY_COHERE)
 
 
-def signatures() -> dict[str, str]:
+def wanted() -> dict[str, Patch]:
+    """Return the patches of this server."""
+    return PATCHES | (COHERE if fit.has_cohere() else {})
+
+
+def signatures(patches: Mapping[str, Patch]) -> dict[str, str]:
     """Return the parameters of functions that are replaced, for `fit.check_signatures`."""
-    return {name: patch.takes for name, patch in PATCHES.items()}
+    return {name: patch.takes for name, patch in patches.items()}
 
 
 def _register() -> None:
@@ -180,7 +187,8 @@ def _register() -> None:
     from enforcer.vllm.observe import recording
     from enforcer.vllm.replies.tool_parser import EnforcedToolParser
 
-    client_paths.keep_unknown(fit.find(_BODY))
+    for body in (_BODY, _COHERE_BODY) if fit.has_cohere() else (_BODY,):
+        client_paths.keep_unknown(fit.find(body))
     recording.install()
     # Its own `register` warns of a mode that vLLM has a renderer for.
     own = (kimi_k3.__name__, kimi_k3.DeclaringRenderer.__name__)

@@ -87,7 +87,7 @@ def test_another_patch_release_may_be_served(version: str) -> None:
 
 def test_a_changed_signature_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     name = "vllm.v1.structured_output:StructuredOutputManager.grammar_init"
-    asserted = patches.signatures()
+    asserted = patches.signatures(patches.PATCHES)
 
     def changed(self: Any, request: Any, more: dict[str, Any]) -> None:
         raise NotImplementedError
@@ -123,6 +123,19 @@ def test_a_package_that_vllm_wants_and_has_not_is_named(
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(UnsupportedHost, match=r"no wants_more:.* named 'not_there_at_all'"):
         fit.find("wants_more:Server.start")
+
+
+@pytest.mark.parametrize(
+    ("enabled", "sdk", "served"),
+    [("1", SimpleNamespace(), True), ("0", SimpleNamespace(), False), ("1", None, False)],
+)
+def test_coheres_route_is_looked_at_where_vllm_serves_it(
+    monkeypatch: pytest.MonkeyPatch, enabled: str, sdk: object, *, served: bool
+) -> None:
+    """With an SDK that cannot be imported vLLM serves all its other routes, and so do we."""
+    monkeypatch.setenv("VLLM_ENABLE_COHERE_API", enabled)
+    monkeypatch.setitem(sys.modules, "cohere", sdk)  # None is an ImportError
+    assert fit.has_cohere() is served
 
 
 # Another vLLM.

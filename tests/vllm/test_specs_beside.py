@@ -17,6 +17,7 @@ import vllm
 import enforcer
 from bench.demo.servers import ENFORCED, FREE, MODEL_NAME, Server
 from bench.matrix import modes
+from enforcer import Route
 from enforcer.doctor import Status
 from enforcer.doctor import server as doctor
 from enforcer.verify.client import Endpoint
@@ -34,6 +35,7 @@ pytestmark = pytest.mark.vllm
 TOOLS = modes.MODES["auto"]["tools"]
 ASK = [{"role": "user", "content": "How far is it to Paris?"}]
 CHAT, RESPONSES, MESSAGES = "/v1/chat/completions", "/v1/responses", "/v1/messages"
+COHERE = "/cohere/v2/chat"
 ROUTES = (CHAT, RESPONSES, MESSAGES)
 
 
@@ -48,6 +50,7 @@ def server(log: Path) -> Iterator[Server]:
     settings = {
         "ENFORCER_PREAMBLE_IDS": "0",
         "ENFORCER_FINISH_WITHIN_BUDGET": "on",
+        "VLLM_ENABLE_COHERE_API": "1",
     }
     with serving(TINY, replace(ENFORCED, flags=FREE.flags), log, **settings) as started:
         yield started
@@ -75,6 +78,9 @@ def body_of(path: str, tools: list[dict[str, Any]], choice: str, **more: Any) ->
         flat = [{"type": "function", **x} for x in plain]
         sent = {"input": ASK, "tools": flat, "tool_choice": choice, "max_output_tokens": 160}
         return {**sent, **more}
+    if path == COHERE:
+        named = {} if choice == "auto" else {"tool_choice": choice.upper()}
+        return {"messages": ASK, "tools": tools, **named, **more}
     return {"messages": ASK, "tools": tools, "tool_choice": choice, **more}
 
 
@@ -85,8 +91,8 @@ def arguments_of(path: str, answer: Any) -> list[Any]:
     if path == RESPONSES:
         calls = [item for item in answer["output"] if item["type"] == "function_call"]
         return [json.loads(call["arguments"]) for call in calls]
-    calls = answer["choices"][0]["message"]["tool_calls"]
-    return [json.loads(call["function"]["arguments"]) for call in calls]
+    message = answer["message"] if path == COHERE else answer["choices"][0]["message"]
+    return [json.loads(call["function"]["arguments"]) for call in message["tool_calls"]]
 
 
 def tool(schema: dict[str, Any], name: str = "get") -> dict[str, Any]:
@@ -103,7 +109,7 @@ REFERS = tool(
 )
 
 
-@pytest.mark.parametrize("path", ROUTES)
+@pytest.mark.parametrize("path", [*ROUTES, COHERE])
 def test_arguments_are_what_the_model_wrote(server: Server, path: str) -> None:
     """vLLM's own parsers make strings of what has no `type` beside it."""
     spec = enforcer.extra_body([REFERS], "required", messages=ASK)
@@ -111,6 +117,15 @@ def test_arguments_are_what_the_model_wrote(server: Server, path: str) -> None:
     (found,) = arguments_of(path, answer.json())
     assert found["n"] in (3, 4)
     assert found["t"] is True
+
+
+def test_a_spec_for_the_logits_processor_is_refused_where_vllm_knows_no_xargs(
+    server: Server,
+) -> None:
+    spec = enforcer.extra_body([REFERS], "required", messages=ASK, via=Route.LOGITS_PROCESSOR)
+    answer = _post(server, body_of(COHERE, [REFERS], "required") | spec, COHERE)
+    assert answer.status_code == 400
+    assert "vllm_xargs" in answer.text
 
 
 def test_a_tool_that_does_not_say_that_it_is_an_object_is_the_same(server: Server) -> None:

@@ -49,8 +49,6 @@ class Source(NamedTuple):
 def source_of(request: Any) -> Source | None:
     """Find what enforces a request; None for one that is vLLM's own affair."""
     tag = request.structured_output_request.params.structural_tag
-    if tag is None:
-        return None
     carried = carrier.find(request.sampling_params)
     concerned = carried or any(stock.concerns(tag, one) for one in served_model.dialects())
     return Source(tag, carried) if concerned else None
@@ -132,8 +130,8 @@ def tell_of_failure(
     if spec is not None:
         request_context.change(tools=spec.toolset.tools)
     is_theirs = isinstance(error, RequestError | VLLMValidationError) and not is_admitted
-    answer = isinstance(error, VLLMValidationError)  # to a client, made of its cause
-    blamed = (answer and error.__cause__) or error
+    is_answer = isinstance(error, VLLMValidationError)  # to a client, made of its cause
+    blamed = (is_answer and error.__cause__) or error
     path = getattr(blamed, "path", "")
     metrics.failed(
         Failure.REFUSED if is_theirs else Failure.START,

@@ -63,8 +63,7 @@ class _Here(NamedTuple):
 
 
 def _here(tokenizer: Any) -> _Here:
-    dialect = runtime.dialect_for(tokenizer)
-    return _Here(settings.current(), dialect, served_model.reads_text())
+    return _Here(settings.current(), runtime.dialect_for(tokenizer), served_model.reads_text())
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
@@ -338,10 +337,8 @@ def refuse_unread(params: Any, model_config: Any) -> None:
             text whose structural tag was lost on its way.
 
     """
-    extra = carrier.extra_of(params)
-    if carrier.from_extra(extra) is not None and not reads_extra(
-        getattr(model_config, "logits_processors", None)
-    ):
+    extra, loaded = carrier.extra_of(params), getattr(model_config, "logits_processors", None)
+    if carrier.from_extra(extra) is not None and not reads_extra(loaded):
         raise option_refusal(
             "vllm_xargs",
             f"a spec in `vllm_xargs.{carrier.KEY}` is for servers with the logits processor, and "

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from vllm.entrypoints.anthropic.protocol import AnthropicMessagesRequest
 from vllm.entrypoints.openai.responses.protocol import ResponsesRequest
 from vllm.sampling_params import StructuredOutputsParams
 from vllm.tool_parsers.utils import get_function_tools
@@ -29,15 +30,16 @@ _MOST = "$.max_tokens"
 
 
 def to_chat_completion_request(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap the function of /v1/messages that makes a chat request of a body.
+    """Wrap the function of /v1/messages, or Cohere's route, that makes a chat request of a body.
 
-    It hands on a spec, and notes what the chat request was made of.
+    It hands on a spec, and notes a body of the Messages API, which has paths of its own.
     """
 
     def _to_chat_completion_request(self: Any, sent: Any, *args: Any, **kwargs: Any) -> Any:
         made = original(self, sent, *args, **kwargs)
         carry_spec(sent, made)
-        notes(made).body = sent
+        if isinstance(sent, AnthropicMessagesRequest):
+            notes(made).body = sent
         return made
 
     return _to_chat_completion_request
@@ -46,8 +48,8 @@ def to_chat_completion_request(original: Callable[..., Any]) -> Callable[..., An
 def keep_unknown(body: Any) -> None:
     """Let a model of bodies keep the fields that it does not know, as those of other routes do.
 
-    Those of /v1/messages have no `structured_outputs`: a spec there would be dropped, and the
-    client would take what nothing enforces for enforced.
+    Those of /v1/messages and Cohere's route have no `structured_outputs`: a spec there would be
+    dropped, and the client would take what nothing enforces for enforced.
     """
     body.model_config = body.model_config | {"extra": "allow"}
     body.model_rebuild(force=True)

@@ -31,7 +31,7 @@ from enforcer.vllm.server import runtime
 from enforcer.vllm.server.remembered import notes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
     from enforcer.request.spec import Spec
     from enforcer.request.spec_text import Wire
@@ -198,8 +198,7 @@ def _brought(request: Any) -> Spec | None:
 
 def _refuse_another(brought: Spec, mine: Spec) -> None:
     """Reject a spec that allows something else than the request that brings it says."""
-    what = _difference(brought, mine)
-    if what is not None:
+    for what in _differences(brought, mine):
         raise option_refusal(
             "structured_outputs",
             f"the spec of `enforcer.extra_body` has another {what} than the request: give it what "
@@ -207,20 +206,19 @@ def _refuse_another(brought: Spec, mine: Spec) -> None:
         )
 
 
-def _difference(brought: Spec, mine: Spec) -> str | None:
+def _differences(brought: Spec, mine: Spec) -> Iterator[str]:
     theirs, own = brought.toolset, mine.toolset
     for name in theirs.tools | own.tools:
         one, other = theirs.tools.get(name), own.tools.get(name)
         if one is None or other is None or not is_same(one.schema, other.schema):
-            return f"tool {brief(name)}"
+            yield f"tool {brief(name)}"
     for field, said, meant in (
         ("tool_choice", (theirs.choice, {*theirs.allowed}), (own.choice, {*own.allowed})),
         ("parallel_tool_calls", theirs.parallel, own.parallel),
         ("response_format", brought.response_format, mine.response_format),
     ):
         if said != meant:
-            return f"`{field}`"
-    return None
+            yield f"`{field}`"
 
 
 def _switched(request: Any) -> frozenset[str]:

@@ -32,19 +32,15 @@ if TYPE_CHECKING:
 
     from enforcer.request.spec import Spec
 
-_MESSAGES = "/v1/messages"
 _TOOLS = "$.tools"
 _DIALOGS = {"messages", "input"}  # of a body whose reply vLLM's parser reads
 _TOKENS = "/inference/v1/generate"  # sampling parameters in a field of their own
 _COHERE = "/cohere/v2/chat"
-_DROPS = (
-    f"vLLM drops what `enforcer.extra_body` builds on {_COHERE}, and would serve the request "
-    "unenforced: use /v1/chat/completions"
-)
+_DROPS = f"on {_COHERE} vLLM drops what `enforcer.extra_body` builds: use /v1/chat/completions"
 # All that generate and are registered by vLLM, by itself or with an option.
 _ROUTES = (
     *("/v1/chat/completions", "/v1/chat/completions/batch", "/v1/completions", "/v1/responses"),
-    *("/invocations", _MESSAGES, _TOKENS, _COHERE),
+    *("/invocations", "/v1/messages", _TOKENS, _COHERE),
 )
 
 

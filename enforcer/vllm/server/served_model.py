@@ -37,9 +37,8 @@ def from_cli_args(original: Callable[..., Any]) -> Callable[..., Any]:
             # A node without an API server picks no parser.
             port = settings.current().metrics_port
             if not getattr(args, "headless", False):
-                demand_auto_tools(
-                    args.tool_call_parser, getattr(args, "enable_auto_tool_choice", None)
-                )
+                auto = getattr(args, "enable_auto_tool_choice", None)
+                demand_auto_tools(args.tool_call_parser, auto)
             elif port:
                 recording.serve(port, args.host)
         # Launchers read the same arguments more than once, each API server among them. vLLM's Rust

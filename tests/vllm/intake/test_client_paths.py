@@ -16,7 +16,7 @@ from vllm.entrypoints.openai.responses.protocol import ResponsesRequest
 from vllm.exceptions import VLLMValidationError
 
 from bench.demo.servers import MODEL_NAME
-from enforcer.client.body import extra_body
+from enforcer.client.body import Route, extra_body
 from enforcer.errors import IllegalPrefix, RequestError
 from enforcer.vllm.intake import answers, checks, client_paths, dialog_tools, requests
 from enforcer.vllm.server.remembered import notes
@@ -297,6 +297,36 @@ def test_a_spec_in_a_body_of_messages_is_not_dropped() -> None:
     for other in others:
         sent = body_type(**body, structured_outputs=other)
         assert convert(AnthropicServingMessages, sent).structured_outputs is None
+
+
+def test_a_spec_in_a_body_of_coheres_route_is_not_dropped() -> None:
+    """Nor one for the logits processor, of which vLLM's own model has no field either."""
+    protocol = pytest.importorskip("vllm.entrypoints.cohere.protocol", reason="no Cohere SDK")
+    from vllm.entrypoints.cohere.serving import CohereServingChatV2
+
+    body_type: Any = type("Body", (protocol.CohereChatV2Request,), {})
+    client_paths.keep_unknown(body_type)
+    convert = client_paths.to_chat_completion_request(
+        CohereServingChatV2.to_chat_completion_request
+    )
+    serving = object.__new__(CohereServingChatV2)
+    for route, field in (
+        (Route.PLUGIN, "structured_outputs"),
+        (Route.LOGITS_PROCESSOR, "vllm_xargs"),
+    ):
+        extra = extra_body([CHAT], "required", via=route)
+        made = convert(serving, body_type(model="m", messages=ASK, **extra))
+        kept = getattr(made, field)
+        tag = kept.structural_tag if route is Route.PLUGIN else kept["enforcer"]
+        assert tag == next(iter(extra[field].values()))
+    plain = convert(serving, body_type(model="m", messages=ASK, vllm_xargs={"a": 1}))
+    assert (plain.structured_outputs, plain.vllm_xargs) == (None, None)
+
+
+def test_the_bound_on_a_reply_is_named_as_the_client_wrote_it() -> None:
+    for field in ("max_tokens", "max_completion_tokens"):
+        found = client_paths.client_path(_chat(**{field: 7}), (), "auto")
+        assert found("$.max_tokens") == f"$.{field}"
 
 
 def test_a_path_leads_to_one_of_many_tools() -> None:
