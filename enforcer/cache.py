@@ -59,7 +59,7 @@ class Cache:
         return len(self._entries)
 
     def get(self, key: Hashable, make: Callable[[], _T], weigh: Callable[[_T], int]) -> _T:
-        """Give the value of a key; made by the first who asks, awaited by the others.
+        """Return the value of a key; made by the first who asks, awaited by the others.
 
         Args:
             key: should begin with a word that says what kind of value it is.
@@ -102,7 +102,7 @@ class Cache:
         return made
 
     def peek(self, key: Hashable) -> Any:
-        """Give the value of a key if it is there; None where it is not, or being made."""
+        """Return the value of a key if it is there; None where it is not, or being made."""
         with self._lock:
             entry = self._look_up(key)
             return None if entry is None else entry.value

@@ -97,7 +97,7 @@ class Grammars:
         )
 
     def is_quick(self, schema: str, options: Options) -> bool:
-        """Tell whether arguments may be compiled when they begin: small and plain ones."""
+        """Return whether arguments may be compiled when they begin: small and plain ones."""
         return self._trusts_plain(options) and is_quick(schema)
 
     def slow(self, tools: Tools, options: Options) -> Collection[str]:
@@ -107,13 +107,13 @@ class Grammars:
     def compiled(
         self, wanted: ResponseFormat, options: Options, root: Root = Root.ANY
     ) -> CompiledGrammar:
-        """Give the grammar of a format; raises as `check`."""
+        """Return the grammar of a format; raises as `check`."""
         return self._made(
             _COMPILED, wanted, options, root, lambda it: self._compile(it, options, root)
         )
 
     def is_compiled(self, wanted: ResponseFormat, options: Options, root: Root = Root.ANY) -> bool:
-        """Tell whether `compiled` compiles nothing."""
+        """Return whether `compiled` compiles nothing."""
         return self.cache.peek(self._key(_COMPILED, wanted, options, root)) is not None
 
     def untold(
@@ -183,7 +183,7 @@ class Grammars:
         root: Root,
         make: Callable[[ResponseFormat], _T],
     ) -> _T:
-        """Give what is made of a format, and keep it; of an isolated tool, of any object."""
+        """Return what is made of a format, and keep it; of an isolated tool, of any object."""
 
         def timed() -> _T:
             begun = perf_counter_ns()
@@ -227,7 +227,7 @@ def grammar_of(schema: str, options: Options, root: Root) -> ArgumentGrammar:
 
 @lru_cache(_SETTINGS)
 def _settings(*settings: Hashable) -> str:
-    """Give what stands for settings in keys: a text, whose hash is worked out once."""
+    """Return what stands for settings in keys: a text, whose hash is worked out once."""
     return repr(settings)
 
 

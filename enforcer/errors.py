@@ -94,11 +94,11 @@ class RequestError(EnforcerError):
         return f"{self.reason} (at `{self.path}`)"
 
     def at(self, place: Callable[[str], str]) -> Self:
-        """Give the same error with other paths, as where the request was sent in another form."""
+        """Return the same error with other paths, as where the request was sent in another form."""
         return type(self)(place(self.path), self.reason)
 
     def under(self, path: str) -> Self:
-        """Give the same error with `path` in place of the root `$`."""
+        """Return the same error with `path` in place of the root `$`."""
         return self.at(lambda old: path + old.removeprefix("$"))
 
 
@@ -148,7 +148,7 @@ class UnknownLength(RequestError):  # noqa: N818
         self._dialect = dialect
 
     def at(self, place: Callable[[str], str]) -> Self:
-        """Give the same error with another path."""
+        """Return the same error with another path."""
         return type(self)(place(self.path), self._dialect)
 
 
@@ -168,7 +168,7 @@ class Problem:
     reason: str
 
     def under(self, path: str) -> Problem:
-        """Give the same with `path` in place of the root `$`."""
+        """Return the same with `path` in place of the root `$`."""
         return replace(self, path=path + self.path.removeprefix("$"))
 
     def __str__(self) -> str:
@@ -194,11 +194,11 @@ class SchemaError(RequestError):
 
     @classmethod
     def of(cls, path: str, keyword: str, reason: str) -> Self:
-        """Give the error of one problem; see `Problem`."""
+        """Return the error of one problem; see `Problem`."""
         return cls((Problem(path, keyword, reason),))
 
     def at(self, place: Callable[[str], str]) -> Self:
-        """Give the same error with other paths."""
+        """Return the same error with other paths."""
         return type(self)(tuple(replace(p, path=place(p.path)) for p in self.problems))
 
     def __str__(self) -> str:

@@ -62,7 +62,7 @@ def mask_logits(logits: Logits, bitmask: npt.ArrayLike) -> Logits:
 
 
 def illegal(bitmask: npt.NDArray[np.int32], like: torch.Tensor) -> torch.Tensor:
-    """Give what a mask forbids.
+    """Return what a mask forbids.
 
     Args:
         bitmask: int32, shape `(rows, words)`; bit `i % 32` of word `i // 32` is id `i`.
@@ -82,7 +82,7 @@ def illegal(bitmask: npt.NDArray[np.int32], like: torch.Tensor) -> torch.Tensor:
 
 
 def unpacked(packed: torch.Tensor, size: int) -> torch.Tensor:
-    """Give what a mask forbids, on the device that it is on already.
+    """Return what a mask forbids, on the device that it is on already.
 
     A mask is 8 times as large there as its bits were on the way.
 

@@ -134,11 +134,11 @@ class Vocabulary:
         return True
 
     def is_same(self, other: Vocabulary) -> bool:
-        """Tell whether another has the same ids for the same bytes and control tokens."""
+        """Return whether another has the same ids for the same bytes and control tokens."""
         return self._tokens == other._tokens and self._controls == other._controls
 
     def without_last(self, name: str) -> Vocabulary:
-        """Give the same without its last id, if that is a control token of this name."""
+        """Return the same without its last id, if that is a control token of this name."""
         if self._controls.get(name) != self.size - 1:
             return self
         controls = {other: i for other, i in self._controls.items() if other != name}

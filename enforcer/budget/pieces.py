@@ -81,7 +81,7 @@ class Pieces:
         return self._rows[min(weight, self.heaviest)]
 
     def first(self, data: bytes) -> int:
-        """Give the id that a piece begins with."""
+        """Return the id that a piece begins with."""
         data = self._written(data)
         return self._ids[data[: self._step(data, 0)]]
 

@@ -42,7 +42,7 @@ class Beginning:
     budget: int | None
 
     def key(self) -> Hashable:
-        """Give what distinguishes it from others; small, however large the spec is."""
+        """Return what distinguishes it from others; small, however large the spec is."""
         digest = sha256(array("q", self.prompt_ids).tobytes()).digest()
         return (_digest(self.spec), digest, self.skipped, self.budget)
 

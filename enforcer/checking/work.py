@@ -82,7 +82,7 @@ class Check:
     writable: CharSet | None = None
 
     def key(self) -> Hashable:
-        """Give what distinguishes it from others; small, however large the source is."""
+        """Return what distinguishes it from others; small, however large the source is."""
         digest = sha256(self.source.encode("utf-8", "surrogatepass")).digest()
         own = self.options
         return (

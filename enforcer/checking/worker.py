@@ -78,7 +78,7 @@ def main() -> None:
 
 
 def _fork(orders: Connection, handle: int, engine: ArgumentEngine, starter: Starter) -> int:
-    """Give the id of a new worker, or less than zero: minus the number of the system's error."""
+    """Return the id of a new worker, or less than zero: minus the number of the system's error."""
     parent = os.getpid()
     try:
         pid = os.fork()

@@ -37,7 +37,7 @@ class ChatRequest:
     _places: Mapping[str, str]
 
     def place(self, path: str) -> str:
-        """Give the place in the file of one in the request of Chat Completions."""
+        """Return the place in the file of one in the request of Chat Completions."""
         for own, theirs in self._places.items():
             if path == own or path.startswith((f"{own}.", f"{own}[")):
                 return theirs + path.removeprefix(own)
@@ -106,7 +106,7 @@ def _fields(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _dialog(body: Mapping[str, Any]) -> Any:
-    """Give the messages, with what an assistant has called as `tool_calls`."""
+    """Return the messages, with what an assistant has called as `tool_calls`."""
     messages = body.get("messages", body.get("input"))
     if not isinstance(messages, list):
         return [] if "messages" not in body else messages
@@ -127,7 +127,7 @@ def _message(one: Any) -> Any:
 
 
 def _choice(choice: Any) -> Any:
-    """Give a `tool_choice` of any of the APIs as that of Chat Completions."""
+    """Return a `tool_choice` of any of the APIs as that of Chat Completions."""
     if not isinstance(choice, Mapping):
         return choice
     kind = choice.get("type")

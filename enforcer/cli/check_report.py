@@ -169,7 +169,7 @@ class Tally:
 
 
 def row(one: Checked) -> Iterator[str]:
-    """Give the lines about one schema. The columns are as wide for any other."""
+    """Yield the lines about one schema. The columns are as wide for any other."""
     rules = f"{one.rules:5} rules" if one.rules else " " * 11
     yield f"{one.status.value:<8}{one.milliseconds:8.1f} ms  {rules}  {_title(one)}"
     for problem in one.problems[:_MOST_PROBLEMS]:
@@ -190,7 +190,7 @@ def row(one: Checked) -> Iterator[str]:
 
 
 def summary(tally: Tally) -> Iterator[str]:
-    """Give the lines below the rows: what notes mean, the counts."""
+    """Yield the lines below the rows: what notes mean, the counts."""
     opened = [p for one in tally.checked for p in one.surprises if p.keyword == _OPEN]
     if opened:
         yield f"open objects: {opened[0].reason}"
@@ -225,7 +225,7 @@ def summary(tally: Tally) -> Iterator[str]:
 
 
 def complaints(tally: Tally) -> Iterator[str]:
-    """Give the lines about what could not be read, or was not there."""
+    """Yield the lines about what could not be read, or was not there."""
     yield from tally.unreadable[:_SHOWN]
     if len(tally.unreadable) > _SHOWN:
         yield f"and {len(tally.unreadable) - _SHOWN} more that cannot be read; --json has them all"
@@ -236,7 +236,7 @@ def complaints(tally: Tally) -> Iterator[str]:
 
 
 def as_json(tally: Tally) -> Any:
-    """Give everything as JSON values."""
+    """Return everything as JSON values."""
     counts = tally.counts
     return msgspec.to_builtins(
         {
@@ -253,7 +253,7 @@ def as_json(tally: Tally) -> Any:
 
 
 def _notes(surprises: Sequence[Problem]) -> Iterator[str]:
-    """Give one line for all places of a schema that are surprising for one reason."""
+    """Yield one line for all places of a schema that are surprising for one reason."""
     alike: dict[str, list[Problem]] = {}
     for problem in surprises:
         alike.setdefault(problem.reason, []).append(problem)

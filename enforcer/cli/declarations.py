@@ -136,7 +136,7 @@ def _read(found: Found, value: Any, path: str) -> None:
 
 
 def _is_request(value: Mapping[str, Any]) -> bool:
-    """Tell whether it is a request, or an MCP result, which lists tools as well."""
+    """Return whether it is a request, or an MCP result, which lists tools as well."""
     if isinstance(value.get("properties"), dict):
         return False  # a schema, whatever else it has
     if isinstance(value.get("tools"), list) or isinstance(value.get("messages"), list):

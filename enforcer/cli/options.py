@@ -133,7 +133,7 @@ def finite(text: str) -> float:
 
 
 def positive(kind: type[int | float]) -> Callable[[str], float]:
-    """Give what reads a number above 0, for `type=` of an option."""
+    """Return what reads a number above 0, for `type=` of an option."""
 
     def read(text: str) -> float:
         value = kind(text)

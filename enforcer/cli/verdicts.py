@@ -220,7 +220,7 @@ class Judge:
         )
 
     def _relaxable(self, one: Checked) -> bool:
-        """Tell whether relaxing would have the refused schema enforced, or a superset of it."""
+        """Return whether relaxing would have the refused schema enforced, or a superset of it."""
         if one.error != UnsupportedSchema.__name__:
             return False
         try:
@@ -265,7 +265,7 @@ def oversized(declared: Sequence[Declaration], limits: Limits) -> Iterator[Overs
 
 
 def _size(one: Declaration) -> int:
-    """Give the characters of a schema as a spec has it; none of what is refused by itself."""
+    """Return the characters of a schema as a spec has it; none of what is refused by itself."""
     try:
         return 0 if one.schema is None else len(as_text(one.schema, one.path))
     except InvalidTools:

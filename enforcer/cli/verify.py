@@ -163,7 +163,7 @@ async def _asked(endpoint: Endpoint, model: str | None) -> tuple[str, str | None
 
 
 def _tell_left_out(recorded: Recorded) -> None:
-    """Tell of what is not sent; each line that cannot be read is to be mended, so all are named."""
+    """Report what is not sent; each line that cannot be read is to be mended, so all are named."""
     complain(*recorded.unreadable)
     if skipped := recorded.skipped:
         first = f", of which the first {suites.SHOWN}" if len(skipped) > suites.SHOWN else ""

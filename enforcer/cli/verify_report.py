@@ -72,7 +72,7 @@ def show(
 
 
 def summary(row: Row) -> str:
-    """Tell what replies violate apart from what was refused or failed, which are no replies."""
+    """Return what replies violate apart from what was refused or failed, which are no replies."""
     refused, failed = row.faults[Fault.REFUSED], row.faults[Fault.FAILED]
     replies = row.requests - refused - failed
     violated = replies - row.right

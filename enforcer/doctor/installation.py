@@ -96,7 +96,7 @@ def compiled_modules() -> Check:
 
 
 def _parts(version: str) -> tuple[int, ...]:
-    """Give the numbers of a release; a pre-release or local suffix does not count."""
+    """Return the numbers of a release; a pre-release or local suffix does not count."""
     release = re.match(r"\d+(\.\d+)*", version)
     return () if release is None else tuple(map(int, release[0].split(".")))
 

@@ -45,7 +45,7 @@ def impossible(model: str) -> dict[str, Any]:
 
 
 def never_served(body: Mapping[str, Any]) -> dict[str, Any]:
-    """Give a request a response format that nothing fits, which no mode lets through.
+    """Return a request a response format that nothing fits, which no mode lets through.
 
     A server refuses it after its tools, if not for them, and before it counts what it would
     enforce in part: whoever watches `enforcer_tools_relaxed_total` sees no probe there.

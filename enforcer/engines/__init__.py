@@ -58,7 +58,7 @@ class ArgumentMatcher(Protocol):
         ...
 
     def is_accepting(self) -> bool:
-        """Tell whether the text so far is complete."""
+        """Return whether the text so far is complete."""
         ...
 
 

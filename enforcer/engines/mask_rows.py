@@ -28,7 +28,7 @@ def members(row: Row) -> Ids:
 
 
 def has(row: Row, ids: Ids) -> Truths:
-    """Tell of each id whether it is in a mask row."""
+    """Return for each id whether it is in a mask row."""
     found: Truths = (row[ids >> 5] >> (ids & 31) & 1).astype(np.bool_)
     return found
 
@@ -48,5 +48,5 @@ def clear(row: Row, ids: npt.ArrayLike) -> None:
 
 
 def is_member(row: Row, token_id: int) -> bool:
-    """Tell whether an id is in a mask row."""
+    """Return whether an id is in a mask row."""
     return bool(int(row[token_id >> 5]) >> (token_id & 31) & 1)

@@ -94,7 +94,7 @@ class OutlinesCoreGrammar(CompiledGrammar):
         return OutlinesCoreMatcher(self)
 
     def mask(self, state: int) -> npt.NDArray[np.int32]:
-        """Give the mask row of a state, which is kept."""
+        """Return the mask row of a state, which is kept."""
         mask = self._masks.get(state)
         if mask is None:
             ids = self.index.get_allowed_tokens(state) or ()
@@ -130,5 +130,5 @@ class OutlinesCoreMatcher:
             del self._states[-count:]
 
     def is_accepting(self) -> bool:
-        """Tell whether the text so far is complete."""
+        """Return whether the text so far is complete."""
         return bool(self._grammar.index.is_final_state(self._states[-1]))

@@ -104,5 +104,5 @@ class XGrammarMatcher:
             self._matcher.rollback(count)
 
     def is_accepting(self) -> bool:
-        """Tell whether the text so far is complete."""
+        """Return whether the text so far is complete."""
         return bool(self._matcher.is_completed())

@@ -8,6 +8,7 @@ and the member is then read back as the one that was meant. Must not know: schem
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import product
@@ -90,7 +91,7 @@ def _comma(cursor: Cursor) -> bytes:
 
 
 @dataclass(eq=False)
-class _Questions:
+class _Questions(ABC):
     """Questions about one place in keyed arguments.
 
     Attributes:
@@ -119,13 +120,13 @@ class _Questions:
         self._member = self.symbols  # those of the member that is being written
         self._behind = b""  # shows a reader that a value has ended
 
+    @abstractmethod
     def _named(self, cursor: Cursor, name: str) -> Iterable[Sequence[int]]:
         """Write a member up to its value, in all ways."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _valued(self, text: str, value: object) -> Iterable[Sequence[int]]:
         """Write the member with a value in all ways, with some that are read as another."""
-        raise NotImplementedError
 
     @property
     def subject(self) -> str:

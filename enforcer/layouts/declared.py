@@ -28,7 +28,7 @@ _BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
 
 
 def types_of_properties(schema: object) -> dict[str, frozenset[str]]:
-    """Give the declared types of a tool's properties; others are strings.
+    """Return the declared types of a tool's properties; others are strings.
 
     Args:
         schema: the tool's parameters; only `properties` at its root count.
@@ -68,7 +68,7 @@ def read_value(text: str, types: frozenset[str]) -> Any:
 
 
 def reads_digits_as_doubles(types: frozenset[str]) -> bool:
-    """Tell whether digits alone are read as a double, which beyond 2**53 is another number."""
+    """Return whether digits alone are read as a double, which beyond 2**53 is another number."""
     return "number" in types and "integer" not in types
 
 

@@ -200,7 +200,7 @@ class BoundLayout:
         return last if isinstance(last, int) and last < ID else None
 
     def part(self, after: str | None, before: str | None) -> tuple[Piece, ...]:
-        """Give the part of a pair between two fields; None stands for its ends."""
+        """Return the part of a pair between two fields; None stands for its ends."""
         names = [each.name if isinstance(each, Field) else None for each in self.pair]
         start = 0 if after is None else names.index(after) + 1
         return self.pair[start : len(names) if before is None else names.index(before)]
@@ -213,14 +213,14 @@ class BoundLayout:
         return (self.text_behind("value"), *self.layout.never)
 
     def text_behind(self, field: str) -> str:
-        """Give what ends a field as text, the names of control tokens spelled out."""
+        """Return what ends a field as text, the names of control tokens spelled out."""
         behind = read(self.layout.pair, lambda _: None, _FIELDS)
         start = behind.index(Field(field)) + 1
         text = takewhile(lambda piece: isinstance(piece, int), behind[start:])
         return bytes(piece for piece in text if isinstance(piece, int)).decode()
 
     def ends_by_id(self, field: str) -> bool:
-        """Tell whether a field is ended by an id rather than by a character."""
+        """Return whether a field is ended by an id rather than by a character."""
         piece = self.pair[self.pair.index(Field(field)) + 1]
         return isinstance(piece, int) and piece >= ID
 

@@ -110,7 +110,7 @@ def symbols(text: str, control: Callable[[str], int | None]) -> Iterator[int]:
 
 
 def ids_of(pieces: Iterable[Piece]) -> frozenset[int]:
-    """Give the control ids among the pieces."""
+    """Return the control ids among the pieces."""
     return frozenset(piece - ID for piece in pieces if isinstance(piece, int) and piece >= ID)
 
 
@@ -141,7 +141,7 @@ class Language:
         self.ends = regex == EPSILON
 
     def after(self, symbol: int) -> Language | None:
-        """Give the place behind a symbol; None if it cannot stand here."""
+        """Return the place behind a symbol; None if it cannot stand here."""
         try:
             return self._moves[symbol]
         except KeyError:
@@ -160,7 +160,7 @@ class Language:
         return self._known.get(rest) or Language(rest, self._known)
 
     def beginning(self) -> bytes:
-        """Give the bytes that every member begins with, up to a control token or a choice."""
+        """Return the bytes that every member begins with, up to a control token or a choice."""
         whole = self._regex
         first = whole.parts[0] if isinstance(whole, Concat) else whole
         text = first.text if isinstance(first, Literal) else ""

@@ -177,7 +177,7 @@ class _RawString:
 
 
 def trimmed(text: str, trim: Trim) -> str:
-    """Give a value without what is not part of it."""
+    """Return a value without what is not part of it."""
     return text.removeprefix("\n").removesuffix("\n") if trim is Trim.NEWLINE else text
 
 

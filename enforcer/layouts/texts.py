@@ -74,14 +74,14 @@ class Readable:
         return literal("null") if self.as_json else None
 
     def boolean(self, value: bool) -> Regex | None:  # noqa: FBT001 - the value that is meant
-        """Give the texts of a boolean."""
+        """Return the texts of a boolean."""
         word = "true" if value else "false"
         if self.types is not None and "boolean" in self.types:
             return _any_case(word)
         return literal(word) if self.as_json else None
 
     def numbers(self, texts: Regex) -> Regex | None:
-        """Give those of the texts of numbers, as JSON has them, that are read as numbers."""
+        """Return those of the texts of numbers, as JSON has them, that are read as numbers."""
         types = self.types
         if types is None or "number" in types:
             return texts
@@ -92,7 +92,7 @@ class Readable:
         return both(texts, _WHOLE) if "integer" in types else None
 
     def strings(self, texts: Regex) -> Regex:
-        """Give those of the texts that are read as strings."""
+        """Return those of the texts that are read as strings."""
         types = self.types
         if types is None:
             return texts
@@ -110,7 +110,7 @@ class Readable:
 
 
 def trimming(texts: Regex, trim: Trim) -> Regex:
-    """Give all texts that are these once they are trimmed."""
+    """Return all texts that are these once they are trimmed."""
     if trim is Trim.NONE or texts == ANY:
         return texts
     # What is trimmed to a text is the inverse image of a function, which all operators pass.
@@ -163,20 +163,20 @@ def trimmed_parts(trim: Trim) -> tuple[tuple[Regex, int], ...]:
 
 
 def _counted_characters(texts: Regex) -> tuple[CharSet, int, int | None] | None:
-    """Tell whether texts are any of some characters, so many of them; None if not."""
+    """Return whether texts are any of some characters, so many of them; None if not."""
     if isinstance(texts, Repeat) and isinstance(texts.part, Chars):
         return texts.part.chars, texts.minimum, texts.maximum
     return None
 
 
 def holding(stops: Sequence[str]) -> Regex:
-    """Give the texts that hold one of some; in those `{_}` is any white space of ASCII's."""
+    """Return the texts that hold one of some; in those `{_}` is any white space of ASCII's."""
     return concat(ANY, either(*map(_stop, stops)), ANY) if stops else NOTHING
 
 
 @lru_cache(maxsize=64)
 def avoiding(stops: tuple[str, ...]) -> Regex:
-    """Give the texts that hold none of some, without a complement, which engines follow faster."""
+    """Return texts that hold none of some, without a complement, which engines follow faster."""
     return plain(inverse(holding(stops)), _SIZE)
 
 
@@ -209,7 +209,7 @@ def made_of(members: CharSet, texts: Regex) -> Regex:
 
 
 def keys(layout: BoundLayout) -> Regex:
-    """Give the names that the layout can write."""
+    """Return the names that the layout can write."""
     return made_of(layout.writable, _keys(layout))
 
 
@@ -230,7 +230,7 @@ def _keys(layout: BoundLayout) -> Regex:
 
 
 def written_key(names: Regex, layout: BoundLayout) -> Regex:
-    """Give what names look like in a tag."""
+    """Return what names look like in a tag."""
     return spelled(names, xml_chars) if layout.layout.key is Escape.XML else names
 
 
@@ -259,14 +259,14 @@ def _digits() -> Regex:
 
 @lru_cache(maxsize=1)
 def _integers() -> Regex:
-    """Give what `int` reads."""
+    """Return what `int` reads."""
     sign = repeat(chars(CharSet.span("+", "-")), 0, 1)
     return concat(_space(), sign, _digits(), _space())
 
 
 @lru_cache(maxsize=1)
 def _floats() -> Regex:
-    """Give what `float` reads but for words, which are not finite; those of `int` among it."""
+    """Return what `float` reads but for words, which are not finite; those of `int` among it."""
     sign = repeat(chars(CharSet.span("+", "-")), 0, 1)
     point, some = literal("."), _digits()
     number = either(
@@ -278,7 +278,7 @@ def _floats() -> Regex:
 
 @lru_cache(maxsize=1)
 def _json_texts() -> Regex:
-    """Give what may be JSON: all that begins like a string, an array or an object, and scalars."""
+    """Return what may be JSON: what begins like a string, an array or an object, and scalars."""
     begun = concat(_JSON_SPACE, chars(CharSet.span("[", "{", '"')), ANY)
     words = either(*map(literal, ("null", "true", "false")), _numbers())
     return either(begun, concat(_JSON_SPACE, words, _JSON_SPACE))

@@ -35,7 +35,7 @@ _PIECE = re.compile(rb"(?:" + _WITHIN + rb"|" + _ENDED + _OUTSIDE + rb")")
 
 
 def may_occur(piece: bytes) -> bool:
-    """Tell whether some JSON text has these bytes in it; True as well where it is unclear."""
+    """Return whether some JSON text has these bytes in it; True as well where it is unclear."""
     return _PIECE.fullmatch(piece) is not None
 
 

@@ -116,7 +116,7 @@ class Spellable:
         return pruned, root
 
     def options(self, name: str | None, value: ValueId) -> tuple[Option, ...]:
-        """Give the ways to write the value of a property; None is one that is not declared."""
+        """Return the ways to write the value of a property; None is one that is not declared."""
         return self.options_of(None if self.typed else self.types_of(name), value)
 
     def options_of(self, types: frozenset[str] | None, value: ValueId) -> tuple[Option, ...]:

@@ -33,7 +33,7 @@ def can_be_written(numbers: NumberSet) -> bool:
 
 
 def reason(numbers: NumberSet) -> str:
-    """Say of a set that cannot be enforced what is too much, and what would not be."""
+    """Describe what is too much of a set that cannot be enforced, and what would not be."""
     negated = sorted(numbers.not_multiples - {1})
     positive = [] if numbers.multiple is None or numbers.multiple == 1 else [numbers.multiple]
     divisors = [*positive, *negated] or [Fraction(1)]

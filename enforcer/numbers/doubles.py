@@ -29,7 +29,7 @@ def exact(number: float) -> Fraction:
 
 
 def is_double(value: Fraction) -> bool:
-    """Tell whether a number is exactly a double."""
+    """Return whether a number is exactly a double."""
     try:
         return Fraction(float(value)) == value
     except OverflowError:

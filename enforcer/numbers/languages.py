@@ -133,7 +133,7 @@ def _large(
 
 
 def has_text(numbers: NumberSet) -> bool:
-    """Tell whether a spelling leads to a member, or cannot say so by itself."""
+    """Return whether a spelling leads to a member, or cannot say so by itself."""
     try:
         return number_texts(numbers) != NOTHING
     except NotSpellableError:
@@ -141,7 +141,7 @@ def has_text(numbers: NumberSet) -> bool:
 
 
 def tells_doubles_apart(numbers: NumberSet) -> bool:
-    """Tell whether digits alone may be a member that is none once it is read as a double.
+    """Return whether digits alone may be a member that is none once it is read as a double.
 
     Such digits are beyond 2**53, and what bounds say of them nearer to zero stays true.
     """

@@ -131,7 +131,7 @@ def _few(most: int) -> Regex:
 
 
 def _rounds_to_multiples(divisor: Fraction, places: int) -> bool:
-    """Tell whether a multiple of many digits, read as a double, is still one."""
+    """Return whether a multiple of many digits, read as a double, is still one."""
     if _is_power_of_two(divisor.numerator) and _is_power_of_two(divisor.denominator):
         return True
     shorter = (Fraction(1, 10**shown) for shown in range(places + 1))

@@ -96,7 +96,7 @@ def complement(a: NumberSet) -> tuple[NumberSet, ...]:
 
 
 def contains(a: NumberSet, value: Fraction) -> bool:
-    """Tell whether a number is in the set."""
+    """Return whether a number is in the set."""
     return not (
         (a.low is not None and (value < a.low or (a.low_open and value == a.low)))
         or (a.high is not None and (value > a.high or (a.high_open and value == a.high)))
@@ -106,7 +106,7 @@ def contains(a: NumberSet, value: Fraction) -> bool:
 
 
 def is_empty(a: NumberSet) -> bool:
-    """Tell whether no number is in the set; may miss sets emptied by several divisors."""
+    """Return whether no number is in the set; may miss sets emptied by several divisors."""
     if a.multiple is not None and any(
         (a.multiple / each).denominator == 1 for each in a.not_multiples
     ):

@@ -104,7 +104,7 @@ def repeat(part: Regex, minimum: int, maximum: int | None) -> Regex:
 
 
 def _touch(least: int, most: int | None, minimum: int, maximum: int | None) -> bool:
-    """Tell whether `(x{least,most}){minimum,maximum}` takes every count between its ends.
+    """Return whether `(x{least,most}){minimum,maximum}` takes every count between its ends.
 
     One repeat says it better then: a text has many ways through two, and the engine follows
     them all.
@@ -230,7 +230,7 @@ def both(*parts: Regex) -> Regex:
 
 
 def _oppose(parts: tuple[Regex, ...]) -> bool:
-    """Tell whether one of the parts is plainly the complement of another."""
+    """Return whether one of the parts is plainly the complement of another."""
     negated = [p.part for p in parts if isinstance(p, Complement)]
     return bool(negated) and not set(negated).isdisjoint(parts)
 
@@ -257,7 +257,7 @@ class _Run:
         return repeat(chars(self.members), self.minimum, self.maximum)
 
     def holds_all_of(self, part: Regex) -> bool:
-        """Tell whether this is a bound of length that says nothing new beside `part`."""
+        """Return whether this is a bound of length that says nothing new beside `part`."""
         if self.members != ALL or part.shortest < self.minimum:
             return False
         return self.maximum is None or (part.longest is not None and part.longest <= self.maximum)

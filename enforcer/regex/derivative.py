@@ -105,7 +105,7 @@ def _live(parts: Iterable[Regex]) -> list[Regex]:
 
 
 def fullmatch(regex: Regex, text: str) -> bool:
-    """Tell whether the whole text is a member; never, if it holds a lone surrogate."""
+    """Return whether the whole text is a member; never, if it holds a lone surrogate."""
     if not regex.boolean:
         if len(text) < regex.shortest or (regex.longest is not None and len(text) > regex.longest):
             return False
@@ -181,7 +181,7 @@ def successors(regex: Regex) -> Iterator[tuple[CharSet, Regex]]:
 def is_empty(
     regex: Regex, *, budget: int = BUDGET, pay: Callable[[int], None] | None = None
 ) -> bool:
-    """Tell whether the language has no member.
+    """Return whether the language has no member.
 
     Args:
         regex: the language.
@@ -219,7 +219,7 @@ def is_empty(
 def is_surely_empty(
     regex: Regex, *, budget: int = BUDGET, pay: Callable[[int], None] | None = None
 ) -> bool:
-    """Tell whether the language has no member; False if that takes too many states to tell."""
+    """Return whether the language has no member; False if that takes too many states to tell."""
     try:
         return is_empty(regex, budget=budget, pay=pay)
     except RegexBudget:
@@ -289,7 +289,7 @@ def growth(regex: Regex, *, budget: int) -> int:
 
 
 def _counts_inside_counts(regex: Regex) -> bool:
-    """Tell whether something of varying length is counted, and something in it as well."""
+    """Return whether something of varying length is counted, and something in it as well."""
     pending = [(regex, False)]
     while pending:
         part, counted = pending.pop()

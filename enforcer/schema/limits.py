@@ -17,7 +17,7 @@ _MOST = 10**12
 
 
 def is_whole(value: object, least: int) -> TypeGuard[int]:
-    """Tell whether something is a whole number that a setting may have."""
+    """Return whether something is a whole number that a setting may have."""
     return isinstance(value, int) and not isinstance(value, bool) and least <= value <= _MOST
 
 
@@ -46,7 +46,7 @@ def require_truth(name: str, value: object) -> None:
 
 
 def choose(name: str, kind: type[_Choice], given: object) -> _Choice:
-    """Give the choice that is meant by itself, or by its word.
+    """Return the choice that is meant by itself, or by its word.
 
     Raises:
         ConfigurationError: it is none of those of the setting of this name.
@@ -190,5 +190,5 @@ USUAL = Limits()
 
 
 def named(limit: str) -> str:
-    """Say in a message which field of `Limits` is exceeded, so that an operator can raise it."""
+    """Return words for a message on the field of `Limits` that an operator can raise."""
     return f"(limit `{limit}`)"

@@ -74,7 +74,7 @@ class Provenance:
         return self._narrowed((root,), self._own(root))
 
     def below(self, sources: Sources, key: str | int, values: Iterable[ValueId]) -> Sources:
-        """Give the sources of a property or an element.
+        """Return the sources of a property or an element.
 
         Args:
             sources: of the object or array.
@@ -86,7 +86,7 @@ class Provenance:
         return self._below(sources, key, formulas)
 
     def offenders(self, formula: Formula, problem: Problem) -> tuple[Problem, ...]:
-        """Give the same problem at every place that it stands at; itself where none is known.
+        """Return the same problem at every place that it stands at; itself where none is known.
 
         Equal subschemas are one formula, which is refused once, by the path of the first.
         """

@@ -140,7 +140,7 @@ def _refuse_other_spaces(spec: dict[str, Any]) -> None:
 
 
 def _marks(spec: Any, old: str | None, new: str | None) -> Iterator[object]:
-    """Give what stands for a space on the other side where one text is replaced by another."""
+    """Yield what stands for a space on the other side where one text is replaced by another."""
     for part in _parts(spec):
         pattern = part.get("pattern")
         if part.get("type") == "Replace" and isinstance(pattern, dict) and "String" in pattern:
@@ -151,7 +151,7 @@ def _marks(spec: Any, old: str | None, new: str | None) -> Iterator[object]:
 
 
 def _parts(spec: Any) -> Iterator[dict[str, Any]]:
-    """Give the file and the normalizers, pre-tokenizers and decoders that stand anywhere in it."""
+    """Yield the file and the normalizers, pre-tokenizers and decoders that stand anywhere in it."""
     if isinstance(spec, dict):
         yield spec
         for key in _HOLDING:

@@ -65,7 +65,7 @@ def _view(bitmask: Any) -> npt.NDArray[np.int32]:
 
 
 def ids_of(some: Iterable[int]) -> Ids:
-    """Give ids as an array."""
+    """Return ids as an array."""
     return np.fromiter(some, dtype=np.int64)
 
 
@@ -103,7 +103,7 @@ def sparse(row: Row) -> Sparse:
 
 
 def of_ids(ids: Ids) -> Sparse:
-    """Give the row of some ids."""
+    """Return the row of some ids."""
     if not len(ids):
         return NOTHING
     ids = np.sort(ids)

@@ -95,7 +95,7 @@ class Borders:
         return {state: self.cut(ids) for state, ids in crossing.items()}
 
     def _marking(self, place: Place) -> set[int]:
-        """Give the ids that may complete a marker in free text; others among them do no harm."""
+        """Return the ids that may complete a marker in free text; others among them do no harm."""
         found = {
             token for text in self._lexer.spelled(place.state) for token in self._holding(text)
         }
@@ -121,7 +121,7 @@ class Borders:
         opening: Opening,
         crossing: dict[str, list[tuple[int, int]]],
     ) -> bool | None:
-        """Tell whether a token is legal by itself; None if what is behind a border decides.
+        """Return whether a token is legal by itself; None if what is behind a border decides.
 
         Those that cross a border are noted; those that complete no marker are legal.
         """
@@ -141,7 +141,7 @@ class Borders:
         return True
 
     def viable(self, place: Place, data: bytes) -> bool:
-        """Tell whether bytes may follow a place in some request."""
+        """Return whether bytes may follow a place in some request."""
         at: Place | None = place
         for byte in data:
             at = None if at is None else self._go_on(at, byte)
@@ -201,7 +201,7 @@ class Borders:
         return Cut(ids_of(tokens), ids_of(heads), ids_of(tails), counts[len(whole) :])
 
     def leaving(self, state: str, scan: Scan) -> Cut:
-        """Give the ids that end a text of arguments at a place in it, and have more behind."""
+        """Return the ids that end a text of arguments at a place in it, and have more behind."""
         # A text may nest deep; no token closes as much.
         is_deep = isinstance(scan, NestedText) and scan.depth >= self._vocabulary.longest
         return NONE if is_deep else self._kept(state, scan)
@@ -233,7 +233,7 @@ class Borders:
         )
 
     def _cuts(self, data: bytes, last: int, then: str) -> Iterator[int]:
-        """Give the places behind a byte that ends arguments after which the rest may follow."""
+        """Yield the places behind a byte that ends arguments after which the rest may follow."""
         for at, byte in enumerate(data[:-1], 1):
             if byte == last and self.viable(self._lexer.enter(then), data[at:]):
                 yield at

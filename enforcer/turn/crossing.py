@@ -286,7 +286,7 @@ class Crossing:
         return not self._pending or self._feed(self._pieces())
 
     def _pieces(self) -> list[int]:
-        """Give ids for what is pending, whose bytes may be no token's."""
+        """Return ids for what is pending, whose bytes may be no token's."""
         found: list[int] = []
         data = bytearray()
         for symbol in self._pending:

@@ -105,7 +105,7 @@ class Deadline:
         return Ends(Shortest.of(own.tables, self._pieces), own)
 
     def fits(self, at: Position, token_id: int, left: int) -> bool:
-        """Tell whether what is promised can be finished after an id, if it is legal."""
+        """Return whether what is promised can be finished after an id, if it is legal."""
         if _may_be_cut(at):
             return True
         after = self._extended(at, left) - 1
@@ -272,7 +272,7 @@ class Deadline:
         return self._text + self._by_markers(to, needs, FITTING)
 
     def _is_ample(self, left: int, calls: int) -> bool:
-        """Tell whether anything fits that a marker, or text outside calls, may lead to."""
+        """Return whether anything fits that a marker, or text outside calls, may lead to."""
         ample = self._ample.get(calls)
         if ample is None:
             needs = [self._state(s, calls) for s in self._table.dialect.states]
@@ -290,5 +290,5 @@ class Deadline:
 
 
 def _may_be_cut(at: Position) -> bool:
-    """Tell whether a place is in arguments whose shortest end nobody knows."""
+    """Return whether a place is in arguments whose shortest end nobody knows."""
     return bool(at.tool) and at.grammar is not None and at.ends is None

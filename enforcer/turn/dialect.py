@@ -262,7 +262,7 @@ class Dialect:
         return tuple(dict.fromkeys((*self.turn.begin, *ends, *inside)))
 
     def can_write(self, name: str) -> bool:
-        """Tell whether the format has a call to a tool of that name."""
+        """Return whether the format has a call to a tool of that name."""
         if self.names is Names.ANY:
             return True
         # Python reads some letters as others.
@@ -317,7 +317,7 @@ def _form(piece: Fixed) -> str:
 
 
 def targets(state: State) -> tuple[str, ...]:
-    """Give the states that one leads to."""
+    """Return the states that one leads to."""
     then = () if state.then is None else (state.then,)
     return (state.text_to, state.blank_to, *then, *(found.to for found in state.on.values()))
 

@@ -74,7 +74,7 @@ def _unknown(name: object) -> UnknownDialect:
 
 
 def _as_path(name: object) -> str:
-    """Say what to do with a file; every process of a server has to find it by its name."""
+    """Return how to mend a file that is none; every process of a server finds it by its name."""
     if not (isinstance(name, str) and (name.endswith(".toml") or "/" in name)):
         return ""
     return (
@@ -85,7 +85,7 @@ def _as_path(name: object) -> str:
 
 @cache
 def of_parser(parser: str) -> tuple[Dialect, ...]:
-    """Give the dialects that a parser of vLLM's reads, those that need most tokens first.
+    """Return the dialects that a parser of vLLM's reads, those that need most tokens first.
 
     A model's is the first whose tokens its tokenizer has.
 
@@ -98,13 +98,13 @@ def of_parser(parser: str) -> tuple[Dialect, ...]:
 
 
 def fitting(several: Sequence[Dialect], controls: Collection[str]) -> Dialect:
-    """Give the first of some dialects whose tokens a tokenizer has; the last if it has none's."""
+    """Return the first of some dialects whose tokens a tokenizer has; the last if it has none's."""
     has = set(controls)
     return next((one for one in several if has.issuperset(one.tokens.needed or ())), several[-1])
 
 
 def named(name: str, controls: Collection[str] | None = None) -> Dialect:
-    """Give the dialect of that name, or of that parser of vLLM's.
+    """Return the dialect of that name, or of that parser of vLLM's.
 
     Args:
         name: as `available` or `parsers` give it.

@@ -81,7 +81,7 @@ class Envelope:
         return sha256("\n".join(self.names).encode("utf-8", "surrogatepass")).digest(), settings
 
     def opening(self, calls: int, text: int, *, fits: bool = False) -> Opening:
-        """Say what is open after so many calls and ids of text outside a think.
+        """Return what is open after so many calls and ids of text outside a think.
 
         Args:
             calls: completed.
@@ -99,7 +99,7 @@ class Envelope:
         )
 
     def headers(self, calls: int) -> HeaderTrie:
-        """Give the trie of the headers that are legal for the next call."""
+        """Return the trie of the headers that are legal for the next call."""
         if self.table.dialect.ids is Ids.MESSAGE:
             # From 1 in each message; some count the dialog's on, and no parser reads it.
             indices = tuple(sorted({1 + calls, 1 + self.first + calls}))

@@ -183,7 +183,7 @@ class HeaderTrie:
         head: Language | None = None,
         tail: Language | None = None,
     ) -> HeaderNode:
-        """Give the one node of that range; nodes keep their masks."""
+        """Return the one node of that range; nodes keep their masks."""
         key = (low, high, depth, head, tail)
         node = self._nodes.get(key)
         if node is None:
@@ -306,7 +306,7 @@ class HeaderNode:
         return found, past
 
     def _read_on(self) -> tuple[Ids, tuple[Past, ...]]:
-        """Give the ids that no header ends inside of, and the headers that ids complete.
+        """Return the ids that no header ends inside of, and the headers that ids complete.
 
         Headers and vocabulary are both sorted by their bytes.
         """
@@ -359,7 +359,7 @@ class HeaderNode:
         return behind
 
     def _beginnings(self) -> tuple[list[int], list[tuple[int, int, int, Span]]]:
-        """Say where reading begins, behind what may still stand before the headers.
+        """Return where reading begins, behind what may still stand before the headers.
 
         Returns:
             The ids with one byte of a header; and ranges of headers that agree in so many bytes,

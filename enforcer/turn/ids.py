@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def whole(ids: Iterable[SupportsIndex], name: str) -> tuple[int, ...]:
-    """Give ids as whole numbers.
+    """Return ids as whole numbers.
 
     Args:
         ids: a list, an array, a tensor of one dimension, or anything else that gives them in order.
@@ -42,7 +42,7 @@ def whole(ids: Iterable[SupportsIndex], name: str) -> tuple[int, ...]:
 
 
 def number(value: object, name: str) -> int:
-    """Give what a caller has passed as a whole number.
+    """Return what a caller has passed as a whole number.
 
     Raises:
         ConfigurationError: it is none.
@@ -55,7 +55,7 @@ def number(value: object, name: str) -> int:
 
 
 def whole_at_ends(ids: Sequence[SupportsIndex], name: str) -> Sequence[int]:
-    """Give ids as `whole` does, but a list whose ends are whole numbers as it is.
+    """Return ids as `whole` does, but a list whose ends are whole numbers as it is.
 
     A prompt may have many, of which the last few are looked at.
 

@@ -46,7 +46,7 @@ class Opening:
     lenient: bool = False
 
     def permits(self, guard: Guard) -> bool:
-        """Tell whether transitions with that guard are open."""
+        """Return whether transitions with that guard are open."""
         if guard is Guard.CALL:
             return self.call
         if guard is Guard.FINISH:
@@ -170,7 +170,7 @@ class Lexer:
         }
 
     def enter(self, state: str) -> Place:
-        """Give the place at the beginning of a state's text."""
+        """Return the place at the beginning of a state's text."""
         return self._begins[state]
 
     def within(self, place: Place, data: bytes) -> Place | None:
@@ -247,14 +247,14 @@ class Lexer:
         return Step(Place(place.state, tuple(begun))) if begun else None
 
     def _going_on(self, place: Place, *, anew: bool) -> Iterator[Begun]:
-        """Give the markers that a symbol may go on with, and those that it may begin."""
+        """Yield the markers that a symbol may go on with, and those that it may begin."""
         yield from place.begun
         if anew and not place.committed:
             for role, language in self._exits[place.state]:
                 yield Begun(role, language)
 
     def open_markers(self, place: Place, opening: Opening) -> tuple[Begun, ...]:
-        """Give the open markers that a symbol may go on with, and those that it may begin."""
+        """Return the open markers that a symbol may go on with, and those that it may begin."""
         found = self.dialect.states[place.state]
         text = found.segment in FREE_TEXT and (opening.text or found.segment is Segment.REASONING)
         return tuple(
@@ -264,7 +264,7 @@ class Lexer:
         )
 
     def spelled(self, state: str) -> Iterator[bytes]:
-        """Give what the markers of a state begin with that begin with bytes."""
+        """Yield what the markers of a state begin with that begin with bytes."""
         for _, language in self._exits[state]:
             if begins := language.beginning():
                 yield begins

@@ -109,7 +109,7 @@ class Matcher:
             self._deadline.check(self._now)
 
     def _begun(self, prompt_ids: Sequence[int] | None) -> Position:
-        """Give where a prompt leaves the turn."""
+        """Return where a prompt leaves the turn."""
         state = self._table.dialect.start
         begun: Sequence[int] = ()
         if prompt_ids is not None:
@@ -140,7 +140,7 @@ class Matcher:
         return None
 
     def _stays(self, ids: Sequence[int]) -> bool:
-        """Tell whether ids of a prompt are text that leaves the turn where it stands."""
+        """Return whether ids of a prompt are text that leaves the turn where it stands."""
         now = self._now
         if now.failure is not None or now.grammar is not None or not now.row.text:
             return False
@@ -380,7 +380,7 @@ class Matcher:
         return self._deadline.fits(now, token_id, int(left))
 
     def _left(self) -> float:
-        """Say how many ids may still come; without end where nothing has to be finished."""
+        """Return how many ids may still come; without end where nothing has to be finished."""
         # What comes after the last id that may come is nobody's, such as a draft's mask.
         left = inf if self._deadline is None else self._deadline.total - self._accepted
         return left if left > 0 and self._started else inf

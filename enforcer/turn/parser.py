@@ -87,7 +87,7 @@ class Parser:
             self._call = self._values = None
 
     def another(self) -> Parser:
-        """Give one for another reply to the same prompt; nothing of this reply has been read."""
+        """Return one for another reply to the same prompt; nothing of this reply has been read."""
         made = copy(self)
         made._decoder = _Decoder(errors="replace")  # noqa: SLF001 - its own
         made._decoder.setstate(self._decoder.getstate())  # noqa: SLF001
@@ -175,7 +175,7 @@ class Parser:
         return events
 
     def turn(self) -> Turn:
-        """Say what has been read so far."""
+        """Return what has been read so far."""
         return Turn(
             reasoning="".join(self._said[Segment.REASONING]),
             content="".join(self._said[Segment.CONTENT]),

@@ -69,7 +69,7 @@ def pieces_of(text: str, fields: Sequence[str] = ()) -> tuple[Fixed, ...]:
 
 
 def plain(text: str) -> str:
-    """Give the text that a pattern without fields stands for, without white space."""
+    """Return the text that a pattern without fields stands for, without white space."""
     return "".join(piece for piece in pieces_of(text) if isinstance(piece, str))
 
 

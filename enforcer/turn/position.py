@@ -67,7 +67,7 @@ class Position(NamedTuple):
         return self.place.state
 
     def complete(self) -> bool:
-        """Tell whether the state's text may end here."""
+        """Return whether the state's text may end here."""
         if self.grammar is not None:
             return self.grammar.is_accepting()
         return self.header is None or self.header.name is not None

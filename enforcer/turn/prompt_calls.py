@@ -56,7 +56,7 @@ def count_calls(table: Table, prompt_ids: Sequence[int]) -> int:
 
 
 def _reads(table: Table, language: Language, ids: Sequence[int], at: int) -> bool:
-    """Tell whether a marker stands at a place; what follows it may begin in its last token."""
+    """Return whether a marker stands at a place; what follows it may begin in its last token."""
     rest = language
     for index in range(at, len(ids)):
         for symbol in table.symbols(ids[index]):

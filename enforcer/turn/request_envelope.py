@@ -35,7 +35,7 @@ def envelope(
     options: Options,
     text_format: Callable[[], ArgumentMatcher] | None,
 ) -> Envelope:
-    """Say what a request allows, where `options` hold for it.
+    """Return what a request allows, where `options` hold for it.
 
     Raises:
         InvalidTools: text with a format could not be told from a call.

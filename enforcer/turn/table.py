@@ -133,11 +133,11 @@ class Table:
         self._places = lru_cache(_ROWS)(self._build_at)
 
     def headers(self, names: tuple[str, ...], indices: tuple[int, ...]) -> HeaderTrie:
-        """Give the headers of some tools at some indices."""
+        """Return the headers of some tools at some indices."""
         return self.tries.get((names, indices), lambda: HeaderTrie(self.form, names, indices))
 
     def is_there(self, text: str) -> bool:
-        """Tell whether the tokenizer can have a marker.
+        """Return whether the tokenizer can have a marker.
 
         Raises:
             InvalidVocabulary: it must, and cannot.
@@ -151,7 +151,7 @@ class Table:
         return text in controls
 
     def _only_id(self, text: str) -> int | None:
-        """Give the id that is the whole of a marker, if it is one."""
+        """Return the id that is the whole of a marker, if it is one."""
         return self.vocabulary.controls.get(text)
 
     def _language(self, text: str) -> Language:
@@ -240,11 +240,11 @@ class Table:
         )
 
     def segment(self, state: str) -> Segment:
-        """Tell what the text of a state is."""
+        """Return what the text of a state is."""
         return self.dialect.states[state].segment
 
     def symbols(self, token_id: int) -> Sequence[int]:
-        """Give the symbols of an id: its bytes, or itself; none for a hole or a stranger."""
+        """Return the symbols of an id: its bytes, or itself; none for a hole or a stranger."""
         vocabulary = self.vocabulary
         if token_id in vocabulary.control_ids:
             return (ID + token_id,)
@@ -312,5 +312,5 @@ class Table:
         return self._turn_start.find(prompt_ids)
 
     def opens_near(self, prompt_ids: Sequence[int], most: int) -> bool:
-        """Tell whether a prompt's turn is opened in its last ids; see `TurnStart.is_near`."""
+        """Return whether a prompt's turn is opened in its last ids; see `TurnStart.is_near`."""
         return self._turn_start.is_near(prompt_ids, most)

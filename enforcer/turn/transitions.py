@@ -147,7 +147,7 @@ class Transitions:
         return position
 
     def _fits(self, now: Position, to: str) -> bool:
-        """Tell whether a marker has ended a text that fits its format, be it none at all.
+        """Return whether a marker has ended a text that fits its format, be it none at all.
 
         What the marker was read with says so: in the midst of one, the grammar is gone. Before a
         think, no text has ended: it is behind.
@@ -210,7 +210,7 @@ def _decides(before: HeaderNode | None, node: HeaderNode) -> bool:
 
 
 def named(error: BaseException, doing: str) -> EnforcerError:
-    """Give the error of ours that stands for any other; what ends the process is none."""
+    """Return the error of ours that stands for any other; what ends the process is none."""
     if isinstance(error, EnforcerError):
         return error
     if isinstance(error, KeyboardInterrupt | SystemExit | GeneratorExit):

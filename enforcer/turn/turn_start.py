@@ -62,7 +62,7 @@ class TurnStart:
         return state, tuple(dropwhile(self._vocabulary.blank_ids.__contains__, begun))
 
     def is_near(self, prompt_ids: Sequence[int], most: int) -> bool:
-        """Tell whether so many of a prompt's last ids have the opening of its turn in them."""
+        """Return whether so many of a prompt's last ids have the opening of its turn in them."""
         return len(prompt_ids) <= most or self._behind_near(prompt_ids, most) is not None
 
     def _behind_near(self, prompt_ids: Sequence[int], most: int) -> int | None:
@@ -105,7 +105,7 @@ class TurnStart:
         return compress(range(end - 1, -1, -1), are_controls)
 
     def _behind_role(self, prompt_ids: Sequence[int], at: int, control: int) -> int | None:
-        """Give the index behind the assistant's role, and what ends it; None if it is another.
+        """Return the index behind the assistant's role, and what ends it; None if it is another.
 
         Args:
             prompt_ids: the prompt's ids.

@@ -51,7 +51,7 @@ class Walked:
     spans: tuple[Span, ...]
 
     def beyond(self, vocabulary: Vocabulary) -> Iterator[int]:
-        """Give the ids of the spans."""
+        """Return the ids of the spans."""
         _, ids = vocabulary.sorted_text
         return chain.from_iterable(ids[span.first : span.last] for span in self.spans)
 
@@ -102,7 +102,7 @@ def walk(
 
 
 def beginning(vocabulary: Vocabulary, data: bytes) -> Span:
-    """Give the tokens that begin with some bytes."""
+    """Return the tokens that begin with some bytes."""
     keys, _ = vocabulary.sorted_text
     return Span(*alike(keys, data, 0, len(keys)), len(data))
 

@@ -23,7 +23,7 @@ _WHERE = {
 
 
 def misplaced(vocabulary: Vocabulary, token_id: int, segment: Segment) -> str:
-    """Say that a token cannot stand in a segment; its text is escaped and shortened."""
+    """Describe that a token cannot stand in a segment; its text is escaped and shortened."""
     text = "no text"
     if 0 <= token_id < vocabulary.size:
         text = brief(vocabulary.token_bytes(token_id).decode("utf-8", "backslashreplace"))

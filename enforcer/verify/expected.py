@@ -40,7 +40,7 @@ def samples(metrics: str | None, family: str) -> list[tuple[dict[str, str], floa
 def of(
     dialect: Dialect, ids: IdRule | None = None, schemas: Mapping[str, Any] | None = None
 ) -> Expected:
-    """Say what a dialect's replies must look like.
+    """Return what a dialect's replies must look like.
 
     Args:
         dialect: the format of the served model.

@@ -111,7 +111,7 @@ NO_DOCUMENTS = documents({})
 
 
 def is_refusal(reply: Reply) -> bool:
-    """Tell whether the server refused the request as one that the client must mend."""
+    """Return whether the server refused the request as one that the client must mend."""
     return reply.status in _REFUSED
 
 
@@ -221,7 +221,7 @@ def _choice(body: Mapping[str, Any]) -> Any:
 
 
 def _disobeyed(body: Mapping[str, Any], calls: Sequence[Call]) -> str:
-    """Say which option a complete reply goes against; empty if none."""
+    """Return which option a complete reply goes against; empty if none."""
     choice = _choice(body)
     if body.get("parallel_tool_calls") is False and len(calls) > 1:
         return f"{len(calls)} calls, though parallel_tool_calls is false"
@@ -237,7 +237,7 @@ def _disobeyed(body: Mapping[str, Any], calls: Sequence[Call]) -> str:
 
 
 def _is_whole(text: str) -> bool:
-    """Tell whether arguments have come to their end; what stands in them is judged elsewhere."""
+    """Return whether arguments have come to their end; what stands in them is judged elsewhere."""
     try:
         json.loads(text)
     except (ValueError, RecursionError):
@@ -257,7 +257,7 @@ def _finite(text: str) -> float:
 
 
 def _mismatch(arguments: str, schema: Any, registry: Registry[Any]) -> str:
-    """Say how the arguments fail the schema; empty if they fit.
+    """Return how the arguments fail the schema; empty if they fit.
 
     The draft is the one that `$schema` names, 2020-12 by default; formats are not
     asserted. A schema that cannot be evaluated fits nothing.

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @cache
 def validator_of(base: Any) -> Any:
-    """Give the validator of a draft, with other patterns."""
+    """Return the validator of a draft, with other patterns."""
     return jsonschema.validators.extend(
         base,
         {

@@ -49,7 +49,7 @@ class Reply:
 
     @property
     def answered(self) -> bool:
-        """Tell whether there is a reply to judge."""
+        """Return whether there is a reply to judge."""
         return self.status == OK and not self.error
 
 
@@ -110,7 +110,7 @@ def _failure(error: Any) -> tuple[int, str]:
 
 
 def _text(value: Any) -> str:
-    """Give a text, or the empty one where there is none.
+    """Return a text, or the empty one where there is none.
 
     Raises:
         TypeError: it is something else.

@@ -110,7 +110,7 @@ def _schemas(document: documents.Document) -> list[Any]:
 
 
 def _has_tools(value: Mapping[str, Any]) -> bool:
-    """Tell a tool of any API, or what lists some, from a schema, whose `type` is no 'function'."""
+    """Return whether it is a tool of any API, or lists some; no schema has the type 'function'."""
     takes = "input_schema" in value or "inputSchema" in value
     named = isinstance(value.get("name"), str) and takes
     return value.get("type") == "function" or named or isinstance(value.get("tools"), list)
@@ -222,7 +222,7 @@ def _sent(recorded: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _malformed(value: Any) -> str:
-    """Say what keeps a request from being judged; empty if nothing does."""
+    """Return what keeps a request from being judged; empty if nothing does."""
     if not isinstance(value, dict):
         return "it is not an object"
     if (whose := api_of(value)) in ("responses", "messages"):

@@ -39,11 +39,11 @@ class Children(Formulas, Languages, ABC):
 
     @abstractmethod
     def overlap(self, part: Formula, other: Formula) -> bool:
-        """Tell whether something may fit both, however patterns in the other are read."""
+        """Return whether something may fit both, however patterns in the other are read."""
 
     @abstractmethod
     def is_empty(self, formula: Formula) -> bool:
-        """Tell whether surely nothing fits; False where recursion leaves it open."""
+        """Return whether surely nothing fits; False where recursion leaves it open."""
 
     @abstractmethod
     def plainly(self, formula: Formula) -> Value | None:
@@ -69,6 +69,6 @@ class Children(Formulas, Languages, ABC):
         )
 
     def is_listed(self, formula: Formula) -> bool:
-        """Tell whether a formula surely stands for a few constants (no array, no object)."""
+        """Return whether a formula surely stands for a few constants (no array, no object)."""
         value = self.plainly(formula)
         return value is not None and self.constants(value) is not None

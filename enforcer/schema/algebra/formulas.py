@@ -71,7 +71,7 @@ Node: TypeAlias = Value | Reference | Unknown | Not | And | Or | OneOf
 
 
 def is_of_objects(node: Node) -> bool:
-    """Tell whether what a formula says is a value, and allows nothing but objects."""
+    """Return whether what a formula says is a value, and allows nothing but objects."""
     return isinstance(node, Value) and bool(node.objects) and node == Value(objects=node.objects)
 
 
@@ -153,7 +153,7 @@ class Formulas:
         return part if isinstance(node, Unknown) else self._intern(Not(part))
 
     def implies(self, part: Formula, other: Formula) -> bool:
-        """Tell whether a formula plainly implies another."""
+        """Return whether a formula plainly implies another."""
         if part in (other, NEVER) or other == ALWAYS:
             return True
         return self._conjuncts(other) <= self._conjuncts(part)

@@ -42,7 +42,7 @@ class Languages:
         return None if self.is_empty_regex(result) else result
 
     def is_empty_regex(self, regex: Regex) -> bool:
-        """Tell whether a string language is certainly empty (within the budget)."""
+        """Return whether a string language is certainly empty (within the budget)."""
         known = self._empty_regexes.get(regex)
         if known is None:
             self.spend(_STEPS_OF_EMPTINESS if regex.boolean else 0)

@@ -106,7 +106,7 @@ class Algebra(Children):
         return self.conj((part, by))
 
     def overlap(self, part: Formula, other: Formula) -> bool:
-        """Tell whether something may fit both, however patterns in the other are read."""
+        """Return whether something may fit both, however patterns in the other are read."""
         return not self.is_empty(self.conj((part, self.three_valued.widened(other))))
 
     def parts(self, formula: Formula) -> tuple[Formula, ...]:
@@ -367,7 +367,7 @@ class Algebra(Children):
     # Emptiness.
 
     def is_empty(self, formula: Formula) -> bool:
-        """Tell whether surely nothing fits; False where recursion leaves it open."""
+        """Return whether surely nothing fits; False where recursion leaves it open."""
         if formula == NEVER or isinstance(self._nodes[formula], Value):
             return formula == NEVER
         known = self._empty.get(formula)

@@ -80,7 +80,7 @@ class ObjectSets:
         return tuple((names, value) for value, names in merged.items())
 
     def _is_tidy(self, shape: ObjectShape) -> bool:
-        """Tell by a look that `tidy` would change nothing, as of nearly all that is written."""
+        """Return by a look that `tidy` would change nothing, as of nearly all that is written."""
         if shape.witnesses or shape.minimum or shape.maximum is not None:
             return False
         left = len(shape.required)
@@ -247,7 +247,7 @@ class ObjectSets:
         return sorted(kept, key=order.__getitem__)
 
     def _covers(self, big: ObjectShape, small: ObjectShape) -> bool:
-        """Tell whether every object of `small` is plainly one of `big` (names compared too)."""
+        """Return whether every object of `small` is plainly one of `big` (names compared too)."""
         implies = self._children.implies
         if big.classes not in (small.classes, ((ANY, ALWAYS),)):
             return False

@@ -45,7 +45,7 @@ class ThreeValued:
         self._pairs[part] = widened
 
     def is_exact(self, formula: Formula) -> bool:
-        """Tell whether all that a formula does not hold for, its negation holds for.
+        """Return whether all that a formula does not hold for, its negation holds for.
 
         It is not where a formula with two readings can be reached.
         """

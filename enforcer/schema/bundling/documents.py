@@ -94,7 +94,7 @@ class Documents:
         return len(self._documents)
 
     def may_concern(self, text: str) -> bool:
-        """Tell, at the cost of a search, whether a schema may have to be bundled."""
+        """Return, at the cost of a search, whether a schema may have to be bundled."""
         return bool(self._documents) and _LEADS_OUT.search(text) is not None
 
     def bundle(self, text: str) -> str:
@@ -216,7 +216,7 @@ def _copied(schema: object) -> Any:
 
 
 def _prepared(schema: Any, uri: str, draft: Draft) -> dict[str, Any]:
-    """Give a document its identifier, and take `$schema` out, which depends on where it goes."""
+    """Return a document its identifier, and take `$schema` out, which depends on where it goes."""
     if isinstance(schema, bool):
         return {"$id": uri} if schema else {"$id": uri, "not": {}}
     keyword = "id" if draft is Draft.DRAFT4 else "$id"

@@ -76,7 +76,7 @@ def read_schemas(sources: Sources) -> tuple[dict[str, Any], dict[str, str]]:
 
 
 def _listed(sources: Sources) -> list[str]:
-    """Give sources as texts; one alone is not taken apart into its letters."""
+    """Return sources as texts; one alone is not taken apart into its letters."""
     try:
         several = (sources,) if isinstance(sources, str | PathLike) else sources
         found = [fspath(each) for each in several]

@@ -71,7 +71,7 @@ class Dialect:
 
 
 def is_standard(name: str) -> bool:
-    """Tell whether `$schema` names a draft itself."""
+    """Return whether `$schema` names a draft itself."""
     try:
         draft_of({"$schema": name})
     except UnsupportedSchema:

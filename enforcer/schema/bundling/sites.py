@@ -85,7 +85,7 @@ class Found:
 
 
 def is_absolute(uri: str) -> bool:
-    """Tell whether a URI needs no base."""
+    """Return whether a URI needs no base."""
     try:
         return bool(urlsplit(uri).scheme)
     except ValueError:

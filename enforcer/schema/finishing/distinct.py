@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def is_remembered(shape: ArrayShape) -> bool:
-    """Tell whether an array of a finished grammar is for whoever follows a text to keep."""
+    """Return whether an array of a finished grammar is for whoever follows a text to keep."""
     return shape.unique and not shape.choices
 
 
@@ -32,7 +32,7 @@ def remembered(value: Value) -> list[ArrayShape | ObjectShape]:
 
 
 def offence(shape: ArrayShape | ObjectShape) -> tuple[str, str]:
-    """Give the path and the keyword that ask for a memory."""
+    """Return the path and the keyword that ask for a memory."""
     if not isinstance(shape, ObjectShape):
         return f"{shape.path}.uniqueItems", "uniqueItems"
     if shape.witnesses:
@@ -51,7 +51,7 @@ def may_run_out(shape: ObjectShape) -> bool:
 
 
 def is_text(value: Value) -> bool:
-    """Tell whether a value is a language of strings and nothing else."""
+    """Return whether a value is a language of strings and nothing else."""
     others = value.null or value.booleans or value.numbers or value.arrays or value.objects
     return value.strings is not None and not others
 

@@ -20,7 +20,7 @@ _MOST_STATES = 1_000  # of a language that only exploring tells what is left of
 
 @cached
 def is_infinite(language: Regex) -> bool:
-    """Tell whether a language has infinitely many members; False if that is hard to say."""
+    """Return whether a language has infinitely many members; False if that is hard to say."""
     if not language.boolean:
         return language.longest is None
     try:

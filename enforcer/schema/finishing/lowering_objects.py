@@ -143,5 +143,5 @@ def _needs_lowering(shape: ObjectShape) -> bool:
 
 
 def _may_be_declared(names: Regex, value: Formula) -> bool:
-    """Tell whether the names of a class may be few, so that all of them may be declared."""
+    """Return whether the names of a class may be few, so that all of them may be declared."""
     return value != NEVER and (names.boolean or names.longest is not None)

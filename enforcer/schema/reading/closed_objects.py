@@ -23,7 +23,7 @@ _SAID = ("additionalProperties", "unevaluatedProperties")
 
 
 def closable(reader: SchemaReader, place: Place) -> Closing:
-    """Tell how to parse what is to be closed: as one whole, or so that its parts are closed."""
+    """Return how to parse what is to be closed: as one whole, or so that its parts are closed."""
     schema = place.schema
     if is_hidden(schema, place.draft):
         return Closing.HANDED
@@ -41,12 +41,12 @@ def closable(reader: SchemaReader, place: Place) -> Closing:
 
 
 def declares(reader: SchemaReader, place: Place) -> bool:
-    """Tell whether a subschema or its parts declare properties, and itself says no more."""
+    """Return whether a subschema or its parts declare properties, and itself says no more."""
     return not _says(reader, place) and _declares(reader, place, frozenset())
 
 
 def _says(reader: SchemaReader, place: Place) -> bool:
-    """Tell whether a subschema says itself whether there are other properties."""
+    """Return whether a subschema says itself whether there are other properties."""
     schema = place.schema
     return isinstance(schema, dict) and any(
         reader.has(schema, keyword, place.draft) for keyword in _SAID

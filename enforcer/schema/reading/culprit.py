@@ -98,7 +98,7 @@ def _elements(reader: SchemaReader, place: Place, schema: dict[str, Any]) -> Ite
 
 
 def _innermost(place: Place, fits: Callable[[Place], bool]) -> Problem:
-    """Say what is wrong with a subschema none of whose necessary parts is to blame."""
+    """Describe what is wrong with a subschema none of whose necessary parts is to blame."""
     schema = place.schema
     if not isinstance(schema, dict):
         return Problem(place.path, "", _NO_VALUE)

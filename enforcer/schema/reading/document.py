@@ -39,7 +39,7 @@ def step(path: str, key: str | int) -> str:
 
 
 def members(schema: dict[str, Any], keyword: str) -> dict[str, Any]:
-    """Give a keyword's members; none where it is malformed, which its own reader notes."""
+    """Return a keyword's members; none where it is malformed, which its own reader notes."""
     found = schema.get(keyword)
     return found if isinstance(found, dict) else {}
 
@@ -249,7 +249,7 @@ def _pointed(place: Place, pointer: str) -> Place:
 
 
 def _target(place: Place, ref: str, origin: str) -> str:
-    """Give the path of what a reference leads to, by the resource that it is in."""
+    """Return the path of what a reference leads to, by the resource that it is in."""
     pointer = urldefrag(ref).fragment
     if _LEADS in origin:
         return f"{origin}#{unquote(pointer)}" if pointer else origin

@@ -60,12 +60,12 @@ REFERENCES = ("$ref", "$recursiveRef", "$dynamicRef")
 
 
 def knows(draft: Draft, keyword: str) -> bool:
-    """Tell whether a keyword, if it is one at all, means something in a draft."""
+    """Return whether a keyword, if it is one at all, means something in a draft."""
     return SINCE.get(keyword, draft) <= draft <= _UNTIL.get(keyword, draft)
 
 
 def is_hidden(schema: Mapping[str, Any], draft: Draft) -> bool:
-    """Tell whether a reference hides everything beside it, as up to draft 7."""
+    """Return whether a reference hides everything beside it, as up to draft 7."""
     return "$ref" in schema and draft <= Draft.DRAFT7
 
 

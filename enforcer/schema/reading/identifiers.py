@@ -75,7 +75,7 @@ def within(keyword: str, value: object, *, has_defs: bool) -> Iterable[Any]:
 
 
 def identifier(schema: dict[str, Any], draft: Draft) -> str | None:
-    """Give the identifier of a resource, as it is written; None where there is none."""
+    """Return the identifier of a resource, as it is written; None where there is none."""
     found = schema.get("id" if draft is Draft.DRAFT4 else "$id")
     if not isinstance(found, str) or is_hidden(schema, draft):
         return None

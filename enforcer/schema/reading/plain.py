@@ -217,7 +217,7 @@ def _nullable(kinds: list[Any]) -> str | None:
 
 
 def _is_simple(schema: dict[str, Any], kind: str, keys: set[str]) -> bool:
-    """Tell whether keywords beside annotations are few, and contradict nothing."""
+    """Return whether keywords beside annotations are few, and contradict nothing."""
     keys = keys - {"type"}
     if keys in _ENUMERATED:
         return kind in _VALUES and _are_scalars(schema, (_VALUES[kind],))
@@ -232,7 +232,7 @@ def _is_simple(schema: dict[str, Any], kind: str, keys: set[str]) -> bool:
 
 
 def _are_scalars(schema: dict[str, Any], types: tuple[type, ...]) -> bool:
-    """Tell whether the listed values are scalars of some types, not too many or too large."""
+    """Return whether the listed values are scalars of some types, not too many or too large."""
     values = schema["enum"] if "enum" in schema else [schema["const"]]
     if not isinstance(values, list) or not 0 < len(values) <= _CHOICES:
         return False
@@ -244,7 +244,7 @@ def _are_scalars(schema: dict[str, Any], types: tuple[type, ...]) -> bool:
 
 
 def _are_texts(value: Any) -> bool:
-    """Tell whether a value is a list of not too many printable strings.
+    """Return whether a value is a list of not too many printable strings.
 
     Printable excludes lone surrogates, which no JSON text in UTF-8 can have.
     """
@@ -260,7 +260,7 @@ def _are_texts(value: Any) -> bool:
 
 
 def _is_flat(value: Any) -> bool:
-    """Tell whether an annotation's value has no depth that a limit could be about."""
+    """Return whether an annotation's value has no depth that a limit could be about."""
     if isinstance(value, str):
         return True
     if isinstance(value, list):

@@ -88,11 +88,11 @@ class SchemaReader(ABC):
             raise
 
     def has(self, schema: dict[str, Any], keyword: str, draft: Draft) -> bool:
-        """Tell whether a keyword stands in a schema and means something in its draft."""
+        """Return whether a keyword stands in a schema and means something in its draft."""
         return keyword in schema and knows(draft, keyword)
 
     def in_digits(self, place: Place) -> bool:
-        """Tell whether an integer is one by its text: in draft 4, and where all are to be."""
+        """Return whether an integer is one by its text: in draft 4, and where all are to be."""
         return place.draft is Draft.DRAFT4 or self.conventions.integers is Integers.DIGITS
 
     def refuse(self, place: Place, keyword: str, reason: str) -> Formula:

@@ -146,7 +146,7 @@ def _undeclared(
 
 
 def _says_nothing(schema: Mapping[str, Any]) -> bool:
-    """Tell whether it may be anything but a schema; one of notes alone is meant to fit anything."""
+    """Return whether it is no schema; one of notes alone is meant to fit anything."""
     return _KEYWORDS.isdisjoint(schema) and not _NOTES.issuperset(schema)
 
 
@@ -194,7 +194,7 @@ def _booleans(schema: Mapping[str, Any], path: str) -> Iterator[Problem]:
 
 
 def _is_unanchored(pattern: object) -> bool:
-    """Tell whether a pattern may be meant of whole strings; one or two characters' rarely is."""
+    """Return whether a pattern may be meant of whole strings; one or two characters' rarely is."""
     return isinstance(pattern, str) and len(pattern) > _SHORT and not _ANCHORS.search(pattern)
 
 
