@@ -29,6 +29,7 @@ _CHARACTERS = re.compile(
 )
 _WORDS = {"true": True, "false": False, "null": None}
 _COMMA, _EQUALS = ord(","), ord("=")
+_BLANK = frozenset(b" \t\n\r\x0b\x0c")
 
 
 class _At(Enum):
@@ -72,7 +73,9 @@ class PythonReader:
             return self._end()
         if self._at is _At.NAME and symbol == _EQUALS:
             return self._begin()
-        begins = self._at is _At.VALUE and is_top and not self._held.strip()
+        begins = self._at is _At.VALUE and is_top and not self._held
+        if begins and symbol in _BLANK:
+            return ""
         if begins and self._scan.quote is not None:
             self._at = _At.STRING
             self._string = _String(chr(symbol))
@@ -99,7 +102,7 @@ class PythonReader:
         was, self._at = self._at, _At.NAME
         self._held.clear()
         if was is _At.VALUE:
-            return json.dumps(_literal(text), ensure_ascii=False)
+            return _json(_literal(text))
         if text:
             raise ValueError("an argument without a name, or two literals in one")
         return ""  # behind a string or the last comma, or between the brackets
@@ -129,7 +132,13 @@ class _String:
     def _read(self, body: str) -> str:
         if not body:
             return ""
-        return json.dumps(_literal(self._quote + body + self._quote), ensure_ascii=False)[1:-1]
+        return _json(_literal(self._quote + body + self._quote))[1:-1]
+
+
+def _json(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    text.encode()  # half a surrogate pair is no text: a ValueError
+    return text
 
 
 def _literal(text: str) -> Any:

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING
 from enforcer.layouts.pattern import ID, Field, Language, character
 from enforcer.regex import both, inverse
 from enforcer.regex.charset import ALL, CharSet
-from enforcer.regex.constructors import chars, concat, literal, repeat
-from enforcer.spelling import WHITE_SPACE
+from enforcer.regex.constructors import chars, concat, either, literal, repeat
 
 if TYPE_CHECKING:
     from enforcer.layouts.pattern import Piece
@@ -29,6 +28,10 @@ _CLOSING = frozenset(b"]})")
 _BLANK = frozenset(b" \t\r\n")
 _BYTES = CharSet.span("\x00\xff")
 _ANY = repeat(chars(ALL), 0, None)
+# What masks let a model write is shorter, `spelling.WHITE_SPACE`.
+_INDENTATION = repeat(chars(CharSet.span(" ", "\t")), 0, None)
+_LINE_BREAK = concat(repeat(literal("\r"), 0, 1), literal("\n"), _INDENTATION)
+_SPACE = repeat(either(literal(" "), _LINE_BREAK), 0, 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,5 +132,5 @@ def _of(pieces: tuple[Piece, ...]) -> Regex:
             ends = CharSet.span(character(end)) if isinstance(end, int) else CharSet(())
             parts.append(repeat(chars(_BYTES & ~ends), 0, None))
         else:
-            parts.append(repeat(WHITE_SPACE, 0, 1))
+            parts.append(_SPACE)
     return concat(*parts)

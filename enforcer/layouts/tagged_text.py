@@ -11,6 +11,7 @@ import json
 import re
 from codecs import getincrementaldecoder
 from functools import lru_cache
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from enforcer.layouts.declared import ONLY_STRING, STRING, read_value
@@ -79,10 +80,14 @@ class TaggedReader:
     def __init__(self, layout: BoundLayout, types: Mapping[str, frozenset[str]]) -> None:
         self._layout = layout.layout
         self._head = expression(layout.head)
+        # What ends a head; the field before it has no such character as it begins with.
+        ending = [*takewhile(lambda piece: isinstance(piece, int), reversed(layout.head))]
+        self._head_end = characters(piece for piece in reversed(ending) if isinstance(piece, int))
         self._close = expression(layout.close)
         self._stop = characters(layout.stop)
         self._types = types
         self._held = ""  # what is not said, but for a key and a type that have been read
+        self._from = 0  # in it: what ends a head, or a value, begins nowhere before
         self._is_value = False
         self._key = self._type = ""
         self._string = _RawString(self._layout.trim)
@@ -90,7 +95,9 @@ class TaggedReader:
 
     def feed(self, symbols: Iterable[int]) -> str:
         """Read on; raises ValueError at a value that is none."""
-        self._held += characters(symbols)
+        held, self._held = self._held, ""  # so that Python adds to it in place
+        held += characters(symbols)
+        self._held = held
         return "".join(self._read())
 
     def finish(self) -> str:
@@ -102,11 +109,13 @@ class TaggedReader:
     def _read(self) -> Iterator[str]:
         while True:
             if not self._is_value:
-                found = self._head.match(self._held)
+                end = self._find(self._head_end)
+                found = self._head.match(self._held) if end >= 0 else None
                 if found is None:
+                    self._from += end >= 0
                     return
                 yield self._begin(found)
-            end = self._held.find(self._stop)
+            end = self._find(self._stop)
             if end < 0:
                 if self._streams:
                     yield self._string.feed(self._take(begins_stop(self._held, self._stop)))
@@ -114,6 +123,12 @@ class TaggedReader:
             yield self._value(self._take(len(self._held) - end))
             self._held = self._held[len(self._stop) :]
             self._is_value = False
+
+    def _find(self, text: str) -> int:
+        """Return where a text begins in what is held, -1 if nowhere; looks at each place once."""
+        at = self._held.find(text, self._from)
+        self._from = max(0, len(self._held) - len(text) + 1) if at < 0 else at
+        return at
 
     @property
     def _streams(self) -> bool:
@@ -125,13 +140,13 @@ class TaggedReader:
     def _take(self, but: int) -> bytes:
         """Take what is held but the last characters; raises ValueError at a control token."""
         end = len(self._held) - but
-        data, self._held = self._held[:end].encode("latin-1"), self._held[end:]
+        data, self._held, self._from = self._held[:end].encode("latin-1"), self._held[end:], 0
         return data
 
     def _begin(self, found: re.Match[str]) -> str:
         fields = {name: text.encode("latin-1").decode() for name, text in found.groupdict().items()}
         self._key, self._type = self._layout.key.read(fields["key"]), fields.get("type", "")
-        self._held, self._is_value = self._held[found.end() :], True
+        self._held, self._from, self._is_value = self._held[found.end() :], 0, True
         opening, self._opening = self._opening, ", "
         self._string = _RawString(self._layout.trim)
         return f"{opening}{_json(self._key)}: " + ('"' if self._streams else "")

@@ -93,6 +93,9 @@ class Transitions:
                 self._note(name, found)
 
     def _is(self, name: str, found: ref[Any]) -> bool:
+        """Return whether what was asked for is the same; what is made around depends on it, too."""
+        if not name:
+            self.ask_names()
         try:
             return (self._ask(name) if name else self.shared) is found()
         except EnforcerError:

@@ -66,6 +66,8 @@ def test_what_vllm_reads_too(text: str) -> None:
             "a={1: 2})",
             "a={**b})",
             "a=07)",
+            r'a="\ud800")',
+            r"a=['\ud83d\ude00'])",
         ),
         *("from=1)", "a.b=1)", "a-b=1)", "*a)", "a=b)", "a=1j)", 'a="\n")', "a='x", "a=1"),
     ],

@@ -100,7 +100,7 @@ def test_a_value_ends_at_the_first_stop(value: str, is_one: bool) -> None:
         assert found is follow("qwen3_coder", "<parameter=b></parameter>")
 
 
-@pytest.mark.parametrize("space", ["", " ", "\n", "\r\n\t "])
+@pytest.mark.parametrize("space", ["", " ", "\n", "\r\n\t ", "\n" + " " * 500])
 def test_white_space_may_be_there_or_not(space: str) -> None:
     pair = f"{space}<parameter=a>b</parameter>{space}"
     assert follow("qwen3_coder", f"{pair}</function>").ends

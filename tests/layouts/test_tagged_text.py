@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -10,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from enforcer.layouts import Decoder, Trim
-from enforcer.layouts.tagged_text import trimmed
+from enforcer.layouts.tagged_text import TaggedReader, trimmed
+from enforcer.turn import dialects
 from tests.laid_out import bound, symbols_of
 
 PAIR = '<|open|>argument key="{}" type="{}"<|sep|>{}<|close|>argument<|sep|>'
@@ -72,3 +74,29 @@ def test_one_line_break_is_trimmed_from_each_end(text: str) -> None:
     assert decode("qwen3_coder", raw) == {"a": trimmed(text, Trim.NEWLINE)}
     assert decode("minimax_m2", f'<parameter name="a">{text}</parameter></invoke>') == {"a": text}
     assert trimmed(f"\n{text}\n", Trim.NEWLINE) == text
+
+
+@pytest.mark.parametrize("layout", ["qwen3_coder", "glm45", "minimax_m2", "kimi_k3"])
+@pytest.mark.parametrize("key", ["k" * 3_000, "a"])
+def test_what_is_held_is_looked_at_once_however_it_comes(
+    monkeypatch: pytest.MonkeyPatch, layout: str, key: str
+) -> None:
+    """A model that loops in a key, or in a list, costs no more than its text."""
+    looks = []
+    find = TaggedReader._find
+
+    def told(self: TaggedReader, text: str) -> int:
+        looks.append(len(self._held) - self._from)
+        return find(self, text)
+
+    monkeypatch.setattr(TaggedReader, "_find", told)
+    schema = {"properties": {"a": {"type": "array"}}}
+    value = json.dumps([*range(800)])
+    pieces = {"key": key, "type": "array", "value": value if key == "a" else "[]", "_": ""}
+    d = dialects.load(layout)
+    text = re.sub(r"\{(\w+)\}", lambda field: pieces[field[1]], d.arguments.pair)
+    symbols = [*symbols_of(text + d.arguments.close.replace("{_}", ""), layout)]
+    decoder = Decoder(bound(layout), schema)
+    read = "".join(decoder.feed([each]) for each in symbols) + decoder.finish()
+    assert json.loads(read).keys() == {key}
+    assert sum(looks) < 40 * len(symbols)

@@ -92,6 +92,27 @@ def test_tokens_that_reach_the_next_name_are_found_for_each_set_of_tools() -> No
     assert ways == [{b"(x", b"(), b"}, {b"(x", b"(),c"}]
 
 
+def test_what_depends_on_names_does_so_also_where_it_was_kept() -> None:
+    """The cut behind `get` is made anew for its schema; what is inside of it comes from before."""
+    one, other = ({"properties": {key: {"type": "integer"}}} for key in "pq")
+    tokens = [b"get()", b"get(), a", b"get(), b", b"), a", b"), b", b", a", b", b", b" a", b" b"]
+    found = vocabulary("pythonic")
+    known = [found.token_bytes(i) for i in range(found.size)]
+    names = {name: i + len(tokens) for name, i in found.controls.items()}
+    first = min(found.controls.values())
+    known[first:first] = tokens
+    made, ways = enforcer.Enforcer(Vocabulary(known, names), "pythonic"), []
+    for schemas in ({"get": one, "a": one}, {"get": other, "a": one}, {"get": other, "b": other}):
+        tools = [
+            {"type": "function", "function": {"name": name, "parameters": schema}}
+            for name, schema in schemas.items()
+        ]
+        matcher = made.start(Spec(parse(tools, "auto", True), 0), None)
+        feed(matcher, [*b"["])
+        ways.append({made.vocabulary.token_bytes(i) for i in legal(matcher)} & {*tokens[:3]})
+    assert ways == [{b"get()", b"get(), a"}, {b"get()", b"get(), a"}, {b"get()", b"get(), b"}]
+
+
 def test_deep_texts_are_no_more_to_find() -> None:
     matcher, find = at("hermes", '<tool_call>{"name": "get_", "arguments": {"x": ', tools=OPEN)
     known = served("hermes").table.borders._kept
