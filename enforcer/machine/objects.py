@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from enforcer.machine.lengths import FAR_COUNT
 from enforcer.machine.parts import Origin, check_bits, check_words
 from enforcer.regex import ANY, both, either, fullmatch, inverse, literal
+from enforcer.regex.derivative import is_surely_empty
 from enforcer.schema.grammar import NEVER
 
 if TYPE_CHECKING:
@@ -142,6 +143,7 @@ class Objects:
                 fits[mark.value] = fits.get(mark.value, 0) | each.mask
         self._keys = keys or self._json_keys
         names = self._declared(record, shapes, words, is_open=bool(classes))
+        classes = {each: fits for each, fits in classes.items() if _has_others(each, names)}
         if classes:
             self._undeclared(record, shapes, classes, names, words)
         self._counted(record, shapes, names)
@@ -212,7 +214,7 @@ class Objects:
         record["class_automaton"] = number
         keys = [*classes]
         for each in shapes:
-            for mark in each.shape.marks:
+            for mark in (mark for mark in each.shape.marks if mark.names in classes):
                 self._mark(each, mark, (-1, keys.index(mark.names), children.index(mark.value)))
 
     def _mark(self, shape: _Shape, mark: Mark, key: tuple[int, int, int]) -> None:
@@ -309,6 +311,12 @@ def _origin(shapes: Sequence[_Shape], name: str) -> Origin:
         if any(declared == name for declared, _ in each.shape.names):
             return Origin(each.shape.path, name)
     return Origin(shapes[0].shape.path)
+
+
+def _has_others(language: Regex, names: Sequence[str]) -> bool:
+    """Return whether a language may have more names than the declared ones."""
+    left = _without(language, names)
+    return left is language or not is_surely_empty(left)
 
 
 def _without(language: Regex, names: Sequence[str]) -> Regex:

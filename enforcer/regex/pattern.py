@@ -27,6 +27,7 @@ from enforcer.regex.charset import (
     digit,
     space,
     unicode_property,
+    union,
     word,
 )
 from enforcer.regex.tree import (
@@ -63,6 +64,10 @@ _ESCAPED_EDGES: dict[str, Callable[[], Node]] = {
 _CLASSES: dict[str, Callable[[], Readings]] = {"d": digit, "w": word, "s": space}
 _CONTROLS = {"t": "\t", "n": "\n", "v": "\v", "f": "\f", "r": "\r"}
 _LOOKS = {"?=": (True, False), "?!": (True, True), "?<=": (False, False), "?<!": (False, True)}
+_SAME_FOR_PYTHON = [
+    CharSet.span(*same)
+    for same in ("iI\u0130\u0131", "\u0390\u1fd3", "\u03b0\u1fe3", "\ufb05\ufb06")
+]
 _HEX = frozenset("0123456789abcdefABCDEF")
 _FLAGS = frozenset("imsu")
 _MAX_BRACED_DIGITS = 8
@@ -288,7 +293,7 @@ class Reader:
     def _cased(self, readings: Readings) -> Readings:
         if "i" not in self._flags:
             return readings
-        return Readings(readings.ecma.ignoring_case(), readings.python.ignoring_case())
+        return _ignoring_case(readings)
 
     def _class(self) -> Readings:
         start = self._at - 1
@@ -313,7 +318,7 @@ class Reader:
                     ends += [high, ord("-")]
             spans.extend((end, end) for end in ends if isinstance(end, int))
             sets.extend(end for end in ends if isinstance(end, Readings))
-        found = reduce(or_, sets, Readings.same(CharSet.of(spans)))
+        found = reduce(or_, dict.fromkeys(sets), Readings.same(CharSet.of(spans)))
         found = self._cased(found)
         return ~found if negated else found
 
@@ -401,6 +406,18 @@ class Reader:
         except KeyError:
             raise self._error(f"there is no Unicode property {name!r}", start) from None
         return Readings.same(~members if negated else members)
+
+
+@lru_cache(maxsize=512)  # a set may have as many partners as there are letters
+def _ignoring_case(readings: Readings) -> Readings:
+    """Add what differs in case alone: to one reading for all engines, to the other for any.
+
+    Engines fold differently, by one step or by Unicode's simple folding (U+212A is a `k`); Python
+    has a few pairs more.
+    """
+    wide = readings.python.ignoring_case() | readings.python.folded()
+    wide |= union(same for same in _SAME_FOR_PYTHON if wide & same)
+    return Readings(readings.ecma.ignoring_case(), wide)
 
 
 def _readings(atom: int | Readings) -> Readings:

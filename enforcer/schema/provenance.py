@@ -202,7 +202,7 @@ class Provenance:
         self._looked_at += len(known)
         if self._looked_at > _MOST_PLACES:
             return []
-        meeting = [places for own, places in known.items() if _EMPTY < self._atoms(own) <= atoms]
+        meeting = [places for own, places in [*known.items()] if _EMPTY < self._atoms(own) <= atoms]
         return [place for places in meeting for place in places]
 
 

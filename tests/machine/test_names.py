@@ -68,6 +68,25 @@ OBJECTS: list[dict[str, Any]] = [
         ]
     },
     {"properties": {"a": {"const": 2}}, "maxProperties": 2},
+    # What one alternative leaves undeclared, the other declares: no further name is left.
+    {
+        "anyOf": [
+            {"properties": {"a": {"const": 2}}, "required": ["a"]},
+            {"propertyNames": {"enum": ["a"]}},
+        ]
+    },
+    {
+        "anyOf": [
+            {"propertyNames": {"pattern": "^(a|b|ab)$"}},
+            {"properties": dict.fromkeys(("a", "b", "ab"), False)},
+        ]
+    },
+    {
+        "anyOf": [
+            {"properties": {"a": {"const": 2}}, "required": ["a"]},
+            {"patternProperties": {"^[ab]$": _ONE}, **_CLOSED},
+        ]
+    },
 ]
 _PLAIN = frozenset(b'ab",:1{')
 _NAMES = ("a", "b", "ab", "é")

@@ -250,3 +250,16 @@ def test_many_positions_are_not_looked_for_without_end() -> None:
     with pytest.raises(UnsupportedSchema) as caught:
         compile_schema(schema, limits=Limits(branches=1_000))
     assert caught.value.keyword == "uniqueItems"
+
+
+def test_a_reference_that_is_first_followed_for_a_refusal() -> None:
+    """Following it reads a subschema, and so adds to the positions."""
+    schema = {
+        "prefixItems": [
+            {"prefixItems": [{"type": "array", "contains": False}, {"$ref": "#/$defs/y"}]}
+        ],
+        "oneOf": [{}, {"items": {"uniqueItems": True}}],
+        "$defs": {"y": {"unevaluatedProperties": {}}},
+    }
+    with pytest.raises(UnsupportedSchema):
+        compile_schema(schema, root=Root.ANY)
