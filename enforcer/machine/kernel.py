@@ -4204,8 +4204,10 @@ class Text:
                 continue
             if not self.is_worth_trying(s, byte):
                 continue
-            if is_escape and (byte == 47 or byte == 117 or byte == 85 or byte == 120):
-                continue  # /, u, U, x
+            if is_escape and (byte == 47 or byte == 85):
+                continue  # /, U
+            if is_escape and (byte == 117 or byte == 120) and not self.viable(s, 0, 31):
+                continue  # u, x
             if self.tries <= 0:
                 self.is_far = True
                 return False
@@ -4301,13 +4303,20 @@ class Text:
         if (s.phase != IN_STRING and s.phase != IN_NAME) or byte == self.quote_of(s):
             return True
         if byte == 92 and kind == 0:  # for characters that are written in no other way
-            return self.viable(s, 0, 31) or self.viable(s, 34, 34) or self.viable(s, 92, 92)
+            quote = self.quote_of(s)
+            is_control = self.viable(s, 0, 31)
+            return is_control or self.viable(s, quote, quote) or self.viable(s, 92, 92)
+        if UTF_8_OF_2 <= kind <= UTF_8_OF_4:
+            return byte >= 128
+        if kind == SECOND_BACKSLASH:
+            return byte == 92
         if kind != 0:
-            is_utf_8 = UTF_8_OF_2 <= kind <= UTF_8_OF_4
-            return (
-                byte >= 128 if is_utf_8 else kind == ESCAPE or byte == 117 or hexadecimal(byte) >= 0
-            )
-        if byte >= 128 or (s.trie_node >= 0 and self.child_of(s.trie_node, byte) >= 0):
+            return kind == ESCAPE or byte == 117 or hexadecimal(byte) >= 0
+        if byte >= 128:
+            missing = 1 if byte < 0xE0 else 2 if byte < 0xF0 else 3
+            low = (byte & (63 >> missing)) << (6 * missing)
+            return self.viable(s, low, low + bit(6 * missing) - 1)
+        if s.trie_node >= 0 and self.child_of(s.trie_node, byte) >= 0:
             return True
         if s.automaton_state < 0:
             return False

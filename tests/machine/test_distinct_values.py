@@ -406,3 +406,33 @@ def test_a_name_is_not_repeated_within_an_element(items: Any) -> None:
     assert all(map(matcher.accept, b'[{"x":2},{"x":1,"x'))
     assert not matcher.accept(ord('"'))
     assert all(map(matcher.accept, b'y":1},{"x":1}]'))
+
+
+ESCAPED = {
+    "surrogate pairs": (["\U0001f642", "\U0001f643"], "🙂", r"\ud83d\ude43", r"\ud83d\ude42"),
+    "control characters": (["\x01", "\x02"], r"\u0001", r"\u0002", r"\u0001"),
+}
+
+
+@pytest.mark.parametrize("name", sorted(ESCAPED))
+def test_what_is_written_as_escapes_is_found_as_another_element(name: str) -> None:
+    values, first, second, repeated = ESCAPED[name]
+    for schema, element in (
+        (distinct({"enum": values}), '"{}"'),
+        (distinct(closed({"a": {"enum": values}}, "a")), '{{"a":"{}"}}'),
+        (distinct(closed({each: {"const": 1} for each in values}, minProperties=1)), '{{"{}":1}}'),
+    ):
+        grammar = compiled(schema)
+        begun = f"[{element.format(first)},"
+        assert_masks_along(grammar, begun + element.format(second) + "]")
+        assert not accepts(grammar, begun + element.format(repeated) + "]")
+
+
+def assert_masks_along(grammar: Any, text: str) -> None:
+    """Assert that a text is legal, by masks as by accepts."""
+    matcher, row = grammar.matcher(), np.zeros(V.words, np.int32)
+    for at, byte in enumerate(text.encode()):
+        matcher.fill(row)
+        assert byte in bits(row), text.encode()[:at]
+        assert matcher.accept(byte), text.encode()[:at]
+    assert matcher.is_accepting()

@@ -184,6 +184,16 @@ def test_what_python_reads(written: str, legal_part: str | None) -> None:
     assert taken({"properties": {"a": {}}}, written) == expected
 
 
+def test_an_element_of_quotes_is_followed_by_one_of_more_quotes() -> None:
+    element = {"properties": {"a": {"pattern": "^'{0,2}$", "type": "string"}}, "required": ["a"]}
+    schema = {"properties": {"l": {"type": "array", "items": element, "uniqueItems": True}}}
+    schema = {**schema, "additionalProperties": False}
+    element["additionalProperties"] = False
+    for first, second in (("", r"\'"), (r"\'", r"\'\'")):
+        written = f"l=[{{'a': '{first}'}}, {{'a': '{second}'}}])"
+        assert taken(schema, written) == written
+
+
 def test_an_unfinished_escape_leads_to_a_character_that_fits() -> None:
     astral = {"properties": {"a": {"type": "string", "pattern": "^😀$"}}}
     assert taken(astral, "a='\\u") == "a='\\"
