@@ -200,3 +200,38 @@ def test_a_character_that_has_been_begun_is_completed(char: str, is_listed: bool
             found = json.loads(b'"' + spelled[: at + 1] + end_of(ends, text))
             assert not is_listed or found in {char, "x"}
             text.rollback(len(text.token_ids()) - count)
+
+
+def test_of_many_names_one_is_found_that_a_character_may_become() -> None:
+    names = [f"{word}_{i:02}" for word in ("feld", "größe") for i in range(20)] + ["ähnlich", "日"]
+    schema = {"properties": dict.fromkeys(names, True), "additionalProperties": False}
+    grammar = compile_schema({"type": "object", **schema}, root=Root.OBJECT)
+    for name in ("ähnlich", "größe_19", "日"):
+        for spelled in (name.encode(), json.dumps(name)[1:-1].encode()):
+            ends, text = started(grammar)
+            assert all(map(text.accept, b'{"'))
+            for at, byte in enumerate(spelled):
+                assert text.accept(byte)
+                count = len(text.token_ids())
+                whole = json.loads(b'{"' + spelled[: at + 1] + end_of(ends, text))
+                assert {*whole} <= {*names}
+                text.rollback(len(text.token_ids()) - count)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "taken", "typed"),
+    [
+        ("^[à-ÿ]$", ["à"], b"\xc3"),
+        ("^[à-ÿ]$", ["à", "á", "ã"], b"\\u00e"),
+        (r"^\d{4}-\d\d$", ["0000-00"], b"0000-0\\"),
+        (r"^\d{4}-\d\d$", [f"0000-0{i}" for i in range(9)], b"0000-0\\u003"),
+    ],
+)
+def test_a_character_that_has_been_begun_becomes_none_that_repeats_a_name(
+    pattern: str, taken: list[str], typed: bytes
+) -> None:
+    schema = {"patternProperties": {pattern: {"type": "null"}}, "additionalProperties": False}
+    ends, text = started(compile_schema({"type": "object", **schema}, root=Root.OBJECT))
+    written = json.dumps(dict.fromkeys(taken), ensure_ascii=False)[:-1].encode() + b', "' + typed
+    assert all(map(text.accept, written))
+    assert len(json.loads(written + end_of(ends, text))) == len(taken) + 1

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from enforcer.budget.costs import Shortest
+    from enforcer.budget.tails import Begun
     from enforcer.machine import kernel
 
 # Phases of the kernel.
@@ -242,7 +243,7 @@ class _Open:
         at, trie, pending, count, languages = state
         partial = begun(pending)
         low, high = words.span(trie) if trie >= 0 else (0, 0)
-        for index in self._candidates(low, high):
+        for index in self._candidates(trie, partial):
             rest = rest_of(partial, plan.names[index][count:])
             if rest is not None:
                 yield rest, self._named(index)
@@ -270,7 +271,7 @@ class _Open:
             return self._behind(inner, frame, self._extras)
         return self._behind(inner, frame, lambda: self._extras() | {name})
 
-    def _candidates(self, low: int, high: int) -> Iterable[int]:
+    def _candidates(self, trie: int, partial: Begun | None) -> Iterable[int]:
         """Return declared names that may come, the shortest to complete among them or nearly so.
 
         Of many names only a few are given: what the object needs, and what costs least as a
@@ -278,7 +279,11 @@ class _Open:
         one of them has promised stays within reach.
         """
         _, _, _, _, live, _, possible, *_ = self._frame
-        plan, possible = self._plan.objects[self._node], possible >> low << low & (1 << high) - 1
+        plan, words = self._plan.objects[self._node], self._plan.words
+        nodes = [trie] if trie >= 0 else []
+        if partial is not None and nodes:
+            nodes = [to for _, to in words.firsts(TRIES, trie, partial.chars)]
+        possible &= sum((1 << high) - (1 << low) for low, high in map(words.span, nodes))
         needed = reduce(or_, (plan.required[shape] for shape in ones(live)), 0) & possible
         others = (index for index in plan.by_cost if possible >> index & 1)
         return dict.fromkeys((*islice(ones(needed), _FEW), *islice(others, _FEW)))

@@ -29,6 +29,7 @@ _HEAVIEST = 40
 _BEGINNING = frozenset(b'{[,":')
 _STRUCTURE = frozenset(b'{}[],":')
 _AROUND = _STRUCTURE | frozenset(b" \n")
+_CONTINUATIONS = bytes(range(0x80, 0xC0))  # of UTF-8
 _SCALAR = frozenset(b"0123456789.eE+-tfn")
 
 
@@ -125,12 +126,15 @@ class Pieces:
 
 
 def _weight(data: bytes) -> int:
-    """Weigh an id: 0 for whole characters that neither begin nor end anything."""
+    """Weigh an id: 0 for characters that neither begin nor end anything.
+
+    The first may have been begun by another id, which what is left then makes room for.
+    """
     beginning = sum(byte in _BEGINNING for byte in data)
     if beginning or b"\\" in data or _STRUCTURE & set(data):
         return 1 + min(beginning, _HEAVIEST)
     try:
-        data.decode()
+        data.lstrip(_CONTINUATIONS).decode()
     except UnicodeDecodeError:
         return 1
     return 0

@@ -7,6 +7,7 @@ several ends is the shortest in token ids.
 from __future__ import annotations
 
 import json
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from enforcer.regex.charset import LAST, CharSet
@@ -141,9 +142,12 @@ def tails(
     if partial.data == b"\\":
         for char in SHORT_ESCAPES:
             firsts += words.firsts(number, state, CharSet.span(char))
-    for char, after in firsts:
-        rest = partial.rest_of(char)
-        following = words.words(number, after, language, count + 1)
-        tail = next((each for each in following if char + each not in taken), None)
-        if rest is not None and tail is not None:
-            yield rest + whole(tail, quoted=True), char + tail
+    for chars, after in firsts:
+        # Of a range all lead to the same, so that the first which is not taken is enough.
+        for char in islice(chars, 1 + len(taken)):
+            rest = partial.rest_of(char)
+            following = words.words(number, after, language, count + 1)
+            tail = next((each for each in following if char + each not in taken), None)
+            if rest is not None and tail is not None:
+                yield rest + whole(tail, quoted=True), char + tail
+                break

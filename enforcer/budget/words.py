@@ -106,16 +106,17 @@ class Words:
             state, left = after, left - run
         return "".join(text)
 
-    def firsts(self, number: int, state: int, chars: CharSet) -> Iterator[tuple[str, int]]:
-        """Yield characters of a set that lead on, one of each range, and where they lead."""
+    def firsts(self, number: int, state: int, chars: CharSet) -> Iterator[tuple[CharSet, int]]:
+        """Yield the characters of a set that lead on, those of a range at once, and where to."""
         if number == TRIES:
-            yield from (way for way in self._edges(state) if way[0] in chars)
+            ways = (way for way in self._edges(state) if way[0] in chars)
+            yield from ((CharSet.span(char), to) for char, to in ways)
             return
         for span in self._spans(number):
             common = CharSet.of([span]) & chars
             after = self.behind(number, state, common.first) if common else -1
             if after >= 0:
-                yield common.first, after
+                yield common, after
 
     def states(self, number: int, root: int, language: int) -> list[int]:
         """List the states behind a first one from which a word of a language is reached."""

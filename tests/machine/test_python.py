@@ -19,6 +19,7 @@ from enforcer.machine.grammar import MachineGrammar, bound_vocabulary
 from enforcer.machine.tables import tables_of
 from enforcer.schema import Conventions, Root, compile_schema
 from enforcer.vocabulary import Vocabulary
+from tests.engine_cases import closed
 from tests.laid_out import bound, vocabulary
 from tests.machine.interpreted import interpreted
 from tests.schema_judge import is_valid
@@ -185,10 +186,9 @@ def test_what_python_reads(written: str, legal_part: str | None) -> None:
 
 
 def test_an_element_of_quotes_is_followed_by_one_of_more_quotes() -> None:
-    element = {"properties": {"a": {"pattern": "^'{0,2}$", "type": "string"}}, "required": ["a"]}
-    schema = {"properties": {"l": {"type": "array", "items": element, "uniqueItems": True}}}
-    schema = {**schema, "additionalProperties": False}
-    element["additionalProperties"] = False
+    quotes = {"type": "string", "pattern": "^'{0,2}$"}
+    element = closed({"a": quotes}, "a")
+    schema = closed({"l": {"type": "array", "items": element, "uniqueItems": True}})
     for first, second in (("", r"\'"), (r"\'", r"\'\'")):
         written = f"l=[{{'a': '{first}'}}, {{'a': '{second}'}}])"
         assert taken(schema, written) == written
