@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -148,7 +149,7 @@ class Automaton:
 
     @cached_property
     def _varied(self) -> list[npt.NDArray[np.int64]]:
-        """For each state the languages that have many beginnings of one, two, ... characters."""
+        """For each state the languages with many beginnings of up to one, two, ... characters."""
         sizes = self._class_sizes()
         steps = self.transitions.reshape(self.states, self.classes)
         found = [np.zeros(self.states, np.int64) for _ in range(_AHEAD)]
@@ -158,7 +159,7 @@ class Automaton:
             for at in range(_AHEAD):
                 ways = np.where(leads, np.where(steps >= 0, ways[steps], 0) @ sizes, 0)
                 found[at] |= (ways >= _VAST).astype(np.int64) << language
-        return found
+        return [*accumulate(found, np.bitwise_or)]
 
     def _rounds(self) -> npt.NDArray[np.int64]:
         """Return for each state the languages without a greatest length that go round from it."""
@@ -173,17 +174,15 @@ class Automaton:
         return np.zeros(self.states, np.int64)
 
     @cached_property
-    def endless(self) -> npt.NDArray[np.int64]:
-        """For each state the languages that have them from all states that it leads to."""
+    def vast_steps(self) -> npt.NDArray[np.int32]:
+        """For each state how many characters, whatever they are, lead to none that is not vast.
+
+        -1 where some language has few words, `FAR` where none comes to have.
+        """
+        are_few = self.leads & ~self.vast != 0
         steps = self.transitions.reshape(self.states, self.classes)
-        found = self.vast
-        for _ in range(_MOST_ROUNDS):
-            behind = np.where(steps >= 0, found[steps] | ~self.leads[steps], _EVERY)
-            after = found & np.bitwise_and.reduce(behind, axis=1)
-            if (after == found).all():
-                return found
-            found = after
-        return np.zeros(self.states, np.int64)
+        far = np.array(nearest_ends(are_few.tolist(), steps)[1], np.int32)
+        return np.where(far < FAR, far - 1, FAR).astype(np.int32)
 
     @property
     def has_many_words(self) -> bool:

@@ -861,7 +861,7 @@ class Tables:
             there is no JSON); then what `key_tokens` is made of; empty for JSON.
         markers: the token ids that are characters of raw text, from `FIRST_SURROGATE` on.
         vast: for each automaton state the languages that have many words from there.
-        endless: those that have them from each state that it leads to.
+        vast_steps: how many characters, any that are legal, leave all its languages vast.
         key_bears: for keys of pairs what `Tree.bears` is for names in JSON.
         key_spanning: the token ids in which such a key and its value end.
         ending: for each state of the last automaton of `pairs` the row of the tokens in which a
@@ -900,7 +900,7 @@ class Tables:
     opens: cython.const_longlong[::1]
     trie_opens: cython.const_longlong[::1]
     vast: cython.const_longlong[::1]
-    endless: cython.const_longlong[::1]
+    vast_steps: cython.const_int[::1]
     pairs: cython.const_int[::1]
     markers: cython.const_int[::1]
     white_space: cython.int  # 0: none; 1: no line breaks; 2: the usual
@@ -957,7 +957,7 @@ class Tables:
         self.opens = arrays["opens"]
         self.trie_opens = arrays["trie_opens"]
         self.vast = arrays["vast"]
-        self.endless = arrays["endless"]
+        self.vast_steps = arrays["vast_steps"]
         self.pairs = arrays["pairs"]
         self.markers = arrays["markers"]
         self.white_space = white_space
@@ -1032,7 +1032,7 @@ class Tables:
             or self.safe_steps.shape[0] != count
             or self.opens.shape[0] != count
             or self.vast.shape[0] != count
-            or self.endless.shape[0] != count
+            or self.vast_steps.shape[0] != count
             or self.range_class.shape[0] != self.range_low.shape[0]
         ):
             return False
@@ -4047,9 +4047,7 @@ class Text:
             return -1
         a = self.automaton(self.automaton_of(s))
         leads = self.tables.leads[a.states + s.automaton_state] & s.languages
-        if leads & ~self.tables.endless[a.states + s.automaton_state] != 0:
-            return -1
-        room = cython.cast(cython.longlong, FAR)
+        room = cython.cast(cython.longlong, self.tables.vast_steps[a.states + s.automaton_state])
         for k in range(a.bounds):
             bound = self.tables.bounds[a.bound0 + k]
             if leads >> k & 1 and bound.maximum >= 0:

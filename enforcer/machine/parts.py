@@ -155,11 +155,11 @@ class Parts:
         if len(self.tries) > MOST_TRIE_NODES:
             raise TooLargeError("too many listed texts and names")
         arrays = {"bits": np.frombuffer(bytes(self._bits), np.int64), **self.tries.arrays()}
-        for name in ("vast", "endless"):
-            automata = [each for _, each in self._automata.values()]
-            none = [np.zeros(each.states, np.int64) for each in automata]
+        automata = [each for _, each in self._automata.values()]
+        for name, dtype in (("vast", np.int64), ("vast_steps", np.int32)):
+            none = [np.zeros(each.states, dtype) for each in automata]
             counted = [getattr(each, name) for each in automata] if are_counted else none
-            arrays[name] = _joined(counted, np.int64)
+            arrays[name] = _joined(counted, dtype)
         return arrays, self._put_automata(arrays, are_counted=are_counted)
 
     def _put_automata(

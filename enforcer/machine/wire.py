@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 # Counts up with the arrays, their order and what their numbers mean.
-VERSION = 8
+VERSION = 9
 
 _WIDE = (
     *("bits", "trie_value", "trie_low", "trie_high", "trie_opens"),
-    *("accepts", "leads", "rests", "safe", "opens", "vast", "endless"),
+    *("accepts", "leads", "rests", "safe", "opens", "vast"),
 )
 _NARROW = (
     *(
@@ -42,6 +42,7 @@ _NARROW = (
     ),
     *("trie_edges", "edge_character", "edge_to"),
     *("transitions", "ascii", "range_low", "range_class", "bounds", "safe_steps", "wide"),
+    "vast_steps",
     *("pairs", "markers"),
 )
 _KINDS: dict[str, np.dtype[np.generic]] = {
