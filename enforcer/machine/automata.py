@@ -95,7 +95,6 @@ class Automaton:
         minimum: the length from which on no least length decides whether a text leads on.
         least: that from which on none decides over the characters of wide rows.
         steady: the length up to which no greatest length decides whether a text leads on.
-        whole: that up to which none does behind wide states, where all languages are followed.
         work: operands of derivatives that building it takes.
 
     """
@@ -118,7 +117,6 @@ class Automaton:
     minimum: int = 0
     least: int = 0
     steady: int = FAR_COUNT
-    whole: int = FAR_COUNT
     work: int = 0
 
     @property
@@ -126,6 +124,25 @@ class Automaton:
         """What is left in each state, of each language that has lengths; see `Bound`."""
         found = [each.rests for each in self.bounds if each.rests is not None]
         return np.concatenate(found) if found else np.zeros(0, np.int64)
+
+    @property
+    def free_to(self) -> npt.NDArray[np.int32]:
+        """For each state the characters up to which no greatest length decides behind it.
+
+        That is where all languages are followed.
+        """
+        most = np.zeros(self.states, np.int64) if self.bounds else np.full(self.states, FAR_COUNT)
+        for language, bound in enumerate(self.bounds):
+            leads = self.leads >> language & 1 == 1
+            most = np.where(leads, np.maximum(most, bound.ends_before()), most)
+        steps = self.transitions.reshape(self.states, self.classes)
+        found = np.full(self.states, FAR_COUNT)
+        for _ in range(_MOST_ROUNDS):
+            behind = np.append(np.minimum(found, most), FAR_COUNT)[steps].min(axis=1)
+            if np.array_equal(behind, found):
+                return found.astype(np.int32)
+            found = behind
+        return np.full(self.states, most.min(), np.int32)
 
     @property
     def never_runs_out(self) -> bool:
@@ -263,22 +280,7 @@ class Automaton:
             minimum=max((each.minimum for each in bounds if each.ends), default=0),
             least=max((each.minimum for each in bounds if each.is_odd), default=0),
             steady=min(each.steady for each in bounds),
-            whole=self._whole(bounds),
         )
-
-    def _whole(self, bounds: Sequence[Bound]) -> int:
-        most = np.zeros(self.states, np.int64)
-        for language, bound in enumerate(bounds):
-            leads = self.leads >> language & 1 == 1
-            most = np.where(leads, np.maximum(most, bound.ends_before()), most)
-        steps = self.transitions.reshape(self.states, self.classes)
-        pending = np.flatnonzero(self.is_wide).tolist()
-        seen = {*pending}
-        for state in pending:
-            found = {to for to in steps[state].tolist() if to >= 0} - seen
-            pending += found
-            seen |= found
-        return int(most[pending].min(initial=FAR_COUNT))
 
     @property
     def nbytes(self) -> int:

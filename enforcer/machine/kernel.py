@@ -190,12 +190,10 @@ Automaton = cython.struct(
     minimum=cython.int,
     least=cython.int,
     steady=cython.int,
-    whole=cython.int,
     varied=cython.int,
 )
 AUTOMATON = dtype_of(
-    "transitions classes ascii range0 ranges states kind bound0 bounds minimum least steady whole "
-    "varied",
+    "transitions classes ascii range0 ranges states kind bound0 bounds minimum least steady varied",
     np.int32,
 )
 Bound = cython.struct(
@@ -861,6 +859,7 @@ class Tables:
             there is no JSON); then what `key_tokens` is made of; empty for JSON.
         markers: the token ids that are characters of raw text, from `FIRST_SURROGATE` on.
         vast: for each automaton state the languages that have many words from there.
+        free_to: the characters of a text up to which no greatest length decides behind it.
         vast_steps: how many characters, any that are legal, leave all its languages vast.
         key_bears: for keys of pairs what `Tree.bears` is for names in JSON.
         key_spanning: the token ids in which such a key and its value end.
@@ -901,6 +900,7 @@ class Tables:
     trie_opens: cython.const_longlong[::1]
     vast: cython.const_longlong[::1]
     vast_steps: cython.const_int[::1]
+    free_to: cython.const_int[::1]
     pairs: cython.const_int[::1]
     markers: cython.const_int[::1]
     white_space: cython.int  # 0: none; 1: no line breaks; 2: the usual
@@ -958,6 +958,7 @@ class Tables:
         self.trie_opens = arrays["trie_opens"]
         self.vast = arrays["vast"]
         self.vast_steps = arrays["vast_steps"]
+        self.free_to = arrays["free_to"]
         self.pairs = arrays["pairs"]
         self.markers = arrays["markers"]
         self.white_space = white_space
@@ -1033,6 +1034,7 @@ class Tables:
             or self.opens.shape[0] != count
             or self.vast.shape[0] != count
             or self.vast_steps.shape[0] != count
+            or self.free_to.shape[0] != count
             or self.range_class.shape[0] != self.range_low.shape[0]
         ):
             return False
@@ -1358,7 +1360,7 @@ class Text:
     is_counted: cython.bint
     last_range: index  # of characters; see `is_in_range`
     skipped: i64  # bytes of tokens that a walk within a string leaves out; see `walk_long`
-    left_out: i64  # a state in which other tokens are left out as well; -1 for none
+    limit: i64  # characters of a string up to which its tokens are set already; -1 for none
     is_lost: cython.bint  # whether an index was out of bounds
     is_exact: cython.bint  # whether names that were written matter; see `leave_out` for rows
     scratch: Scratch  # of a mask or search
@@ -1392,7 +1394,7 @@ class Text:
         self.count = 0
         self.last_range = -1
         self.skipped = 0
-        self.left_out = -1
+        self.limit = -1
         self.is_counted = False
         self.is_lost = False
         self.is_exact = False
@@ -4577,10 +4579,11 @@ class Text:
             groups |= APOSTROPHE_GROUP | CONTROL_GROUP
             safe &= ~APOSTROPHE_GROUP
         room = cython.cast(cython.longlong, self.tables.safe_steps[at])
-        # Of tokens that only stay in this state, those that are short enough are set already.
+        # Tokens that only stay in this state may all be set already, or be too long.
         left_out = cython.cast(cython.longlong, 0)
-        if state == self.left_out and room >= FAR_STEPS:
-            left_out = safe
+        if self.limit >= 0 and safe != 0 and room >= FAR_STEPS:
+            if not self.leads_beyond(a, state, languages, self.limit):
+                left_out = safe
         if a.bounds != 0:
             room = min(room, self.room_of(a, state, languages, count))
         is_same = is_looping and state == self.state(0).automaton_state
@@ -4985,7 +4988,7 @@ class Text:
         s = self.state(0)
         number = -1
         near = cython.cast(cython.longlong, FAR)
-        is_pattern = False
+        are_longer = False  # whether tokens of more characters than that may be legal
         is_raw = s.phase >= IN_RAW
         is_string = is_raw or s.phase == IN_STRING or s.phase == IN_NAME
         is_apostrophe = self.is_python and s.stop == 39
@@ -4993,10 +4996,13 @@ class Text:
         shorter_rows = self.tree.raw_shorter_rows if is_second else self.tree.shorter_rows
         if is_string and s.pending == 0 and s.automaton_state >= 0:
             a = self.automaton(self.automaton_of(s))
-            is_pattern = a.bounds > 1 or self.tables.states_of(self.automaton_of(s)) > 1
-            if a.bounds != 0:
-                near = a.whole - s.count
             leads = self.tables.leads[a.states + s.automaton_state]
+            if a.bounds != 0:
+                free_to = cython.cast(
+                    cython.longlong, self.tables.free_to[a.states + s.automaton_state]
+                )
+                near = free_to - s.count
+                are_longer = self.may_be_longer(a, leads, free_to)
             if near >= 0 and s.count >= a.least and leads & ~s.languages == 0:
                 number = self.tables.wide[a.states + s.automaton_state]
                 if self.is_python and number >= 0:
@@ -5023,7 +5029,7 @@ class Text:
                 first = wide.looping
         for e in range(first, wide.exits.shape[0]):
             self.leave(wide.exits[e], wide.depths[e])
-        if near < shorter_rows and is_pattern:
+        if near < shorter_rows and are_longer:
             self.walk_long(near)
         if s.trie_node >= 0 and self.trie_leads_on(s, s.trie_node):
             state = s.automaton_state
@@ -5031,6 +5037,40 @@ class Text:
             self.walk(0, self.tree.trie.roots, 0)
             s.automaton_state = state
         return self.set_markers()
+
+    @cython.cfunc
+    def may_be_longer(
+        self, a: cython.pointer[Automaton], languages: i64, count: i64
+    ) -> cython.bint:
+        """Return whether some of the languages has words of more characters."""
+        for k in range(a.bounds):
+            most = self.tables.bounds[a.bound0 + k].maximum
+            if languages >> k & 1 and (most < 0 or most > count):
+                return True
+        return False
+
+    @cython.cfunc
+    def leads_beyond(
+        self, a: cython.pointer[Automaton], state: i64, languages: i64, count: i64
+    ) -> cython.bint:
+        """Return whether a state may be that of a text of more characters than so many."""
+        languages &= self.tables.leads[a.states + state]
+        for k in range(a.bounds):
+            if languages >> k & 1 == 0:
+                continue
+            bound = self.tables.bounds[a.bound0 + k]
+            left = cython.cast(cython.longlong, bound.maximum) - count - 1
+            if bound.maximum < 0 or bound.rest0 < 0:
+                return True
+            if left < 0:
+                continue
+            rest = self.tables.rests[bound.rest0 + state]
+            if bound.minimum == 0:
+                if rest <= left:
+                    return True
+            elif left >= MOST_RESTS or rest & (bit(left + 1) - 1) != 0:
+                return True
+        return False
 
     @cython.cfunc
     def walk_long(self, near: i64) -> cython.bint:
@@ -5042,14 +5082,10 @@ class Text:
         trie_node = s.trie_node
         s.trie_node = -1
         self.skipped = near
-        a = self.automaton(self.automaton_of(s))
-        self.left_out = s.automaton_state
-        for i in range(near + 1, self.tree.longest + 1):
-            if self.leads_on(a, s.automaton_state, s.languages, s.count + i):
-                self.left_out = -1
+        self.limit = s.count + near
         self.walk(0, self.tree.trie.roots, 0)
         self.skipped = 0
-        self.left_out = -1
+        self.limit = -1
         s.trie_node = trie_node
         return True
 

@@ -50,6 +50,7 @@ _KINDS: dict[str, type[np.generic]] = {
     "safe": np.int64,
     "safe_steps": np.int32,
     "opens": np.int64,
+    "free_to": np.int32,
 }
 
 
@@ -184,7 +185,7 @@ class Parts:
                 *(len(each.range_low), sizes["accepts"]),
                 *(kind, len(bounds), len(each.bounds)),
                 *(min(each.minimum, FAR_COUNT), min(each.least, FAR_COUNT), each.steady),
-                *(each.whole, each.varied if are_counted else 0),
+                each.varied if are_counted else 0,
             )
             rests = sizes["rests"]
             for bound in each.bounds:

@@ -42,7 +42,7 @@ _NARROW = (
     ),
     *("trie_edges", "edge_character", "edge_to"),
     *("transitions", "ascii", "range_low", "range_class", "bounds", "safe_steps", "wide"),
-    "vast_steps",
+    *("vast_steps", "free_to"),
     *("pairs", "markers"),
 )
 _KINDS: dict[str, np.dtype[np.generic]] = {
