@@ -1318,7 +1318,7 @@ class Tables:
     @cython.cfunc
     def states_of(self, number: index) -> index:
         """Return how many states an automaton has."""
-        is_last = number + 1 == self.automata.shape[0]
+        is_last: cython.bint = number + 1 == self.automata.shape[0]
         end = self.wide.shape[0] if is_last else self.automata[number + 1].states
         return end - self.automata[number].states
 
@@ -1624,6 +1624,7 @@ class Text:
     # Kept rows
 
     @cython.cfunc
+    @cython.exceptval(-1)
     def configuration(self, key: cython.longlong[::1]) -> i64:
         """Write all that the row of the first state depends on, and return how many words it has.
 
@@ -1650,7 +1651,7 @@ class Text:
             key[6] = 0
             key[7] = 0
             key[8] = 0
-        is_open = s.phase == BEGIN or s.phase == IN_STRING or s.phase == IN_BARE
+        is_open: cython.bint = s.phase == BEGIN or s.phase == IN_STRING or s.phase == IN_BARE
         is_open = is_open or s.phase == NAMED or s.phase == ARRAY_OPEN
         is_open = is_open or s.phase == IN_RAW or s.phase >= BEHIND_KEY
         key[1] = s.phase
@@ -1731,6 +1732,7 @@ class Text:
         return count
 
     @cython.cfunc
+    @cython.exceptval(-1)
     def recall(self, key: cython.longlong[::1], words: i64) -> cython.bint:
         """Write the kept row of a configuration, if there is one."""
         slot = key[0] & (SLOTS - 1)
@@ -1799,6 +1801,7 @@ class Text:
         self.past = states
 
     @cython.cfunc
+    @cython.exceptval(-1)
     def reserve(self, end: i64) -> i64:
         """Make room for so many words of frames."""
         if end > self.arena.shape[0]:
@@ -1967,6 +1970,7 @@ class Text:
     # Automata and tries
 
     @cython.cfunc
+    @cython.exceptval(-1)
     def leads_on(
         self, a: cython.pointer[Automaton], state: i64, languages: i64, count: i64
     ) -> cython.bint:
@@ -1980,6 +1984,7 @@ class Text:
         return self.within_bounds(a, state, languages, count) != 0
 
     @cython.cfunc
+    @cython.exceptval(-1)
     def within_bounds(
         self, a: cython.pointer[Automaton], state: i64, languages: i64, count: i64
     ) -> i64:
@@ -1991,13 +1996,14 @@ class Text:
         return languages
 
     @cython.cfunc
+    @cython.exceptval(-1)
     def is_within(self, number: index, state: i64, count: i64) -> cython.bint:
         """Return whether a word of a length within a bound is reached from a state."""
         bound = self.tables.bounds[number]
         if bound.rest0 < 0:
             return True
         rest = self.tables.rests[bound.rest0 + state]
-        left = cython.cast(cython.longlong, FAR)
+        left: cython.longlong = FAR
         if bound.maximum >= 0:
             left = cython.cast(cython.longlong, bound.maximum) - count
         if bound.minimum == 0:
@@ -2020,6 +2026,7 @@ class Text:
         return leads & ~self.within_bounds(a, s.automaton_state, leads, s.count)
 
     @cython.cfunc
+    @cython.exceptval(-1)
     def ended_at(self, a: cython.pointer[Automaton], state: i64, languages: i64, count: i64) -> i64:
         """Return the languages that a text of so many characters is in."""
         languages &= self.tables.accepts[a.states + state]
@@ -2032,6 +2039,7 @@ class Text:
         return languages
 
     @cython.cfunc
+    @cython.exceptval(-1)
     def room_of(self, a: cython.pointer[Automaton], state: i64, languages: i64, count: i64) -> i64:
         """Return how many characters may follow that come near no greatest length.
 
@@ -2059,6 +2067,7 @@ class Text:
         return True
 
     @cython.cfunc
+    @cython.exceptval(-1)
     def trie_leads_on(self, s: cython.pointer[State], trie_node: i64) -> cython.bint:
         """Return whether a text below a trie's node may come: of a name, one that may come."""
         if trie_node < 0:
@@ -2132,6 +2141,7 @@ class Text:
         return self.tables.edge_to[edge] if self.tables.edge_character[edge] == character else -1
 
     @cython.cfunc
+    @cython.exceptval(-1)
     def viable(self, s: cython.pointer[State], low: i64, high: i64) -> cython.bint:
         """Return whether some character of a range may come next in a string or name."""
         if low > high:
@@ -2165,6 +2175,7 @@ class Text:
         return False
 
     @cython.cfunc
+    @cython.exceptval(-1)
     def take(self, s: cython.pointer[State], character: i64) -> cython.bint:
         """Advance a string or name by a whole character."""
         state = s.automaton_state
@@ -2204,6 +2215,7 @@ class Text:
     # Strings
 
     @cython.cfunc
+    @cython.exceptval(-1)
     def character_byte(self, s: cython.pointer[State], byte: i64) -> cython.int:
         """Advance a string or name by a byte: `ILLEGAL`, `INSIDE`, or `QUOTE` for its end."""
         if self.is_python:
@@ -2236,6 +2248,7 @@ class Text:
         return self.second_digits(s, count + 1, value >> 16, (value & 0xFFFF) << 4 | digit)
 
     @cython.cfunc
+    @cython.exceptval(-1)
     def plain_byte(self, s: cython.pointer[State], byte: i64) -> cython.int:
         """Advance a text by a byte that neither ends nor escapes anything."""
         if s.pending != 0:
@@ -2254,6 +2267,7 @@ class Text:
         return self.utf_8(s, UTF_8_OF_4, 3, byte & 7)
 
     @cython.cfunc
+    @cython.exceptval(-1)
     def utf_8(self, s: cython.pointer[State], kind: i64, missing: i64, value: i64) -> cython.int:
         """Advance by the byte of a character beyond ASCII."""
         low = value << (6 * missing)
@@ -2271,6 +2285,7 @@ class Text:
         return self.viable(s, low, high)
 
     @cython.cfunc
+    @cython.exceptval(-1)
     def escape(self, s: cython.pointer[State], byte: i64) -> cython.int:
         """Advance by the byte behind a backslash."""
         if byte == 117:
@@ -2289,6 +2304,7 @@ class Text:
         return byte == 116 and self.take(s, 9)
 
     @cython.cfunc
+    @cython.exceptval(-1)
     def digits(self, s: cython.pointer[State], count: i64, value: i64) -> cython.int:
         r"""Advance by a digit of `\u....`, which may be the first half of a surrogate pair."""
         missing = 4 * (4 - count)
@@ -2327,16 +2343,19 @@ class Text:
     # Strings of Python
 
     @cython.cfunc
+    @cython.exceptval(-1)
     def is_quote(self, byte: i64) -> cython.bint:
         """Return whether a byte opens a string."""
         return byte == 34 or (self.is_python and byte == 39)
 
     @cython.cfunc
+    @cython.exceptval(-1)
     def quote_of(self, s: cython.pointer[State]) -> i64:
         """Return the byte that ends a string."""
         return s.stop if self.is_python else 34
 
     @cython.cfunc
+    @cython.exceptval(-1)
     def python_byte(self, s: cython.pointer[State], byte: i64) -> cython.int:
         """Advance a string or name of Python by a byte; see `character_byte`."""
         kind = s.pending & 15
@@ -2388,6 +2407,7 @@ class Text:
         return self.is_python and self.arena[frame + PARENT] < 0
 
     @cython.cfunc
+    @cython.exceptval(-1)
     def may_be_raw(self, byte: i64) -> cython.bint:
         """Return whether a string may hold a control character as it is."""
         return self.is_python and byte != 0 and byte != 10 and byte != 13
@@ -2458,7 +2478,7 @@ class Text:
         """Set up the first pair of a text."""
         if not self.open_object(s):
             return False
-        may_follow = self.open_names(s.frame) or self.open_classes(s.frame) != 0
+        may_follow: cython.bint = self.open_names(s.frame) or self.open_classes(s.frame) != 0
         return self.begin_pair(s, may_follow)
 
     @cython.cfunc
@@ -2497,6 +2517,7 @@ class Text:
         return self.open_array(s) if character == 91 else self.open_object(s)
 
     @cython.cfunc
+    @cython.exceptval(-1)
     def avoids_stops(self, s: cython.pointer[State], byte: i64) -> cython.bint:
         """Advance a JSON string by a byte; return whether no delimiter ends with it."""
         a = self.automaton(self.tables.pairs[STOPS])
@@ -2534,16 +2555,19 @@ class Text:
     # Frames
 
     @cython.cfunc
+    @cython.exceptval(-1)
     def names_at(self, frame: i64) -> i64:
         """Return where an object's frame has the names that it has had."""
         return frame + LIVE + self.node_of(frame).shape_words
 
     @cython.cfunc
+    @cython.exceptval(-1)
     def name_words(self, frame: i64) -> i64:
         """Return how many words of bits an object's frame has for names."""
         return (self.node_of(frame).names + 63) >> 6
 
     @cython.cfunc
+    @cython.exceptval(-1)
     def frame_size(self, frame: i64) -> i64:
         """Return how many words a frame has."""
         if self.arena[frame + IS_ARRAY]:
@@ -2552,11 +2576,13 @@ class Text:
         return self.hits_at(frame) - frame + node.witnesses * node.shape_words
 
     @cython.cfunc
+    @cython.exceptval(-1)
     def counted_at(self, frame: i64) -> i64:
         """Return where an object's frame has the number of its properties, if it has that."""
         return self.names_at(frame) + 2 * self.name_words(frame)
 
     @cython.cfunc
+    @cython.exceptval(-1)
     def hits_at(self, frame: i64) -> i64:
         """Return where an object's frame has the shapes whose witnesses it has had."""
         node = self.node_of(frame)
@@ -2583,6 +2609,7 @@ class Text:
         return at
 
     @cython.cfunc
+    @cython.exceptval(-1)
     def copy_frame(self, s: cython.pointer[State]) -> i64:
         """Put a copy of a state's frame on the arena, to be changed."""
         size = self.frame_size(s.frame)
@@ -2866,6 +2893,7 @@ class Text:
     # Undeclared names that an object has
 
     @cython.cfunc
+    @cython.exceptval(-1)
     def ending_classes(self, frame: i64) -> i64:
         """Return how many classes a frame's names note of which they may be the last ones."""
         node = self.node_of(frame)
@@ -2876,6 +2904,7 @@ class Text:
         return self.node(self.tables.places[node.place0].node).string_languages
 
     @cython.cfunc
+    @cython.exceptval(-1)
     def is_kept(self, s: cython.pointer[State]) -> cython.bint:
         """Return whether a state is in a name or string that may not be written again.
 
@@ -2894,6 +2923,7 @@ class Text:
         return self.node(self.tables.places[node.place0].node).string_automaton
 
     @cython.cfunc
+    @cython.exceptval(-1)
     def length_of(self, name: i64) -> i64:
         """Return how many characters a written name has."""
         return self.arena[name] >> LENGTH_AT & LENGTHS
@@ -3002,7 +3032,7 @@ class Text:
             return found
         for n in range(s.count, -1, -1):
             state = self.state_after(a, first, n)
-            is_word = self.ended_at(a, state, bit(k), n) != 0
+            is_word: cython.bint = self.ended_at(a, state, bit(k), n) != 0
             if n < s.count and is_word and not self.is_written(s.frame, first, n):
                 return found
             ended = self.noted(s.frame, k, first, n) + (1 if n < s.count else 0)
@@ -3024,7 +3054,7 @@ class Text:
         written = self.marked_before(self.arena[frame + WRITTEN], classes)
         while written != 0:
             name = written - 1
-            is_used_up = self.arena[name + 1 + k] == n + 1 <= self.length_of(name)
+            is_used_up: cython.bint = self.arena[name + 1 + k] == n + 1 <= self.length_of(name)
             if is_used_up and self.in_common(name, classes, first, n) == n:
                 found += 1
             written = self.arena[name + 1 + classes]
@@ -3053,6 +3083,7 @@ class Text:
         return state
 
     @cython.cfunc
+    @cython.exceptval(-1)
     def classes_left(self, frame: i64, first: i64, count: i64, classes: i64) -> i64:
         """Leave out the classes of which no name is left that begins with some characters."""
         written = self.arena[frame + WRITTEN]
@@ -3070,6 +3101,7 @@ class Text:
         return classes
 
     @cython.cfunc
+    @cython.exceptval(-1)
     def leads_to_name(
         self, s: cython.pointer[State], a: cython.pointer[Automaton], i: index, low: i64, high: i64
     ) -> cython.bint:
@@ -3155,6 +3187,7 @@ class Text:
         return True
 
     @cython.cfunc
+    @cython.exceptval(-1)
     def takes(self, s: cython.pointer[State], token_id: index) -> cython.bint:
         """Advance a state by the bytes of a token; return whether they are legal."""
         for i in range(self.tree.text0[token_id], self.tree.text0[token_id + 1]):
@@ -3196,7 +3229,7 @@ class Text:
         """Walk along the ways to spell the rest of a written name; see `leave_out`."""
         along = self.tree.longest + 1 + depth
         s = self.state(along)
-        is_whole = s.count == self.length_of(name)
+        is_whole: cython.bint = s.count == self.length_of(name)
         character = -1 if is_whole else self.character_of(name, classes, s.count)
         lead = first_byte(character)
         is_key = self.is_of_pairs(s.frame)
@@ -3219,7 +3252,7 @@ class Text:
                 self.clear_ids(node.rank, node.rank_end)
                 continue
             # Of one class no name is left from the mark on; of several, one may be left over.
-            may_end = classes > 1 or self.arena[name + 1] == s.count + 1
+            may_end: cython.bint = classes > 1 or self.arena[name + 1] == s.count + 1
             if classes != 0 and not self.begins_name(depth, byte, may_end):
                 self.clear_ids(node.rank, node.rank_end)
             elif node.children != 0:
@@ -3555,6 +3588,7 @@ class Text:
     # Values
 
     @cython.cfunc
+    @cython.exceptval(-1)
     def open_value(self, s: cython.pointer[State], byte: i64) -> cython.bint:
         """Advance by the first byte of a value."""
         s.pending = 0
@@ -3651,6 +3685,7 @@ class Text:
         return self.bare_byte(s, byte)
 
     @cython.cfunc
+    @cython.exceptval(-1)
     def bare_byte(self, s: cython.pointer[State], byte: i64) -> cython.bint:
         """Advance a number or word by a byte of its own."""
         if byte >= 128:
@@ -3672,6 +3707,7 @@ class Text:
         return True
 
     @cython.cfunc
+    @cython.exceptval(-1)
     def close_bare(self, s: cython.pointer[State]) -> cython.bint:
         """End a number or word before the byte that comes next."""
         node = self.node(s.node)
@@ -3688,6 +3724,7 @@ class Text:
         return self.close_value(s, fitted & s.values)
 
     @cython.cfunc
+    @cython.exceptval(-1)
     def close_value(self, s: cython.pointer[State], fitted: i64) -> cython.bint:
         """Go on behind a value that fits some values of its node."""
         if fitted == 0:
@@ -3713,7 +3750,9 @@ class Text:
         if s.phase < IN_RAW:
             s.values = fitted
             return self.begin_part(s, BEHIND_NESTED, 1)
-        is_known = fitted == s.values and s.phase == IN_VALUE and self.node_of(s.frame).marks == 0
+        is_known: cython.bint = (
+            fitted == s.values and s.phase == IN_VALUE and self.node_of(s.frame).marks == 0
+        )
         if not is_known and not self.filter_shapes(s, fitted):
             return False
         return self.begin_pair(s, self.next_name(s))
@@ -3736,6 +3775,7 @@ class Text:
     # many values left, and is searched for elsewhere.
 
     @cython.cfunc
+    @cython.exceptval(-1)
     def is_printed(self, frame: i64) -> cython.bint:
         """Return whether prints are needed of what is in a frame's object or array."""
         return frame >= 0 and self.arena[frame + IS_PRINTED] != 0
@@ -3789,6 +3829,7 @@ class Text:
         return self.arena[s.frame + LIVE] != 0
 
     @cython.cfunc
+    @cython.exceptval(-1)
     def has_print(self, frame: i64, value: i64) -> cython.bint:
         """Return whether an array has an element with a print."""
         written = self.arena[frame + WRITTEN]
@@ -3821,6 +3862,7 @@ class Text:
         return True
 
     @cython.cfunc
+    @cython.exceptval(-1)
     def slot_of(self, value: i64) -> index:
         """Return where a print is among those that were noted, or the empty slot for it."""
         slots = self.scratch.prints.shape[0]
@@ -3855,6 +3897,7 @@ class Text:
         return True
 
     @cython.cfunc
+    @cython.exceptval(-1)
     def leave_out_dead(self, first: index, end: index, depth: index) -> cython.bint:
         """Do the same at and below some siblings, but where all that is legal is alive."""
         s = self.state(depth)
@@ -3875,7 +3918,7 @@ class Text:
             node = self.trie_node(number)
             if groups >> cython.cast(cython.longlong, node.group) & 1 == 0:
                 continue
-            stays = node.below & quotes == 0 if quotes >= 0 else False
+            stays: cython.bint = node.below & quotes == 0 if quotes >= 0 else False
             if (stays or (varies and node.below & ending == 0)) and node.height <= room:
                 continue
             self.work += 1
@@ -3896,7 +3939,7 @@ class Text:
         if s.phase != IN_STRING or s.pending != 0 or s.trie_node >= 0 or self.varies_around(s):
             return False
         room = self.endless_characters(s)
-        is_second = self.is_python and s.stop == 39
+        is_second: cython.bint = self.is_python and s.stop == 39
         shorter = self.tree.raw_shorter if is_second else self.tree.shorter
         words = self.tree.words
         if self.outer_of(s, False) < 0 or room >= shorter.shape[0] // words:
@@ -3916,6 +3959,7 @@ class Text:
         return True
 
     @cython.cfunc
+    @cython.exceptval(-1)
     def keeps_alive(self, token_id: index) -> cython.bint:
         """Return whether an element is alive behind a token that stays within its string."""
         s = self.state(0)
@@ -3951,6 +3995,7 @@ class Text:
         return self.takes(self.state(1), token_id)
 
     @cython.cfunc
+    @cython.exceptval(-1)
     def has_many(
         self, a: cython.pointer[Automaton], state: i64, languages: i64, count: i64
     ) -> cython.bint:
@@ -3963,6 +4008,7 @@ class Text:
         return languages != 0
 
     @cython.cfunc
+    @cython.exceptval(-1)
     def varies_around(self, s: cython.pointer[State]) -> cython.bint:
         """Return whether there is more to write in an element, whatever the value at hand is."""
         frame = s.frame
@@ -3998,7 +4044,7 @@ class Text:
             child = self.node(self.tables.places[place].node)
             for i in range(node.arrays):
                 maximum = self.tables.arrays[node.array0 + i].maximum
-                is_endless = maximum < 0
+                is_endless: cython.bint = maximum < 0
                 if not (self.arena[frame + LIVE] >> i & 1 and (is_endless or length < maximum)):
                     continue
                 for v in range(self.tables.places[place].values):
@@ -4043,6 +4089,7 @@ class Text:
         return self.has_many(a, s.automaton_state, s.languages, s.count)
 
     @cython.cfunc
+    @cython.exceptval(-1)
     def endless_characters(self, s: cython.pointer[State]) -> i64:
         """Return how many characters, any that are legal, leave a string many ways; -1 if none."""
         if s.automaton_state < 0:
@@ -4057,6 +4104,7 @@ class Text:
         return max(room, -1)
 
     @cython.cfunc
+    @cython.exceptval(-1)
     def lives(self, s: cython.pointer[State]) -> cython.bint:
         """Return whether each element that is being written can become one that is not there."""
         if not self.is_printed(s.frame):
@@ -4078,7 +4126,9 @@ class Text:
             is_varied: whether the value at hand has a great many ways to go on.
 
         """
-        is_begun = s.phase != AFTER and s.phase != ARRAY_OPEN and s.phase != ARRAY_OPEN_SPACED
+        is_begun: cython.bint = (
+            s.phase != AFTER and s.phase != ARRAY_OPEN and s.phase != ARRAY_OPEN_SPACED
+        )
         outer = cython.cast(cython.longlong, -1)
         frame = s.frame
         while self.is_printed(frame):
@@ -4092,6 +4142,7 @@ class Text:
         return outer
 
     @cython.cfunc
+    @cython.exceptval(-1)
     def level_of(self, frame: i64) -> i64:
         """Return how many frames are around one."""
         level = cython.cast(cython.longlong, -1)
@@ -4107,7 +4158,7 @@ class Text:
         True where that takes long to tell: an element is repeated in no case, and the text would
         end by an error where nothing else is left.
         """
-        is_alone = self.scratch is None
+        is_alone: cython.bint = self.scratch is None
         if is_alone:
             self.scratch = self.tree.borrow()
             self.scratch.begin()
@@ -4117,7 +4168,9 @@ class Text:
         else:
             self.scratch.search[0] = s
         start = self.searched_state(0)
-        is_text = start.phase == IN_STRING or start.phase == IN_NAME or start.phase > DONE
+        is_text: cython.bint = (
+            start.phase == IN_STRING or start.phase == IN_NAME or start.phase > DONE
+        )
         if start.pending == CARRIAGE_RETURN and not is_text:
             start.pending = LINE_BREAK
         if not is_text:
@@ -4144,6 +4197,7 @@ class Text:
         return cython.address(self.scratch.search[i])
 
     @cython.cfunc
+    @cython.exceptval(-1)
     def seek(self, i: index, level: i64) -> cython.bint:
         """Search from behind so many bytes on, unless it is known from there.
 
@@ -4153,7 +4207,7 @@ class Text:
 
         """
         s = self.searched_state(i)
-        is_text = s.phase == IN_STRING and s.pending == 0
+        is_text: cython.bint = s.phase == IN_STRING and s.pending == 0
         is_text |= s.phase == IN_BARE and self.level_of(s.frame) == level  # else there are many
         if s.phase != BEGIN and not is_text:
             return self.seek_on(i, level)
@@ -4169,6 +4223,7 @@ class Text:
         return ends
 
     @cython.cfunc
+    @cython.exceptval(-1)
     def print_of(self, s: cython.pointer[State], level: i64) -> i64:
         """Return a print of all that it depends on how a value may go on, up to an array."""
         found = mixed(mixed(mixed(self.scratch.round, level), s.node), s.values)
@@ -4180,21 +4235,22 @@ class Text:
         return found
 
     @cython.cfunc
+    @cython.exceptval(-1)
     def seek_on(self, i: index, level: i64) -> cython.bint:
         """Search from behind so many bytes on; white space and needless escapes are left out."""
         if i + 2 > self.scratch.search.shape[0]:
             self.is_far = True
             return False
         s = self.searched_state(i)
-        is_last = s.phase == IN_BARE and self.level_of(s.frame) == level
+        is_last: cython.bint = s.phase == IN_BARE and self.level_of(s.frame) == level
         if is_last:
             self.scratch.search[i + 1] = self.scratch.search[i]
             if self.close_bare(self.searched_state(i + 1)):
                 return True
-        is_text = s.phase == IN_STRING or s.phase == IN_NAME
-        is_escape = is_text and i > 0 and s.pending & 15 == ESCAPE
+        is_text: cython.bint = s.phase == IN_STRING or s.phase == IN_NAME
+        is_escape: cython.bint = is_text and i > 0 and s.pending & 15 == ESCAPE
         # The members of an object are as different in one order as in any.
-        is_own = s.phase == IN_NAME and i > 0 and self.began_name(i)
+        is_own: cython.bint = s.phase == IN_NAME and i > 0 and self.began_name(i)
         groups = self.legal_groups(s)
         if is_last:
             groups &= ~(COMMA_GROUP | CLOSE_OBJECT_GROUP | CLOSE_ARRAY_GROUP)
@@ -4266,6 +4322,7 @@ class Text:
         return True
 
     @cython.cfunc
+    @cython.exceptval(-1)
     def ends_anew(self, ended: i64, found: i64, outer: i64) -> cython.bint:
         """Return whether an element is not there that ends as noted, behind a string.
 
@@ -4290,6 +4347,7 @@ class Text:
         return False
 
     @cython.cfunc
+    @cython.exceptval(-1)
     def is_worth_trying(self, s: cython.pointer[State], byte: i64) -> cython.bint:
         """Return whether a byte may lead on in a search, where that is told without a step."""
         if s.phase == IN_BARE:
@@ -4328,7 +4386,7 @@ class Text:
         a = self.automaton(self.node(s.node).bare_automaton)
         state = self.state_behind(a, s.automaton_state, byte)
         if state < 0:
-            is_end = byte == 44 or byte == 93 or byte == 125 or byte == 41  # , ] } )
+            is_end: cython.bint = byte == 44 or byte == 93 or byte == 125 or byte == 41  # , ] } )
             return is_end and self.tables.accepts[a.states + s.automaton_state] & s.languages != 0
         if self.arena[s.top - s.count] >= 65:  # a word
             return True
@@ -4354,6 +4412,7 @@ class Text:
     # Bytes
 
     @cython.cfunc
+    @cython.exceptval(-1)
     def step(self, s: cython.pointer[State], byte: i64) -> cython.bint:
         """Advance a state by a byte, in place; return whether it is legal."""
         if self.has_stops and (s.phase == IN_STRING or s.phase == IN_NAME):
@@ -4404,6 +4463,7 @@ class Text:
         return False
 
     @cython.cfunc
+    @cython.exceptval(-1)
     def white_space(self, s: cython.pointer[State], byte: i64) -> cython.bint:
         """Advance by white space between tokens: one space, or a line break and its indentation."""
         if self.tables.white_space < (1 if byte == 32 else 2):
@@ -4418,7 +4478,7 @@ class Text:
             return False
         if s.pending != 0:
             # An empty object or array may have white space twice: behind `{` and before `}`.
-            is_open = s.phase == OBJECT_OPEN or s.phase == ARRAY_OPEN
+            is_open: cython.bint = s.phase == OBJECT_OPEN or s.phase == ARRAY_OPEN
             if not is_open or self.complete_values(s.frame) == 0:
                 return False
             s.phase += 1
@@ -4428,6 +4488,7 @@ class Text:
     # Rows
 
     @cython.cfunc
+    @cython.exceptval(-1)
     def legal_groups(self, s: cython.pointer[State]) -> i64:
         """Return the groups of bytes of which some may be legal."""
         if self.is_python:
@@ -4459,6 +4520,7 @@ class Text:
         return 0 if s.phase == DONE else SPACES | QUOTE_GROUP | CLOSE_OBJECT_GROUP
 
     @cython.cfunc
+    @cython.exceptval(-1)
     def set_ids(self, first: index, end: index) -> cython.bint:
         """Set the bits of some token ids of the trie."""
         self.work += (end - first) >> 3
@@ -4468,6 +4530,7 @@ class Text:
         return True
 
     @cython.cfunc
+    @cython.exceptval(-1)
     def clear_ids(self, first: index, end: index) -> cython.bint:
         """Clear the bits of some token ids of the trie."""
         self.work += (end - first) >> 3
@@ -4477,6 +4540,7 @@ class Text:
         return True
 
     @cython.cfunc
+    @cython.exceptval(-1)
     def set_own(self, node: cython.pointer[TrieNode]) -> cython.bint:
         """Set the bits of the token ids that end at a node."""
         if node.own == 1:
@@ -4498,6 +4562,7 @@ class Text:
         return cython.address(self.nodes[number])
 
     @cython.cfunc
+    @cython.exceptval(-1)
     def walk(self, first: index, end: index, depth: index) -> cython.bint:
         """Set the bits of the legal tokens at and below some siblings.
 
@@ -4508,7 +4573,7 @@ class Text:
 
         """
         s = self.state(depth)
-        is_string = s.phase == IN_STRING or s.phase == IN_NAME or s.phase == IN_ANY
+        is_string: cython.bint = s.phase == IN_STRING or s.phase == IN_NAME or s.phase == IN_ANY
         is_string = is_string or (s.phase >= IN_RAW and s.pending == 0)
         if is_string and s.trie_node < 0 and s.automaton_state >= 0:
             if s.pending != 0:
@@ -4543,6 +4608,7 @@ class Text:
         return True
 
     @cython.cfunc
+    @cython.exceptval(-1)
     def walk_string(
         self,
         a: cython.pointer[Automaton],
@@ -4569,7 +4635,7 @@ class Text:
         """
         at = a.states + state
         languages = self.state(base).languages
-        is_json = a.kind == OF_JSON
+        is_json: cython.bint = a.kind == OF_JSON
         groups = self.tables.opens[at]
         groups |= QUOTE_GROUP | BACKSLASH_GROUP if is_json else CONTROL_GROUP
         # What is safe may lead to an end that comes too early.
@@ -4586,7 +4652,7 @@ class Text:
                 left_out = safe
         if a.bounds != 0:
             room = min(room, self.room_of(a, state, languages, count))
-        is_same = is_looping and state == self.state(0).automaton_state
+        is_same: cython.bint = is_looping and state == self.state(0).automaton_state
         for number in range(first, end):
             node = self.trie_node(number)
             if groups >> cython.cast(cython.longlong, node.group) & 1 == 0:
@@ -4631,6 +4697,7 @@ class Text:
         return True
 
     @cython.cfunc
+    @cython.exceptval(-1)
     def walk_character(
         self,
         a: cython.pointer[Automaton],
@@ -4655,7 +4722,7 @@ class Text:
             to: the state that every character leads to which begins so; -1 if it is not the same.
 
         """
-        is_first = kind == UTF_8_OF_2 + missing - 1
+        is_first: cython.bint = kind == UTF_8_OF_2 + missing - 1
         for number in range(first, end):
             node = self.trie_node(number)
             byte = cython.cast(cython.longlong, node.byte)
@@ -4746,6 +4813,7 @@ class Text:
         return -1 if self.viable(self.state(depth + 1), low, high) else ILLEGAL_CHARACTER
 
     @cython.cfunc
+    @cython.exceptval(-1)
     def is_in_range(self, a: cython.pointer[Automaton], character: i64) -> cython.bint:
         """Return whether a character is in the range that the last one was in."""
         end = a.range0 + a.ranges
@@ -4767,6 +4835,7 @@ class Text:
         return True
 
     @cython.cfunc
+    @cython.exceptval(-1)
     def leave_string(
         self, number: index, base: index, depth: index, state: i64, count: i64, is_same: cython.bint
     ) -> cython.bint:
@@ -4890,6 +4959,7 @@ class Text:
         return True
 
     @cython.cfunc
+    @cython.exceptval(-1)
     def walk_pending(
         self, first: index, end: index, depth: index, is_looping: cython.bint
     ) -> cython.bint:
@@ -4936,7 +5006,7 @@ class Text:
         """Return whether the bytes before an exit may end a text of the state's trie."""
         trie_node = s.trie_node
         first = self.tree.text0[self.ids[self.trie_node(exit_).rank]]
-        is_raw = s.phase >= IN_RAW  # then the byte of the exit is one of the text
+        is_raw: cython.bint = s.phase >= IN_RAW  # then the byte of the exit is one of the text
         for i in range(depth + 1 if is_raw else depth):
             byte = self.tree.text[first + i]
             if byte >= 128:  # compared with characters only where there are such edges
@@ -4986,13 +5056,13 @@ class Text:
     def mask(self) -> cython.bint:
         """Write the row of the first state."""
         s = self.state(0)
-        number = -1
+        number: cython.Py_ssize_t = -1
         near = cython.cast(cython.longlong, FAR)
         are_longer = False  # whether tokens of more characters than that may be legal
-        is_raw = s.phase >= IN_RAW
-        is_string = is_raw or s.phase == IN_STRING or s.phase == IN_NAME
-        is_apostrophe = self.is_python and s.stop == 39
-        is_second = is_raw or is_apostrophe
+        is_raw: cython.bint = s.phase >= IN_RAW
+        is_string: cython.bint = is_raw or s.phase == IN_STRING or s.phase == IN_NAME
+        is_apostrophe: cython.bint = self.is_python and s.stop == 39
+        is_second: cython.bint = is_raw or is_apostrophe
         shorter_rows = self.tree.raw_shorter_rows if is_second else self.tree.shorter_rows
         if is_string and s.pending == 0 and s.automaton_state >= 0:
             a = self.automaton(self.automaton_of(s))
@@ -5050,6 +5120,7 @@ class Text:
         return False
 
     @cython.cfunc
+    @cython.exceptval(-1)
     def leads_beyond(
         self, a: cython.pointer[Automaton], state: i64, languages: i64, count: i64
     ) -> cython.bint:
