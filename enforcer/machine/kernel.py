@@ -75,6 +75,7 @@ STATE = dtype_of(
 
 # A node of a trie of tokens, in 32 bytes, since a walk meets most nodes in no cache. Siblings lie
 # side by side; `ids[rank : rank_end]` are the token ids at and below it, the first `own` at it.
+# `height` characters begin from it on.
 TrieNode = cython.struct(
     below=cython.longlong,
     child=cython.int,
@@ -791,8 +792,8 @@ class Tree:
             self.most_commas = max(self.most_commas, count)
         self.tokens = text0.shape[0] - 1
         self.longest = 0
-        for root in range(trie.roots):
-            self.longest = max(self.longest, cython.cast(cython.longlong, trie.nodes[root].height))
+        for token_id in range(self.tokens):
+            self.longest = max(self.longest, text0[token_id + 1] - text0[token_id])
         self.shorter = np.zeros(1, np.int32)
         self.nothing = np.zeros(words, np.int32)
         self.shorter_rows = 0
@@ -1359,8 +1360,7 @@ class Text:
     count: i64
     is_counted: cython.bint
     last_range: index  # of characters; see `is_in_range`
-    skipped: i64  # bytes of tokens that a walk within a string leaves out; see `walk_long`
-    limit: i64  # characters of a string up to which its tokens are set already; -1 for none
+    limit: i64  # characters up to which tokens of a string are set already; less than 0 for none
     is_lost: cython.bint  # whether an index was out of bounds
     is_exact: cython.bint  # whether names that were written matter; see `leave_out` for rows
     scratch: Scratch  # of a mask or search
@@ -1393,8 +1393,7 @@ class Text:
         self.work = 0
         self.count = 0
         self.last_range = -1
-        self.skipped = 0
-        self.limit = -1
+        self.limit = -LAST_62
         self.is_counted = False
         self.is_lost = False
         self.is_exact = False
@@ -4657,7 +4656,7 @@ class Text:
             node = self.trie_node(number)
             if groups >> cython.cast(cython.longlong, node.group) & 1 == 0:
                 continue
-            if depth + node.height <= self.skipped:
+            if count + cython.cast(cython.longlong, node.height) <= self.limit:
                 continue
             if left_out != 0 and node.below & ~left_out == 0:
                 continue
@@ -4946,7 +4945,7 @@ class Text:
         room = cython.cast(cython.longlong, self.tables.safe_steps[at])
         for number in range(first, end):
             node = self.trie_node(number)
-            if node.below & ~safe == 0 and node.height <= room:
+            if node.below & ~safe == 0 and room >= FAR_STEPS:
                 continue
             self.work += 1
             s = self.state(1)
@@ -5147,16 +5146,14 @@ class Text:
     def walk_long(self, near: i64) -> cython.bint:
         """Set the bits of the legal tokens within a string that have more characters than so many.
 
-        Without its exits. Those that have fewer bytes are skipped.
+        Without its exits.
         """
         s = self.state(0)
         trie_node = s.trie_node
         s.trie_node = -1
-        self.skipped = near
         self.limit = s.count + near
         self.walk(0, self.tree.trie.roots, 0)
-        self.skipped = 0
-        self.limit = -1
+        self.limit = -LAST_62
         s.trie_node = trie_node
         return True
 

@@ -108,7 +108,7 @@ def build_tree(texts: Sequence[bytes], token_ids: Sequence[int]) -> VocabularyTr
     tables: tuple[npt.NDArray[Any], ...]
     tables = (starts, _ASCII_BITS, np.empty(room, np.uint8), *columns.values())
     count = tree_builder.fill(b"".join(texts), *(table.data for table in tables))
-    if columns["height"].max(initial=0) > _LONGEST:
+    if max(map(len, texts), default=0) > _LONGEST:
         raise InvalidVocabulary(f"a token of more than {_LONGEST:,} bytes")
     if columns["own"].max(initial=0) > _MOST:
         raise InvalidVocabulary(f"more than {_MOST:,} tokens of the same bytes")

@@ -70,7 +70,7 @@ def fill(
         if parent == level_end:
             depth += 1
             level_end = count
-    sum_up(count, below, child, children, height)
+    sum_up(count, below, child, children, height, byte)
     return count
 
 
@@ -147,12 +147,14 @@ def sum_up(
     child: cython.int[::1],
     children: cython.int[::1],
     height: cython.int[::1],
+    byte: cython.uchar[::1],
 ):
-    """Add to each node what is below it: the groups of bytes, and how deep."""
+    """Add to each node what is below it: the groups of bytes, and how many characters begin."""
     node = count
     while node > 0:
         node -= 1
-        height[node] = 1
+        begins = 0 if byte[node] & 0xC0 == 0x80 else 1
+        height[node] = begins
         for inner in range(child[node], child[node] + children[node]):
             below[node] |= below[inner]
-            height[node] = max(height[node], height[inner] + 1)
+            height[node] = max(height[node], height[inner] + begins)

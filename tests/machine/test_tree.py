@@ -90,7 +90,9 @@ def rows_of(tokens: Sequence[bytes]) -> list[dict[str, int]]:
                     "token": tokens.index(prefix) if own else -1,
                     "children": len(behind),
                     "own": own,
-                    "height": max(map(len, inside)) - depth + 1,
+                    "height": max(
+                        sum(byte & 0xC0 != 0x80 for byte in data[depth - 1 :]) for data in inside
+                    ),
                     "byte": prefix[-1],
                     "group": tree.GROUP_NUMBERS[prefix[-1]],
                 }
