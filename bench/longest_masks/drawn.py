@@ -6,6 +6,7 @@ Owns: the draws; each is made by a seed. Must not know: engines, times.
 from __future__ import annotations
 
 import json
+import re
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -145,11 +146,13 @@ def _distinct(properties: Schema, required: list[str]) -> Schema:
 
 def near_length(schema: Schema, random: Random) -> str:
     """Begin a string near its greatest length, behind others that begin in the same way."""
-    most = schema["properties"]["r"]["items"]["properties"]["s"]["maxLength"]
+    string = schema["properties"]["r"]["items"]["properties"]["s"]
+    most = string["maxLength"]
     begun = "x" * max(0, most - random.randint(0, 4))
     room = most - len(begun)
     written = {begun + word[:room] for word in ("", "a", "b", "the", "of a", "go", "is it")}
-    elements = [{"s": each, "k": at % 2 == 0} for at, each in enumerate(sorted(written))]
+    fit = sorted(each for each in written if re.search(string.get("pattern", ""), each))
+    elements = [{"s": each, "k": at % 2 == 0} for at, each in enumerate(fit)]
     return f'{{"r": {json.dumps(elements)[:-1]}, {{"s": "{begun}'
 
 
