@@ -20,7 +20,7 @@ from bench.reference.cases import Case, all_cases
 from bench.reference.rows import Rows, enforcer_for, follow
 
 _KEPT = Path(__file__).with_name("rows.npz")
-_SHOWN = 60
+_SHOWN = 200
 
 
 def write() -> None:
