@@ -943,23 +943,8 @@ class Tables:
         self.trie_value = arrays["trie_value"]
         self.trie_low = arrays["trie_low"]
         self.trie_high = arrays["trie_high"]
-        self.automata = arrays["automata"]
-        self.transitions = arrays["transitions"]
-        self.ascii = arrays["ascii"]
-        self.range_low = arrays["range_low"]
-        self.range_class = arrays["range_class"]
-        self.accepts = arrays["accepts"]
-        self.leads = arrays["leads"]
-        self.bounds = arrays["bounds"]
-        self.rests = arrays["rests"]
-        self.wide = arrays["wide"]
-        self.safe = arrays["safe"]
-        self.safe_steps = arrays["safe_steps"]
-        self.opens = arrays["opens"]
         self.trie_opens = arrays["trie_opens"]
-        self.vast = arrays["vast"]
-        self.vast_steps = arrays["vast_steps"]
-        self.free_to = arrays["free_to"]
+        self.read_automata(arrays)
         self.pairs = arrays["pairs"]
         self.markers = arrays["markers"]
         self.white_space = white_space
@@ -987,6 +972,26 @@ class Tables:
             raise ValueError(f"the table of {damaged} has an index that is out of bounds")
         has_stops = self.pairs.shape[0] != 0 and self.pairs[STOPS] >= 0
         self.ending = [None] * self.states_of(self.pairs[STOPS]) if has_stops else []
+
+    @cython.cfunc
+    def read_automata(self, arrays: dict):
+        """Take the arrays of automata."""
+        self.automata = arrays["automata"]
+        self.transitions = arrays["transitions"]
+        self.ascii = arrays["ascii"]
+        self.range_low = arrays["range_low"]
+        self.range_class = arrays["range_class"]
+        self.accepts = arrays["accepts"]
+        self.leads = arrays["leads"]
+        self.bounds = arrays["bounds"]
+        self.rests = arrays["rests"]
+        self.wide = arrays["wide"]
+        self.safe = arrays["safe"]
+        self.safe_steps = arrays["safe_steps"]
+        self.opens = arrays["opens"]
+        self.vast = arrays["vast"]
+        self.vast_steps = arrays["vast_steps"]
+        self.free_to = arrays["free_to"]
 
     # Every index that a text may follow is checked here, once: the tables come from another
     # process. What is in bounds but wrong gives wrong masks, and nothing worse.
@@ -4562,6 +4567,15 @@ class Text:
 
     @cython.cfunc
     @cython.exceptval(-1)
+    def set_text(self, node: cython.pointer[TrieNode], count: i64) -> cython.bint:
+        """Do so with those of a string that has so many characters then."""
+        self.set_own(node)
+        if self.is_counted:
+            self.count_characters(node, count)
+        return True
+
+    @cython.cfunc
+    @cython.exceptval(-1)
     def walk(self, first: index, end: index, depth: index) -> cython.bint:
         """Set the bits of the legal tokens at and below some siblings.
 
@@ -4635,47 +4649,38 @@ class Text:
         at = a.states + state
         languages = self.state(base).languages
         is_json: cython.bint = a.kind == OF_JSON
-        groups = self.tables.opens[at]
-        groups |= QUOTE_GROUP | BACKSLASH_GROUP if is_json else CONTROL_GROUP
+        groups = self.tables.opens[at] | self.ending_groups(is_json)
         # What is safe may lead to an end that comes too early.
         safe = 0 if self.is_counted or 0 <= count < a.minimum else self.tables.safe[at]
-        quote = self.quote_of(self.state(base))
         if self.is_python:
-            groups |= APOSTROPHE_GROUP | CONTROL_GROUP
             safe &= ~APOSTROPHE_GROUP
+        quote = self.quote_of(self.state(base))
         room = cython.cast(cython.longlong, self.tables.safe_steps[at])
         # Tokens that only stay in this state may all be set already, or be too long.
         left_out = cython.cast(cython.longlong, 0)
-        if self.limit >= 0 and safe != 0 and room >= FAR_STEPS:
-            if not self.leads_beyond(a, state, languages, self.limit):
-                left_out = safe
-        if a.bounds != 0:
-            room = min(room, self.room_of(a, state, languages, count))
+        if self.limit >= 0 and room >= FAR_STEPS and not self.leads_beyond(a, state, languages):
+            left_out = safe
+        room = min(room, self.room_of(a, state, languages, count))
         is_same: cython.bint = is_looping and state == self.state(0).automaton_state
         for number in range(first, end):
             node = self.trie_node(number)
             if groups >> cython.cast(cython.longlong, node.group) & 1 == 0:
                 continue
-            if count + cython.cast(cython.longlong, node.height) <= self.limit:
+            height = cython.cast(cython.longlong, node.height)
+            if count + height <= self.limit or node.below & ~left_out == 0:
                 continue
-            if left_out != 0 and node.below & ~left_out == 0:
-                continue
-            if node.below & ~safe == 0 and node.height <= room:
+            if node.below & ~safe == 0 and height <= room:
                 self.set_ids(node.rank, node.rank_end)
                 continue
             byte = cython.cast(cython.longlong, node.byte)
-            if byte >= 0xC2 and byte <= 0xF4:
-                missing = 1 if byte < 0xE0 else 2 if byte < 0xF0 else 3
-                kind = UTF_8_OF_2 + missing - 1
-                self.walk_character(
-                    a, number, number + 1, base, depth, state, count, is_same, kind, missing, 0, -1
-                )
+            if byte >= 128:
+                self.walk_beyond(a, number, base, depth, state, count, is_same)
                 continue
             self.work += 1
             if is_json and (byte == quote or byte == 92):
                 self.leave_string(number, base, depth, state, count, is_same)
                 continue
-            if byte >= 128 or (byte < 32 and is_json and not self.may_be_raw(byte)):
+            if byte < 32 and is_json and not self.may_be_raw(byte):
                 continue
             class_ = self.tables.ascii[a.ascii + byte]
             if class_ < 0:
@@ -4685,15 +4690,42 @@ class Text:
                 if a.kind == RAW_ENDING and self.tables.accepts[a.states + to] & languages != 0:
                     self.leave_raw(number, base, depth, state, count, 0, is_same)
                     continue
-                self.set_own(node)
-                if self.is_counted:
-                    self.count_characters(node, count + 1)
+                self.set_text(node, count + 1)
                 if node.children != 0:
                     child = cython.cast(cython.Py_ssize_t, node.child)
                     self.walk_string(
                         a, child, child + node.children, base, depth + 1, to, count + 1, is_same
                     )
         return True
+
+    @cython.cfunc
+    @cython.exceptval(-1)
+    def ending_groups(self, is_json: cython.bint) -> i64:
+        """Return the groups of bytes that are looked at in each state of a string or raw text."""
+        groups = QUOTE_GROUP | BACKSLASH_GROUP if is_json else CONTROL_GROUP
+        return groups | APOSTROPHE_GROUP | CONTROL_GROUP if self.is_python else groups
+
+    @cython.cfunc
+    @cython.exceptval(-1)
+    def walk_beyond(
+        self,
+        a: cython.pointer[Automaton],
+        number: index,
+        base: index,
+        depth: index,
+        state: i64,
+        count: i64,
+        is_looping: cython.bint,
+    ) -> cython.bint:
+        """Walk at and below a node with the first byte of a character; see `walk_string`."""
+        byte = cython.cast(cython.longlong, self.trie_node(number).byte)
+        if byte < 0xC2 or byte > 0xF4:
+            return False
+        missing = 1 if byte < 0xE0 else 2 if byte < 0xF0 else 3
+        kind = UTF_8_OF_2 + missing - 1
+        return self.walk_character(
+            a, number, number + 1, base, depth, state, count, is_looping, kind, missing, 0, -1
+        )
 
     @cython.cfunc
     @cython.exceptval(-1)
@@ -4741,31 +4773,18 @@ class Text:
                 pending = kind | 1 << 4 | value << 8
                 self.leave_raw(number, base, depth, state, count, pending, False)
                 continue
-            self.set_own(node)
-            if self.is_counted:
-                self.count_characters(node, count + 1)
+            self.set_text(node, count + 1)
             if node.children == 0:
                 continue
             child = cython.cast(cython.Py_ssize_t, node.child)
             below = child + node.children
             if missing == 0:
                 self.walk_string(a, child, below, base, depth + 1, after, count + 1, is_looping)
-            else:
-                rest = missing - 1
-                self.walk_character(
-                    a,
-                    child,
-                    below,
-                    base,
-                    depth + 1,
-                    state,
-                    count,
-                    is_looping,
-                    kind,
-                    rest,
-                    bits,
-                    after,
-                )
+                continue
+            rest = missing - 1
+            self.walk_character(
+                a, child, below, base, depth + 1, state, count, is_looping, kind, rest, bits, after
+            )
         return True
 
     @cython.cfunc
@@ -4847,9 +4866,7 @@ class Text:
         if node.byte == 92:
             if self.character_byte(s, 92) != INSIDE:
                 return False
-            self.set_own(node)
-            if self.is_counted:
-                self.count_characters(node, count + 1)
+            self.set_text(node, count + 1)
             return self.walk_pending(child, end, depth + 1, is_same)
         if s.phase == IN_ANY:
             if self.tables.accepts[self.automaton(s.node).states + state] != 0:
@@ -4970,9 +4987,7 @@ class Text:
             self.work += 1
             if self.character_byte(s, cython.cast(cython.longlong, node.byte)) != INSIDE:
                 continue
-            self.set_own(node)
-            if self.is_counted:
-                self.count_characters(node, self.state(depth).count + 1)
+            self.set_text(node, self.state(depth).count + 1)
             child = cython.cast(cython.Py_ssize_t, node.child)
             below = child + node.children
             if s.pending != 0:
@@ -5120,16 +5135,14 @@ class Text:
 
     @cython.cfunc
     @cython.exceptval(-1)
-    def leads_beyond(
-        self, a: cython.pointer[Automaton], state: i64, languages: i64, count: i64
-    ) -> cython.bint:
-        """Return whether a state may be that of a text of more characters than so many."""
+    def leads_beyond(self, a: cython.pointer[Automaton], state: i64, languages: i64) -> cython.bint:
+        """Return whether a state may be that of a text of more characters than are set already."""
         languages &= self.tables.leads[a.states + state]
         for k in range(a.bounds):
             if languages >> k & 1 == 0:
                 continue
             bound = self.tables.bounds[a.bound0 + k]
-            left = cython.cast(cython.longlong, bound.maximum) - count - 1
+            left = cython.cast(cython.longlong, bound.maximum) - self.limit - 1
             if bound.maximum < 0 or bound.rest0 < 0:
                 return True
             if left < 0:
