@@ -34,6 +34,7 @@ _EFFORT = 300  # states to find out that a language needs no exclusion
 _SIZE = 100_000  # of a language without complements
 _LINE = literal("\n")
 _PERHAPS_LINE = repeat(_LINE, 0, 1)
+_BEGINS, _ENDS = concat(_LINE, ANY), concat(ANY, _LINE)
 _SOLID_LINE = ~CharSet.span("\n")
 _BLANKS = repeat(chars(CharSet.span("\t\r", " ")), 0, None)
 _JSON_SPACE = repeat(chars(CharSet.span(" ", "\t", "\n", "\r")), 0, None)
@@ -113,6 +114,8 @@ def trimming(texts: Regex, trim: Trim) -> Regex:
     """Return all texts that are these once they are trimmed."""
     if trim is Trim.NONE or texts == ANY:
         return texts
+    if _are_solid(texts):
+        return concat(_PERHAPS_LINE, texts, _PERHAPS_LINE)
     # What is trimmed to a text is the inverse image of a function, which all operators pass.
     if isinstance(texts, Complement):
         return inverse(trimming(texts.part, trim))
@@ -123,12 +126,20 @@ def trimming(texts: Regex, trim: Trim) -> Regex:
     counted = _counted_characters(texts)
     if counted is not None:
         return _trimming_counted(*counted)
-    begins, ends = concat(_LINE, ANY), concat(ANY, _LINE)
-    begun, ended = without(texts, begins), without(texts, ends)
-    if begun is texts and ended is texts:
-        return concat(_PERHAPS_LINE, texts, _PERHAPS_LINE)
-    neither = without(begun, ends)
+    begun, ended = without(texts, _BEGINS), without(texts, _ENDS)
+    neither = without(begun, _ENDS)
     return either(neither, concat(_LINE, ended), concat(begun, _LINE), concat(_LINE, texts, _LINE))
+
+
+def _are_solid(texts: Regex) -> bool:
+    """Return whether surely none of the texts begins or ends with a line break."""
+    if isinstance(texts, Union):
+        return all(map(_are_solid, texts.parts))
+    if isinstance(texts, Intersection):
+        return any(map(_are_solid, texts.parts))
+    if isinstance(texts, Complement):
+        return False
+    return without(texts, _BEGINS) is texts and without(texts, _ENDS) is texts
 
 
 def _trimming_counted(members: CharSet, least: int, most: int | None) -> Regex:
@@ -153,11 +164,10 @@ def trimmed_parts(trim: Trim) -> tuple[tuple[Regex, int], ...]:
     """Return all texts in parts: of how many characters each text is trimmed."""
     if trim is Trim.NONE:
         return ((ANY, 0),)
-    begins, ends = concat(_LINE, ANY), concat(ANY, _LINE)
     twice = concat(_LINE, ANY, _LINE)
     return (
-        (both(inverse(begins), inverse(ends)), 0),
-        (both(either(begins, ends), inverse(twice)), 1),
+        (both(inverse(_BEGINS), inverse(_ENDS)), 0),
+        (both(either(_BEGINS, _ENDS), inverse(twice)), 1),
         (twice, 2),
     )
 
