@@ -58,7 +58,7 @@ class Workplace:
     """A copy of the repository, in which one module at a time is changed and tests are run.
 
     Args:
-        folder: an empty one.
+        folder: an empty one, or none yet, in one with nothing else.
         tests: files and folders to ask, relative to the repository; none for all.
 
     """
@@ -71,13 +71,10 @@ class Workplace:
             if (ROOT / name).exists():
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy(ROOT / name, folder / name)
-        shared = os.environ.get("ENFORCER_SHARED", str(ROOT.parent / "shared"))
-        self._environment = {
-            **os.environ,
-            "PYTHONPATH": str(folder),
-            "ENFORCER_SHARED": shared,
-            "CFLAGS": "-O0",
-        }
+        # Beside the copy, where the benches look for it that tests use.
+        shared = Path(os.environ.get("ENFORCER_SHARED", ROOT.parent / "shared"))
+        (folder.parent / "shared").symlink_to(shared)
+        self._environment = {**os.environ, "PYTHONPATH": str(folder), "CFLAGS": "-O0"}
         if not self._compile():
             raise SystemExit("the compiled modules cannot be compiled: python hatch_build.py")
         self._unchanged = {each: each.read_bytes() for each in (folder / _MACHINE).glob("*.so")}
@@ -177,7 +174,7 @@ def main() -> int:
     files = [path for path in files if arguments.only in path]
     tried = survived = same = 0
     with tempfile.TemporaryDirectory() as folder:
-        workplace = Workplace(Path(folder), arguments.tests)
+        workplace = Workplace(Path(folder) / "repository", arguments.tests)
         until = time.monotonic() + 60 * arguments.minutes
         for mutant in mutants(files, random):
             if tried == arguments.most or time.monotonic() > until:
