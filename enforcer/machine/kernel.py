@@ -5159,7 +5159,8 @@ class Text:
     def walk_long(self, near: i64) -> cython.bint:
         """Set the bits of the legal tokens within a string that have more characters than so many.
 
-        Without its exits.
+        Without its exits, which are set already: so nothing is missed where the limit leaves out
+        tokens behind them.
         """
         s = self.state(0)
         trie_node = s.trie_node

@@ -15,6 +15,8 @@ from tests.dialect_cases import CLOSED, TOOLS, at, opening, served, vocabulary
 from tests.vocabularies import feed, legal, row_of, write
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from enforcer.explain.turn import ExplainedMatcher
 
 
@@ -55,14 +57,19 @@ def test_a_mask_looks_no_farther_than_tokens_reach(monkeypatch: pytest.MonkeyPat
     assert matcher.failure is None
 
 
-def two_sets(*tokens: bytes) -> list[set[bytes]]:
-    """Return what may follow `[a` beside one other tool and then beside another, of one schema."""
+def knowing(tokens: Sequence[bytes]) -> enforcer.Enforcer:
+    """Return an enforcer of Python's calls whose vocabulary has some tokens more."""
     found = vocabulary("pythonic")
     known = [found.token_bytes(i) for i in range(found.size)]
     names = {name: i + len(tokens) for name, i in found.controls.items()}
     first = min(found.controls.values())
     known[first:first] = tokens
-    made, ways = enforcer.Enforcer(Vocabulary(known, names), "pythonic"), []
+    return enforcer.Enforcer(Vocabulary(known, names), "pythonic")
+
+
+def two_sets(*tokens: bytes) -> list[set[bytes]]:
+    """Return what may follow `[a` beside one other tool and then beside another, of one schema."""
+    made, ways = knowing(tokens), list[set[bytes]]()
     for other in "bc":
         tools = [{"type": "function", "function": {"name": name}} for name in ("a", other)]
         matcher = made.start(Spec(parse(tools, "auto", True), 0), None)  # as a server does
@@ -96,12 +103,7 @@ def test_what_depends_on_names_does_so_also_where_it_was_kept() -> None:
     """The cut behind `get` is made anew for its schema; what is inside of it comes from before."""
     one, other = ({"properties": {key: {"type": "integer"}}} for key in "pq")
     tokens = [b"get()", b"get(), a", b"get(), b", b"), a", b"), b", b", a", b", b", b" a", b" b"]
-    found = vocabulary("pythonic")
-    known = [found.token_bytes(i) for i in range(found.size)]
-    names = {name: i + len(tokens) for name, i in found.controls.items()}
-    first = min(found.controls.values())
-    known[first:first] = tokens
-    made, ways = enforcer.Enforcer(Vocabulary(known, names), "pythonic"), []
+    made, ways = knowing(tokens), list[set[bytes]]()
     for schemas in ({"get": one, "a": one}, {"get": other, "a": one}, {"get": other, "b": other}):
         tools = [
             {"type": "function", "function": {"name": name, "parameters": schema}}
