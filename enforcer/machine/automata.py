@@ -26,7 +26,13 @@ from enforcer.machine.lengths import (
     all_rests,
     apart,
 )
-from enforcer.machine.tree import ASCII_GROUPS, BEYOND_ASCII, U_2000, groups_beyond_ascii
+from enforcer.machine.tree import (
+    AS_WHITE_SPACE,
+    ASCII_GROUPS,
+    BEYOND_ASCII,
+    U_2000,
+    groups_beyond_ascii,
+)
 from enforcer.regex.automata.alphabet import TooLargeError
 from enforcer.regex.automata.exploring import explore
 from enforcer.regex.automata.minimizing import FAR, minimal, trimmed
@@ -88,6 +94,7 @@ class Automaton:
         safe: int64, for each state groups of bytes.
         safe_steps: int32, for each state how many characters of these groups, whatever they are,
             lose no language.
+        beyond_steps: int32, likewise of the group of most characters beyond ASCII.
         opens: int64, for each state the groups of bytes of which some leads on.
         is_wide: for each state whether it takes much of the vocabulary.
         is_free: for each state whether anything may follow in it.
@@ -110,6 +117,7 @@ class Automaton:
     distance: npt.NDArray[np.int32]
     safe: npt.NDArray[np.int64]
     safe_steps: npt.NDArray[np.int32]
+    beyond_steps: npt.NDArray[np.int32]
     opens: npt.NDArray[np.int64]
     is_wide: npt.NDArray[np.bool_]
     is_free: npt.NDArray[np.bool_]
@@ -383,6 +391,7 @@ def _arrays(found: Explored, codes: _Codes) -> Automaton:
         "distance": np.array(distance, np.int32),
         "safe": safe,
         "safe_steps": safe_steps,
+        "beyond_steps": _beyond_steps(transitions, keeps, groups, safe, safe_steps),
         "opens": _opens(transitions, ascii_, range_low, range_class, codes),
         "is_wide": is_wide,
         "is_free": is_free,
@@ -437,7 +446,7 @@ class _Groups:
         codes: _Codes,
     ) -> None:
         of_ascii = ascii_.tolist()
-        beyond: dict[int, set[int]] = {U_2000: set(), BEYOND_ASCII: set()}
+        beyond: dict[int, set[int]] = {AS_WHITE_SPACE: set(), U_2000: set(), BEYOND_ASCII: set()}
         for atom, each in zip(atoms, classes, strict=True):
             for low, high in () if atom.is_marker else atom.ranges:
                 some = groups_beyond_ascii(max(low, _ASCII), high) if high >= _ASCII else 0
@@ -493,17 +502,54 @@ def _safe(
     sets, counts = np.unique(open_[wanted], return_counts=True)
     for chosen in sets[np.argsort(-counts)][:_SETS].tolist():
         classes = [*{c for group, within in groups.classes if group & chosen for c in within}]
-        is_open = keeps[:, classes].all(axis=1)
-        after = transitions[:, classes]
-        reached = np.where(loops & chosen == chosen, _STEPS, 0)
-        for _ in range(_STEPS):
-            further = np.minimum(np.where(is_open, 1 + reached[after].min(axis=1), 0), _STEPS)
-            if np.array_equal(further, reached):
-                break
-            reached = further
+        begun = np.where(loops & chosen == chosen, _STEPS, 0)
         mine = wanted & (open_ == chosen)
-        safe[mine], steps[mine] = chosen, reached[mine]
+        safe[mine], steps[mine] = chosen, _steps(transitions, keeps, classes, begun)[mine]
     return safe, steps
+
+
+def _beyond_steps(
+    transitions: npt.NDArray[np.int32],
+    keeps: npt.NDArray[np.bool_],
+    groups: _Groups,
+    safe: npt.NDArray[np.int64],
+    safe_steps: npt.NDArray[np.int32],
+) -> npt.NDArray[np.int32]:
+    """Return how many characters of the group `BEYOND_ASCII` are safe in each state; see `_safe`.
+
+    Most tokens beyond ASCII have no other characters; few patterns tell these apart, but more than
+    a few of them other characters, so that of all together fewer are safe.
+    """
+    begun = np.where(safe & BEYOND_ASCII != 0, safe_steps, 0).astype(np.int32)
+    is_open = groups.within(keeps, BEYOND_ASCII) != 0
+    if transitions.size > _LARGE or not (is_open & (begun < _STEPS)).any():
+        return begun
+    classes = next(within for group, within in groups.classes if group == BEYOND_ASCII)
+    return np.maximum(begun, _steps(transitions, keeps, classes, np.minimum(begun, _STEPS)))
+
+
+def _steps(
+    transitions: npt.NDArray[np.int32],
+    keeps: npt.NDArray[np.bool_],
+    classes: list[int],
+    begun: npt.NDArray[np.int32],
+) -> npt.NDArray[np.int32]:
+    """Return how many characters of some classes are kept from each state on, `_STEPS` at most.
+
+    Args:
+        transitions, keeps: see `_safe`.
+        classes: the classes.
+        begun: of how many that is known.
+
+    """
+    is_open = keeps[:, classes].all(axis=1)
+    after = transitions[:, classes]
+    for _ in range(_STEPS):
+        further = np.minimum(np.where(is_open, 1 + begun[after].min(axis=1), 0), _STEPS)
+        if np.array_equal(further, begun):
+            break
+        begun = further
+    return begun.astype(np.int32)
 
 
 def _opens(

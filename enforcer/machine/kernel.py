@@ -73,16 +73,16 @@ STATE = dtype_of(
     np.int64,
 )
 
-# A node of a trie of tokens, in 32 bytes, since a walk meets most nodes in no cache. Siblings lie
-# side by side; `ids[rank : rank_end]` are the token ids at and below it, the first `own` at it.
-# `height` characters begin from it on.
+# A node of a trie of tokens, in 32 bytes, since a walk meets most nodes in no cache. In preorder: a
+# node and all below it are `span` nodes in a row, behind which its next sibling lies, so that a walk
+# reads memory in one direction. `ids[rank : rank_end]` are the token ids at and below it, the first
+# `own` at it. `height` characters begin from it on.
 TrieNode = cython.struct(
     below=cython.longlong,
-    child=cython.int,
+    span=cython.int,
     rank=cython.int,
     rank_end=cython.int,
     token=cython.int,
-    children=cython.ushort,
     own=cython.ushort,
     height=cython.ushort,
     byte=cython.uchar,
@@ -91,11 +91,30 @@ TrieNode = cython.struct(
 TRIE_NODE = np.dtype(
     [
         ("below", np.int64),
-        *((name, np.int32) for name in ("child", "rank", "rank_end", "token")),
-        *((name, np.uint16) for name in ("children", "own", "height")),
+        *((name, np.int32) for name in ("span", "rank", "rank_end", "token")),
+        *((name, np.uint16) for name in ("own", "height")),
         *((name, np.uint8) for name in ("byte", "group")),
-    ]
+    ],
+    align=True,
 )
+
+# Siblings of a walk within a string, one behind each byte of a token: the node behind the last, the
+# automaton state before them and its row of transitions, and whether all before them leaves the
+# first state of a wide row as it is. Of the groups of bytes that begin legal tokens those of `safe`
+# can be taken as a whole where at most `room` characters begin (`beyond` of most beyond ASCII), and
+# those of `left_out` left out.
+Siblings = cython.struct(
+    end=cython.longlong,
+    state=cython.longlong,
+    transitions=cython.longlong,
+    is_looping=cython.longlong,
+    groups=cython.longlong,
+    safe=cython.longlong,
+    room=cython.longlong,
+    beyond=cython.longlong,
+    left_out=cython.longlong,
+)
+SIBLINGS = dtype_of("end state transitions is_looping groups safe room beyond left_out", np.int64)
 
 # The records of tables; `tables` says what their fields are.
 Node = cython.struct(
@@ -323,7 +342,8 @@ COLON_GROUP = cython.declare(cython.longlong, 1 << 21)
 OPENING_GROUPS = cython.declare(cython.longlong, 1 << 28 | 1 << 34)
 BACKSLASH_GROUP = cython.declare(cython.longlong, 1 << 29)
 CLOSE_ARRAY_GROUP = cython.declare(cython.longlong, 1 << 30)
-BEYOND_ASCII_GROUPS = cython.declare(cython.longlong, 1 << 60 | 1 << 61)
+BEYOND_ASCII_GROUP = cython.declare(cython.longlong, 1 << 61)
+BEYOND_ASCII_GROUPS = cython.declare(cython.longlong, 1 << 59 | 1 << 60 | 1 << 61)
 CLOSE_OBJECT_GROUP = cython.declare(cython.longlong, 1 << 36)
 CONTROL_GROUP = cython.declare(cython.longlong, 1 << 62)
 
@@ -381,10 +401,10 @@ def new_words(count: int) -> np.ndarray | memoryview:
     return words if cython.compiled else memoryview(words)
 
 
-def new_states(count: int) -> np.ndarray:
-    """Return so many states, all zero."""
-    words = np.zeros(count * len(STATE), np.int64)
-    return words.view(STATE) if cython.compiled else records(words, STATE)
+def new_records(dtype: np.dtype, count: int) -> np.ndarray:
+    """Return so many records of integers, all zero."""
+    words = np.zeros(count * len(dtype), np.int64)
+    return words.view(dtype) if cython.compiled else records(words, dtype)
 
 
 @cython.cfunc
@@ -570,6 +590,7 @@ class Scratch:
 
     Attributes:
         states: one behind each byte of a token; then as many along a name that was written.
+        siblings: those behind each byte of a token.
         key: words of a configuration.
         places: words in which two rows differ.
         search: states behind each byte of an element that is searched for; none until needed.
@@ -581,6 +602,7 @@ class Scratch:
     """
 
     states: State[::1]
+    siblings: Siblings[::1]
     key: cython.longlong[::1]
     places: cython.int[::1]
     search: State[::1]
@@ -590,10 +612,11 @@ class Scratch:
     round: i64
 
     def __init__(self, longest: index):
-        self.states = new_states(2 * longest + 2)
+        self.states = new_records(STATE, 2 * longest + 2)
+        self.siblings = new_records(SIBLINGS, longest + 1)
         self.key = new_words(_KEY_WORDS)
         self.places = np.zeros(_MOST_DIFFERING, np.int32)
-        self.search = new_states(0)
+        self.search = new_records(STATE, 0)
         self.noted = 0
         self.round = 0
 
@@ -603,7 +626,7 @@ class Scratch:
         self.round += 1
         self.noted = 0
         if self.search.shape[0] == 0:
-            self.search = new_states(_SEARCHED)
+            self.search = new_records(STATE, _SEARCHED)
             self.prints = new_words(PRINT_SLOTS)
             self.told = new_words(PRINT_SLOTS)
 
@@ -614,20 +637,17 @@ class Trie:
     """A trie of tokens.
 
     Attributes:
-        nodes: them, the roots first.
-        ids: the token ids in preorder.
-        roots: how many roots there are.
+        nodes: them, in preorder.
+        ids: the token ids, likewise.
 
     """
 
     nodes: TrieNode[::1]
     ids: cython.const_int[::1]
-    roots: i64
 
-    def __init__(self, nodes: TrieNode[::1], ids: cython.const_int[::1], roots: i64):
+    def __init__(self, nodes: TrieNode[::1], ids: cython.const_int[::1]):
         self.nodes = nodes
         self.ids = ids
-        self.roots = roots
 
 
 @cython.cclass
@@ -897,6 +917,7 @@ class Tables:
     wide: cython.const_int[::1]
     safe: cython.const_longlong[::1]
     safe_steps: cython.const_int[::1]
+    beyond_steps: cython.const_int[::1]
     opens: cython.const_longlong[::1]
     trie_opens: cython.const_longlong[::1]
     vast: cython.const_longlong[::1]
@@ -988,6 +1009,7 @@ class Tables:
         self.wide = arrays["wide"]
         self.safe = arrays["safe"]
         self.safe_steps = arrays["safe_steps"]
+        self.beyond_steps = arrays["beyond_steps"]
         self.opens = arrays["opens"]
         self.vast = arrays["vast"]
         self.vast_steps = arrays["vast_steps"]
@@ -1037,6 +1059,7 @@ class Tables:
             or self.leads.shape[0] != count
             or self.safe.shape[0] != count
             or self.safe_steps.shape[0] != count
+            or self.beyond_steps.shape[0] != count
             or self.opens.shape[0] != count
             or self.vast.shape[0] != count
             or self.vast_steps.shape[0] != count
@@ -1319,6 +1342,7 @@ class Tables:
             np.asarray(self.leads[a.states : a.states + states]).tobytes(),
             np.asarray(self.safe[a.states : a.states + states]).tobytes(),
             np.asarray(self.safe_steps[a.states : a.states + states]).tobytes(),
+            np.asarray(self.beyond_steps[a.states : a.states + states]).tobytes(),
         )
 
     @cython.cfunc
@@ -1355,6 +1379,7 @@ class Text:
     length: i64  # how many
     collected: i64  # words of frames that were left when they were moved last
     states: State[::1]  # of a walk: the state behind so many bytes of a token
+    siblings: Siblings[::1]  # likewise
     row: cython.int[::1]
     target: object  # whose view the row is; a view takes half as long as a kept row
     base: Row  # that the row was made from; None for none
@@ -1389,7 +1414,7 @@ class Text:
         self.tree = tree
         self.tables = tables
         self.arena = new_words(_FIRST_WORDS)
-        self.past = new_states(_FIRST_STATES)
+        self.past = new_records(STATE, _FIRST_STATES)
         self.accepted = np.zeros(_FIRST_IDS, np.int32)
         self.target = None
         self.length = 0
@@ -1452,6 +1477,7 @@ class Text:
         scratch = self.tree.borrow()
         self.scratch = scratch
         self.states = scratch.states
+        self.siblings = scratch.siblings
         self.states[0] = self.past[self.at]
         is_naming = self.is_kept(self.state(0))
         try:
@@ -1798,7 +1824,7 @@ class Text:
     @cython.cfunc
     def resize_past(self, count: index):
         """Make room for so many states."""
-        states = new_states(count)
+        states = new_records(STATE, count)
         past: State[::1] = states
         for i in range(self.at + 1):
             past[i] = self.past[i]
@@ -1974,6 +2000,7 @@ class Text:
     # Automata and tries
 
     @cython.cfunc
+    @cython.inline
     @cython.exceptval(-1)
     def leads_on(
         self, a: cython.pointer[Automaton], state: i64, languages: i64, count: i64
@@ -3142,7 +3169,7 @@ class Text:
         """
         self.nodes = self.tree.trie.nodes
         self.ids = self.tree.trie.ids
-        self.leave_out(0, self.tree.trie.roots, 0)
+        self.leave_out(0, self.nodes.shape[0], 0)
         if self.state(0).phase == IN_KEY:
             self.is_exact = True
             self.set_markers()
@@ -3218,13 +3245,13 @@ class Text:
         return True
 
     @cython.cfunc
-    def leave_out_from(self, node: cython.pointer[TrieNode], depth: index) -> cython.bint:
+    def leave_out_from(self, number: index, depth: index) -> cython.bint:
         """Do the same below a node, if a name or string begins behind it."""
         s = self.state(depth)
         before = s.phase == IN_ARGUMENT
         if s.pending != 0 or s.count != before or not self.is_kept(s):
             return True
-        return self.leave_out(node.child, node.child + node.children, depth)
+        return self.leave_out(number + 1, number + self.trie_node(number).span, depth)
 
     @cython.cfunc
     def follow(
@@ -3237,8 +3264,11 @@ class Text:
         character = -1 if is_whole else self.character_of(name, classes, s.count)
         lead = first_byte(character)
         is_key = self.is_of_pairs(s.frame)
-        for number in range(first, end):
+        behind = first
+        while behind < end:
+            number = behind
             node = self.trie_node(number)
+            behind += node.span
             byte = cython.cast(cython.longlong, node.byte)
             if s.pending == 0 and self.ends_name(s, byte):
                 if is_whole:
@@ -3259,8 +3289,8 @@ class Text:
             may_end: cython.bint = classes > 1 or self.arena[name + 1] == s.count + 1
             if classes != 0 and not self.begins_name(depth, byte, may_end):
                 self.clear_ids(node.rank, node.rank_end)
-            elif node.children != 0:
-                self.follow(node.child, node.child + node.children, depth + 1, name, classes)
+            elif node.span != 1:
+                self.follow(number + 1, behind, depth + 1, name, classes)
         return True
 
     @cython.cfunc
@@ -3888,7 +3918,7 @@ class Text:
         self.scratch.begin()
         if self.is_printed(self.shared):
             self.leave_out_long()
-            self.leave_out_dead(0, self.tree.trie.roots, 0)
+            self.leave_out_dead(0, self.nodes.shape[0], 0)
             self.listed = -1
         else:
             for i in range(self.tree.opening.shape[0]):
@@ -3918,8 +3948,11 @@ class Text:
             quotes = QUOTE_GROUP | APOSTROPHE_GROUP if self.is_python else QUOTE_GROUP
         elif not varies:
             room = -1
-        for number in range(first, end):
+        behind = first
+        while behind < end:
+            number = behind
             node = self.trie_node(number)
+            behind += node.span
             if groups >> cython.cast(cython.longlong, node.group) & 1 == 0:
                 continue
             stays: cython.bint = node.below & quotes == 0 if quotes >= 0 else False
@@ -3932,8 +3965,8 @@ class Text:
                 continue
             if node.own != 0 and not self.lives(self.state(depth + 1)):
                 self.clear_ids(node.rank, node.rank_end)
-            elif node.children != 0:
-                self.leave_out_dead(node.child, node.child + node.children, depth + 1)
+            elif node.span != 1:
+                self.leave_out_dead(number + 1, behind, depth + 1)
         return True
 
     @cython.cfunc
@@ -4544,6 +4577,7 @@ class Text:
         return True
 
     @cython.cfunc
+    @cython.inline
     @cython.exceptval(-1)
     def set_own(self, node: cython.pointer[TrieNode]) -> cython.bint:
         """Set the bits of the token ids that end at a node."""
@@ -4566,6 +4600,7 @@ class Text:
         return cython.address(self.nodes[number])
 
     @cython.cfunc
+    @cython.inline
     @cython.exceptval(-1)
     def set_text(self, node: cython.pointer[TrieNode], count: i64) -> cython.bint:
         """Do so with those of a string that has so many characters then."""
@@ -4602,8 +4637,11 @@ class Text:
             at = self.automaton(self.automaton_of(s)).states + s.automaton_state
             safe = self.tables.safe[at]
             room = self.tables.safe_steps[at]
-        for number in range(first, end):
+        behind = first
+        while behind < end:
+            number = behind
             node = self.trie_node(number)
+            behind += node.span
             if groups >> cython.cast(cython.longlong, node.group) & 1 == 0:
                 continue
             if node.below & ~safe == 0 and node.height <= room:
@@ -4614,10 +4652,10 @@ class Text:
             self.work += 1
             if self.step(self.state(depth + 1), cython.cast(cython.longlong, node.byte)):
                 self.set_own(node)
-                if node.children != 0:
-                    self.walk(node.child, node.child + node.children, depth + 1)
+                if node.span != 1:
+                    self.walk(number + 1, behind, depth + 1)
                     if self.is_quote(node.byte) or self.is_laid_out or self.is_python:
-                        self.leave_out_from(node, depth + 1)
+                        self.leave_out_from(number, depth + 1)
         return True
 
     @cython.cfunc
@@ -4646,57 +4684,107 @@ class Text:
             is_looping: whether all before them leaves the first state of a wide row as it is.
 
         """
-        at = a.states + state
         languages = self.state(base).languages
         is_json: cython.bint = a.kind == OF_JSON
-        groups = self.tables.opens[at] | self.ending_groups(is_json)
-        # What is safe may lead to an end that comes too early.
-        safe = 0 if self.is_counted or 0 <= count < a.minimum else self.tables.safe[at]
-        if self.is_python:
-            safe &= ~APOSTROPHE_GROUP
         quote = self.quote_of(self.state(base))
-        room = cython.cast(cython.longlong, self.tables.safe_steps[at])
-        # Tokens that only stay in this state may all be set already, or be too long.
-        left_out = cython.cast(cython.longlong, 0)
-        if self.limit >= 0 and room >= FAR_STEPS and not self.leads_beyond(a, state, languages):
-            left_out = safe
-        room = min(room, self.room_of(a, state, languages, count))
-        is_same: cython.bint = is_looping and state == self.state(0).automaton_state
-        for number in range(first, end):
-            node = self.trie_node(number)
-            if groups >> cython.cast(cython.longlong, node.group) & 1 == 0:
+        top = depth
+        number = first
+        siblings = self.begin_siblings(a, depth, end, languages, state, count, is_looping)
+        while True:
+            if number >= siblings.end:
+                if depth == top:
+                    return True
+                depth -= 1
+                count -= 1
+                siblings = self.siblings_at(depth)
+                continue
+            at = number
+            node = self.trie_node(at)
+            number += node.span
+            if siblings.groups >> cython.cast(cython.longlong, node.group) & 1 == 0:
                 continue
             height = cython.cast(cython.longlong, node.height)
-            if count + height <= self.limit or node.below & ~left_out == 0:
+            if count + height <= self.limit or node.below & ~siblings.left_out == 0:
                 continue
-            if node.below & ~safe == 0 and height <= room:
+            if node.below & ~siblings.safe == 0 and height <= siblings.room:
                 self.set_ids(node.rank, node.rank_end)
                 continue
             byte = cython.cast(cython.longlong, node.byte)
+            is_same: cython.bint = siblings.is_looping
             if byte >= 128:
-                self.walk_beyond(a, number, base, depth, state, count, is_same)
+                if node.below == BEYOND_ASCII_GROUP and height <= siblings.beyond:
+                    self.set_ids(node.rank, node.rank_end)
+                    continue
+                self.walk_beyond(a, at, base, depth, siblings.state, count, is_same)
                 continue
             self.work += 1
             if is_json and (byte == quote or byte == 92):
-                self.leave_string(number, base, depth, state, count, is_same)
+                self.leave_string(at, base, depth, siblings.state, count, is_same)
                 continue
             if byte < 32 and is_json and not self.may_be_raw(byte):
                 continue
             class_ = self.tables.ascii[a.ascii + byte]
             if class_ < 0:
                 continue
-            to = self.tables.transitions[a.transitions + state * a.classes + class_]
-            if self.leads_on(a, to, languages, count + 1):
-                if a.kind == RAW_ENDING and self.tables.accepts[a.states + to] & languages != 0:
-                    self.leave_raw(number, base, depth, state, count, 0, is_same)
-                    continue
-                self.set_text(node, count + 1)
-                if node.children != 0:
-                    child = cython.cast(cython.Py_ssize_t, node.child)
-                    self.walk_string(
-                        a, child, child + node.children, base, depth + 1, to, count + 1, is_same
-                    )
-        return True
+            to = self.tables.transitions[siblings.transitions + class_]
+            if not self.leads_on(a, to, languages, count + 1):
+                continue
+            if a.kind == RAW_ENDING and self.tables.accepts[a.states + to] & languages != 0:
+                self.leave_raw(at, base, depth, siblings.state, count, 0, is_same)
+                continue
+            self.set_text(node, count + 1)
+            if node.span != 1:
+                depth += 1
+                count += 1
+                siblings = self.begin_siblings(a, depth, number, languages, to, count, is_same)
+                number = at + 1
+
+    @cython.cfunc
+    def begin_siblings(
+        self,
+        a: cython.pointer[Automaton],
+        depth: index,
+        end: index,
+        languages: i64,
+        state: i64,
+        count: i64,
+        is_looping: cython.bint,
+    ) -> cython.pointer[Siblings]:
+        """Write and return the siblings behind so many bytes; see `walk_string`."""
+        siblings = self.siblings_at(depth)
+        at = a.states + state
+        siblings.end = end
+        siblings.state = state
+        siblings.transitions = a.transitions + state * a.classes
+        siblings.is_looping = is_looping and state == self.state(0).automaton_state
+        siblings.groups = self.tables.opens[at] | self.ending_groups(a.kind == OF_JSON)
+        safe = self.tables.safe[at]
+        if self.is_python:
+            safe &= ~APOSTROPHE_GROUP
+        room = self.room_of(a, state, languages, count)
+        if self.is_counted or 0 <= count < a.minimum:  # what is safe may end too early
+            safe = room = 0
+        steps = cython.cast(cython.longlong, self.tables.safe_steps[at])
+        siblings.safe = safe
+        siblings.room = min(steps, room)
+        siblings.beyond = min(cython.cast(cython.longlong, self.tables.beyond_steps[at]), room)
+        # Tokens that only stay in this state may all be set already, or be too long.
+        siblings.left_out = 0
+        if self.limit >= 0 and steps >= FAR_STEPS and not self.leads_beyond(a, state, languages):
+            siblings.left_out = safe
+        return siblings
+
+    @cython.cfunc
+    @cython.boundscheck(False)
+    @cython.exceptval(check=False)
+    def siblings_at(self, depth: index) -> cython.pointer[Siblings]:
+        """Return the siblings of a walk behind so many bytes."""
+        if depth < 0 or depth >= self.siblings.shape[0]:
+            self.is_lost = True
+            depth = 0
+        if not cython.compiled:
+            return self.siblings[depth]
+        return cython.address(self.siblings[depth])
 
     @cython.cfunc
     @cython.exceptval(-1)
@@ -4754,8 +4842,11 @@ class Text:
 
         """
         is_first: cython.bint = kind == UTF_8_OF_2 + missing - 1
-        for number in range(first, end):
+        behind = first
+        while behind < end:
+            number = behind
             node = self.trie_node(number)
+            behind += node.span
             byte = cython.cast(cython.longlong, node.byte)
             bits = byte & 63
             if is_first:
@@ -4773,19 +4864,62 @@ class Text:
                 pending = kind | 1 << 4 | value << 8
                 self.leave_raw(number, base, depth, state, count, pending, False)
                 continue
-            self.set_text(node, count + 1)
-            if node.children == 0:
+            height = cython.cast(cython.longlong, node.height) - is_first
+            if node.span == 1:
+                self.set_text(node, count + 1)
                 continue
-            child = cython.cast(cython.Py_ssize_t, node.child)
-            below = child + node.children
+            if after >= 0 and self.takes_all(a, node, base, after, count + 1, height):
+                self.set_ids(node.rank, node.rank_end)
+                continue
+            self.set_text(node, count + 1)
+            below = number + 1
             if missing == 0:
-                self.walk_string(a, child, below, base, depth + 1, after, count + 1, is_looping)
+                self.walk_string(a, below, behind, base, depth + 1, after, count + 1, is_looping)
                 continue
             rest = missing - 1
             self.walk_character(
-                a, child, below, base, depth + 1, state, count, is_looping, kind, rest, bits, after
+                a, below, behind, base, depth + 1, state, count, is_looping, kind, rest, bits, after
             )
         return True
+
+    @cython.cfunc
+    @cython.exceptval(-1)
+    def takes_all(
+        self,
+        a: cython.pointer[Automaton],
+        node: cython.pointer[TrieNode],
+        base: index,
+        state: i64,
+        count: i64,
+        height: i64,
+    ) -> cython.bint:
+        """Return whether all below a node goes on in the string; see `walk_character`.
+
+        Args:
+            a: the automaton.
+            node: of a byte of a character.
+            base: where a state of the same string is.
+            state: that the character leads to.
+            count: the characters up to it.
+            height: the most characters behind it.
+
+        """
+        at = a.states + state
+        if self.is_counted or (a.kind == RAW_ENDING and self.tables.accepts[at] != 0):
+            return False
+        if height == 0:
+            return node.below & CONTROL_GROUP == 0
+        steps = self.tables.beyond_steps[at]
+        if node.below & ~BEYOND_ASCII_GROUP != 0:
+            steps = self.tables.safe_steps[at]
+            safe = self.tables.safe[at]
+            if self.is_python:
+                safe &= ~APOSTROPHE_GROUP
+            if node.below & ~safe != 0:
+                return False
+        if height > steps or 0 <= count < a.minimum:
+            return False
+        return height <= self.room_of(a, state, self.state(base).languages, count)
 
     @cython.cfunc
     @cython.exceptval(-9, check=False)
@@ -4831,6 +4965,7 @@ class Text:
         return -1 if self.viable(self.state(depth + 1), low, high) else ILLEGAL_CHARACTER
 
     @cython.cfunc
+    @cython.inline
     @cython.exceptval(-1)
     def is_in_range(self, a: cython.pointer[Automaton], character: i64) -> cython.bint:
         """Return whether a character is in the range that the last one was in."""
@@ -4861,13 +4996,13 @@ class Text:
         node = self.trie_node(number)
         self.put_state(base, depth, state, count)
         s = self.state(depth + 1)
-        child = cython.cast(cython.Py_ssize_t, node.child)
-        end = child + node.children
+        below = number + 1
+        end = number + node.span
         if node.byte == 92:
             if self.character_byte(s, 92) != INSIDE:
                 return False
             self.set_text(node, count + 1)
-            return self.walk_pending(child, end, depth + 1, is_same)
+            return self.walk_pending(below, end, depth + 1, is_same)
         if s.phase == IN_ANY:
             if self.tables.accepts[self.automaton(s.node).states + state] != 0:
                 self.note_exit(number, depth, is_same)
@@ -4875,7 +5010,7 @@ class Text:
         if not self.step(s, cython.cast(cython.longlong, node.byte)):
             return False
         self.set_own(node)
-        return child < end and self.walk(child, end, depth + 1)
+        return below < end and self.walk(below, end, depth + 1)
 
     @cython.cfunc
     def leave_raw(
@@ -4898,11 +5033,10 @@ class Text:
         if not self.step(s, cython.cast(cython.longlong, node.byte)):
             return False
         self.set_own(node)
-        if node.children == 0:
+        if node.span == 1:
             return False
-        child = cython.cast(cython.Py_ssize_t, node.child)
-        self.walk(child, child + node.children, depth + 1)
-        return self.leave_out_from(node, depth + 1)
+        self.walk(number + 1, number + node.span, depth + 1)
+        return self.leave_out_from(number, depth + 1)
 
     @cython.cfunc
     def note_exit(self, number: index, depth: index, is_same: cython.bint) -> cython.bint:
@@ -4948,7 +5082,7 @@ class Text:
             row = np.zeros(self.tree.words, np.int32)
             whole = self.row
             self.row = row
-            self.walk_stops(0, self.tree.trie.roots, stop)
+            self.walk_stops(0, self.nodes.shape[0], stop)
             self.row = whole
             found = Row(row) if row.any() else False
             self.tables.ending[stop] = found
@@ -4960,8 +5094,11 @@ class Text:
         at = self.automaton(self.tables.pairs[STOPS]).states + stop
         safe = self.tables.safe[at]
         room = cython.cast(cython.longlong, self.tables.safe_steps[at])
-        for number in range(first, end):
+        behind = first
+        while behind < end:
+            number = behind
             node = self.trie_node(number)
+            behind += node.span
             if node.below & ~safe == 0 and room >= FAR_STEPS:
                 continue
             self.work += 1
@@ -4969,9 +5106,8 @@ class Text:
             s.stop = stop
             if not self.avoids_stops(s, node.byte):
                 self.set_ids(node.rank, node.rank_end)
-            elif node.children != 0:
-                child = cython.cast(cython.Py_ssize_t, node.child)
-                self.walk_stops(child, child + node.children, s.stop)
+            elif node.span != 1:
+                self.walk_stops(number + 1, behind, s.stop)
         return True
 
     @cython.cfunc
@@ -4980,22 +5116,24 @@ class Text:
         self, first: index, end: index, depth: index, is_looping: cython.bint
     ) -> cython.bint:
         """Walk on within an unfinished character of a string; see `walk_string`."""
-        for number in range(first, end):
+        behind = first
+        while behind < end:
+            number = behind
             node = self.trie_node(number)
+            behind += node.span
             self.states[depth + 1] = self.states[depth]
             s = self.state(depth + 1)
             self.work += 1
             if self.character_byte(s, cython.cast(cython.longlong, node.byte)) != INSIDE:
                 continue
             self.set_text(node, self.state(depth).count + 1)
-            child = cython.cast(cython.Py_ssize_t, node.child)
-            below = child + node.children
+            below = number + 1
             if s.pending != 0:
-                self.walk_pending(child, below, depth + 1, is_looping)
+                self.walk_pending(below, behind, depth + 1, is_looping)
             else:
                 a = self.automaton(self.automaton_of(s))
                 to = s.automaton_state
-                self.walk_string(a, child, below, depth + 1, depth + 1, to, s.count, is_looping)
+                self.walk_string(a, below, behind, depth + 1, depth + 1, to, s.count, is_looping)
         return True
 
     @cython.cfunc
@@ -5048,7 +5186,7 @@ class Text:
         self.nodes = wide.behind.nodes
         self.ids = wide.behind.ids
         s.trie_node = -1
-        self.walk(0, wide.behind.roots, 0)
+        self.walk(0, self.nodes.shape[0], 0)
         s.trie_node = trie_node
         self.nodes = self.tree.trie.nodes
         self.ids = self.tree.trie.ids
@@ -5096,7 +5234,7 @@ class Text:
         self.base = None
         if number < 0:
             clear_row(self.row, self.tree.words)
-            self.walk(0, self.tree.trie.roots, 0)
+            self.walk(0, self.nodes.shape[0], 0)
             return self.set_markers()
         wide = self.wide_row(self.automaton_of(s), s.automaton_state, number, self.quote_of(s))
         first = cython.cast(cython.Py_ssize_t, 0)
@@ -5118,7 +5256,7 @@ class Text:
         if s.trie_node >= 0 and self.trie_leads_on(s, s.trie_node):
             state = s.automaton_state
             s.automaton_state = -1
-            self.walk(0, self.tree.trie.roots, 0)
+            self.walk(0, self.nodes.shape[0], 0)
             s.automaton_state = state
         return self.set_markers()
 
@@ -5166,7 +5304,7 @@ class Text:
         trie_node = s.trie_node
         s.trie_node = -1
         self.limit = s.count + near
-        self.walk(0, self.tree.trie.roots, 0)
+        self.walk(0, self.nodes.shape[0], 0)
         self.limit = -LAST_62
         s.trie_node = trie_node
         return True
@@ -5206,7 +5344,7 @@ class Text:
         maker.is_counted = added is not None
         try:
             a = maker.automaton(automaton)
-            maker.walk_string(a, 0, self.tree.trie.roots, 0, 0, state, -FAR, True)
+            maker.walk_string(a, 0, maker.nodes.shape[0], 0, 0, state, -FAR, True)
         finally:
             self.tree.spare.append(scratch)
         if maker.is_lost:
@@ -5231,9 +5369,10 @@ class Text:
             if depths[e] != 0:
                 token_id = self.tree.trie.ids[self.tree.trie.nodes[exits[e]].rank]
                 byte = self.tree.text[self.tree.text0[token_id]]
-                for root in range(self.tree.trie.roots):
-                    if self.tree.trie.nodes[root].byte == byte:
-                        groups[e] = self.tree.trie.nodes[root].group
+                root = cython.cast(cython.Py_ssize_t, 0)
+                while self.tree.trie.nodes[root].byte != byte:
+                    root += self.tree.trie.nodes[root].span
+                groups[e] = self.tree.trie.nodes[root].group
         return found
 
     @cython.cfunc
@@ -5249,6 +5388,7 @@ class Text:
     ):
         """Set up the walk of a wide row."""
         self.states = scratch.states
+        self.siblings = scratch.siblings
         self.row = row
         self.exits = exits
         self.depths = depths

@@ -49,6 +49,7 @@ _KINDS: dict[str, type[np.generic]] = {
     "rests": np.int64,
     "safe": np.int64,
     "safe_steps": np.int32,
+    "beyond_steps": np.int32,
     "opens": np.int64,
     "free_to": np.int32,
 }

@@ -27,25 +27,35 @@ ASCII_GROUPS = (
     *("abcdef", "ghijklmnopqrstuvwxyz", "ABCDEF", "GHIJKLMNOPQRSTUVWXYZ", "0123456789"),
     *" !\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~\x7f",
 )
-# Bytes of characters beyond ASCII, those of U+2000 to U+2FFF (whose first byte is E2) apart, since
-# `.` leaves out two of them; and the group of control characters, and of bytes that UTF-8 does not
-# have where they stand, which no automaton state takes as a whole.
+# Bytes of characters beyond ASCII, by the first of them: apart from the others those of U+2000 to
+# U+2FFF, since `.` leaves out two, and those that begin as some white space does; and the group of
+# control characters, and of bytes that UTF-8 does not have where they stand, which no automaton
+# state takes as a whole.
+AS_WHITE_SPACE = 1 << 59
 U_2000 = 1 << 60
-_U_2000, _U_2FFF = 0x2000, 0x2FFF
 BEYOND_ASCII = 1 << 61
 IN_NO_STATE = 1 << 62
 
-_ASCII_BITS = np.full(128, IN_NO_STATE, np.int64)
+# The last characters of spans beyond ASCII, and their groups.
+_SPANS = (
+    *((0xBF, AS_WHITE_SPACE), (0xFFF, BEYOND_ASCII), (0x1FFF, AS_WHITE_SPACE), (0x2FFF, U_2000)),
+    *((0x3FFF, AS_WHITE_SPACE), (0xEFFF, BEYOND_ASCII), (0xFFFF, AS_WHITE_SPACE)),
+    (0x10FFFF, BEYOND_ASCII),
+)
+
+_BYTE_BITS = np.full(256, IN_NO_STATE, np.int64)
 for _bit, _characters in enumerate(ASCII_GROUPS):
-    _ASCII_BITS[[*_characters.encode()]] = 1 << _bit
+    _BYTE_BITS[[*_characters.encode()]] = 1 << _bit
+_BYTE_BITS[0xC2:0xF5] = BEYOND_ASCII
+_BYTE_BITS[0xE2] = U_2000
+_BYTE_BITS[[0xC2, 0xE1, 0xE3, 0xEF]] = AS_WHITE_SPACE
 
 # The bytes in the order in which an end is searched for: those that end something, digits, others.
 _SEARCHED = dict.fromkeys([*b"\"'}]),:9876543210tfnTFN-[{", *range(32, 256)])
 
 # By a byte the number of its group, if a character begins with it.
-GROUP_NUMBERS = np.full(256, 61, np.uint8)
-GROUP_NUMBERS[:128] = np.log2(_ASCII_BITS.astype(np.float64))
-GROUP_NUMBERS[0xE2] = 60
+GROUP_NUMBERS = np.log2(_BYTE_BITS.astype(np.float64)).astype(np.uint8)
+GROUP_NUMBERS[0x80:0xC2] = GROUP_NUMBERS[0xF5:] = 61
 
 # int32; those, each with the number of its group from bit 8 on.
 SEARCH_ORDER = np.array([byte | int(GROUP_NUMBERS[byte]) << 8 for byte in _SEARCHED], np.int32).data
@@ -53,10 +63,9 @@ SEARCH_ORDER = np.array([byte | int(GROUP_NUMBERS[byte]) << 8 for byte in _SEARC
 # In the order in which `tree_builder.fill` takes them.
 _COLUMNS: dict[str, type[np.generic]] = {
     "below": np.int64,
-    "child": np.int32,
+    "span": np.int32,
     "rank": np.int32,
     "rank_end": np.int32,
-    "children": np.int32,
     "own": np.int32,
     "height": np.int32,
     "byte": np.uint8,
@@ -67,26 +76,28 @@ _LONGEST = 4_096  # bytes of a token: a walk calls itself for each, and 60,000 e
 
 def groups_beyond_ascii(low: int, high: int) -> int:
     """Return the groups, as bits, of which some character of a span beyond ASCII is."""
-    others = BEYOND_ASCII if low < _U_2000 or high > _U_2FFF else 0
-    return others | (U_2000 if low <= _U_2FFF and high >= _U_2000 else 0)
+    found = 0
+    for last, group in _SPANS:
+        if low <= last:
+            found |= group
+            if high <= last:
+                break
+    return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class VocabularyTree:
-    """A trie of tokens, level by level.
+    """A trie of tokens.
 
     Attributes:
-        nodes: records of `kernel.TRIE_NODE`: the roots, then the nodes behind one byte, and so on;
-            siblings stand side by side in the order of their bytes.
+        nodes: records of `kernel.TRIE_NODE` in preorder, siblings in the order of their bytes.
         ids: int32, the token ids in the order of their bytes; a node's fields `rank` and `rank_end`
             are places in it.
-        roots: number of roots.
 
     """
 
     nodes: npt.NDArray[Any]
     ids: npt.NDArray[np.int32]
-    roots: int
 
 
 def build_tree(texts: Sequence[bytes], token_ids: Sequence[int]) -> VocabularyTree:
@@ -106,10 +117,12 @@ def build_tree(texts: Sequence[bytes], token_ids: Sequence[int]) -> VocabularyTr
     columns: dict[str, npt.NDArray[Any]]
     columns = {name: np.zeros(room, dtype) for name, dtype in _COLUMNS.items()}
     tables: tuple[npt.NDArray[Any], ...]
-    tables = (starts, _ASCII_BITS, np.empty(room, np.uint8), *columns.values())
-    count = tree_builder.fill(b"".join(texts), *(table.data for table in tables))
-    if max(map(len, texts), default=0) > _LONGEST:
+    longest = max(map(len, texts), default=0)
+    if longest > _LONGEST:
         raise InvalidVocabulary(f"a token of more than {_LONGEST:,} bytes")
+    by_depth = [np.empty(longest, dtype) for dtype in (np.int32, np.uint8, np.int64)]
+    tables = (starts, _BYTE_BITS, *by_depth, *columns.values())
+    count = tree_builder.fill(b"".join(texts), *(table.data for table in tables))
     if columns["own"].max(initial=0) > _MOST:
         raise InvalidVocabulary(f"more than {_MOST:,} tokens of the same bytes")
     nodes = np.zeros(count, kernel.TRIE_NODE)
@@ -118,5 +131,4 @@ def build_tree(texts: Sequence[bytes], token_ids: Sequence[int]) -> VocabularyTr
     ids = np.array(token_ids, np.int32)
     nodes["token"] = np.where(nodes["own"] > 0, ids[nodes["rank"]], -1)
     nodes["group"] = GROUP_NUMBERS[nodes["byte"]]
-    roots = len({data[0] for data in texts})
-    return VocabularyTree(nodes.view(np.recarray), ids, roots)
+    return VocabularyTree(nodes.view(np.recarray), ids)

@@ -10,7 +10,7 @@ from enforcer.machine import automata
 from enforcer.machine.automata import Automaton, automaton_of
 from enforcer.machine.lengths import Bound, Bounded, apart
 from enforcer.machine.tables import make_usual
-from enforcer.machine.tree import ASCII_GROUPS, groups_beyond_ascii
+from enforcer.machine.tree import ASCII_GROUPS, BEYOND_ASCII, groups_beyond_ascii
 from enforcer.numbers.languages import number_texts
 from enforcer.numbers.sets import INTEGERS, REALS
 from enforcer.regex import (
@@ -24,6 +24,7 @@ from enforcer.regex import (
     is_empty,
     length,
     literal,
+    not_matching,
     parse,
 )
 from enforcer.regex.automata import alphabet, exploring
@@ -165,10 +166,12 @@ def test_so_many_characters_of_safe_groups_lead_on(language: Regex) -> None:
     for at in range(found.states):
         chars = members(int(found.safe[at]))
         assert not {'"', "\\"}.intersection(chars)
-        states = {at}
-        for _ in range(min(int(found.safe_steps[at]), 40)):
-            states = {behind(state, char) for state in states for char in chars}
-            assert -1 not in states
+        beyond = members(BEYOND_ASCII)
+        for some, steps in ((chars, found.safe_steps[at]), (beyond, found.beyond_steps[at])):
+            states = {at}
+            for _ in range(min(int(steps), 40)):
+                states = {behind(state, char) for state in states for char in some}
+                assert -1 not in states
         if found.is_free[at]:
             assert all(behind(at, chr(c)) == at for c in (*range(128), *map(ord, others)))
 
@@ -176,6 +179,13 @@ def test_so_many_characters_of_safe_groups_lead_on(language: Regex) -> None:
 def test_what_counts_characters_is_safe_for_as_many() -> None:
     found = automaton_of((parse("^a.{5,9}b$"),))
     assert max(found.safe_steps) == 9
+
+
+def test_characters_beyond_ascii_are_safe_where_others_end_a_text() -> None:
+    found = automaton_of((not_matching(r"\w\s."),))
+    behind = _state(found, "a")
+    assert not found.safe[behind] & BEYOND_ASCII
+    assert found.beyond_steps[behind] == 32
 
 
 @pytest.mark.parametrize("numbers", [INTEGERS, REALS])

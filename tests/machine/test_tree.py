@@ -14,7 +14,15 @@ from hypothesis import strategies as st
 
 from enforcer.errors import InvalidVocabulary
 from enforcer.machine import kernel, tree, tree_builder
-from enforcer.machine.tree import BEYOND_ASCII, IN_NO_STATE, U_2000, VocabularyTree, build_tree
+from enforcer.machine.tree import (
+    AS_WHITE_SPACE,
+    BEYOND_ASCII,
+    IN_NO_STATE,
+    U_2000,
+    VocabularyTree,
+    build_tree,
+    groups_beyond_ascii,
+)
 from tests import vocabularies
 from tests.formats import vocabularies as formats
 from tests.machine.interpreted import interpreted
@@ -25,6 +33,8 @@ if TYPE_CHECKING:
 
 
 BUILDERS = [tree_builder, interpreted("tree_builder")]
+# First bytes of the characters that some automata tell apart.
+_LEADS = {0xE2: U_2000, **dict.fromkeys((0xC2, 0xE1, 0xE3, 0xEF), AS_WHITE_SPACE)}
 # Pieces that are prefixes of each other, white space, and characters whole, cut and wrong.
 _TEXTS = st.text(st.sampled_from('ab"\n é日🙂'), max_size=4).map(str.encode)
 _BYTES = st.binary(max_size=5)
@@ -54,7 +64,7 @@ def groups(token: bytes) -> list[int]:
         if is_text(begun):
             begun = b""
         if byte >= 0x80:
-            found.append(found[-1] if byte < 0xC0 else U_2000 if byte == 0xE2 else BEYOND_ASCII)
+            found.append(found[-1] if byte < 0xC0 else _LEADS.get(byte, BEYOND_ASCII))
             continue
         bits = [n for n, group in enumerate(tree.ASCII_GROUPS) if chr(byte) in group]
         found.append(1 << bits[0] if bits else IN_NO_STATE)
@@ -70,34 +80,29 @@ def built_of(tokens: Sequence[bytes]) -> VocabularyTree:
 def rows_of(tokens: Sequence[bytes]) -> list[dict[str, int]]:
     """Return the nodes of the trie, each as a dictionary of its fields, by prefixes."""
     texts = sorted(filter(None, tokens))
-    prefixes = [b""]
+    # Bytes sort a prefix before what begins with it: their order is preorder.
+    prefixes = sorted({data[: end + 1] for data in texts for end in range(len(data))})
     rows: list[dict[str, int]] = []
     for prefix in prefixes:
         depth = len(prefix)
         inside = [data for data in texts if data.startswith(prefix)]
-        behind = sorted({data[: depth + 1] for data in inside} - {prefix})
         own = texts.count(prefix)
         rank = bisect_left(texts, prefix)
-        if prefix:
-            rows.append(
-                {
-                    "below": reduce(
-                        or_, (bit for data in inside for bit in groups(data)[depth - 1 :])
-                    ),
-                    "child": len(prefixes) - 1 if behind else 0,
-                    "rank": rank,
-                    "rank_end": rank + len(inside),
-                    "token": tokens.index(prefix) if own else -1,
-                    "children": len(behind),
-                    "own": own,
-                    "height": max(
-                        sum(byte & 0xC0 != 0x80 for byte in data[depth - 1 :]) for data in inside
-                    ),
-                    "byte": prefix[-1],
-                    "group": tree.GROUP_NUMBERS[prefix[-1]],
-                }
-            )
-        prefixes += behind
+        rows.append(
+            {
+                "below": reduce(or_, (bit for data in inside for bit in groups(data)[depth - 1 :])),
+                "span": sum(each.startswith(prefix) for each in prefixes),
+                "rank": rank,
+                "rank_end": rank + len(inside),
+                "token": tokens.index(prefix) if own else -1,
+                "own": own,
+                "height": max(
+                    sum(byte & 0xC0 != 0x80 for byte in data[depth - 1 :]) for data in inside
+                ),
+                "byte": prefix[-1],
+                "group": tree.GROUP_NUMBERS[prefix[-1]],
+            }
+        )
     return rows
 
 
@@ -109,7 +114,6 @@ def assert_is(built: VocabularyTree, tokens: Sequence[bytes]) -> None:
         assert built.nodes[name].tolist() == [row[name] for row in rows], name
     ids = sorted((i for i, data in enumerate(tokens) if data), key=lambda i: (tokens[i], i))
     assert built.ids.tolist() == ids
-    assert built.roots == len({data[0] for data in tokens if data})
 
 
 @pytest.mark.parametrize("builder", BUILDERS, ids=["compiled", "interpreted"])
@@ -130,7 +134,7 @@ def test_equal_tokens_are_one_node() -> None:
 def test_no_token_is_a_trie_without_nodes() -> None:
     for tokens in ([], [b"", b""]):
         built = built_of(tokens)
-        assert (len(built.nodes), len(built.ids), built.roots) == (0, 0, 0)
+        assert (len(built.nodes), len(built.ids)) == (0, 0)
 
 
 def test_what_no_record_holds_is_an_error() -> None:
@@ -143,7 +147,21 @@ def test_what_no_record_holds_is_an_error() -> None:
 
 def test_every_character_of_ascii_that_prints_is_in_one_group() -> None:
     assert sorted("".join(tree.ASCII_GROUPS)) == [chr(n) for n in range(0x20, 0x80)]
-    assert len(tree.ASCII_GROUPS) < 61
+    assert len(tree.ASCII_GROUPS) < 59
+
+
+@given(st.integers(0x80, 0x10FFFF), st.integers(0, 0x3000))
+def test_the_groups_of_a_span_are_those_of_its_characters(low: int, count: int) -> None:
+    high = min(low + count, 0x10FFFF)
+    # Of 16 characters in a row all have the same first byte.
+    leads = {chr(code).encode(errors="surrogatepass")[0] for code in (*range(low, high, 16), high)}
+    expected = reduce(or_, (_LEADS.get(lead, BEYOND_ASCII) for lead in leads))
+    assert groups_beyond_ascii(low, high) == expected
+
+
+def test_white_space_beyond_ascii_is_apart_from_most_characters() -> None:
+    for code in filter(lambda code: chr(code).isspace(), range(0x80, 0x110000)):
+        assert groups_beyond_ascii(code, code) != BEYOND_ASCII
 
 
 def same(tokens: Sequence[bytes]) -> VocabularyTree:
@@ -168,13 +186,18 @@ def test_tokenizers_of_other_models(name: str) -> None:
     tokens = formats.named(name).texts
     built = same(tokens)
     spelled = [b""] * len(tokens)
-    prefixes = {node: bytes([built.nodes["byte"][node]]) for node in range(built.roots)}
-    for node, row in enumerate(built.nodes.tolist()):
-        _, child, rank, _, _, children, own, *_ = row
+    prefixes = [b""]  # of the nodes around one
+    ends = [len(built.nodes)]  # behind these
+    for node, (span, rank, own, byte) in enumerate(
+        built.nodes[["span", "rank", "own", "byte"]].tolist()
+    ):
+        while ends[-1] <= node:
+            ends.pop()
+            prefixes.pop()
+        ends.append(node + span)
+        prefixes.append(prefixes[-1] + bytes([byte]))
         for token in built.ids[rank : rank + own]:
-            spelled[token] = prefixes[node]
-        for inner in range(child, child + children):
-            prefixes[inner] = prefixes[node] + bytes([built.nodes["byte"][inner]])
+            spelled[token] = prefixes[-1]
     assert spelled == tokens
 
 
