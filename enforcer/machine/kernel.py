@@ -74,9 +74,9 @@ STATE = dtype_of(
 )
 
 # A node of a trie of tokens, in 32 bytes, since a walk meets most nodes in no cache. In preorder: a
-# node and all below it are `span` nodes in a row, behind which its next sibling lies, so that a walk
-# reads memory in one direction. `ids[rank : rank_end]` are the token ids at and below it, the first
-# `own` at it. `height` characters begin from it on.
+# node and all below it are `span` nodes in a row, and behind them lies its next sibling, so that a
+# walk reads memory in one direction. `ids[rank : rank_end]` are the token ids at and below it, the
+# first `own` at it. `height` characters begin from it on.
 TrieNode = cython.struct(
     below=cython.longlong,
     span=cython.int,

@@ -73,7 +73,10 @@ def fill(
 @cython.inline
 @cython.exceptval(-1, check=False)
 def in_common(
-    data: cython.const_uchar[::1], starts: cython.const_int[::1], token: cython.int, most: cython.int
+    data: cython.const_uchar[::1],
+    starts: cython.const_int[::1],
+    token: cython.int,
+    most: cython.int,
 ) -> cython.int:
     """Return how many bytes, at most so many, a token begins with as the one before it does."""
     found: cython.int = 0

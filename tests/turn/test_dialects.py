@@ -163,7 +163,10 @@ BROKEN = {
     "no such start": ('start = "TEXT"', 'start = "LIMBO"'),
     "no such final": ('final = "END"', 'final = "LIMBO"'),
     "no such turn state": ('state = "TEXT"', 'state = "LIMBO"'),
-    "state out of reach": ("[states.END]", '[states.ISLE]\nsegment = "none"\n[states.END]'),
+    "state out of reach": (
+        "[states.END]",
+        '[states.ISLE]\nsegment = "header"\non.close = { to = "TEXT" }\n[states.END]',
+    ),
     "state without a way out": ('on.close = { to = "TEXT" }', "on = {}"),
     "no name in the header": ("{name}#", "#"),
     "no index in the header": ("#{index}", "#"),

@@ -105,6 +105,9 @@ def test_what_another_shape_covers_is_left_out_and_the_rest_keeps_its_order() ->
     least, most = requiring("a", "b", minimum=3), requiring(maximum=2)
     assert joined(least, most, requiring("a", "b", "c", minimum=3)) == [least, most]
     assert joined(least, most, requiring()) == [requiring()]
+    # Of two names that are required there are two properties, whatever the least count.
+    assert joined(requiring("a", "b"), requiring(minimum=2)) == [requiring(minimum=2)]
+    assert joined(requiring("a", minimum=3), requiring(minimum=2)) == [requiring(minimum=2)]
 
 
 def test_a_shape_covers_others_whose_properties_imply_its_own() -> None:

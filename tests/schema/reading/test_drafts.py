@@ -43,6 +43,8 @@ def test_the_drafts_are_told_apart_and_in_order() -> None:
 def test_an_unknown_dialect_is_refused() -> None:
     with pytest.raises(UnsupportedSchema, match="not known"):
         draft_of({"$schema": "https://example.com/mine"})
+    with pytest.raises(UnsupportedSchema, match=f"'{120 * 'a'}' is not known"):
+        draft_of({"$schema": 200 * "a"})
 
 
 @pytest.mark.parametrize("draft", Draft)
