@@ -98,24 +98,6 @@ TRIE_NODE = np.dtype(
     align=True,
 )
 
-# Siblings of a walk within a string, one behind each byte of a token: the node behind the last, the
-# automaton state before them and its row of transitions, and whether all before them leaves the
-# first state of a wide row as it is. Of the groups of bytes that begin legal tokens those of `safe`
-# can be taken as a whole where at most `room` characters begin (`beyond` of most beyond ASCII), and
-# those of `left_out` left out.
-Siblings = cython.struct(
-    end=cython.longlong,
-    state=cython.longlong,
-    transitions=cython.longlong,
-    is_looping=cython.longlong,
-    groups=cython.longlong,
-    safe=cython.longlong,
-    room=cython.longlong,
-    beyond=cython.longlong,
-    left_out=cython.longlong,
-)
-SIBLINGS = dtype_of("end state transitions is_looping groups safe room beyond left_out", np.int64)
-
 # The records of tables; `tables` says what their fields are.
 Node = cython.struct(
     string_automaton=cython.int,
@@ -401,10 +383,10 @@ def new_words(count: int) -> np.ndarray | memoryview:
     return words if cython.compiled else memoryview(words)
 
 
-def new_records(dtype: np.dtype, count: int) -> np.ndarray:
-    """Return so many records of integers, all zero."""
-    words = np.zeros(count * len(dtype), np.int64)
-    return words.view(dtype) if cython.compiled else records(words, dtype)
+def new_states(count: int) -> np.ndarray:
+    """Return so many states, all zero."""
+    words = np.zeros(count * len(STATE), np.int64)
+    return words.view(STATE) if cython.compiled else records(words, STATE)
 
 
 @cython.cfunc
@@ -590,7 +572,6 @@ class Scratch:
 
     Attributes:
         states: one behind each byte of a token; then as many along a name that was written.
-        siblings: those behind each byte of a token.
         key: words of a configuration.
         places: words in which two rows differ.
         search: states behind each byte of an element that is searched for; none until needed.
@@ -602,7 +583,6 @@ class Scratch:
     """
 
     states: State[::1]
-    siblings: Siblings[::1]
     key: cython.longlong[::1]
     places: cython.int[::1]
     search: State[::1]
@@ -612,11 +592,10 @@ class Scratch:
     round: i64
 
     def __init__(self, longest: index):
-        self.states = new_records(STATE, 2 * longest + 2)
-        self.siblings = new_records(SIBLINGS, longest + 1)
+        self.states = new_states(2 * longest + 2)
         self.key = new_words(_KEY_WORDS)
         self.places = np.zeros(_MOST_DIFFERING, np.int32)
-        self.search = new_records(STATE, 0)
+        self.search = new_states(0)
         self.noted = 0
         self.round = 0
 
@@ -626,7 +605,7 @@ class Scratch:
         self.round += 1
         self.noted = 0
         if self.search.shape[0] == 0:
-            self.search = new_records(STATE, _SEARCHED)
+            self.search = new_states(_SEARCHED)
             self.prints = new_words(PRINT_SLOTS)
             self.told = new_words(PRINT_SLOTS)
 
@@ -1379,7 +1358,6 @@ class Text:
     length: i64  # how many
     collected: i64  # words of frames that were left when they were moved last
     states: State[::1]  # of a walk: the state behind so many bytes of a token
-    siblings: Siblings[::1]  # likewise
     row: cython.int[::1]
     target: object  # whose view the row is; a view takes half as long as a kept row
     base: Row  # that the row was made from; None for none
@@ -1414,7 +1392,7 @@ class Text:
         self.tree = tree
         self.tables = tables
         self.arena = new_words(_FIRST_WORDS)
-        self.past = new_records(STATE, _FIRST_STATES)
+        self.past = new_states(_FIRST_STATES)
         self.accepted = np.zeros(_FIRST_IDS, np.int32)
         self.target = None
         self.length = 0
@@ -1477,7 +1455,6 @@ class Text:
         scratch = self.tree.borrow()
         self.scratch = scratch
         self.states = scratch.states
-        self.siblings = scratch.siblings
         self.states[0] = self.past[self.at]
         is_naming = self.is_kept(self.state(0))
         try:
@@ -1824,7 +1801,7 @@ class Text:
     @cython.cfunc
     def resize_past(self, count: index):
         """Make room for so many states."""
-        states = new_records(STATE, count)
+        states = new_states(count)
         past: State[::1] = states
         for i in range(self.at + 1):
             past[i] = self.past[i]
@@ -4684,107 +4661,64 @@ class Text:
             is_looping: whether all before them leaves the first state of a wide row as it is.
 
         """
+        at = a.states + state
         languages = self.state(base).languages
         is_json: cython.bint = a.kind == OF_JSON
         quote = self.quote_of(self.state(base))
-        top = depth
-        number = first
-        siblings = self.begin_siblings(a, depth, end, languages, state, count, is_looping)
-        while True:
-            if number >= siblings.end:
-                if depth == top:
-                    return True
-                depth -= 1
-                count -= 1
-                siblings = self.siblings_at(depth)
-                continue
-            at = number
-            node = self.trie_node(at)
-            number += node.span
-            if siblings.groups >> cython.cast(cython.longlong, node.group) & 1 == 0:
+        groups = self.tables.opens[at] | self.ending_groups(is_json)
+        # What is safe may lead to an end that comes too early.
+        safe = 0 if self.is_counted or 0 <= count < a.minimum else self.safe_groups(at)
+        room = cython.cast(cython.longlong, self.tables.safe_steps[at])
+        # Tokens that only stay in this state may all be set already, or be too long.
+        may_be: cython.bint = self.limit >= 0 and room >= FAR_STEPS
+        left_out = safe if may_be and not self.leads_beyond(a, state, languages) else 0
+        room = min(room, self.room_of(a, state, languages, count))
+        is_same: cython.bint = is_looping and state == self.state(0).automaton_state
+        behind = first
+        while behind < end:
+            number = behind
+            node = self.trie_node(number)
+            behind += node.span
+            if groups >> cython.cast(cython.longlong, node.group) & 1 == 0:
                 continue
             height = cython.cast(cython.longlong, node.height)
-            if count + height <= self.limit or node.below & ~siblings.left_out == 0:
+            if count + height <= self.limit or node.below & ~left_out == 0:
                 continue
-            if node.below & ~siblings.safe == 0 and height <= siblings.room:
+            if node.below & ~safe == 0 and height <= room:
                 self.set_ids(node.rank, node.rank_end)
                 continue
             byte = cython.cast(cython.longlong, node.byte)
-            is_same: cython.bint = siblings.is_looping
             if byte >= 128:
-                if node.below == BEYOND_ASCII_GROUP and height <= siblings.beyond:
-                    self.set_ids(node.rank, node.rank_end)
-                    continue
-                self.walk_beyond(a, at, base, depth, siblings.state, count, is_same)
+                self.walk_beyond(a, number, base, depth, state, count, is_same)
                 continue
             self.work += 1
             if is_json and (byte == quote or byte == 92):
-                self.leave_string(at, base, depth, siblings.state, count, is_same)
+                self.leave_string(number, base, depth, state, count, is_same)
                 continue
             if byte < 32 and is_json and not self.may_be_raw(byte):
                 continue
             class_ = self.tables.ascii[a.ascii + byte]
-            if class_ < 0:
-                continue
-            to = self.tables.transitions[siblings.transitions + class_]
+            to = (
+                -1
+                if class_ < 0
+                else self.tables.transitions[a.transitions + state * a.classes + class_]
+            )
             if not self.leads_on(a, to, languages, count + 1):
                 continue
             if a.kind == RAW_ENDING and self.tables.accepts[a.states + to] & languages != 0:
-                self.leave_raw(at, base, depth, siblings.state, count, 0, is_same)
+                self.leave_raw(number, base, depth, state, count, 0, is_same)
                 continue
             self.set_text(node, count + 1)
             if node.span != 1:
-                depth += 1
-                count += 1
-                siblings = self.begin_siblings(a, depth, number, languages, to, count, is_same)
-                number = at + 1
+                self.walk_string(a, number + 1, behind, base, depth + 1, to, count + 1, is_same)
+        return True
 
     @cython.cfunc
-    def begin_siblings(
-        self,
-        a: cython.pointer[Automaton],
-        depth: index,
-        end: index,
-        languages: i64,
-        state: i64,
-        count: i64,
-        is_looping: cython.bint,
-    ) -> cython.pointer[Siblings]:
-        """Write and return the siblings behind so many bytes; see `walk_string`."""
-        siblings = self.siblings_at(depth)
-        at = a.states + state
-        siblings.end = end
-        siblings.state = state
-        siblings.transitions = a.transitions + state * a.classes
-        siblings.is_looping = is_looping and state == self.state(0).automaton_state
-        siblings.groups = self.tables.opens[at] | self.ending_groups(a.kind == OF_JSON)
+    @cython.exceptval(-1)
+    def safe_groups(self, at: index) -> i64:
+        """Return the safe groups of a state of an automaton, which stands there in the tables."""
         safe = self.tables.safe[at]
-        if self.is_python:
-            safe &= ~APOSTROPHE_GROUP
-        room = self.room_of(a, state, languages, count)
-        if self.is_counted or 0 <= count < a.minimum:  # what is safe may end too early
-            safe = room = 0
-        steps = cython.cast(cython.longlong, self.tables.safe_steps[at])
-        siblings.safe = safe
-        siblings.room = min(steps, room)
-        siblings.beyond = min(cython.cast(cython.longlong, self.tables.beyond_steps[at]), room)
-        # Tokens that only stay in this state may all be set already, or be too long.
-        siblings.left_out = 0
-        if self.limit >= 0 and steps >= FAR_STEPS and not self.leads_beyond(a, state, languages):
-            siblings.left_out = safe
-        return siblings
-
-    @cython.cfunc
-    @cython.boundscheck(False)
-    @cython.exceptval(check=False)
-    def siblings_at(self, depth: index) -> cython.pointer[Siblings]:
-        """Return the siblings of a walk behind so many bytes."""
-        if depth < 0 or depth >= self.siblings.shape[0]:
-            self.is_lost = True
-            depth = 0
-        if not cython.compiled:
-            return self.siblings[depth]
-        return cython.address(self.siblings[depth])
+        return safe & ~APOSTROPHE_GROUP if self.is_python else safe
 
     @cython.cfunc
     @cython.exceptval(-1)
@@ -4806,9 +4740,12 @@ class Text:
         is_looping: cython.bint,
     ) -> cython.bint:
         """Walk at and below a node with the first byte of a character; see `walk_string`."""
-        byte = cython.cast(cython.longlong, self.trie_node(number).byte)
+        node = self.trie_node(number)
+        byte = cython.cast(cython.longlong, node.byte)
         if byte < 0xC2 or byte > 0xF4:
             return False
+        if self.takes_all(a, node, base, state, count, node.height):
+            return self.set_ids(node.rank, node.rank_end)
         missing = 1 if byte < 0xE0 else 2 if byte < 0xF0 else 3
         kind = UTF_8_OF_2 + missing - 1
         return self.walk_character(
@@ -4893,15 +4830,15 @@ class Text:
         count: i64,
         height: i64,
     ) -> cython.bint:
-        """Return whether all below a node goes on in the string; see `walk_character`.
+        """Return whether all at and below a node goes on in the string; see `walk_string`.
 
         Args:
             a: the automaton.
-            node: of a byte of a character.
+            node: of a byte of a character beyond ASCII.
             base: where a state of the same string is.
-            state: that the character leads to.
-            count: the characters up to it.
-            height: the most characters behind it.
+            state: before the character, or that it leads to whatever its other bytes are.
+            count: the characters of the string there.
+            height: the most characters from there on.
 
         """
         at = a.states + state
@@ -4912,10 +4849,7 @@ class Text:
         steps = self.tables.beyond_steps[at]
         if node.below & ~BEYOND_ASCII_GROUP != 0:
             steps = self.tables.safe_steps[at]
-            safe = self.tables.safe[at]
-            if self.is_python:
-                safe &= ~APOSTROPHE_GROUP
-            if node.below & ~safe != 0:
+            if node.below & ~self.safe_groups(at) != 0:
                 return False
         if height > steps or 0 <= count < a.minimum:
             return False
@@ -5388,7 +5322,6 @@ class Text:
     ):
         """Set up the walk of a wide row."""
         self.states = scratch.states
-        self.siblings = scratch.siblings
         self.row = row
         self.exits = exits
         self.depths = depths
