@@ -288,7 +288,7 @@ class Enforcer:
         refuse_names(self.dialect, spec.toolset, self.vocabulary)
         options = spec.resolve(self.options)
         refuse_large(spec, options.limits)
-        for tool in spec.toolset.tools.values():
+        for tool in self._grammars.doubtful(spec.toolset.tools, options):
             with _under(tool.path):
                 self._grammars.check(_arguments(tool), options, Root.OBJECT)
         wanted = spec.response_format

@@ -16,7 +16,7 @@ from enforcer.layouts import LayoutKind
 from enforcer.request.response_format import FormatKind, ResponseFormat
 from enforcer.schema import OnUnsupported, Root, compile_schema
 from enforcer.schema.limits import USUAL
-from enforcer.schema.reading.plain import is_plain, is_quick
+from enforcer.schema.reading.plain import is_quick
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Hashable
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from enforcer.errors import Problem
     from enforcer.layouts import BoundLayout
     from enforcer.request.options import Options
-    from enforcer.request.tools import Tools
+    from enforcer.request.tools import Tool, Tools
     from enforcer.schema import ArgumentGrammar
     from enforcer.schema.bundling import Documents
     from enforcer.vocabulary import Vocabulary
@@ -85,11 +85,8 @@ class Grammars:
             UnsupportedSchema, InvalidSchema: with paths below a schema.
 
         """
-        if root is Root.OBJECT:
-            if self._trusts_plain(options) and is_plain(wanted.source):
-                return
-            if options.on_unsupported is OnUnsupported.ISOLATE:
-                return  # whatever it is, there is something to hold the arguments to
+        if root is Root.OBJECT and options.on_unsupported is OnUnsupported.ISOLATE:
+            return  # whatever it is, there is something to hold the arguments to
         self.cache.get(
             self._key("checked", wanted, options, root),
             lambda: self._engine.check(*self._asked(wanted, options, root)),
@@ -99,6 +96,10 @@ class Grammars:
     def is_quick(self, schema: str, options: Options) -> bool:
         """Return whether arguments may be compiled when they begin: small and plain ones."""
         return self._trusts_plain(options) and is_quick(schema)
+
+    def doubtful(self, tools: Tools, options: Options) -> Collection[Tool]:
+        """Return the tools whose schemas `check` may refuse."""
+        return tools.doubtful if self._trusts_plain(options) else tools.values()
 
     def slow(self, tools: Tools, options: Options) -> Collection[str]:
         """Return the names of the tools whose schemas are not `is_quick`."""

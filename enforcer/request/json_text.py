@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -38,11 +37,14 @@ def dump(value: object, path: str, levels: int = 0) -> bytes:
         InvalidTools: it is not JSON, or nested too deeply to be written.
 
     """
-    with suppress(*UNREADABLE, TypeError):
+    try:
         # Twice as quick together. What is not JSON does not come back as it was.
         text = msgspec.json.encode(value)
-        if msgspec.json.decode(text) == value:
-            return text
+        is_json = msgspec.json.decode(text) == value
+    except (*UNREADABLE, TypeError):
+        is_json = False
+    if is_json:
+        return text
     try:
         return _ENCODER.encode(value).encode()
     except (TypeError, ValueError, RecursionError) as error:

@@ -125,11 +125,6 @@ class _Look:
         if not isinstance(schema, dict) or depth == 0:
             return _TOO_MANY
         kind = schema.get("type")
-        if isinstance(kind, str) and kind in _KINDS:  # most have nothing else but a description
-            if len(schema) == 1:
-                return 1
-            if len(schema) == 2 and isinstance(schema.get("description"), str):  # noqa: PLR2004
-                return 1
         if kind == "object" and schema.keys() <= _OF_OBJECT:
             return self._object(schema, depth)
         keys = schema.keys() - ANNOTATIONS
@@ -199,6 +194,13 @@ class _Look:
             return _TOO_MANY
         found = 1 if isinstance(others, bool) else 1 + self.count(others, depth - 1)
         for value in names.values():
+            # Most have nothing but a type and a description.
+            if depth > 1 and type(value) is dict and len(value) <= 2:  # noqa: PLR2004
+                kind = value.get("type")
+                is_told = len(value) == 1 or type(value.get("description")) is str
+                if is_told and type(kind) is str and kind in _KINDS:
+                    found += 1
+                    continue
             found += self.count(value, depth - 1)
         return found
 
@@ -248,7 +250,7 @@ def _are_texts(value: Any) -> bool:
 
     Printable excludes lone surrogates, which no JSON text in UTF-8 can have.
     """
-    if not isinstance(value, list | tuple) or len(value) > _CHOICES:
+    if not isinstance(value, (list, tuple)) or len(value) > _CHOICES:
         return False
     try:
         text = "".join(value)
