@@ -133,7 +133,7 @@ def _free_rows(
 def _trie(texts: Sequence[bytes], token_ids: Sequence[int]) -> kernel.Trie:
     """Make a trie of tokens as the kernel walks it; `texts` in ascending order."""
     found = build_tree(texts, token_ids)
-    return kernel.Trie(found.nodes, found.ids.data)
+    return kernel.Trie(found.nodes, found.ids.data, found.roots)
 
 
 class MachineGrammar:

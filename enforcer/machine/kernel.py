@@ -73,16 +73,16 @@ STATE = dtype_of(
     np.int64,
 )
 
-# A node of a trie of tokens, in 32 bytes, since a walk meets most nodes in no cache. In preorder: a
-# node and all below it are `span` nodes in a row, and behind them lies its next sibling, so that a
-# walk reads memory in one direction. `ids[rank : rank_end]` are the token ids at and below it, the
-# first `own` at it. `height` characters begin from it on.
+# A node of a trie of tokens, in 32 bytes, since a walk meets most nodes in no cache. Siblings lie
+# side by side; `ids[rank : rank_end]` are the token ids at and below it, the first `own` at it.
+# `height` characters begin from it on.
 TrieNode = cython.struct(
     below=cython.longlong,
-    span=cython.int,
+    child=cython.int,
     rank=cython.int,
     rank_end=cython.int,
     token=cython.int,
+    children=cython.ushort,
     own=cython.ushort,
     height=cython.ushort,
     byte=cython.uchar,
@@ -91,11 +91,10 @@ TrieNode = cython.struct(
 TRIE_NODE = np.dtype(
     [
         ("below", np.int64),
-        *((name, np.int32) for name in ("span", "rank", "rank_end", "token")),
-        *((name, np.uint16) for name in ("own", "height")),
+        *((name, np.int32) for name in ("child", "rank", "rank_end", "token")),
+        *((name, np.uint16) for name in ("children", "own", "height")),
         *((name, np.uint8) for name in ("byte", "group")),
-    ],
-    align=True,
+    ]
 )
 
 # The records of tables; `tables` says what their fields are.
@@ -616,17 +615,20 @@ class Trie:
     """A trie of tokens.
 
     Attributes:
-        nodes: them, in preorder.
-        ids: the token ids, likewise.
+        nodes: them, the roots first.
+        ids: the token ids in preorder.
+        roots: how many roots there are.
 
     """
 
     nodes: TrieNode[::1]
     ids: cython.const_int[::1]
+    roots: i64
 
-    def __init__(self, nodes: TrieNode[::1], ids: cython.const_int[::1]):
+    def __init__(self, nodes: TrieNode[::1], ids: cython.const_int[::1], roots: i64):
         self.nodes = nodes
         self.ids = ids
+        self.roots = roots
 
 
 @cython.cclass
@@ -3146,7 +3148,7 @@ class Text:
         """
         self.nodes = self.tree.trie.nodes
         self.ids = self.tree.trie.ids
-        self.leave_out(0, self.nodes.shape[0], 0)
+        self.leave_out(0, self.tree.trie.roots, 0)
         if self.state(0).phase == IN_KEY:
             self.is_exact = True
             self.set_markers()
@@ -3222,13 +3224,13 @@ class Text:
         return True
 
     @cython.cfunc
-    def leave_out_from(self, number: index, depth: index) -> cython.bint:
+    def leave_out_from(self, node: cython.pointer[TrieNode], depth: index) -> cython.bint:
         """Do the same below a node, if a name or string begins behind it."""
         s = self.state(depth)
         before = s.phase == IN_ARGUMENT
         if s.pending != 0 or s.count != before or not self.is_kept(s):
             return True
-        return self.leave_out(number + 1, number + self.trie_node(number).span, depth)
+        return self.leave_out(node.child, node.child + node.children, depth)
 
     @cython.cfunc
     def follow(
@@ -3241,11 +3243,8 @@ class Text:
         character = -1 if is_whole else self.character_of(name, classes, s.count)
         lead = first_byte(character)
         is_key = self.is_of_pairs(s.frame)
-        behind = first
-        while behind < end:
-            number = behind
+        for number in range(first, end):
             node = self.trie_node(number)
-            behind += node.span
             byte = cython.cast(cython.longlong, node.byte)
             if s.pending == 0 and self.ends_name(s, byte):
                 if is_whole:
@@ -3266,8 +3265,8 @@ class Text:
             may_end: cython.bint = classes > 1 or self.arena[name + 1] == s.count + 1
             if classes != 0 and not self.begins_name(depth, byte, may_end):
                 self.clear_ids(node.rank, node.rank_end)
-            elif node.span != 1:
-                self.follow(number + 1, behind, depth + 1, name, classes)
+            elif node.children != 0:
+                self.follow(node.child, node.child + node.children, depth + 1, name, classes)
         return True
 
     @cython.cfunc
@@ -3895,7 +3894,7 @@ class Text:
         self.scratch.begin()
         if self.is_printed(self.shared):
             self.leave_out_long()
-            self.leave_out_dead(0, self.nodes.shape[0], 0)
+            self.leave_out_dead(0, self.tree.trie.roots, 0)
             self.listed = -1
         else:
             for i in range(self.tree.opening.shape[0]):
@@ -3925,11 +3924,8 @@ class Text:
             quotes = QUOTE_GROUP | APOSTROPHE_GROUP if self.is_python else QUOTE_GROUP
         elif not varies:
             room = -1
-        behind = first
-        while behind < end:
-            number = behind
+        for number in range(first, end):
             node = self.trie_node(number)
-            behind += node.span
             if groups >> cython.cast(cython.longlong, node.group) & 1 == 0:
                 continue
             stays: cython.bint = node.below & quotes == 0 if quotes >= 0 else False
@@ -3942,8 +3938,8 @@ class Text:
                 continue
             if node.own != 0 and not self.lives(self.state(depth + 1)):
                 self.clear_ids(node.rank, node.rank_end)
-            elif node.span != 1:
-                self.leave_out_dead(number + 1, behind, depth + 1)
+            elif node.children != 0:
+                self.leave_out_dead(node.child, node.child + node.children, depth + 1)
         return True
 
     @cython.cfunc
@@ -4614,11 +4610,8 @@ class Text:
             at = self.automaton(self.automaton_of(s)).states + s.automaton_state
             safe = self.tables.safe[at]
             room = self.tables.safe_steps[at]
-        behind = first
-        while behind < end:
-            number = behind
+        for number in range(first, end):
             node = self.trie_node(number)
-            behind += node.span
             if groups >> cython.cast(cython.longlong, node.group) & 1 == 0:
                 continue
             if node.below & ~safe == 0 and node.height <= room:
@@ -4629,10 +4622,10 @@ class Text:
             self.work += 1
             if self.step(self.state(depth + 1), cython.cast(cython.longlong, node.byte)):
                 self.set_own(node)
-                if node.span != 1:
-                    self.walk(number + 1, behind, depth + 1)
+                if node.children != 0:
+                    self.walk(node.child, node.child + node.children, depth + 1)
                     if self.is_quote(node.byte) or self.is_laid_out or self.is_python:
-                        self.leave_out_from(number, depth + 1)
+                        self.leave_out_from(node, depth + 1)
         return True
 
     @cython.cfunc
@@ -4674,11 +4667,8 @@ class Text:
         left_out = safe if may_be and not self.leads_beyond(a, state, languages) else 0
         room = min(room, self.room_of(a, state, languages, count))
         is_same: cython.bint = is_looping and state == self.state(0).automaton_state
-        behind = first
-        while behind < end:
-            number = behind
+        for number in range(first, end):
             node = self.trie_node(number)
-            behind += node.span
             if groups >> cython.cast(cython.longlong, node.group) & 1 == 0:
                 continue
             height = cython.cast(cython.longlong, node.height)
@@ -4709,8 +4699,10 @@ class Text:
                 self.leave_raw(number, base, depth, state, count, 0, is_same)
                 continue
             self.set_text(node, count + 1)
-            if node.span != 1:
-                self.walk_string(a, number + 1, behind, base, depth + 1, to, count + 1, is_same)
+            if node.children != 0:
+                child = cython.cast(cython.Py_ssize_t, node.child)
+                below = child + node.children
+                self.walk_string(a, child, below, base, depth + 1, to, count + 1, is_same)
         return True
 
     @cython.cfunc
@@ -4779,11 +4771,8 @@ class Text:
 
         """
         is_first: cython.bint = kind == UTF_8_OF_2 + missing - 1
-        behind = first
-        while behind < end:
-            number = behind
+        for number in range(first, end):
             node = self.trie_node(number)
-            behind += node.span
             byte = cython.cast(cython.longlong, node.byte)
             bits = byte & 63
             if is_first:
@@ -4802,20 +4791,21 @@ class Text:
                 self.leave_raw(number, base, depth, state, count, pending, False)
                 continue
             height = cython.cast(cython.longlong, node.height) - is_first
-            if node.span == 1:
+            if node.children == 0:
                 self.set_text(node, count + 1)
                 continue
             if after >= 0 and self.takes_all(a, node, base, after, count + 1, height):
                 self.set_ids(node.rank, node.rank_end)
                 continue
             self.set_text(node, count + 1)
-            below = number + 1
+            child = cython.cast(cython.Py_ssize_t, node.child)
+            below = child + node.children
             if missing == 0:
-                self.walk_string(a, below, behind, base, depth + 1, after, count + 1, is_looping)
+                self.walk_string(a, child, below, base, depth + 1, after, count + 1, is_looping)
                 continue
             rest = missing - 1
             self.walk_character(
-                a, below, behind, base, depth + 1, state, count, is_looping, kind, rest, bits, after
+                a, child, below, base, depth + 1, state, count, is_looping, kind, rest, bits, after
             )
         return True
 
@@ -4930,13 +4920,13 @@ class Text:
         node = self.trie_node(number)
         self.put_state(base, depth, state, count)
         s = self.state(depth + 1)
-        below = number + 1
-        end = number + node.span
+        child = cython.cast(cython.Py_ssize_t, node.child)
+        end = child + node.children
         if node.byte == 92:
             if self.character_byte(s, 92) != INSIDE:
                 return False
             self.set_text(node, count + 1)
-            return self.walk_pending(below, end, depth + 1, is_same)
+            return self.walk_pending(child, end, depth + 1, is_same)
         if s.phase == IN_ANY:
             if self.tables.accepts[self.automaton(s.node).states + state] != 0:
                 self.note_exit(number, depth, is_same)
@@ -4944,7 +4934,7 @@ class Text:
         if not self.step(s, cython.cast(cython.longlong, node.byte)):
             return False
         self.set_own(node)
-        return below < end and self.walk(below, end, depth + 1)
+        return child < end and self.walk(child, end, depth + 1)
 
     @cython.cfunc
     def leave_raw(
@@ -4967,10 +4957,11 @@ class Text:
         if not self.step(s, cython.cast(cython.longlong, node.byte)):
             return False
         self.set_own(node)
-        if node.span == 1:
+        if node.children == 0:
             return False
-        self.walk(number + 1, number + node.span, depth + 1)
-        return self.leave_out_from(number, depth + 1)
+        child = cython.cast(cython.Py_ssize_t, node.child)
+        self.walk(child, child + node.children, depth + 1)
+        return self.leave_out_from(node, depth + 1)
 
     @cython.cfunc
     def note_exit(self, number: index, depth: index, is_same: cython.bint) -> cython.bint:
@@ -5016,7 +5007,7 @@ class Text:
             row = np.zeros(self.tree.words, np.int32)
             whole = self.row
             self.row = row
-            self.walk_stops(0, self.nodes.shape[0], stop)
+            self.walk_stops(0, self.tree.trie.roots, stop)
             self.row = whole
             found = Row(row) if row.any() else False
             self.tables.ending[stop] = found
@@ -5028,11 +5019,8 @@ class Text:
         at = self.automaton(self.tables.pairs[STOPS]).states + stop
         safe = self.tables.safe[at]
         room = cython.cast(cython.longlong, self.tables.safe_steps[at])
-        behind = first
-        while behind < end:
-            number = behind
+        for number in range(first, end):
             node = self.trie_node(number)
-            behind += node.span
             if node.below & ~safe == 0 and room >= FAR_STEPS:
                 continue
             self.work += 1
@@ -5040,8 +5028,9 @@ class Text:
             s.stop = stop
             if not self.avoids_stops(s, node.byte):
                 self.set_ids(node.rank, node.rank_end)
-            elif node.span != 1:
-                self.walk_stops(number + 1, behind, s.stop)
+            elif node.children != 0:
+                child = cython.cast(cython.Py_ssize_t, node.child)
+                self.walk_stops(child, child + node.children, s.stop)
         return True
 
     @cython.cfunc
@@ -5050,24 +5039,22 @@ class Text:
         self, first: index, end: index, depth: index, is_looping: cython.bint
     ) -> cython.bint:
         """Walk on within an unfinished character of a string; see `walk_string`."""
-        behind = first
-        while behind < end:
-            number = behind
+        for number in range(first, end):
             node = self.trie_node(number)
-            behind += node.span
             self.states[depth + 1] = self.states[depth]
             s = self.state(depth + 1)
             self.work += 1
             if self.character_byte(s, cython.cast(cython.longlong, node.byte)) != INSIDE:
                 continue
             self.set_text(node, self.state(depth).count + 1)
-            below = number + 1
+            child = cython.cast(cython.Py_ssize_t, node.child)
+            below = child + node.children
             if s.pending != 0:
-                self.walk_pending(below, behind, depth + 1, is_looping)
+                self.walk_pending(child, below, depth + 1, is_looping)
             else:
                 a = self.automaton(self.automaton_of(s))
                 to = s.automaton_state
-                self.walk_string(a, below, behind, depth + 1, depth + 1, to, s.count, is_looping)
+                self.walk_string(a, child, below, depth + 1, depth + 1, to, s.count, is_looping)
         return True
 
     @cython.cfunc
@@ -5120,7 +5107,7 @@ class Text:
         self.nodes = wide.behind.nodes
         self.ids = wide.behind.ids
         s.trie_node = -1
-        self.walk(0, self.nodes.shape[0], 0)
+        self.walk(0, wide.behind.roots, 0)
         s.trie_node = trie_node
         self.nodes = self.tree.trie.nodes
         self.ids = self.tree.trie.ids
@@ -5168,7 +5155,7 @@ class Text:
         self.base = None
         if number < 0:
             clear_row(self.row, self.tree.words)
-            self.walk(0, self.nodes.shape[0], 0)
+            self.walk(0, self.tree.trie.roots, 0)
             return self.set_markers()
         wide = self.wide_row(self.automaton_of(s), s.automaton_state, number, self.quote_of(s))
         first = cython.cast(cython.Py_ssize_t, 0)
@@ -5190,7 +5177,7 @@ class Text:
         if s.trie_node >= 0 and self.trie_leads_on(s, s.trie_node):
             state = s.automaton_state
             s.automaton_state = -1
-            self.walk(0, self.nodes.shape[0], 0)
+            self.walk(0, self.tree.trie.roots, 0)
             s.automaton_state = state
         return self.set_markers()
 
@@ -5238,7 +5225,7 @@ class Text:
         trie_node = s.trie_node
         s.trie_node = -1
         self.limit = s.count + near
-        self.walk(0, self.nodes.shape[0], 0)
+        self.walk(0, self.tree.trie.roots, 0)
         self.limit = -LAST_62
         s.trie_node = trie_node
         return True
@@ -5278,7 +5265,7 @@ class Text:
         maker.is_counted = added is not None
         try:
             a = maker.automaton(automaton)
-            maker.walk_string(a, 0, maker.nodes.shape[0], 0, 0, state, -FAR, True)
+            maker.walk_string(a, 0, self.tree.trie.roots, 0, 0, state, -FAR, True)
         finally:
             self.tree.spare.append(scratch)
         if maker.is_lost:
@@ -5303,10 +5290,9 @@ class Text:
             if depths[e] != 0:
                 token_id = self.tree.trie.ids[self.tree.trie.nodes[exits[e]].rank]
                 byte = self.tree.text[self.tree.text0[token_id]]
-                root = cython.cast(cython.Py_ssize_t, 0)
-                while self.tree.trie.nodes[root].byte != byte:
-                    root += self.tree.trie.nodes[root].span
-                groups[e] = self.tree.trie.nodes[root].group
+                for root in range(self.tree.trie.roots):
+                    if self.tree.trie.nodes[root].byte == byte:
+                        groups[e] = self.tree.trie.nodes[root].group
         return found
 
     @cython.cfunc

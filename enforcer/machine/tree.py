@@ -63,9 +63,10 @@ SEARCH_ORDER = np.array([byte | int(GROUP_NUMBERS[byte]) << 8 for byte in _SEARC
 # In the order in which `tree_builder.fill` takes them.
 _COLUMNS: dict[str, type[np.generic]] = {
     "below": np.int64,
-    "span": np.int32,
+    "child": np.int32,
     "rank": np.int32,
     "rank_end": np.int32,
+    "children": np.int32,
     "own": np.int32,
     "height": np.int32,
     "byte": np.uint8,
@@ -87,17 +88,20 @@ def groups_beyond_ascii(low: int, high: int) -> int:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class VocabularyTree:
-    """A trie of tokens.
+    """A trie of tokens, level by level.
 
     Attributes:
-        nodes: records of `kernel.TRIE_NODE` in preorder, siblings in the order of their bytes.
+        nodes: records of `kernel.TRIE_NODE`: the roots, then the nodes behind one byte, and so on;
+            siblings stand side by side in the order of their bytes.
         ids: int32, the token ids in the order of their bytes; a node's fields `rank` and `rank_end`
             are places in it.
+        roots: number of roots.
 
     """
 
     nodes: npt.NDArray[Any]
     ids: npt.NDArray[np.int32]
+    roots: int
 
 
 def build_tree(texts: Sequence[bytes], token_ids: Sequence[int]) -> VocabularyTree:
@@ -117,12 +121,10 @@ def build_tree(texts: Sequence[bytes], token_ids: Sequence[int]) -> VocabularyTr
     columns: dict[str, npt.NDArray[Any]]
     columns = {name: np.zeros(room, dtype) for name, dtype in _COLUMNS.items()}
     tables: tuple[npt.NDArray[Any], ...]
-    longest = max(map(len, texts), default=0)
-    if longest > _LONGEST:
-        raise InvalidVocabulary(f"a token of more than {_LONGEST:,} bytes")
-    by_depth = [np.empty(longest, dtype) for dtype in (np.int32, np.uint8, np.int64)]
-    tables = (starts, _BYTE_BITS, *by_depth, *columns.values())
+    tables = (starts, _BYTE_BITS, np.empty(room, np.uint8), *columns.values())
     count = tree_builder.fill(b"".join(texts), *(table.data for table in tables))
+    if max(map(len, texts), default=0) > _LONGEST:
+        raise InvalidVocabulary(f"a token of more than {_LONGEST:,} bytes")
     if columns["own"].max(initial=0) > _MOST:
         raise InvalidVocabulary(f"more than {_MOST:,} tokens of the same bytes")
     nodes = np.zeros(count, kernel.TRIE_NODE)
@@ -131,4 +133,5 @@ def build_tree(texts: Sequence[bytes], token_ids: Sequence[int]) -> VocabularyTr
     ids = np.array(token_ids, np.int32)
     nodes["token"] = np.where(nodes["own"] > 0, ids[nodes["rank"]], -1)
     nodes["group"] = GROUP_NUMBERS[nodes["byte"]]
-    return VocabularyTree(nodes.view(np.recarray), ids)
+    roots = len({data[0] for data in texts})
+    return VocabularyTree(nodes.view(np.recarray), ids, roots)

@@ -15,82 +15,92 @@ def fill(
     data: cython.const_uchar[::1],
     starts: cython.const_int[::1],
     bits: cython.const_longlong[::1],
-    path: cython.int[::1],
     left: cython.uchar[::1],
-    begun: cython.longlong[::1],
     below: cython.longlong[::1],
-    span: cython.int[::1],
+    child: cython.int[::1],
     rank: cython.int[::1],
     rank_end: cython.int[::1],
+    children: cython.int[::1],
     own: cython.int[::1],
     height: cython.int[::1],
     byte: cython.uchar[::1],
 ) -> cython.int:
-    """Write the nodes in preorder, and return how many there are.
+    """Write the nodes level by level, and return how many there are.
 
     Args:
         data, starts: the bytes of all tokens in ascending order; where each begins, and ends.
         bits: the group of each byte that begins a character.
-        path: room for the nodes of a token, by depth.
-        left: for how many bytes the character of each of them lacks.
-        begun: for the group of that character.
-        below, span, rank, rank_end, own, height, byte: see `tree`.
+        left: room for how many bytes the character of each node lacks; the rest: see `tree`.
 
     """
     count: cython.int = 0
-    length: cython.int = 0  # of the path: the nodes of the token before
-    tokens: cython.int = starts.shape[0] - 1
-    for token in range(tokens):
-        first = starts[token]
-        end = starts[token + 1] - first
-        common = in_common(data, starts, token, min(length, end))
-        while length > common:
-            length -= 1
-            close(path, length, count, token, below, span, rank_end, height, byte)
-        for depth in range(common, end):
-            b = data[first + depth]
-            missing = left[depth - 1] if depth > 0 else 0
-            group = group_of(b, missing, data[first + depth - 1] if missing > 0 else 0, bits)
+    parent: cython.int = -1  # above the roots
+    depth: cython.int = 0  # of its children
+    level_end: cython.int = 0
+    while parent < count:
+        low = 0
+        high = cython.cast(cython.int, starts.shape[0] - 1)
+        missing = 0
+        lead = 0
+        first = count
+        if parent >= 0:
+            low = rank[parent] + own[parent]
+            high = rank_end[parent]
+            missing = left[parent]
+            lead = byte[parent]  # or a continuation byte, which equals no lead byte
+        while low < high:
+            b = data[starts[low] + depth]
+            following = end_of_run(data, starts, low, high, depth)
+            group = group_of(b, missing, lead, bits)
             if missing > 0 and group == _BEYOND_ASCII:
-                group = begun[depth - 1]
-            begun[depth] = group
-            left[depth] = lacking(b, missing) if group != _IN_NO_STATE else 0
-            path[depth] = count
+                group = below[parent]  # nothing but its own group so far
+            left[count] = lacking(b, missing) if group != _IN_NO_STATE else 0
             below[count] = group
-            rank[count] = token
-            height[count] = begins(b)
+            rank[count] = low
+            rank_end[count] = following
+            own[count] = ending(starts, low, following, depth + 1)
             byte[count] = b
             count += 1
-        own[path[end - 1]] += 1
-        length = end
-    while length > 0:
-        length -= 1
-        close(path, length, count, tokens, below, span, rank_end, height, byte)
+            low = following
+        if parent >= 0:
+            children[parent] = count - first
+            child[parent] = first if count > first else 0
+        parent += 1
+        if parent == level_end:
+            depth += 1
+            level_end = count
+    sum_up(count, below, child, children, height, byte)
     return count
 
 
 @cython.cfunc
 @cython.inline
 @cython.exceptval(-1, check=False)
-def in_common(
+def end_of_run(
     data: cython.const_uchar[::1],
     starts: cython.const_int[::1],
-    token: cython.int,
-    most: cython.int,
+    low: cython.int,
+    high: cython.int,
+    depth: cython.int,
 ) -> cython.int:
-    """Return how many bytes, at most so many, a token begins with as the one before it does."""
-    found: cython.int = 0
-    while found < most and data[starts[token - 1] + found] == data[starts[token] + found]:
-        found += 1
-    return found
+    """Return the token behind those that have the same byte as the first."""
+    b = data[starts[low] + depth]
+    while low < high and data[starts[low] + depth] == b:
+        low += 1
+    return low
 
 
 @cython.cfunc
 @cython.inline
-@cython.exceptval(check=False)
-def begins(b: cython.int) -> cython.int:
-    """Return 1 for a byte that begins a character, 0 for one that goes on with it."""
-    return 0 if b & 0xC0 == 0x80 else 1
+@cython.exceptval(-1, check=False)
+def ending(
+    starts: cython.const_int[::1], low: cython.int, high: cython.int, length: cython.int
+) -> cython.int:
+    """Return how many tokens, from the first on, have just that length."""
+    count: cython.int = 0
+    while low + count < high and starts[low + count + 1] - starts[low + count] == length:
+        count += 1
+    return count
 
 
 @cython.cfunc
@@ -126,22 +136,20 @@ def lacking(b: cython.int, missing: cython.int) -> cython.int:
 
 
 @cython.cfunc
-def close(
-    path: cython.int[::1],
-    depth: cython.int,
+def sum_up(
     count: cython.int,
-    token: cython.int,
     below: cython.longlong[::1],
-    span: cython.int[::1],
-    rank_end: cython.int[::1],
+    child: cython.int[::1],
+    children: cython.int[::1],
     height: cython.int[::1],
     byte: cython.uchar[::1],
 ):
-    """Write what is known of a node once all below it is: what `below` and `height` sum up."""
-    node = path[depth]
-    span[node] = count - node
-    rank_end[node] = token
-    if depth > 0:
-        parent = path[depth - 1]
-        below[parent] |= below[node]
-        height[parent] = max(height[parent], height[node] + begins(byte[parent]))
+    """Add to each node what is below it: the groups of bytes, and how many characters begin."""
+    node = count
+    while node > 0:
+        node -= 1
+        begins = 0 if byte[node] & 0xC0 == 0x80 else 1
+        height[node] = begins
+        for inner in range(child[node], child[node] + children[node]):
+            below[node] |= below[inner]
+            height[node] = max(height[node], height[inner] + begins)

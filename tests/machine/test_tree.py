@@ -80,29 +80,34 @@ def built_of(tokens: Sequence[bytes]) -> VocabularyTree:
 def rows_of(tokens: Sequence[bytes]) -> list[dict[str, int]]:
     """Return the nodes of the trie, each as a dictionary of its fields, by prefixes."""
     texts = sorted(filter(None, tokens))
-    # Bytes sort a prefix before what begins with it: their order is preorder.
-    prefixes = sorted({data[: end + 1] for data in texts for end in range(len(data))})
+    prefixes = [b""]
     rows: list[dict[str, int]] = []
     for prefix in prefixes:
         depth = len(prefix)
         inside = [data for data in texts if data.startswith(prefix)]
+        behind = sorted({data[: depth + 1] for data in inside} - {prefix})
         own = texts.count(prefix)
         rank = bisect_left(texts, prefix)
-        rows.append(
-            {
-                "below": reduce(or_, (bit for data in inside for bit in groups(data)[depth - 1 :])),
-                "span": sum(each.startswith(prefix) for each in prefixes),
-                "rank": rank,
-                "rank_end": rank + len(inside),
-                "token": tokens.index(prefix) if own else -1,
-                "own": own,
-                "height": max(
-                    sum(byte & 0xC0 != 0x80 for byte in data[depth - 1 :]) for data in inside
-                ),
-                "byte": prefix[-1],
-                "group": tree.GROUP_NUMBERS[prefix[-1]],
-            }
-        )
+        if prefix:
+            rows.append(
+                {
+                    "below": reduce(
+                        or_, (bit for data in inside for bit in groups(data)[depth - 1 :])
+                    ),
+                    "child": len(prefixes) - 1 if behind else 0,
+                    "rank": rank,
+                    "rank_end": rank + len(inside),
+                    "token": tokens.index(prefix) if own else -1,
+                    "children": len(behind),
+                    "own": own,
+                    "height": max(
+                        sum(byte & 0xC0 != 0x80 for byte in data[depth - 1 :]) for data in inside
+                    ),
+                    "byte": prefix[-1],
+                    "group": tree.GROUP_NUMBERS[prefix[-1]],
+                }
+            )
+        prefixes += behind
     return rows
 
 
@@ -114,6 +119,7 @@ def assert_is(built: VocabularyTree, tokens: Sequence[bytes]) -> None:
         assert built.nodes[name].tolist() == [row[name] for row in rows], name
     ids = sorted((i for i, data in enumerate(tokens) if data), key=lambda i: (tokens[i], i))
     assert built.ids.tolist() == ids
+    assert built.roots == len({data[0] for data in tokens if data})
 
 
 @pytest.mark.parametrize("builder", BUILDERS, ids=["compiled", "interpreted"])
@@ -134,7 +140,7 @@ def test_equal_tokens_are_one_node() -> None:
 def test_no_token_is_a_trie_without_nodes() -> None:
     for tokens in ([], [b"", b""]):
         built = built_of(tokens)
-        assert (len(built.nodes), len(built.ids)) == (0, 0)
+        assert (len(built.nodes), len(built.ids), built.roots) == (0, 0, 0)
 
 
 def test_what_no_record_holds_is_an_error() -> None:
@@ -186,18 +192,13 @@ def test_tokenizers_of_other_models(name: str) -> None:
     tokens = formats.named(name).texts
     built = same(tokens)
     spelled = [b""] * len(tokens)
-    prefixes = [b""]  # of the nodes around one
-    ends = [len(built.nodes)]  # behind these
-    for node, (span, rank, own, byte) in enumerate(
-        built.nodes[["span", "rank", "own", "byte"]].tolist()
-    ):
-        while ends[-1] <= node:
-            ends.pop()
-            prefixes.pop()
-        ends.append(node + span)
-        prefixes.append(prefixes[-1] + bytes([byte]))
+    prefixes = {node: bytes([built.nodes["byte"][node]]) for node in range(built.roots)}
+    for node, row in enumerate(built.nodes.tolist()):
+        _, child, rank, _, _, children, own, *_ = row
         for token in built.ids[rank : rank + own]:
-            spelled[token] = prefixes[-1]
+            spelled[token] = prefixes[node]
+        for inner in range(child, child + children):
+            prefixes[inner] = prefixes[node] + bytes([built.nodes["byte"][inner]])
     assert spelled == tokens
 
 
