@@ -1979,7 +1979,6 @@ class Text:
     # Automata and tries
 
     @cython.cfunc
-    @cython.inline
     @cython.exceptval(-1)
     def leads_on(
         self, a: cython.pointer[Automaton], state: i64, languages: i64, count: i64
@@ -4550,7 +4549,6 @@ class Text:
         return True
 
     @cython.cfunc
-    @cython.inline
     @cython.exceptval(-1)
     def set_own(self, node: cython.pointer[TrieNode]) -> cython.bint:
         """Set the bits of the token ids that end at a node."""
@@ -4573,7 +4571,6 @@ class Text:
         return cython.address(self.nodes[number])
 
     @cython.cfunc
-    @cython.inline
     @cython.exceptval(-1)
     def set_text(self, node: cython.pointer[TrieNode], count: i64) -> cython.bint:
         """Do so with those of a string that has so many characters then."""
@@ -4889,7 +4886,6 @@ class Text:
         return -1 if self.viable(self.state(depth + 1), low, high) else ILLEGAL_CHARACTER
 
     @cython.cfunc
-    @cython.inline
     @cython.exceptval(-1)
     def is_in_range(self, a: cython.pointer[Automaton], character: i64) -> cython.bint:
         """Return whether a character is in the range that the last one was in."""
