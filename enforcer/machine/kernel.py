@@ -4685,11 +4685,9 @@ class Text:
             if byte < 32 and is_json and not self.may_be_raw(byte):
                 continue
             class_ = self.tables.ascii[a.ascii + byte]
-            to = (
-                -1
-                if class_ < 0
-                else self.tables.transitions[a.transitions + state * a.classes + class_]
-            )
+            if class_ < 0:
+                continue
+            to = self.tables.transitions[a.transitions + state * a.classes + class_]
             if not self.leads_on(a, to, languages, count + 1):
                 continue
             if a.kind == RAW_ENDING and self.tables.accepts[a.states + to] & languages != 0:
@@ -4787,10 +4785,10 @@ class Text:
                 pending = kind | 1 << 4 | value << 8
                 self.leave_raw(number, base, depth, state, count, pending, False)
                 continue
-            height = cython.cast(cython.longlong, node.height) - is_first
             if node.children == 0:
                 self.set_text(node, count + 1)
                 continue
+            height = cython.cast(cython.longlong, node.height) - is_first
             if after >= 0 and self.takes_all(a, node, base, after, count + 1, height):
                 self.set_ids(node.rank, node.rank_end)
                 continue
