@@ -517,8 +517,8 @@ def _beyond_steps(
 ) -> npt.NDArray[np.int32]:
     """Return how many characters of the group `BEYOND_ASCII` are safe in each state; see `_safe`.
 
-    Most tokens beyond ASCII have no other characters; few patterns tell these apart, but more than
-    a few of them other characters, so that of all together fewer are safe.
+    Most tokens beyond ASCII have no other characters, and few patterns tell these apart: more of
+    them are safe than of all the groups together that `safe` has.
     """
     begun = np.where(safe & BEYOND_ASCII != 0, safe_steps, 0).astype(np.int32)
     is_open = groups.within(keeps, BEYOND_ASCII) != 0

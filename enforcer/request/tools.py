@@ -142,7 +142,7 @@ def encoded(tools: object) -> bytes:
 
     """
     if isinstance(tools, Sequence) and not isinstance(tools, str | bytes):
-        # One by one, twice as quick as together: what is read back fits a processor's cache.
+        # One by one, a third quicker than together: what is read back fits a processor's cache.
         parts = [dump(_bare(tool), f"{_PATH}[{at}]", 2) for at, tool in enumerate(tools)]
         return b"[%b]" % b",".join(parts)
     return dump(tools, _PATH, 3)
