@@ -133,6 +133,38 @@ def members(random: Random) -> Schema:
     return _distinct({name: {"enum": values} for name in names}, [])
 
 
+def bounds(random: Random) -> Schema:
+    """Draw a string of one of many ranges of lengths, behind whose pattern few texts are left."""
+    pattern = random.choice(("^[^x]*x?$", "^[^xbBX1,]*x?$", "^[^x]*x[^y]{0,40}$", "^[^<]*$"))
+    step, width = random.choice(((7, 2), (10, 3), (50, 20)))
+    lengths = [(step * at, step * at + width) for at in range(random.choice((2, 5, 20, 40)))]
+    strings = [
+        {"type": "string", "pattern": pattern, "minLength": least, "maxLength": most}
+        for least, most in lengths
+    ]
+    string = {random.choice(("anyOf", "oneOf")): strings}
+    return {"type": "object", "properties": {"a": string}, "required": ["a"]}
+
+
+def ranges(random: Random) -> Schema:
+    """Draw a string of characters of many ranges, which a pattern tells apart."""
+    step = random.randint(2, 4)
+    first, count = random.choice(((0x4E00, 5_000), (0x4E00, 500), (0xAC00, 2_500), (0x3041, 40)))
+    characters = "".join(chr(first + step * at) for at in range(count))
+    half = random.choice((f"[{characters}]", f"[^{characters}]", f"(?:a|[{characters}])"))
+    pattern = f"^{half}{random.choice(('{1,3}', '{2}', '*', '+', '{0,9}'))}[a-z]?$"
+    string = {"type": "string", "pattern": pattern}
+    return {"type": "object", "properties": {"a": string}, "required": ["a"]}
+
+
+def names(random: Random) -> Schema:
+    """Draw an object with undeclared properties."""
+    schema: Schema = {"type": "object", "properties": {"known": {"type": "string"}}}
+    if random.random() < 0.5:
+        schema["patternProperties"] = {"^[nk]": {"type": "integer"}}
+    return schema
+
+
 def _distinct(properties: Schema, required: list[str]) -> Schema:
     items = {
         "type": "object",
@@ -165,6 +197,14 @@ def nearly_full(schema: Schema, random: Random) -> str:
     return f'{{"r": {json.dumps(every[random.randint(0, 3) :])[:-1]}'
 
 
+def many_names(_: Schema, random: Random) -> str:
+    """Write many properties, most of whose names begin alike."""
+    count = random.choice((30, 300, 300, 2_000))
+    written = (random.choice(("n", "n1", "k", "的")) + str(at) for at in range(count))
+    begun = json.dumps(dict.fromkeys(written, 1), ensure_ascii=False)[:-1]
+    return begun + random.choice((', "n', ', "', ', "n1', ', "的', ", "))
+
+
 # How each is drawn, how its texts begin, and what they go on with.
 KINDS: dict[
     str,
@@ -173,5 +213,8 @@ KINDS: dict[
     "patterns": (patterns, lambda *_: '{"a": "', LETTERS),
     "structures": (structures, lambda *_: '{"r": ', PIECES),
     "lengths": (lengths, near_length, (*LETTERS, '"', "的", '", "', '"}, {"')),
+    "bounds": (bounds, lambda *_: '{"a": "', (*LETTERS, "x", " the", "xy")),
+    "ranges": (ranges, lambda *_: '{"a": "', ("一", "的", "是一", "가", "の", "a")),
+    "names": (names, many_names, (*"n1k的", '": ', "1", '", "', ', "n')),
     "members": (members, nearly_full, (*PIECES, "true", "false", '", "', '":true', "},")),
 }

@@ -102,6 +102,7 @@ class Automaton:
         minimum: the length from which on no least length decides whether a text leads on.
         least: that from which on none decides over the characters of wide rows.
         steady: the length up to which no greatest length decides whether a text leads on.
+        groups: the groups of bytes, by the classes of the characters in them.
         work: operands of derivatives that building it takes.
 
     """
@@ -121,6 +122,7 @@ class Automaton:
     opens: npt.NDArray[np.int64]
     is_wide: npt.NDArray[np.bool_]
     is_free: npt.NDArray[np.bool_]
+    groups: _Groups
     bounds: tuple[Bound, ...] = ()
     minimum: int = 0
     least: int = 0
@@ -282,8 +284,20 @@ class Automaton:
 
     def with_bounds(self, bounds: Sequence[Bound]) -> Automaton:
         """Return the same automaton with lengths."""
+        few = [
+            np.where(each.rests >> MOST_RESTS & 1 == 0, 1 << k, 0)
+            for k, each in enumerate(bounds)
+            if each.ends and each.rests is not None
+        ]
+        safe: dict[str, npt.NDArray[np.generic]] = {}
+        if few:
+            steps = self.transitions.reshape(self.states, self.classes)
+            lasting = self.leads & ~np.bitwise_or.reduce(few)
+            is_wide = self.is_wide & ~self.is_free
+            safe = _safe_arrays(steps, self.accepts, lasting, self.groups, is_wide)
         return replace(
             self,
+            **safe,
             bounds=tuple(bounds),
             minimum=max((each.minimum for each in bounds if each.ends), default=0),
             least=max((each.minimum for each in bounds if each.is_odd), default=0),
@@ -369,18 +383,14 @@ def _arrays(found: Explored, codes: _Codes) -> Automaton:
     all_leads = np.array(leads, np.int64)
     groups = _Groups(ascii_, found.atoms, classes, codes)
     stays = transitions == np.arange(len(leads))[:, None]
-    loops = groups.within(stays)
     accepts = np.array(found.accepts, np.int64)
     is_free = groups.are_all(stays) & (accepts != 0)
     printable = ascii_[32:127]
     printable = printable[printable >= 0]
     is_wide = np.count_nonzero(transitions[:, printable] >= 0, axis=1) >= WIDE
-    # Raw text that may end is looked at where it does: what follows may be illegal.
-    keeps = (transitions >= 0) & (all_leads[transitions] & all_leads[:, None] == all_leads[:, None])
-    keeps &= ~((accepts != 0)[transitions] & (codes is _RAW_GROUPS))
-    safe, safe_steps = _safe(transitions, keeps, groups, loops, is_wide & ~is_free)
+    safe = _safe_arrays(transitions, accepts, all_leads, groups, is_wide & ~is_free)
     if len(leads) > _MOST_WIDE:
-        is_wide &= loops != 0
+        is_wide &= groups.within(stays) != 0
     arrays = {
         "transitions": transitions.reshape(-1),
         "ascii": ascii_,
@@ -389,9 +399,7 @@ def _arrays(found: Explored, codes: _Codes) -> Automaton:
         "accepts": accepts,
         "leads": all_leads,
         "distance": np.array(distance, np.int32),
-        "safe": safe,
-        "safe_steps": safe_steps,
-        "beyond_steps": _beyond_steps(transitions, keeps, groups, safe, safe_steps),
+        **safe,
         "opens": _opens(transitions, ascii_, range_low, range_class, codes),
         "is_wide": is_wide,
         "is_free": is_free,
@@ -401,6 +409,7 @@ def _arrays(found: Explored, codes: _Codes) -> Automaton:
     return Automaton(
         states=len(leads),
         classes=transitions.shape[1],
+        groups=groups,
         work=found.work,
         **arrays,
     )
@@ -453,6 +462,7 @@ class _Groups:
                 for group, within in beyond.items():
                     if group & some:
                         within.add(each)
+        self.is_raw = codes is _RAW_GROUPS
         self._every = [*set(of_ascii).union(*beyond.values())]
         self.classes = [(group, [*{of_ascii[c] for c in each}]) for group, each in codes]
         self.classes += [(group, [*within]) for group, within in beyond.items()]
@@ -472,6 +482,34 @@ class _Groups:
             return np.zeros(len(holds), np.bool_)
         every: npt.NDArray[np.bool_] = np.logical_and.reduce(holds[:, self._every], axis=1)
         return every
+
+
+def _safe_arrays(
+    transitions: npt.NDArray[np.int32],
+    accepts: npt.NDArray[np.int64],
+    lasting: npt.NDArray[np.int64],
+    groups: _Groups,
+    is_wide: npt.NDArray[np.bool_],
+) -> dict[str, npt.NDArray[np.generic]]:
+    """Return the arrays `safe`, `safe_steps` and `beyond_steps` of an `Automaton`.
+
+    Args:
+        transitions: of shape `(states, classes)`.
+        accepts: see `Automaton`.
+        lasting: int64, for each state the languages of which texts of every greater length are
+            left, as bits. A transition that loses one of them is not safe.
+        groups: of bytes.
+        is_wide: see `_safe`.
+
+    """
+    loops = groups.within(transitions == np.arange(len(transitions))[:, None])
+    keeps = (transitions >= 0) & (lasting[transitions] & lasting[:, None] == lasting[:, None])
+    keeps &= (lasting != 0)[:, None]
+    if groups.is_raw:  # raw text is looked at where it may end: what follows may be illegal
+        keeps &= ~(accepts != 0)[transitions]
+    safe, safe_steps = _safe(transitions, keeps, groups, np.where(lasting != 0, loops, 0), is_wide)
+    beyond_steps = _beyond_steps(transitions, keeps, groups, safe, safe_steps)
+    return {"safe": safe, "safe_steps": safe_steps, "beyond_steps": beyond_steps}
 
 
 def _safe(

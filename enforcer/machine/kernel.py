@@ -205,6 +205,16 @@ Bound = cython.struct(
 )
 BOUND = dtype_of("minimum maximum rest0 steady", np.int32)
 
+# What a walk has found of a place within a string, so that it is looked at once a row.
+Answer = cython.struct(
+    round=cython.longlong,
+    place=cython.longlong,
+    languages=cython.longlong,
+    asked=cython.longlong,
+    found=cython.longlong,
+)
+ANSWER = dtype_of("round place languages asked found", np.int64)
+
 # Phases of a text.
 BEGIN = cython.declare(cython.int, 0)
 OBJECT_OPEN = cython.declare(cython.int, 1)
@@ -280,6 +290,12 @@ LIVE = cython.declare(cython.int, 9)
 # of which prints are.
 KEEPS = cython.declare(cython.int, 2)
 PRINTS = cython.declare(cython.int, 3)
+
+# What is asked of a place; else the range of characters of which one has to lead on.
+LEADS_ON = cython.declare(cython.longlong, -1)
+ROOM = cython.declare(cython.longlong, -2)
+UNKNOWN = cython.declare(cython.longlong, -(1 << 62))
+ANSWERS = cython.declare(cython.int, 2048)
 
 # Where prints begin, by the kind of value.
 STRING_PRINT = cython.declare(cython.int, 1)
@@ -359,6 +375,9 @@ _LEAST_TRIED = 16  # of each of them all the same: many have no way on but one
 PRINT_SLOTS = cython.declare(cython.longlong, 16_384)
 _ENDING = cython.declare(cython.int, 8)  # objects and arrays in one another that end an element
 
+MANY_BOUNDS = cython.declare(cython.int, 4)  # from which on each place is looked at once
+BOUNDS_OF_UNIT = cython.declare(cython.int, 4)  # that take as long as a node
+
 _WORK_OF_EXIT = 100  # of a wide row that is made, for the trie of what follows it
 _WORTH_KEEPING = 16  # units of work; a row of less is made as quickly as it is found
 _MOST_DIFFERING = 1_536  # words
@@ -382,10 +401,15 @@ def new_words(count: int) -> np.ndarray | memoryview:
     return words if cython.compiled else memoryview(words)
 
 
+def new_records(count: int, dtype: np.dtype) -> np.ndarray:
+    """Return so many records of words of 64 bits, all zero."""
+    words = np.zeros(count * len(dtype), np.int64)
+    return words.view(dtype) if cython.compiled else records(words, dtype)
+
+
 def new_states(count: int) -> np.ndarray:
     """Return so many states, all zero."""
-    words = np.zeros(count * len(STATE), np.int64)
-    return words.view(STATE) if cython.compiled else records(words, STATE)
+    return new_records(count, STATE)
 
 
 @cython.cfunc
@@ -578,10 +602,12 @@ class Scratch:
         noted: the last of these elements, as `WRITTEN` has it.
         told: prints of states from which it is known whether an element ends, and the answer.
         round: a number that no other mask or accepted id has.
+        answers: see `Answer`.
 
     """
 
     states: State[::1]
+    answers: Answer[::1]
     key: cython.longlong[::1]
     places: cython.int[::1]
     search: State[::1]
@@ -597,6 +623,7 @@ class Scratch:
         self.search = new_states(0)
         self.noted = 0
         self.round = 0
+        self.answers = new_records(ANSWERS, ANSWER)
 
     @cython.cfunc
     def begin(self):
@@ -1458,6 +1485,7 @@ class Text:
         self.scratch = scratch
         self.states = scratch.states
         self.states[0] = self.past[self.at]
+        scratch.round += 1
         is_naming = self.is_kept(self.state(0))
         try:
             words = self.configuration(scratch.key)
@@ -1990,7 +2018,49 @@ class Text:
             return True
         if count <= a.steady and (count >= a.minimum or count < 0):  # of wide rows it is
             return True
-        return self.within_bounds(a, state, languages, count) != 0
+        if a.bounds < MANY_BOUNDS or self.scratch is None:
+            return self.within_bounds(a, state, languages, count) != 0
+        known = self.answer(a.states + state, languages, count, LEADS_ON)
+        if known.found == UNKNOWN:
+            known.found = self.within_bounds(a, state, languages, count) != 0
+        return known.found != 0
+
+    @cython.cfunc
+    @cython.boundscheck(False)
+    @cython.exceptval(check=False)
+    def answer_in(self, slot: index) -> cython.pointer[Answer]:
+        """Return what is known in a slot."""
+        if not cython.compiled:
+            return self.scratch.answers[slot]
+        return cython.address(self.scratch.answers[slot])
+
+    @cython.cfunc
+    @cython.exceptval(check=False)
+    def answer(self, at: i64, languages: i64, count: i64, asked: i64) -> cython.pointer[Answer]:
+        """Return what this walk knows of a place, `UNKNOWN` if it was not asked before.
+
+        Args:
+            at: where the state of an automaton stands in the tables.
+            languages: that are followed.
+            count: the characters of the string.
+            asked: see `LEADS_ON`.
+
+        """
+        place = at << 32 | (count & LOW_HALF)
+        slot = mixed(mixed(place, asked), languages) & (ANSWERS - 1)
+        found = self.answer_in(slot)
+        if (
+            found.round != self.scratch.round
+            or found.place != place
+            or found.languages != languages
+            or found.asked != asked
+        ):
+            found.round = self.scratch.round
+            found.place = place
+            found.languages = languages
+            found.asked = asked
+            found.found = UNKNOWN
+        return found
 
     @cython.cfunc
     @cython.exceptval(-1)
@@ -1999,6 +2069,7 @@ class Text:
     ) -> i64:
         """Return the languages of which a word is reached from a state, within its length."""
         languages &= self.tables.leads[a.states + state]
+        self.work += a.bounds // BOUNDS_OF_UNIT
         for k in range(a.bounds):
             if languages >> k & 1 and not self.is_within(a.bound0 + k, state, count):
                 languages &= ~bit(k)
@@ -2021,7 +2092,7 @@ class Text:
             return True
         least = cython.cast(cython.longlong, 0)
         if count < bound.minimum:
-            least = bound.minimum - count
+            least = cython.cast(cython.longlong, bound.minimum) - count
         left = min(left, cython.cast(cython.longlong, MOST_RESTS - 1))
         if least > left:
             return False
@@ -2050,29 +2121,50 @@ class Text:
     @cython.cfunc
     @cython.exceptval(-1)
     def room_of(self, a: cython.pointer[Automaton], state: i64, languages: i64, count: i64) -> i64:
-        """Return how many characters may follow that come near no greatest length.
+        """Return how many characters may follow whose number certainly leads to a word.
 
-        Less than 0 where some text may be too long already.
+        Of characters that are safe, as `Automaton.safe` has them. Less than 0 where none may.
         """
-        if a.bounds == 0 or a.steady - count >= self.tree.longest:
+        if a.bounds == 0 or count < 0:
             return FAR
-        room = cython.cast(cython.longlong, FAR)
+        if a.bounds < MANY_BOUNDS or self.scratch is None:
+            return self.room_within(a, state, languages, count)
+        known = self.answer(a.states + state, languages, count, ROOM)
+        if known.found == UNKNOWN:
+            known.found = self.room_within(a, state, languages, count)
+        return known.found
+
+    @cython.cfunc
+    @cython.exceptval(-9, check=False)
+    def room_within(
+        self, a: cython.pointer[Automaton], state: i64, languages: i64, count: i64
+    ) -> i64:
+        """Return the room of the language with the most, of those that are safe for ever."""
+        room = cython.cast(cython.longlong, -1)
         languages &= self.tables.leads[a.states + state]
+        self.work += a.bounds // BOUNDS_OF_UNIT
         for k in range(a.bounds):
             if languages >> k & 1:
-                room = min(room, self.tables.bounds[a.bound0 + k].steady - count)
+                bound = self.tables.bounds[a.bound0 + k]
+                if (
+                    bound.minimum != 0
+                    and bound.rest0 >= 0
+                    and self.tables.rests[bound.rest0 + state] >> MOST_RESTS & 1 == 0
+                ):
+                    continue
+                room = max(room, cython.cast(cython.longlong, bound.steady) - count)
         return room
 
     @cython.cfunc
     def is_any_length(self, s: cython.pointer[State]) -> cython.bint:
         """Return whether it decides over no language how many characters of a token follow."""
         a = self.automaton(self.automaton_of(s))
-        if self.room_of(a, s.automaton_state, s.languages, s.count) < self.tree.longest:
-            return False
         leads = self.tables.leads[a.states + s.automaton_state]
         for k in range(a.bounds):
-            if leads >> k & 1 and s.count < self.tables.bounds[a.bound0 + k].minimum:
-                return False
+            if leads >> k & 1:
+                bound = self.tables.bounds[a.bound0 + k]
+                if s.count < bound.minimum or bound.steady - s.count < self.tree.longest:
+                    return False
         return True
 
     @cython.cfunc
@@ -2157,22 +2249,8 @@ class Text:
             return False
         if s.phase == IN_WRITTEN:
             return low <= s.values <= high
-        if s.automaton_state >= 0:
-            a = self.automaton(self.automaton_of(s))
-            first = a.transitions + s.automaton_state * a.classes
-            i = self.range_of(a, low)
-            while i < a.range0 + a.ranges and self.tables.range_low[i] <= high:
-                self.work += 1
-                kind = self.tables.range_class[i]
-                if (
-                    kind >= 0
-                    and self.leads_on(
-                        a, self.tables.transitions[first + kind], s.languages, s.count + 1
-                    )
-                    and self.leads_to_name(s, a, i, low, high)
-                ):
-                    return True
-                i += 1
+        if s.automaton_state >= 0 and self.is_in_automaton(s, low, high):
+            return True
         if s.trie_node >= 0:
             i = self.edge_from(s.trie_node, low)
             end = self.tables.trie_edges[s.trie_node + 1]
@@ -2182,6 +2260,35 @@ class Text:
                     return True
                 i += 1
         return False
+
+    @cython.cfunc
+    @cython.exceptval(-1)
+    def is_in_automaton(self, s: cython.pointer[State], low: i64, high: i64) -> cython.bint:
+        """Return whether a character of a range may come next in the automaton of a string."""
+        a = self.automaton(self.automaton_of(s))
+        at = a.states + s.automaton_state
+        asked = low << 21 | high
+        if not self.is_exact and self.scratch is not None:  # the names that are there do not matter
+            known = self.answer(at, s.languages, s.count, asked)
+            if known.found != UNKNOWN:
+                return known.found != 0
+        found = False
+        first = a.transitions + s.automaton_state * a.classes
+        i = self.range_of(a, low)
+        while not found and i < a.range0 + a.ranges and self.tables.range_low[i] <= high:
+            self.work += 1
+            kind = self.tables.range_class[i]
+            found = (
+                kind >= 0
+                and self.leads_on(
+                    a, self.tables.transitions[first + kind], s.languages, s.count + 1
+                )
+                and self.leads_to_name(s, a, i, low, high)
+            )
+            i += 1
+        if not self.is_exact and self.scratch is not None:
+            self.answer(at, s.languages, s.count, asked).found = found
+        return found
 
     @cython.cfunc
     @cython.exceptval(-1)
@@ -2980,6 +3087,7 @@ class Text:
         written = self.arena[frame + WRITTEN]
         while written != 0:
             name = written - 1
+            self.work += 1
             if (
                 self.length_of(name) == count
                 and self.in_common(name, classes, first, count) == count
@@ -3236,36 +3344,80 @@ class Text:
         self, first: index, end: index, depth: index, name: i64, classes: i64
     ) -> cython.bint:
         """Walk along the ways to spell the rest of a written name; see `leave_out`."""
-        along = self.tree.longest + 1 + depth
-        s = self.state(along)
+        s = self.state(self.tree.longest + 1 + depth)
         is_whole: cython.bint = s.count == self.length_of(name)
         character = -1 if is_whole else self.character_of(name, classes, s.count)
-        lead = first_byte(character)
+        if s.pending != 0 or self.is_python or self.is_of_pairs(s.frame):
+            for number in range(first, end):
+                self.follow_at(number, depth, name, classes, character)
+        elif is_whole:
+            number = self.sibling(first, end, 34)
+            if number >= 0:
+                node = self.trie_node(number)
+                self.clear_ids(node.rank, node.rank_end)
+        else:
+            for byte in (first_byte(character), 92):
+                number = self.sibling(first, end, byte)
+                if number >= 0:
+                    self.follow_at(number, depth, name, classes, character)
+        return True
+
+    @cython.cfunc
+    @cython.exceptval(-9, check=False)
+    def sibling(self, first: index, end: index, byte: i64) -> index:
+        """Return the one of some siblings that has a byte, -1 for none."""
+        last = end
+        while first < last:
+            middle = (first + last) >> 1
+            if self.trie_node(middle).byte < byte:
+                first = middle + 1
+            else:
+                last = middle
+        return first if first < end and self.trie_node(first).byte == byte else -1
+
+    @cython.cfunc
+    def follow_at(
+        self, number: index, depth: index, name: i64, classes: i64, character: i64
+    ) -> cython.bint:
+        """Walk on at and below a node; see `follow`.
+
+        Args:
+            number: of the node.
+            depth: where the state before it is.
+            name: the written name.
+            classes: see `ending_classes`.
+            character: the next one of the name; -1 for none.
+
+        """
+        along = self.tree.longest + 1 + depth
+        s = self.state(along)
+        node = self.trie_node(number)
+        byte = cython.cast(cython.longlong, node.byte)
+        if s.pending == 0 and self.ends_name(s, byte):
+            if character < 0:
+                self.clear_ids(node.rank, node.rank_end)
+            return True
+        if character < 0 or (s.pending == 0 and byte != first_byte(character) and byte != 92):
+            return True
         is_key = self.is_of_pairs(s.frame)
-        for number in range(first, end):
-            node = self.trie_node(number)
-            byte = cython.cast(cython.longlong, node.byte)
-            if s.pending == 0 and self.ends_name(s, byte):
-                if is_whole:
-                    self.clear_ids(node.rank, node.rank_end)
-                continue
-            if is_whole or (s.pending == 0 and byte != lead and byte != 92):
-                continue
-            self.work += 1
-            self.states[along + 1] = self.states[along]
-            following = self.state(along + 1)
-            following.values = character
-            if self.name_byte(following, byte) != INSIDE:
-                continue
-            if is_key and following.count == self.length_of(name):
-                self.clear_ids(node.rank, node.rank_end)
-                continue
-            # Of one class no name is left from the mark on; of several, one may be left over.
-            may_end: cython.bint = classes > 1 or self.arena[name + 1] == s.count + 1
-            if classes != 0 and not self.begins_name(depth, byte, may_end):
-                self.clear_ids(node.rank, node.rank_end)
-            elif node.children != 0:
-                self.follow(node.child, node.child + node.children, depth + 1, name, classes)
+        # Where names never run out, it matters only in which tokens this one ends.
+        if classes == 0 and not is_key and not self.is_python and node.below & QUOTE_GROUP == 0:
+            return True
+        self.work += 1
+        self.states[along + 1] = self.states[along]
+        following = self.state(along + 1)
+        following.values = character
+        if self.name_byte(following, byte) != INSIDE:
+            return True
+        if is_key and following.count == self.length_of(name):
+            self.clear_ids(node.rank, node.rank_end)
+            return True
+        # Of one class no name is left from the mark on; of several, one may be left over.
+        may_end: cython.bint = classes > 1 or self.arena[name + 1] == s.count + 1
+        if classes != 0 and not self.begins_name(depth, byte, may_end):
+            self.clear_ids(node.rank, node.rank_end)
+        elif node.children != 0:
+            self.follow(node.child, node.child + node.children, depth + 1, name, classes)
         return True
 
     @cython.cfunc
@@ -4657,13 +4809,16 @@ class Text:
         quote = self.quote_of(self.state(base))
         groups = self.tables.opens[at] | self.ending_groups(is_json)
         # What is safe may lead to an end that comes too early.
-        safe = 0 if self.is_counted or 0 <= count < a.minimum else self.safe_groups(at)
+        safe = 0 if self.is_counted else self.safe_groups(at)
         room = cython.cast(cython.longlong, self.tables.safe_steps[at])
         # Tokens that only stay in this state may all be set already, or be too long.
         may_be: cython.bint = self.limit >= 0 and room >= FAR_STEPS
         left_out = safe if may_be and not self.leads_beyond(a, state, languages) else 0
-        room = min(room, self.room_of(a, state, languages, count))
+        if safe != 0:
+            room = min(room, self.room_of(a, state, languages, count))
         is_same: cython.bint = is_looping and state == self.state(0).automaton_state
+        last = cython.cast(cython.longlong, -1)  # siblings often lead to one state
+        does_lead = False
         for number in range(first, end):
             node = self.trie_node(number)
             if groups >> cython.cast(cython.longlong, node.group) & 1 == 0:
@@ -4688,7 +4843,10 @@ class Text:
             if class_ < 0:
                 continue
             to = self.tables.transitions[a.transitions + state * a.classes + class_]
-            if not self.leads_on(a, to, languages, count + 1):
+            if to != last:
+                last = to
+                does_lead = self.leads_on(a, to, languages, count + 1)
+            if not does_lead:
                 continue
             if a.kind == RAW_ENDING and self.tables.accepts[a.states + to] & languages != 0:
                 self.leave_raw(number, base, depth, state, count, 0, is_same)
@@ -4836,7 +4994,7 @@ class Text:
             steps = self.tables.safe_steps[at]
             if node.below & ~self.safe_groups(at) != 0:
                 return False
-        if height > steps or 0 <= count < a.minimum:
+        if height > steps:
             return False
         return height <= self.room_of(a, state, self.state(base).languages, count)
 
@@ -4871,7 +5029,9 @@ class Text:
         if low > high:
             return ILLEGAL_CHARACTER
         if not self.is_in_range(a, low):
-            self.last_range = self.range_of(a, low)
+            self.last_range += 1
+            if not self.is_in_range(a, low):
+                self.last_range = self.range_of(a, low)
         if self.is_in_range(a, high):
             class_ = self.tables.range_class[self.last_range]
             to = cython.cast(cython.longlong, -1)

@@ -7,15 +7,21 @@ from collections import OrderedDict
 from random import Random
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 from jsonschema import Draft202012Validator
 
 from enforcer.layouts.pattern import ID
 from enforcer.machine import automata, lengths, pairs, spellable
-from enforcer.machine.grammar import MachineGrammar
+from enforcer.machine import grammar as binding
+from enforcer.machine.grammar import MachineGrammar, bound_vocabulary
 from enforcer.machine.tables import tables_of
+from enforcer.machine.tree import ASCII_GROUPS
+from enforcer.regex import parse
 from enforcer.schema import Root, compile_schema
+from enforcer.vocabulary import Vocabulary
 from tests.laid_out import legal, read, spelled, symbols_of, vocabulary
+from tests.machine.interpreted import interpreted
 from tests.machine.test_pairs import FORMATS, ODD, layout, step, tree
 
 if TYPE_CHECKING:
@@ -45,6 +51,12 @@ VALUES: dict[str, dict[str, Any]] = {
             {**_STRING, "maxLength": 3},
             {**_STRING, "minLength": 5, "maxLength": 7},
             {"const": "abcdefghij"},
+        ]
+    },
+    "few behind a letter": {
+        "anyOf": [
+            {**_STRING, "pattern": "^[^x]*x?$", "minLength": least, "maxLength": least + 2}
+            for least in (0, 4, 9, 14, 21, 28)
         ]
     },
     "or an array": {
@@ -147,6 +159,46 @@ def test_long_raw_values_have_their_lengths(name: str | int, least: int) -> None
             written = before + first + "x<" * (count // 2) + "x" * (count % 2) + last + behind
             is_taken = all(map(text.accept, _ids(written)))
             assert is_taken == (least <= count <= 300), (first, last, count)
+
+
+def test_behind_a_least_length_few_groups_are_looked_at() -> None:
+    found = automata.automaton_of((lengths.Bounded(parse("^[^x]*x?$"), 50, 70),))
+    few = int(found.safe[0])
+    letters = {group: ASCII_GROUPS.index(group) for group in ASCII_GROUPS if group.isalpha()}
+    safe = {group for group, number in letters.items() if few >> number & 1}
+    assert safe == {group for group in letters if "x" not in group}
+    assert not found.safe[1]  # behind an `x`, where a text of no greater length is left
+
+
+@pytest.mark.parametrize("count", [10, 40])
+def test_a_mask_looks_once_at_what_lengths_leave_open(
+    count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = interpreted("kernel")
+    asked = []
+    within = source.Text.within_bounds
+
+    def counted(self: Any, a: Any, state: int, *more: int) -> int:
+        asked.append((state, *more))
+        found: int = within(self, a, state, *more)
+        return found
+
+    monkeypatch.setattr(binding, "kernel", source)
+    monkeypatch.setattr(source.Text, "within_bounds", counted)
+    strings = [
+        {**_STRING, "pattern": "^[^x]*x?$", "minLength": 9 * at, "maxLength": 9 * at + 5}
+        for at in range(count)
+    ]
+    pieces = ["ab", "abc", "ba", "bx", "xb", "xx", 'x"', "abcd", "dcba", "bcda"]
+    some = Vocabulary([bytes([at]) for at in range(128)] + [each.encode() for each in pieces], {})
+    text = MachineGrammar(
+        _tables(_object({"anyOf": strings}), None), bound_vocabulary(some)
+    ).matcher()
+    assert all(map(text.accept, b'{"a": "bcabcabcabcab'))
+    asked.clear()
+    text.fill(np.zeros(some.words, np.int32))
+    assert asked
+    assert len(asked) <= 3 * len(set(asked))  # there are over a hundred nodes
 
 
 def _ids(text: str) -> list[int]:
