@@ -236,7 +236,7 @@ def test_text_for_people(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert first.index("good") == second.index("odd")
     assert "uniqueItems" in why
     assert "--relax" in hint
-    assert summary == "2 checked: 1 exact, 1 refused"
+    assert summary == "2 checked: 1 exact, 1 refused; 2 with notes"
 
 
 def test_every_valid_schema_of_the_vendor_is_exact(capsys: pytest.CaptureFixture[str]) -> None:

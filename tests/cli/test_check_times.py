@@ -125,7 +125,7 @@ def test_a_request_whose_schemas_take_too_long_together_is_told(
     told, last = capsys.readouterr().out.splitlines()[-2:]
     assert told.startswith(f"{tmp_path}/file.json: the schemas of this request take 2.7 s")
     assert "503" in told
-    assert last == "3 checked: 3 exact"
+    assert last == "3 checked: 3 exact; 3 with notes"
 
 
 def test_what_a_server_does_not_check_at_once_is_not_added_up(
