@@ -53,6 +53,7 @@ _FORMATS_MEANT = {
     "host-name": "hostname",
 }
 _NO_VALUES = frozenset({"password", "enum"})  # formats that say nothing about values
+_BARE = frozenset({"integer", "number", "boolean"})  # types of values without quotes
 _QUOTED = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?|true|false", re.IGNORECASE)
 _ANCHORS = re.compile(r"\^|\$|\\[bB]|\(\?<?[=!]")
 _SHORT = 3  # a pattern as `\S+` or `.+`: no empty string
@@ -70,15 +71,16 @@ def mistake(schema: _Schema, keyword: str) -> str | None:
 def no_schema(value: object, path: str) -> str:
     """Return what to write instead of a value that stands where a subschema belongs."""
     around, _, name = path.rpartition(".")
+    meant = _type_meant(value) if isinstance(value, str) else None
     cure = ""
-    if around.endswith(".properties") and name in KEYWORDS:
-        cure = f"; in `properties` it is the name of a property: move `{name}` out of it"
-    elif value is None:
+    if value is None:
         cure = "; leave it out"
     elif isinstance(value, str) and value.lower() in {"true", "false"}:
         cure = f"; write {value.lower()} without quotes"
-    elif isinstance(value, str) and (meant := _type_meant(value)):
+    elif meant and (name, meant) != ("type", "object"):
         cure = f'; write {{"type": "{meant}"}}'
+    elif around.endswith(".properties") and name in KEYWORDS:
+        cure = f"; in `properties` it is the name of a property: move `{name}` out of it"
     return f"a schema is an object or a boolean, not {shown(value)}{cure}"
 
 
@@ -202,7 +204,7 @@ def _listed(keyword: str, value: object, schema: _Schema) -> str | None:
         return f'{_type_words(schema)} rules out {some} of `enum`; write `"type": [{names}]`?'
     if types == ["array"]:
         cure = f"move `{keyword}` into `items`?"
-    elif types[0] in {"integer", "number", "boolean"} and all(map(_is_quoted, wrong)):
+    elif not _BARE.isdisjoint(types) and all(map(_is_quoted, wrong)):
         cure = f"write {', '.join(map(str, wrong[:_MOST]))} without quotes?"
     else:
         cure = f"is `type: {kinds[0]}` meant?" if len(kinds) == 1 else "leave `type` out?"
@@ -218,7 +220,7 @@ def _default(_keyword: str, value: object, schema: _Schema) -> str | None:
     cure = "correct it"
     if value is None:
         cure = 'leave it out, or add "null" to `type`'
-    elif _is_quoted(value) and "array" not in types and "object" not in types:
+    elif _is_quoted(value) and not _BARE.isdisjoint(types):
         cure = "write it without quotes"
     return f"the default {shown(value)} does not fit {_type_words(schema)}; {cure}"
 
@@ -257,7 +259,7 @@ def _property(keyword: str, value: object, schema: _Schema) -> str | None:
 
 
 def _slashes(_keyword: str, value: object, _schema: _Schema) -> str | None:
-    is_between = isinstance(value, str) and value.startswith("/^")
+    is_between = isinstance(value, str) and value.startswith("/^") and "|" not in value
     words = f"{NO_VALUE}: the `/` before `^` is a part of the pattern; write it without slashes"
     return words if is_between else None
 

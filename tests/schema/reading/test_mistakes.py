@@ -76,9 +76,9 @@ MISTAKES: list[tuple[Any, str, str]] = [
         f"{NO_VALUE} (`enum` contradicts `type: array`); move `enum` into `items`?",
     ),
     (
-        {"type": "integer", "enum": ["1", "2"]},
+        {"type": ["null", "integer"], "enum": ["1", "2"]},
         ".enum",
-        f"{NO_VALUE} (`enum` contradicts `type: integer`); write 1, 2 without quotes?",
+        f'{NO_VALUE} (`enum` contradicts `type: ["null", "integer"]`); write 1, 2 without quotes?',
     ),
     (
         {"type": "object", "enum": ["a", "b"]},
@@ -167,6 +167,19 @@ MISTAKES: list[tuple[Any, str, str]] = [
             'a schema is an object or a boolean, not ["city"]; in `properties` it is the name of a '
             "property: move `required` out of it"
         ),
+    ),
+    (
+        {"properties": {"type": "object", "city": {}}, "additionalProperties": False},
+        ".properties.type",
+        (
+            'a schema is an object or a boolean, not "object"; in `properties` it is the name of a '
+            "property: move `type` out of it"
+        ),
+    ),
+    (
+        {"properties": {"type": "str"}, "additionalProperties": False},
+        ".properties.type",
+        'a schema is an object or a boolean, not "str"; write {"type": "string"}',
     ),
     # Names that are no keywords.
     (
@@ -265,6 +278,7 @@ def test_a_mistake_has_a_note_and_an_error_the_same_words(schema: Any, at: str, 
         {"dependencies": {"a": ["b"]}, "definitions": {"a": "note"}},
         {"type": "object", "_format": "date", "//pattern": "^a", "@type": "Thing"},
         {"type": "string", "nullable": False},
+        {"type": "string", "pattern": "/^a|^b"},
     ],
 )  # fmt: skip
 def test_what_is_right_has_no_note(schema: dict[str, Any]) -> None:
