@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[1]
 ROOMS = ("schema", "numbers", "regex", "request", "turn", "layouts", "tokenizers")
 # Modules that are tested elsewhere, and why that is the better place.
 ELSEWHERE = {
-    "schema/keywords.py": "names alone; that errors and metrics know them: vllm/observe",
+    "schema/keywords.py": "tables; their use: schema/reading/test_keywords.py, vllm/observe",
     "schema/algebra/children.py": "a protocol; what answers it is tested in test_normal_form.py",
     "tokenizers/parts.py": "a value; what is read into it is tested in test_hugging_face.py",
     "turn/events.py": "values alone; what is read into them is tested in test_parser.py",

@@ -42,11 +42,11 @@ if TYPE_CHECKING:
 
 _DESCRIPTION = """\
 Tells for every schema whether it is enforced exactly, and if not, why and what to write
-instead; and what in it may not mean what its author thinks. FILE holds JSON Schemas, tools or
+instead; notes name common mistakes in it, with the cure of each. FILE holds JSON Schemas, tools or
 requests of any API, or an MCP server's answer to tools/list.
 
-Exit status: 0 if all are exact (or, with --relax, relaxed), 1 if a schema or request is refused,
-2 if something cannot be read or there is nothing to check."""
+Exit status: 0 if all are exact (or, with --relax, relaxed), 1 if a schema or request is refused
+or, with --fail-on-notes, has a note, 2 if something cannot be read or there is nothing to check."""
 
 
 def add_parser(commands: Any) -> None:
@@ -57,6 +57,7 @@ def add_parser(commands: Any) -> None:
     add("files", nargs="+", type=named, metavar="FILE", help=file_help)
     add("--relax", action="store_true", help="enforce the nearest superset of what is not exact")
     budget_help = "refuse what a server with ENFORCER_FINISH_WITHIN_BUDGET=on refuses"
+    add("--fail-on-notes", action="store_true", help="exit with 1 if a schema has a note")
     add("--finish-within-budget", action="store_true", help=budget_help)
     add_schemas(parser)
     add_dialect(parser, "kimi_k2")
@@ -106,7 +107,7 @@ def run(options: argparse.Namespace) -> int:
         say(*summary(tally))
     if tally.unreadable or tally.is_empty:
         return 2
-    return int(tally.has_refused)
+    return int(tally.has_refused or (options.fail_on_notes and tally.noted > 0))
 
 
 def _records(given: Sequence[str]) -> Iterator[documents.Document | documents.Unreadable]:

@@ -17,6 +17,7 @@ import msgspec
 from enforcer.checking.work import SECONDS
 from enforcer.cli.output import number
 from enforcer.schema import Root
+from enforcer.schema.reading.notes import OPEN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
 
 _SHOWN = 20  # records that cannot be read
 _MOST_PROBLEMS = 20  # of one schema
-# Nearly every tool has such objects, so that what they mean is said once, below the rows.
-_OPEN = "additionalProperties"
 _MILLI = 1000
 _PART = "a request that declares all of them is refused; it may declare a part"
 _FUNCTIONS = (
@@ -60,7 +59,7 @@ class Checked:
         relaxable: refused, and `--relax` would enforce a superset.
         milliseconds: of processor time, with a vocabulary of single bytes.
         rules: number of distinct values that the compiled grammar defines; 0 if refused.
-        surprises: what is enforced as the standard says, and may not be meant.
+        notes: mistakes that do not make it refused, and other things that may not be meant.
         untimed: why nobody can tell how soon its texts can end, where they are to end in time.
 
     """
@@ -72,7 +71,7 @@ class Checked:
     relaxable: bool = False
     milliseconds: float = 0.0
     rules: int = 0
-    surprises: tuple[Problem, ...] = ()
+    notes: tuple[Problem, ...] = ()
     untimed: tuple[Problem, ...] = ()
 
     def refuse(self, error: RequestError) -> None:
@@ -141,6 +140,11 @@ class Tally:
         return whole or self.counts[Status.REFUSED] > 0
 
     @property
+    def noted(self) -> int:
+        """How many schemas have notes."""
+        return sum(bool(one.notes) for one in self.checked)
+
+    @property
     def is_empty(self) -> bool:
         """Whether nothing was found: neither what can be checked, nor a request without any."""
         return not (self.checked or self.unreadable or self.without_tools)
@@ -179,7 +183,7 @@ def row(one: Checked) -> Iterator[str]:
         yield f"         and {number(more, 'more problem')}; --json has them all"
     for problem in one.untimed if one.status is not Status.REFUSED else ():
         yield f"         calls may be cut off by `max_tokens`: {problem}"
-    for line in _notes(one.surprises):
+    for line in _notes(one.notes):
         yield f"         note: {line}"
     if one.relaxable:
         yield "         --relax would enforce " + (
@@ -191,9 +195,9 @@ def row(one: Checked) -> Iterator[str]:
 
 def summary(tally: Tally) -> Iterator[str]:
     """Yield the lines below the rows: what notes mean, the counts."""
-    opened = [p for one in tally.checked for p in one.surprises if p.keyword == _OPEN]
-    if opened:
-        yield f"open objects: {opened[0].reason}"
+    # Nearly every tool has such objects, so that what they mean is said once, below the rows.
+    if any(note.reason == OPEN for one in tally.checked for note in one.notes):
+        yield f"open objects: {OPEN}"
     for one in tally.heavy():
         inside = "" if one["path"] == "$" else f" {one['path']}"
         yield f"{one['where']}{inside}: {_HEAVY.format(seconds=one['milliseconds'] / _MILLI)}"
@@ -213,6 +217,8 @@ def summary(tally: Tally) -> Iterator[str]:
         line += f"; calls to {number(late, 'tool')} may be cut off by `max_tokens`"
     if any(large.refused for large in tally.oversized.values()):
         line += " by themselves; a request that declares too much is refused"
+    if tally.noted:
+        line += f"; {tally.noted} with notes"
     if tally.repeated:
         line += f"; {tally.repeated} more were the same again"
     if tally.without_tools:
@@ -252,13 +258,13 @@ def as_json(tally: Tally) -> Any:
     )
 
 
-def _notes(surprises: Sequence[Problem]) -> Iterator[str]:
-    """Yield one line for all places of a schema that are surprising for one reason."""
+def _notes(notes: Sequence[Problem]) -> Iterator[str]:
+    """Yield one line for all places of a schema that have the same note."""
     alike: dict[str, list[Problem]] = {}
-    for problem in surprises:
+    for problem in notes:
         alike.setdefault(problem.reason, []).append(problem)
     for first, *others in alike.values():
-        said = f"open objects (at `{first.path}`)" if first.keyword == _OPEN else str(first)
+        said = f"open objects (at `{first.path}`)" if first.reason == OPEN else str(first)
         yield f"{said}, and in {number(len(others), 'more place')}" if others else said
 
 
@@ -272,4 +278,5 @@ def _title(one: Checked) -> str:
 
 def _values(one: Checked) -> dict[str, Any]:
     place = {name: getattr(one.declaration, name) for name in ("name", "where", "path")}
-    return place | {each.name: getattr(one, each.name) for each in fields(one)[1:]}
+    found = {each.name: getattr(one, each.name) for each in fields(one)[1:]}
+    return place | found | {"surprises": one.notes}  # as `notes` were named in 0.2

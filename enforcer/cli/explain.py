@@ -26,7 +26,7 @@ from enforcer.cli.options import (
     named,
     path,
 )
-from enforcer.cli.output import complain, say, say_json, write_file
+from enforcer.cli.output import complain, remark, say, say_json, write_file
 from enforcer.errors import ConfigurationError, InvalidVocabulary, RequestError
 from enforcer.explain import reply, table, trace
 from enforcer.explain.trace import Given
@@ -110,6 +110,8 @@ def run(options: argparse.Namespace) -> int:
     name = names.stock(options.dialect)
     if options.call is not None:
         text = partial_turn.with_call(text, options.call, request, dialects.named(name))
+    tell = remark if options.url is not None else lambda _: None
+    tell(f"reading the tokenizer of {options.model}")
     vocabulary = _vocabulary(options, text, dialects.named(name))
     dialect = dialects.named(name, vocabulary.controls)
     provided = read_documents(options.documents)
@@ -129,6 +131,7 @@ def run(options: argparse.Namespace) -> int:
     title = "tools: " + (", ".join(matcher.envelope.names) or "no tool")
     if aside:
         title += "; not enforceable, and followed with any object as arguments: " + ", ".join(aside)
+    tell(f"explaining {len(recorded.given)} tokens")
     found = trace.follow(matcher, recorded.given, title)
     if options.html is not None:
         write_file(options.html, table.page(found))
@@ -221,7 +224,7 @@ def _asked(options: argparse.Namespace, request: ChatRequest) -> tuple[Any, Any]
     body = dict(request.body)
     if options.tool_choice is not None:
         body["tool_choice"] = request.fields["tool_choice"]
-    return asyncio.run(scored.ask(endpoint, body, _TOP))
+    return asyncio.run(scored.ask(endpoint, body, _TOP, remark))
 
 
 def _json(file: Path) -> Any:

@@ -32,7 +32,8 @@ from enforcer.request.tools import as_text, read_name
 from enforcer.schema import OnUnsupported, Root, compile_schema
 from enforcer.schema.grammar import NEVER
 from enforcer.schema.reading.document import step
-from enforcer.schema.reading.surprises import surprises
+from enforcer.schema.reading.mistakes import NO_VALUE, mistake
+from enforcer.schema.reading.notes import notes
 from enforcer.turn.request_envelope import refuse_name
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ _OTHER_CONSTRAINT = (
     "combined with that; leave it out"
 )
 _FORMAT = "$.response_format"  # where errors about formats lead
-_NEVER_GIVEN = "nothing fits this property, so that it can never be given; is that meant?"
+_NEVER_GIVEN = f"{NO_VALUE}, so that this property can never be given; is that meant?"
 # Times that a server has. To know how far off a schema is helps; nobody waits minutes for it.
 _STOPPED = 5
 _SLOW = (
@@ -153,15 +154,16 @@ class Judge:
             reason = f"{TOO_SLOW}; here it {how} {seconds:.1f} s"
             one.refuse(SchemaLimit.of(declaration.path, "", reason))
         elif seconds > LOOK and one.status is not Status.REFUSED:
-            one.surprises += (Problem(declaration.path, "", _SLOW.format(seconds=seconds)),)
+            one.notes += (Problem(declaration.path, "", _SLOW.format(seconds=seconds)),)
         one.milliseconds = round(seconds * _MILLI, 3)
         if declaration.form is not None and declaration.schema is None:
             return one
         if one.status is Status.REFUSED and self.options.on_unsupported is OnUnsupported.REFUSE:
             one.relaxable = self._relaxable(one)
-        if isinstance(declaration.schema, Mapping | bool | None):
-            noted = surprises(declaration.schema, closed=self.options.conventions.closed_objects)
-            one.surprises += tuple(each.under(declaration.path) for each in noted)
+        if isinstance(declaration.schema, Mapping):
+            noted = notes(declaration.schema, closed=self.options.conventions.closed_objects)
+            found = (each.under(declaration.path) for each in noted)
+            one.notes += tuple(each for each in found if each not in one.problems)
         return one
 
     def _enforce(self, one: Checked) -> None:
@@ -195,7 +197,7 @@ class Judge:
         except SchemaError as error:
             raise error.under(declaration.path) from error
         one.rules = len(grammar.definitions)
-        one.surprises = tuple(_never_given(grammar, declaration))
+        one.notes = tuple(_never_given(grammar, declaration))
         if grammar.relaxed:
             one.status = Status.RELAXED
             one.problems = tuple(each.under(declaration.path) for each in grammar.relaxed)
@@ -243,9 +245,14 @@ def _never_given(grammar: ArgumentGrammar, declaration: Declaration) -> Iterator
     never = [{name for name, value in shape.names if value == NEVER} for shape in shapes]
     for name in sorted(set.intersection(*never)):
         said = declared.get(name)
-        if isinstance(said, Mapping) and "not" not in said:
+        if isinstance(said, Mapping) and "not" not in said and not _is_noted(said):
             path = step(step(declaration.path, "properties"), name)
             yield Problem(path, "", _NEVER_GIVEN)
+
+
+def _is_noted(schema: Mapping[str, Any]) -> bool:
+    """Return whether one of its keywords has a note that no value is valid."""
+    return any((mistake(schema, keyword) or "").startswith(NO_VALUE) for keyword in schema)
 
 
 def oversized(declared: Sequence[Declaration], limits: Limits) -> Iterator[Oversized]:

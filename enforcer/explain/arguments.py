@@ -41,6 +41,21 @@ def options(outline: Outline, cursor: Cursor, ask: Questions) -> tuple[Option, .
     return tuple(draft.option(subject) for subject, draft in view.drafts.items())
 
 
+def declared_rests(outline: Outline, cursor: Cursor) -> tuple[str, ...] | None:
+    """Return what is left of the declared names, where one has been begun and no other may be.
+
+    None where there is no such name, and in objects that are not closed.
+    """
+    if cursor.due is not Due.NAME or cursor.string is None or cursor.string[1]:
+        return None
+    typed, _ = cursor.string
+    found = [shape for shape, _ in outline.shapes(cursor.inside) if isinstance(shape, ObjectShape)]
+    if any(child != NEVER for shape in found for _, child in shape.classes):
+        return None
+    names = (name for shape in found for name, child in shape.names if child != NEVER)
+    return tuple(name[len(typed) :] for name in names if name.startswith(typed))
+
+
 class _View:
     """A place in a text, and the one behind it where a word is whole."""
 

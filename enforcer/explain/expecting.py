@@ -63,7 +63,7 @@ class Place:
         if now.failure is not None:
             pass
         elif text is not None:
-            at, begun, options = text.expected()
+            at, begun, options, _ = text.expected()
         elif now.grammar is not None:
             options = (Option("more of this text"),)
         elif now.header is not None:

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from enforcer.errors import SchemaError
-from enforcer.explain.arguments import options
+from enforcer.explain.arguments import declared_rests, options
 from enforcer.explain.cursor import written
 from enforcer.explain.outline import Outline
 from enforcer.explain.questions import JsonQuestions, PairQuestions, PythonQuestions
@@ -39,12 +39,14 @@ class Inside(NamedTuple):
         at: path of the value that is due or has been begun; None where there are no paths.
         begun: the part of a string, a number or a name that has been written.
         options: what may come.
+        rests: what is left of the declared names, where one has been begun in a closed object.
 
     """
 
     at: str | None
     begun: str
     options: tuple[Option, ...]
+    rests: tuple[str, ...] | None = None
 
 
 @dataclass(eq=False)
@@ -161,17 +163,19 @@ class FollowedText:
         with self._gone_on(beyond) as taken:
             symbols = (*self._symbols(), *beyond[:taken])
             ask = self._questions(symbols, self._can)
-            path, begun = ask.path, ask.begun
+            path, begun, rests = ask.path, ask.begun, None
             for cursor in ask.cursors():
                 inner = JsonQuestions(symbols, self._can) if len(cursor.inside) > 1 else ask
                 if isinstance(inner, JsonQuestions):
                     path, begun = cursor.path, cursor.begun.decode("utf-8", "replace")
                 found += options(self.subject.outline, cursor, inner)
+                rests = declared_rests(self.subject.outline, cursor)
             found += ask.own()
         if not found and path and not isinstance(ask, JsonQuestions):
             # It cannot end, or that would be known, and no text is let through that cannot.
             found = [Option(f"more of {ask.subject}")]
-        return Inside(written(path), begun, tuple({each.what: each for each in found}.values()))
+        listed = tuple({each.what: each for each in found}.values())
+        return Inside(written(path), begun, listed, rests)
 
     def _questions(self, symbols: Sequence[int], can: Can) -> Questions:
         layout = self.subject.layout

@@ -5,6 +5,7 @@ Must not know: what may come in words (that is `expecting`).
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,8 +19,11 @@ from enforcer.turn.ids import number
 from enforcer.turn.matcher import Matcher
 
 if TYPE_CHECKING:
+    from enforcer.explain.text import Inside
     from enforcer.explain.words import Expected
 
+_CLOSED = ", and the object is closed"
+_WORD = re.compile(r"\w+")
 _TOO_LONG = "would leave too few tokens to finish the turn within its budget"
 
 
@@ -129,12 +133,24 @@ def _why_not_in(place: Place, text: FollowedText, token_id: int, data: bytes) ->
     count = text.ahead(data)
     if count == len(data):
         return f"{shown(data)} would fit, but this token is never allowed:"
+    inside = text.expected(data[:count])
+    is_undeclared = _is_undeclared(inside, data[count:].decode("utf-8", "ignore"))
     if not count:
-        return f"{shown(data)} does not fit:"
-    options = text.expected(data[:count]).options
+        why_not = "belongs to no declared name" if is_undeclared else "does not fit"
+        return f"{shown(data)} {why_not}{_CLOSED if is_undeclared else ''}:"
     # A byte that is no part of a character is shown by itself.
     wrong = data[count:].decode("utf-8", "surrogateescape")[:1].encode("utf-8", "surrogateescape")
     return (
-        f"{shown(data[:count])} would fit, but not {shown(wrong)} behind it: "
-        f"expected {in_words(options) if options else 'no more of ' + text.subject.what}"
+        f"{shown(data[:count])} would fit, but not {shown(wrong)} behind it"
+        f"{', which belongs to no declared name' + _CLOSED if is_undeclared else ''}: expected "
+        f"{in_words(inside.options) if inside.options else 'no more of ' + text.subject.what}"
     )
+
+
+def _is_undeclared(inside: Inside, text: str) -> bool:
+    """Return whether a text goes on with a name that a closed object does not declare."""
+    # Word characters are a part of the name in every layout; what else may end it.
+    word = _WORD.match(text)
+    if inside.rests is None or word is None:
+        return False
+    return not any(rest.startswith(word[0]) for rest in inside.rests)

@@ -13,7 +13,7 @@ from enforcer.errors import ConfigurationError
 from enforcer.verify import client
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from enforcer.verify.client import Endpoint
 
@@ -21,13 +21,16 @@ if TYPE_CHECKING:
 _DROPPED = ("stream", "stream_options", "logprobs", "top_logprobs", "n")
 
 
-async def ask(endpoint: Endpoint, request: Mapping[str, Any], top: int) -> tuple[Any, Any]:
+async def ask(
+    endpoint: Endpoint, request: Mapping[str, Any], top: int, tell: Callable[[str], None]
+) -> tuple[Any, Any]:
     """Have a chat request answered, and the answer scored.
 
     Args:
         endpoint: the server.
         request: as it would be sent to `/chat/completions`.
         top: how many scores an id of the turn gets beside its own.
+        tell: is given each step before it begins.
 
     Returns:
         The chat completion, with its ids; and the answer of `/completions` to prompt and turn as
@@ -40,6 +43,7 @@ async def ask(endpoint: Endpoint, request: Mapping[str, Any], top: int) -> tuple
     body = {key: value for key, value in request.items() if key not in _DROPPED}
     if "model" not in body:
         body["model"] = await client.only_model(endpoint, "in the request, as `model`")
+    tell(f"waiting for the reply of {endpoint.url}")
     reply = await client.post(endpoint, "/chat/completions", body | {"return_token_ids": True})
     choices = reply.get("choices") if isinstance(reply, dict) else None
     prompt = reply.get("prompt_token_ids") if choices else None
@@ -49,5 +53,6 @@ async def ask(endpoint: Endpoint, request: Mapping[str, Any], top: int) -> tuple
             f"the server at {endpoint.url} does not tell ids, as vLLM does when it is asked for "
             "`return_token_ids`"
         )
+    tell(f"waiting for the scores of {len(prompt)} tokens of prompt and {len(turn)} of reply")
     asked = {"prompt": prompt + turn, "max_tokens": 1, "prompt_logprobs": top}
     return reply, await client.post(endpoint, "/completions", {"model": body["model"], **asked})

@@ -236,7 +236,7 @@ def test_text_for_people(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert first.index("good") == second.index("odd")
     assert "uniqueItems" in why
     assert "--relax" in hint
-    assert summary == "2 checked: 1 exact, 1 refused"
+    assert summary == "2 checked: 1 exact, 1 refused; 2 with notes"
 
 
 def test_every_valid_schema_of_the_vendor_is_exact(capsys: pytest.CaptureFixture[str]) -> None:
@@ -284,14 +284,42 @@ def test_what_may_not_be_meant_is_noted_with_its_path(
     assert status == 0
     (one,) = found["checked"]
     at = "$[0].function.parameters"
-    assert [note["path"] for note in one["surprises"]] == [at, f"{at}.properties.a.nullable"]
-    assert [note["keyword"] for note in one["surprises"]] == ["additionalProperties", "nullable"]
+    assert [note["path"] for note in one["notes"]] == [at, f"{at}.properties.a.nullable"]
+    assert [note["keyword"] for note in one["notes"]] == ["additionalProperties", "nullable"]
     _, found = check([chat("f", schema)])
-    assert [note["keyword"] for note in found["checked"][0]["surprises"]] == ["nullable"]
+    assert [note["keyword"] for note in found["checked"][0]["notes"]] == ["nullable"]
     file = tmp_path / "file.json"
     file.write_text(json.dumps(chat("f", schema)))
     assert cli.main(["check", str(file)]) == 0
     assert "note: `nullable` is no keyword" in capsys.readouterr().out
+
+
+MISTAKEN = {"type": "object", "properties": {"a": {"type": "string", "required": True}}}
+
+
+@pytest.mark.parametrize(("schema", "status"), [(EXACT, 0), (MISTAKEN, 1)])
+def test_notes_fail_where_they_are_to(
+    check: Callable[..., tuple[int, dict[str, Any]]], schema: Any, status: int
+) -> None:
+    assert check(chat("f", schema))[0] == 0
+    assert check(chat("f", schema), options=["--fail-on-notes"])[0] == status
+
+
+def test_notes_have_their_former_name_too(
+    check: Callable[..., tuple[int, dict[str, Any]]],
+) -> None:
+    (one,) = check(chat("f", MISTAKEN))[1]["checked"]
+    assert one["surprises"] == one["notes"] != []
+
+
+def test_a_mistake_is_told_once(check: Callable[..., tuple[int, dict[str, Any]]]) -> None:
+    tags = {"tags": {"type": "array", "enum": ["a"]}}
+    schema = {"type": "object", "properties": tags}
+    (one,) = check(chat("f", schema))[1]["checked"]
+    at = "$.function.parameters.properties.tags.enum"
+    assert [note["path"] for note in one["notes"]] == [at]
+    (one,) = check(chat("f", schema | {"required": ["tags"]}))[1]["checked"]
+    assert ([problem["path"] for problem in one["problems"]], one["notes"]) == ([at], [])
 
 
 def test_what_a_format_cannot_write_is_refused(
@@ -384,7 +412,7 @@ def test_an_optional_property_that_nothing_fits_is_noted(
     schema = {"type": "object", "properties": {"x": empty, **meant}, "additionalProperties": False}
     status, found = check(chat("f", schema))
     assert status == 0
-    [note] = found["checked"][0]["surprises"]
+    [note] = found["checked"][0]["notes"]
     assert note["path"] == "$.function.parameters.properties.x"
     assert "never be given" in note["reason"]
 
@@ -397,4 +425,4 @@ def test_what_may_not_be_meant_is_noted_of_what_is_refused_too(
     status, report = check(chat("f", schema), options=options)
     assert status == 1
     (one,) = report["checked"]
-    assert [note["keyword"] for note in one["surprises"]] == ["minlength"]
+    assert [note["keyword"] for note in one["notes"]] == ["minlength"]

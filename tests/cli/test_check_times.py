@@ -53,7 +53,7 @@ def test_a_format_of_text_has_no_more_time(
     assert check(body)[1]["checked"][0]["error"] == "SchemaLimit"
     takes(SECONDS)
     status, found = check(body)
-    assert (status, len(found["checked"][0]["surprises"])) == (0, 1)
+    assert (status, len(found["checked"][0]["notes"])) == (0, 1)
 
 
 def test_what_is_slow_on_a_server_is_noted_with_its_time(
@@ -63,13 +63,13 @@ def test_what_is_slow_on_a_server_is_noted_with_its_time(
     status, found = check([chat("f"), chat("g"), chat("h", UNIQUE)])
     assert status == 1
     quick, slow, refused = found["checked"]
-    assert not quick["surprises"]
-    [note] = slow["surprises"]
+    assert not quick["notes"]
+    [note] = slow["notes"]
     assert (slow["status"], note["path"]) == ("exact", "$[1].function.parameters")
     assert "counts as slow on a server" in note["reason"]
     assert "here it took 0.8 s of processor time" in note["reason"]
     assert refused["error"] == "UnsupportedSchema"
-    assert not refused["surprises"]
+    assert not refused["notes"]
 
 
 def test_what_would_not_end_is_ended(
@@ -125,7 +125,7 @@ def test_a_request_whose_schemas_take_too_long_together_is_told(
     told, last = capsys.readouterr().out.splitlines()[-2:]
     assert told.startswith(f"{tmp_path}/file.json: the schemas of this request take 2.7 s")
     assert "503" in told
-    assert last == "3 checked: 3 exact"
+    assert last == "3 checked: 3 exact; 3 with notes"
 
 
 def test_what_a_server_does_not_check_at_once_is_not_added_up(

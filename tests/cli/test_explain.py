@@ -302,8 +302,15 @@ def test_a_server_answers_and_its_scores_are_shown(
 
     with serving(answer) as server:
         words = ("--tools", "request.json", "--url", server.url, "--model", str(TINY))
-        status, found = as_json(capsys, *words)
+        status, printed = run(capsys, *words, "--json")
     assert status == 1
+    assert printed.err.splitlines() == [
+        f"reading the tokenizer of {TINY}",
+        f"waiting for the reply of {server.url}/v1",
+        f"waiting for the scores of {len(prompt)} tokens of prompt and {len(ids)} of reply",
+        f"explaining {len(ids)} tokens",
+    ]
+    found = json.loads(printed.out)
     assert found["steps"][-2]["taken_away"] == [wanted]
     assert server.bodies[0]["tools"] == tools
 

@@ -127,6 +127,35 @@ def test_a_name_that_is_there_is_not_offered_again() -> None:
     )
 
 
+OPEN = {"type": "object", "properties": {"city": {"type": "string"}}}
+UNDECLARED = (
+    "belongs to no declared name, and the object is closed: expected the name of a property"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "token", "reason"),
+    [
+        ('{"', "get", f'`get` {UNDECLARED}: one of "city" (required), "unit", "tags" (by $)'),
+        ('{"city', "s", f'`s` {UNDECLARED}: "city" (required) (by $)'),
+        (
+            '{"',
+            "think",
+            f'`t` would fit, but not `h` behind it, which {UNDECLARED}: "tags" (by $)',
+        ),
+        ('{"unit": "', "unit", "`unit` does not fit: expected the value"),
+    ],
+)
+def test_why_a_name_is_not_legal(text: str, token: str, reason: str) -> None:
+    assert why(turn(ARGUMENTS + text), token).startswith(reason)
+
+
+def test_an_open_object_takes_other_names() -> None:
+    tools = [{"type": "function", "function": {"name": "get_weather", "parameters": OPEN}}]
+    matcher = turn(ARGUMENTS + '{"city": "P", "city', tools=tools)
+    assert "no declared name" not in why(matcher, '"')
+
+
 def test_alternatives_are_told_together_until_one_is_out() -> None:
     branches = [
         {"properties": {"kind": {"const": kind}, "v": {"enum": values}}, "required": ["kind"]}

@@ -99,6 +99,16 @@ def test_an_enum(name: str) -> None:
     assert told(name, opened(name, "unit") + "c") == ['the value of "unit": "c"', end]
 
 
+@pytest.mark.parametrize("name", CALLS)
+def test_a_name_that_is_not_declared(name: str) -> None:
+    key = opened(name, "@").split("@")[0] if name in PAIRS else ""
+    matcher = at(name, ("\n" if name == "glm45" else "") + key + "c")
+    assert matcher.explain(ord("o")).reason == (
+        "`o` belongs to no declared name, and the object is closed: expected the name of a "
+        'property: "city" (required) (by $)'
+    )
+
+
 @pytest.mark.parametrize("name", PAIRS)
 def test_other_values(name: str) -> None:
     stop = PAIRS[name][1]

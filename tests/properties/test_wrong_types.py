@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator
 
 from enforcer.errors import InvalidSchema, SchemaError
 from enforcer.schema import OnUnsupported, compile_schema
-from enforcer.schema.reading.surprises import surprises
+from enforcer.schema.reading.notes import notes
 from tests.walks import examples
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def problems(schema: Any, on_unsupported: OnUnsupported) -> Iterator[str]:
         yield from map(str, compile_schema(schema, on_unsupported=on_unsupported).relaxed)
     except SchemaError as error:
         yield str(error)
-    yield from map(str, surprises(schema))
+    yield from map(str, notes(schema))
 
 
 @examples(1000)

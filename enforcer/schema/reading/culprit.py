@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from enforcer.errors import Problem
 from enforcer.schema.reading.document import Place, step
 from enforcer.schema.reading.drafts import is_hidden
+from enforcer.schema.reading.mistakes import NO_VALUE, mistake
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator
@@ -116,6 +117,10 @@ def _innermost(place: Place, fits: Callable[[Place], bool]) -> Problem:
     involved = _involved(place, fits)
     if not involved:
         return Problem(place.path, "", _EXCLUSIVE)
+    for keyword in involved:
+        known = mistake(schema, keyword)
+        if known is not None and known.startswith(NO_VALUE):
+            return Problem(step(place.path, keyword), keyword, known)
     reason = (_CONFLICT if len(involved) > 1 else _NOTHING).format(keywords=_listed(involved))
     return Problem(place.path, "", reason + (_CLOSED if "allOf" in involved else ""))
 

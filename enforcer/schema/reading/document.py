@@ -6,6 +6,7 @@ Must not know: what keywords mean.
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 _PLAIN_NAME = re.compile(r"[A-Za-z_$][A-Za-z0-9_$-]*\Z")
 _SHOWN = 64  # characters of a key in a path
+_LONGEST = 60  # characters of a wrong value in a message
 _BASE = "urn:enforcer:schema"
 _LEADS = " -> "  # in a path, before the resource or anchor that a reference leads to
 
@@ -36,6 +38,12 @@ def step(path: str, key: str | int) -> str:
     shown = key if len(key) <= _SHOWN else key[:_SHOWN] + "…"
     escaped = shown.replace("\\", "\\\\").replace('"', '\\"')
     return f'{path}["{escaped}"]'
+
+
+def shown(value: object) -> str:
+    """Return a value as JSON text for a message; of a long one the beginning."""
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= _LONGEST else text[:_LONGEST] + "…"
 
 
 def members(schema: dict[str, Any], keyword: str) -> dict[str, Any]:

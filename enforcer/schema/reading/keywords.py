@@ -11,54 +11,17 @@ from typing import TYPE_CHECKING, Any
 from enforcer.errors import SchemaLimit
 from enforcer.numbers.doubles import exact
 from enforcer.regex import RegexError, growth, not_matching, parse
+from enforcer.schema.keywords import TYPE_OF, what_is_wrong
 from enforcer.schema.limits import named
 from enforcer.schema.reading.document import step
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from fractions import Fraction
 
     from enforcer.regex import Regex
     from enforcer.schema.grammar import Formula
     from enforcer.schema.reading.document import Place
     from enforcer.schema.reading.reader import SchemaReader
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
-
-
-_COUNT = (
-    lambda value: _is_number(value) and value >= 0 and value == int(value),
-    "must be a whole number, zero or more",
-)
-_NUMBER = (_is_number, "must be a number")
-# A boolean is draft 4's.
-_LIMIT = (lambda value: isinstance(value, bool) or _is_number(value), "must be a number")
-_MAPPING = (lambda value: isinstance(value, dict), "must be an object")
-_NAMES = (
-    lambda value: isinstance(value, list) and all(isinstance(x, str) for x in value),
-    "must be a list of property names",
-)
-_Check = tuple["Callable[[Any], bool]", str]
-# The type that a keyword is about, and what its value must be.
-_KEYWORDS: dict[str, tuple[str, tuple[_Check, ...]]] = {
-    **dict.fromkeys(("minLength", "maxLength"), ("string", (_COUNT,))),
-    "pattern": ("string", ((lambda value: isinstance(value, str), "must be a string"),)),
-    **dict.fromkeys(("minimum", "maximum"), ("number", (_NUMBER,))),
-    **dict.fromkeys(("exclusiveMinimum", "exclusiveMaximum"), ("number", (_LIMIT,))),
-    "multipleOf": ("number", (_NUMBER, (lambda value: value > 0, "must be above zero"))),
-    **dict.fromkeys(("minItems", "maxItems", "minContains", "maxContains"), ("array", (_COUNT,))),
-    "uniqueItems": ("array", ((lambda value: isinstance(value, bool), "must be a boolean"),)),
-    **dict.fromkeys(("minProperties", "maxProperties"), ("object", (_COUNT,))),
-    **dict.fromkeys(("properties", "patternProperties"), ("object", (_MAPPING,))),
-    "required": ("object", (_NAMES,)),
-}
-
-
-def _what_is_wrong(keyword: str, value: Any) -> str | None:
-    _, checks = _KEYWORDS[keyword]
-    return next((reason for fits, reason in checks if not fits(value)), None)
 
 
 class Keywords:
@@ -86,7 +49,7 @@ class Keywords:
         if not self.has(keyword):
             return default
         value = self.schema[keyword]
-        reason = _what_is_wrong(keyword, value)
+        reason = what_is_wrong(keyword, value)
         if reason is None:
             return value
         self.malformed(keyword, reason)
@@ -105,7 +68,7 @@ class Keywords:
     def check_excluded(self, types: frozenset[str]) -> None:
         """Note malformed keywords for other types than these, which assert nothing."""
         for keyword, value in self.schema.items():
-            of, _ = _KEYWORDS.get(keyword, ("", ()))
+            of = TYPE_OF.get(keyword)
             excluded = of and of not in types and not (of == "number" and "integer" in types)
             # A boolean beside another type is a leftover of draft 3, and common.
             if excluded and not (keyword == "required" and isinstance(value, bool)):

@@ -18,8 +18,9 @@ from enforcer.schema.reading.closed_objects import closable, declares
 from enforcer.schema.reading.document import Closing, Place, SchemaDocument, members, step
 from enforcer.schema.reading.drafts import REFERENCES, is_hidden
 from enforcer.schema.reading.identifiers import wrong_identifiers
+from enforcer.schema.reading.mistakes import no_schema
 from enforcer.schema.reading.object_keywords import absent, present
-from enforcer.schema.reading.reader import SchemaReader, shown
+from enforcer.schema.reading.reader import SchemaReader
 from enforcer.schema.reading.type_keywords import TypeKeywords, constant
 from enforcer.schema.reading.unevaluated import Unevaluated
 
@@ -90,9 +91,7 @@ class SchemaParser(SchemaReader):
         if schema is True or schema is False:
             return ALWAYS if schema else NEVER
         if not isinstance(schema, dict):
-            return self.malformed(
-                place, "", f"a schema is an object or a boolean, not {shown(schema)}"
-            )
+            return self.malformed(place, "", no_schema(schema, place.path))
         key = place.key
         if key not in self._parsed:
             parse = self._parse_whole if place.closing is Closing.WHOLE else self._parse_object

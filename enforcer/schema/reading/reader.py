@@ -8,7 +8,6 @@ engines.
 
 from __future__ import annotations
 
-import json
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
@@ -16,21 +15,13 @@ from enforcer.errors import InvalidSchema, Problem, UnsupportedSchema
 from enforcer.schema.limits import Conventions, Integers, Limits, OnUnsupported
 from enforcer.schema.reading.document import Place, SchemaDocument, step
 from enforcer.schema.reading.drafts import REFERENCES, Draft, knows
+from enforcer.schema.reading.mistakes import mistake
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from enforcer.schema.algebra.normal_form import Algebra
     from enforcer.schema.grammar import Formula
-
-
-_SHOWN = 60  # characters of a wrong value in a message
-
-
-def shown(value: object) -> str:
-    """Return a value as JSON text for a message; of a long one the beginning."""
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
 
 
 class SchemaReader(ABC):
@@ -104,6 +95,7 @@ class SchemaReader(ABC):
 
     def malformed(self, place: Place, keyword: str, reason: str) -> Formula:
         """Note what is no JSON Schema; returns a formula that stands in for it."""
+        reason = (keyword and mistake(place.schema, keyword)) or reason
         path = step(place.path, keyword) if keyword else place.path
         problem = Problem(path, keyword, reason)
         self.invalid[problem] = None

@@ -25,17 +25,15 @@ from enforcer.schema.grammar import (
 from enforcer.schema.limits import Formats
 from enforcer.schema.reading.document import step
 from enforcer.schema.reading.drafts import Draft
+from enforcer.schema.reading.mistakes import TYPES, wrong_types
 from enforcer.schema.reading.object_keywords import ObjectKeywords
-from enforcer.schema.reading.reader import shown
 
 if TYPE_CHECKING:
     from enforcer.regex import Regex
     from enforcer.schema.algebra.normal_form import Algebra
     from enforcer.schema.grammar import Formula
 
-_TYPES = ("null", "boolean", "integer", "number", "string", "array", "object")
-_USE = ", ".join(f'"{each}"' for each in _TYPES)
-_ONE_TYPE = {each: frozenset({each}) for each in _TYPES}
+_ONE_TYPE = {each: frozenset({each}) for each in TYPES}
 
 
 def constant(algebra: Algebra, values: list[Any]) -> Formula:
@@ -85,21 +83,18 @@ class TypeKeywords(ObjectKeywords):
             self._arrays() if "array" in types else (),
             self.object_shapes() if "object" in types else (),
         )
-        if len(types) < len(_TYPES):
+        if len(types) < len(TYPES):
             self.check_excluded(types)
         return [self.reader.algebra.value(value), *self.extra]
 
     def _types(self) -> frozenset[str]:
-        named = self.schema.get("type", list(_TYPES))
+        named = self.schema.get("type", list(TYPES))
         if isinstance(named, str) and named in _ONE_TYPE:
             return _ONE_TYPE[named]
-        listed = named if isinstance(named, list) else [named]
-        if not listed:
-            self.malformed("type", f"must name a type; use {_USE}")
-        wrong = [each for each in listed if each not in _TYPES]
-        for each in wrong:
-            self.malformed("type", f"{shown(each)} is no type; use {_USE}")
-        return frozenset(listed if listed and not wrong else _TYPES)
+        wrong = wrong_types(named)
+        if wrong is not None:
+            self.malformed("type", wrong)
+        return frozenset(TYPES if wrong is not None else named)
 
     # Numbers.
 

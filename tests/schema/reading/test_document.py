@@ -8,7 +8,7 @@ import pytest
 
 from enforcer.errors import InvalidSchema, SchemaError, UnsupportedSchema
 from enforcer.schema import compile_schema
-from enforcer.schema.reading.document import step
+from enforcer.schema.reading.document import shown, step
 from tests.schema_judge import accepts, compiled
 
 
@@ -19,6 +19,20 @@ def test_paths_can_be_read() -> None:
     assert step("$", "") == '$[""]'
     assert step("$", " " * 64) == f'$["{" " * 64}"]'
     assert step("$", " " * 65) == f'$["{" " * 64}…"]'
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, "null"),
+        (True, "true"),
+        ({"é": [1.5]}, '{"é": [1.5]}'),
+        ("a" * 58, f'"{"a" * 58}"'),
+        ("a" * 59, f'"{"a" * 59}…'),
+    ],
+)
+def test_values_are_shown_as_json(value: Any, text: str) -> None:
+    assert shown(value) == text
 
 
 def listing(keyword: str) -> dict[str, Any]:

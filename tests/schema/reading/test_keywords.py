@@ -32,7 +32,7 @@ def test_a_count_is_a_whole_number_however_it_is_written(count: int, as_float: b
 def test_what_is_no_count(value: Any) -> None:
     found = keywords({"minLength": value})
     assert found.count("minLength") is None
-    assert [each.reason for each in found.reader.invalid] == [
+    assert [each.reason.split(";")[0] for each in found.reader.invalid] == [
         "must be a whole number, zero or more"
     ]
     assert len(found.extra) == 1
@@ -48,7 +48,7 @@ def test_a_number_is_what_is_written(value: float) -> None:
 def test_what_is_no_number(value: Any) -> None:
     found = keywords({"minimum": value})
     assert found.number("minimum") is None
-    assert [each.reason for each in found.reader.invalid] == ["must be a number"]
+    assert [each.reason.split(";")[0] for each in found.reader.invalid] == ["must be a number"]
     assert len(found.extra) == 1
 
 

@@ -9,7 +9,6 @@ import pytest
 from enforcer.errors import InvalidSchema, UnsupportedSchema
 from enforcer.schema.limits import OnUnsupported
 from enforcer.schema.reading.drafts import Draft
-from enforcer.schema.reading.reader import shown
 from tests.schema_reading import parser_of
 
 if TYPE_CHECKING:
@@ -40,7 +39,7 @@ def test_keywords_have_a_first_draft_and_some_a_last(
     assert not reader({}).has({}, keyword, first)
 
 
-@pytest.mark.parametrize("value", [{}, [], "a", 3, None])
+@pytest.mark.parametrize("value", [{}, [], "a", 3])
 def test_branches_are_a_list_that_is_not_empty(value: Any) -> None:
     found = reader({"anyOf": value})
     assert found.branches(found.document.root, "anyOf") == []
@@ -74,20 +73,6 @@ def test_what_is_refused_is_raised_unless_relaxed_and_what_is_malformed_always(
     assert raised.value.path == "$"
     paths = [each.path for each in raised.value.problems]
     assert paths == (["$", "$.not"] if option is OnUnsupported.REFUSE else ["$"])
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (None, "null"),
-        (True, "true"),
-        ({"é": [1.5]}, '{"é": [1.5]}'),
-        ("a" * 58, f'"{"a" * 58}"'),
-        ("a" * 59, f'"{"a" * 59}…'),
-    ],
-)
-def test_values_are_shown_as_json(value: Any, text: str) -> None:
-    assert shown(value) == text
 
 
 @pytest.mark.parametrize(

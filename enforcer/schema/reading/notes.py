@@ -1,22 +1,22 @@
-"""What in a schema means something else than its author may think.
+"""The lint of schemas: what is valid, or nearly so, and may not mean what its author thinks.
 
-Owns: finding it, in the schema as it is written; all of it is enforced as the standard says, and
-none of it is wrong. Must not know: formulas, how notes are shown.
+Mistakes that one subschema shows by itself are rows of `mistakes`. Those that need its draft, the
+names around it or its place in the document are found here. Must not know: formulas, how notes are
+shown.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from enforcer.errors import Problem, UnsupportedSchema
-from enforcer.regex.formats import FORMATS
 from enforcer.schema.keywords import ANNOTATIONS, KEYWORDS
 from enforcer.schema.reading.document import step
 from enforcer.schema.reading.drafts import SINCE, Draft, draft_of, is_hidden
 from enforcer.schema.reading.identifiers import LISTED, NAMED, ONE
+from enforcer.schema.reading.mistakes import mistake, no_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,10 +25,11 @@ _ONE = frozenset(ONE) - {"contentSchema"}  # which asserts nothing
 _NAMED = frozenset({*NAMED, "$defs"})
 _NAMES = frozenset({"$schema", "$id", "id"})  # of a dialect and of schemas
 # What says nothing about values, so that it does not matter whether it is read.
-_NOTES = ANNOTATIONS | _NAMES | {"$ref", "$defs", "definitions"}
+_SAYING_NOTHING = ANNOTATIONS | _NAMES | {"$ref", "$defs", "definitions"}
 _OLDER = frozenset({"$recursiveAnchor", "$vocabulary", "disallow", "divisibleBy", "extends"})
 # Those that do, in any draft.
 _KEYWORDS = _OLDER.union(KEYWORDS) - ANNOTATIONS - _NAMES
+_KNOWN = _KEYWORDS | _SAYING_NOTHING
 # Those whose subschemas are about the same value, and those that ask only whether one holds.
 _IN_PLACE = frozenset(
     {
@@ -46,10 +47,9 @@ _NAMING = frozenset(
 )
 _MOST_NAMES = 5
 _LONG = 40
-_ANCHORS = re.compile(r"\^|\$|\\[bB]|\(\?<?[=!]")
-_SHORT = 3  # as `\S+` or `.+`: no empty string
+_MARKS = frozenset("_/@#")  # before the name of a keyword that is switched off, or a comment
 _ALIKE = 0.84  # of 1, by `difflib`: one letter of six is another one
-_OPEN = (
+OPEN = (
     "other properties than the declared are allowed, as `additionalProperties` is left out; set it "
     "to false, or let the server close such objects (ENFORCER_CLOSED_OBJECTS)"
 )
@@ -57,15 +57,6 @@ _UNDECLARED = (
     "`required` names {names}, which `properties` does not declare, so that any value is allowed "
     "there; declare it, or correct the name"
 )
-_NULLABLE = (
-    "`nullable` is no keyword of JSON Schema, so that null is not allowed here; write "
-    '`"type": [..., "null"]`'
-)
-_UNANCHORED = (
-    "the pattern is looked for anywhere in the string, and other text may stand around it; write "
-    "`^(?:...)$` if the whole string is meant"
-)
-_FORMAT = "the format {name!r:.60} is not known, so that any string fits; write a `pattern`"
 _MISSPELT = "`{name:.60}` is no keyword of JSON Schema and says nothing; is `{meant}` meant?"
 _HIDDEN = (
     "{keywords} beside `$ref` says nothing up to draft 7; write `allOf` with the reference in it, "
@@ -81,11 +72,13 @@ _BOOLEAN = (
 )
 _Pending = tuple[Any, str, "frozenset[str] | None"]  # a subschema, its path, names around it
 _BOUNDS = (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum"))
+_WRAPPERS = ("parameters", "input_schema", "inputSchema", "schema", "json_schema", "function")
+_WRAPPED = "this is no schema but holds one, and any value fits it; write only its `{name}`"
 _SILENT = "no keyword of it says anything about values, so that any value fits: is this a schema?"
 
 
-def surprises(schema: object, *, closed: bool = False) -> list[Problem]:
-    """List what an author may not mean; paths from the schema's root.
+def notes(schema: object, *, closed: bool = False) -> list[Problem]:
+    """List the mistakes of a schema, each with its cure; paths from the schema's root.
 
     Args:
         schema: as parsed JSON, nested no deeper than a schema that compiles.
@@ -98,9 +91,14 @@ def surprises(schema: object, *, closed: bool = False) -> list[Problem]:
         return []
     found: list[Problem] = []
     if isinstance(schema, Mapping) and _says_nothing(schema):
+        inner = next((name for name in _WRAPPERS if isinstance(schema.get(name), Mapping)), None)
+        if inner is not None:
+            return [Problem("$", "", _WRAPPED.format(name=inner))]
         found.append(Problem("$", "", _SILENT))
     pending: list[_Pending] = [(schema, "$", frozenset())]
     for part, path, around in pending:
+        if not isinstance(part, Mapping | bool):
+            found.append(Problem(path, "", no_schema(part, path)))
         if not isinstance(part, Mapping):
             continue
         found += _of(part, path, draft, closed=closed)
@@ -135,7 +133,7 @@ def _undeclared(
     schema: Mapping[str, Any], path: str, declared: frozenset[str]
 ) -> Iterator[Problem]:
     required = schema.get("required")
-    if not isinstance(required, list):
+    if not isinstance(required, list) or mistake(schema, "required"):
         return
     missing = [name for name in required if isinstance(name, str) and name not in declared]
     if missing:
@@ -147,20 +145,19 @@ def _undeclared(
 
 def _says_nothing(schema: Mapping[str, Any]) -> bool:
     """Return whether it is no schema; one of notes alone is meant to fit anything."""
-    return _KEYWORDS.isdisjoint(schema) and not _NOTES.issuperset(schema)
+    return _KEYWORDS.isdisjoint(schema) and not _SAYING_NOTHING.issuperset(schema)
 
 
 def _of(schema: Mapping[str, Any], path: str, draft: Draft, *, closed: bool) -> Iterator[Problem]:
     if is_hidden(schema, draft):
-        beside = sorted(schema.keys() - _NOTES)
+        beside = sorted(schema.keys() & _KEYWORDS - _SAYING_NOTHING)
         if beside:
             keywords = ", ".join(f"`{each}`" for each in beside[:5])
             yield Problem(path, "$ref", _HIDDEN.format(keywords=keywords))
         return
-    for keyword in sorted(schema.keys() - _KEYWORDS - _NOTES):
-        meant = _meant(keyword)
-        if meant is not None:
-            reason = _MISSPELT.format(name=keyword, meant=meant)
+    for keyword in sorted(schema):
+        reason = mistake(schema, keyword) or _misspelt(keyword)
+        if reason is not None:
             yield Problem(step(path, keyword), keyword, reason)
     for keyword in sorted(schema.keys() & SINCE.keys()):
         if SINCE[keyword] > draft:
@@ -170,15 +167,7 @@ def _of(schema: Mapping[str, Any], path: str, draft: Draft, *, closed: bool) -> 
         yield from _booleans(schema, path)
     said = {"additionalProperties", "unevaluatedProperties"}
     if "properties" in schema and said.isdisjoint(schema) and not closed:
-        yield Problem(path, "additionalProperties", _OPEN)
-    if schema.get("nullable") is True and not _allows_null(schema):
-        yield Problem(step(path, "nullable"), "nullable", _NULLABLE)
-    if _is_unanchored(schema.get("pattern")):
-        yield Problem(step(path, "pattern"), "pattern", _UNANCHORED)
-    name = schema.get("format")
-    known = not isinstance(name, str) or name in FORMATS or name == "regex"
-    if not known and _is_of_strings(schema):
-        yield Problem(step(path, "format"), "format", _FORMAT.format(name=name))
+        yield Problem(path, "additionalProperties", OPEN)
 
 
 def _booleans(schema: Mapping[str, Any], path: str) -> Iterator[Problem]:
@@ -193,39 +182,27 @@ def _booleans(schema: Mapping[str, Any], path: str) -> Iterator[Problem]:
             )
 
 
-def _is_unanchored(pattern: object) -> bool:
-    """Return whether a pattern may be meant of whole strings; one or two characters' rarely is."""
-    return isinstance(pattern, str) and len(pattern) > _SHORT and not _ANCHORS.search(pattern)
-
-
-def _meant(name: str) -> str | None:
-    """Find the keyword that a name is but for a slip; those of notes say nothing either way."""
-    if len(name) >= _LONG:
+def _misspelt(name: str) -> str | None:
+    """Find the keyword that a name is but for a slip; some authors mark what is left out by `_`."""
+    if len(name) >= _LONG or name[:1] in _MARKS or name in _KNOWN:
         return None
     letters = sorted(name.lower())  # in another order, or another case
     same = [known for known in _KEYWORDS if sorted(known.lower()) == letters]
-    alike = same or get_close_matches(name, _KEYWORDS | _NOTES, 1, _ALIKE)
-    return next((found for found in alike if found in _KEYWORDS), None)
-
-
-def _allows_null(schema: Mapping[str, Any]) -> bool:
-    named = schema.get("type", "null")
-    return named == "null" or (isinstance(named, list) and "null" in named)
-
-
-def _is_of_strings(schema: Mapping[str, Any]) -> bool:
-    named = schema.get("type", "string")
-    return named == "string" or (isinstance(named, list) and "string" in named)
+    alike = same or get_close_matches(name, _KNOWN, 1, _ALIKE)
+    meant = next((found for found in alike if found in _KEYWORDS), None)
+    return None if meant is None else _MISSPELT.format(name=name, meant=meant)
 
 
 def _within(schema: Mapping[str, Any], path: str) -> Iterator[tuple[Any, str, str]]:
     """List the subschemas that a schema holds, their paths and keywords."""
     for keyword, value in schema.items():
         at = step(path, keyword)
-        if isinstance(value, Mapping):
-            if keyword in _NAMED:
-                yield from ((inner, step(at, name), keyword) for name, inner in value.items())
-            elif keyword in _ONE:
-                yield value, at, keyword
+        if isinstance(value, Mapping) and keyword in _NAMED:
+            named = ((inner, step(at, name), keyword) for name, inner in value.items())
+            # Of those that have names, some are lists of names, and others are never looked at.
+            is_schema = keyword in {"properties", "patternProperties"}
+            yield from (each for each in named if is_schema or isinstance(each[0], Mapping))
+        elif keyword in _ONE and not isinstance(value, list):
+            yield value, at, keyword
         elif isinstance(value, list) and keyword in LISTED:
             yield from ((inner, step(at, i), keyword) for i, inner in enumerate(value))

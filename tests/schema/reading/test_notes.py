@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 import enforcer
-from enforcer.schema.reading.surprises import surprises
+from enforcer.schema.reading.notes import notes
 from tests.vocabularies import small, write
 
 OBJECT = {"type": "object", "properties": {"a": {}}}
@@ -54,7 +54,8 @@ SILENT = ("$", "")  # any value fits, as it says nothing
         ({"items": [{}, OBJECT]}, [("$.items[1]", "additionalProperties")]),
         ({"type": "null", "desciption": "a keyword of notes, misspelt, is one of notes still"}, []),
         ({"properties": {"format": {}}, "additionalProperties": False}, []),
-        ({"default": {"properties": {}}, "enum": [{"nullable": True}]}, []),
+        ({"default": {"properties": {}}}, []),
+        ({"enum": [{"nullable": True, "properties": {}}]}, []),
         ({"$ref": "#", "minLength": 1}, []),
         (
             {
@@ -165,34 +166,34 @@ SILENT = ("$", "")  # any value fits, as it says nothing
 def test_what_may_not_be_meant_is_found_where_it_stands(
     schema: Any, found: list[tuple[str, str]]
 ) -> None:
-    assert [(each.path, each.keyword) for each in surprises(schema)] == found
+    assert [(each.path, each.keyword) for each in notes(schema)] == found
 
 
 def test_objects_that_are_closed_are_no_surprise() -> None:
-    assert surprises(OBJECT, closed=True) == []
+    assert notes(OBJECT, closed=True) == []
 
 
 def test_what_closed_objects_require_undeclared_is_noted_too() -> None:
-    (found,) = surprises({**OBJECT, "required": ["b"]}, closed=True)
+    (found,) = notes({**OBJECT, "required": ["b"]}, closed=True)
     assert found.reason.startswith("`required` names `b`, which `properties` does not declare")
 
 
 def test_of_many_undeclared_names_five_are_named() -> None:
-    (found,) = surprises({"required": ["a", "b", "c", "d", "e", "f", "g"]})
+    (found,) = notes({"required": ["a", "b", "c", "d", "e", "f", "g"]})
     assert found.reason.startswith("`required` names `a`, `b`, `c`, `d`, `e` and 2 more, which")
 
 
 def test_of_many_keywords_beside_a_reference_five_are_named() -> None:
     hidden = {"$ref": "#", "minLength": 1, "maxLength": 2, "enum": [], "const": 3, "not": {}}
     schema = {"$schema": DRAFT7, "not": hidden}
-    (found,) = surprises(schema)
+    (found,) = notes(schema)
     assert "`const`, `enum`, `maxLength`, `minLength`, `not` beside" in found.reason
     hidden["type"] = "string"
-    assert "type" not in surprises(schema)[0].reason
+    assert "type" not in notes(schema)[0].reason
 
 
 def test_a_keyword_that_its_draft_lacks_is_told_with_both_drafts() -> None:
-    (found,) = surprises({"$schema": DRAFT7, "dependentRequired": {"a": ["b"]}})
+    (found,) = notes({"$schema": DRAFT7, "dependentRequired": {"a": ["b"]}})
     assert found.reason.startswith(
         "`dependentRequired` came with 2019-09 and says nothing in draft-07"
     )
@@ -210,7 +211,7 @@ def test_a_boolean_bound_is_told_as_it_is_read(
     beside: dict[str, Any], flag: bool, read: str
 ) -> None:
     schema = {"type": "integer", **beside, "exclusiveMaximum": flag}
-    (found,) = surprises(schema)
+    (found,) = notes(schema)
     assert read in found.reason
     tool = {"type": "object", "properties": {"v": schema}, "required": ["v"]}
     function = {"type": "function", "function": {"name": "get", "parameters": tool}}
