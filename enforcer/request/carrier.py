@@ -99,13 +99,23 @@ def from_structural_tag(tag: object) -> Any:
 
 def find(params: Any) -> Carried | None:
     """Find the spec of a request, or of sampling parameters; None if they carry none."""
-    own = getattr(params, "structured_outputs", None)
+    own = declared(params, "structured_outputs")
     found = None if own is None else from_structural_tag(own.structural_tag)
     if found is None:
         return None
     if isinstance(found, str) and found.startswith(_DIGEST):
         return Carried(extra_of(params).get(BESIDE), found)
     return Carried(found)
+
+
+def declared(body: Any, name: str) -> Any:
+    """Return a field of a request, or of sampling parameters; None if its class declares none.
+
+    vLLM's requests keep fields that their class does not declare: a plain `getattr` would return
+    whatever a client wrote under the name.
+    """
+    fields = getattr(type(body), "model_fields", None)
+    return getattr(body, name, None) if fields is None or name in fields else None
 
 
 def put(params: Any, text: str, digest: str) -> None:
@@ -125,11 +135,10 @@ def without(params: Any) -> Any:
 
 def extra_of(params: Any) -> Mapping[str, Any]:
     """Return the extra arguments of a request, or of sampling parameters."""
-    return getattr(params, _extra_name(params), None) or {}
+    return declared(params, _extra_name(params)) or {}
 
 
 def _extra_name(params: Any) -> str:
-    # By the class: a client may write any field into a body.
     return "extra_args" if hasattr(type(params), "extra_args") else "vllm_xargs"
 
 

@@ -37,6 +37,7 @@ _INJECTED = re.compile(
     r"|PORT(?:_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?)?)",
     re.ASCII,
 )
+_LAST_PORT = 65535
 _DIGITS = 12  # that an option which travels in a spec may have
 
 
@@ -73,6 +74,12 @@ def _whole(least: int) -> Callable[[str], int]:
         return int(text)
 
     return read
+
+
+def _port(text: str) -> int:
+    if not _is_whole(text, 0) or int(text) > _LAST_PORT:
+        raise ValueError(f"a port from 0 to {_LAST_PORT}")
+    return int(text)
 
 
 def _limits(text: str) -> Limits:
@@ -151,7 +158,7 @@ class Settings:
     require: bool = _setting("off", _ON)
     require_except: frozenset[str] = _setting("", _words_of("completions", "structured"))
     cache_mib: int = _setting("256", _whole(1))
-    metrics_port: int = _setting("0", _whole(0))
+    metrics_port: int = _setting("0", _port)
     limits: Limits = _setting("", _limits)
     # Flags of vLLM's command line on texts that are JSON.
     text_flags: frozenset[str] = frozenset()

@@ -290,7 +290,7 @@ def refuse_stock(params: Any) -> Spec | None:
         VLLMValidationError: the tag's tools are none, or an option does not go with it.
 
     """
-    own = getattr(params, "structured_outputs", None)
+    own = carrier.declared(params, "structured_outputs")
     tag = own.structural_tag if own else None
     if not isinstance(tag, str) or len(tag) > _READ_HERE or carrier.from_structural_tag(tag):
         return None
@@ -360,9 +360,10 @@ def refuse_replaced_spec(request: Any, carried: Carried) -> None:
         VLLMValidationError: it has one, or another constraint beside the spec.
 
     """
-    extract = getattr(request, "extract_structured_outputs", None)
-    said = carried.digest or carried.text
-    if extract is not None and carrier.from_structural_tag(extract().structural_tag) != said:
+    if not hasattr(type(request), "extract_structured_outputs"):
+        return  # sampling parameters
+    tag = request.extract_structured_outputs().structural_tag
+    if carrier.from_structural_tag(tag) != (carried.digest or carried.text):
         raise option_refusal(
             "response_format",
             "`response_format` takes the place of the spec of `enforcer.extra_body`, which would "
@@ -425,7 +426,7 @@ def refuse_sampling(params: Any, spec: Spec, request: Any = None) -> None:
         VLLMValidationError: the request has such an option.
 
     """
-    if getattr(request, "use_beam_search", False):
+    if carrier.declared(request, "use_beam_search"):
         refuse_beam_search()
     for option, reason in _sampling_refusals(params, spec, request):
         raise option_refusal(option, reason)
@@ -434,29 +435,29 @@ def refuse_sampling(params: Any, spec: Spec, request: Any = None) -> None:
 def _sampling_refusals(params: Any, spec: Spec, request: Any) -> Iterator[tuple[str, str]]:
     calls_nothing = not spec.toolset.allowed and spec.response_format is None
     for option, reason in _FORCING.items():
-        if getattr(params, option, None) is not None:
+        if carrier.declared(params, option) is not None:
             yield option, reason
     for sent, option in _FORBIDDING.items():
-        if getattr(params, sent, None) and not (option == "bad_words" and calls_nothing):
+        if carrier.declared(params, sent) and not (option == "bad_words" and calls_nothing):
             yield (
                 option,
                 f"`{option}` could forbid tokens that an enforced reply needs: leave it out",
             )
-    biases = (getattr(params, "logit_bias", None) or {}).values()
+    biases = (carrier.declared(params, "logit_bias") or {}).values()
     if any(not abs(bias) <= _MOST_BIAS for bias in biases):  # nor is what is no number
         reason = (
             "a `logit_bias` that is infinite, or becomes so in 32 bits, could forbid tokens that "
             f"an enforced reply needs: use one from -{_MOST_BIAS:g} to {_MOST_BIAS:g}"
         )
         yield "logit_bias", reason
-    penalty = getattr(params, "repetition_penalty", None)
+    penalty = carrier.declared(params, "repetition_penalty")
     if penalty is not None and not 1 / _MOST_PENALTY <= penalty <= _MOST_PENALTY:
         reason = (
             "a `repetition_penalty` close to zero or very large turns logits into infinity or NaN "
             f"after the mask is applied: use one from {1 / _MOST_PENALTY:g} to {_MOST_PENALTY:g}"
         )
         yield "repetition_penalty", reason
-    least = getattr(params, "min_tokens", 0)
+    least = carrier.declared(params, "min_tokens")
     if least and not calls_nothing and not reply_lengths.is_prefill(params, request):
         reason = (
             "`min_tokens` forbids the end of the turn, which is all that may follow calls or a "

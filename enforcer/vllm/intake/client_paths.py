@@ -60,7 +60,7 @@ def carry_spec(sent: Any, made: Any) -> None:
 
     Constraints of vLLM's own, which it does not read there, stay unread.
     """
-    unknown = getattr(sent, "model_extra", None) or {}
+    unknown = sent.model_extra or {}
     own, extra = unknown.get("structured_outputs"), unknown.get("vllm_xargs")
     tag = own.get("structural_tag") if isinstance(own, Mapping) else None
     if carrier.from_structural_tag(tag) is not None:
@@ -71,7 +71,7 @@ def carry_spec(sent: Any, made: Any) -> None:
 
 def own_tools(request: Any, within: Sequence[DialogTool]) -> list[Any]:
     """Return the tools of a request without those of its messages, the last once it is prepared."""
-    tools = list(getattr(request, "tools", None) or ())  # structured decisions have none
+    tools = list(carrier.declared(request, "tools") or ())  # structured decisions have none
     return tools[: len(tools) - len(within)] if notes(request).is_prepared else tools
 
 
@@ -108,7 +108,7 @@ def client_path(request: Any, within: Sequence[DialogTool], choice: Any) -> Call
         schema = "input_schema"
         own = request.response_format and "$.output_config.format.schema"
     else:
-        if getattr(request, "max_completion_tokens", None) is not None:
+        if request.max_completion_tokens is not None:
             most = "$.max_completion_tokens"
         if getattr(request.response_format, "type", "text") != "text":
             own = f"{_FORMAT}.json_schema.schema"
@@ -171,7 +171,7 @@ def _tool_places(request: Any, within: Sequence[DialogTool]) -> list[str]:
 
 def _flat_places(tool: Any, at: str) -> list[str]:
     """Return the places of the functions that vLLM shows for a tool of the Responses API."""
-    if getattr(tool, "type", "") == "namespace":
+    if tool.type == "namespace":
         inner = enumerate(tool.tools)
         return [f"{at}.tools[{n}]" for n, one in inner if one.type == "function"]
     return [at] * len(get_function_tools([tool]))

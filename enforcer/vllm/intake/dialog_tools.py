@@ -14,6 +14,7 @@ from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionTools
 from vllm.entrypoints.openai.responses.protocol import ResponsesRequest
 
 from enforcer.errors import InvalidTools
+from enforcer.request import carrier
 from enforcer.vllm.server.remembered import notes
 
 if TYPE_CHECKING:
@@ -151,7 +152,7 @@ def prepared(request: Any) -> Any:
         InvalidTools: as `declared` does.
 
     """
-    messages = getattr(request, "messages", None)
+    messages = carrier.declared(request, "messages")
     if notes(request).is_prepared or not messages:
         return request
     copy = request.model_copy()

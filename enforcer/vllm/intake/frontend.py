@@ -70,8 +70,10 @@ def rendered(original: Callable[..., Awaitable[Any]]) -> Callable[..., Any]:
 
     async def _rendered(self: Any, request: Any, *args: Any, **kwargs: Any) -> Any:
         completes = isinstance(request, CompletionRequest)
-        request_context.begin(request, is_completion=completes)
-        params = getattr(request, "sampling_params", request)
+        is_named = "request_id" in request.model_fields_set
+        own_id = carrier.declared(request, "request_id") if is_named else None
+        request_context.begin(own_id, is_completion=completes)
+        params = carrier.declared(request, "sampling_params") or request
         admission.refuse_unread(params, self.model_config)  # and what vLLM takes away, below
         came = carrier.find(params)
         result = await original(self, request, *args, **kwargs)

@@ -122,7 +122,7 @@ def write_spec(request: Any) -> Wire | None:
         VLLMValidationError: an option does not go with enforcement.
 
     """
-    if getattr(request, "use_beam_search", False):
+    if carrier.declared(request, "use_beam_search"):
         admission.refuse_beam_search()
     switched = _switched(request)
     if "off" in switched:
@@ -164,11 +164,16 @@ def _said(request: Any, within: Sequence[DialogTool]) -> list[dict[str, Any]]:
     own = client_paths.own_tools(request, within)
     if isinstance(request, ResponsesRequest):
         own = get_function_tools(own)
-    functions = [getattr(tool, "function", tool) for tool in (*own, *(one.tool for one in within))]
+    functions = map(_function, (*own, *(one.tool for one in within)))
     return [
         {"type": "function", "function": {"name": each.name, "parameters": each.parameters}}
         for each in functions
     ]
+
+
+def _function(tool: Any) -> Any:
+    """Return the function of a tool, which is the tool itself in the Responses API."""
+    return carrier.declared(tool, "function") or tool
 
 
 def _json(said: list[dict[str, Any]]) -> bytes | None:
@@ -291,8 +296,8 @@ def callable_tools(request: Any) -> tuple[Collection[str], Callable[[str], Any]]
         return (), lambda _: None
     if declared is not None:
         return declared, lambda name: json.loads(declared[name].schema)
-    listed = [getattr(tool, "function", tool) for tool in get_function_tools(request.tools or ())]
-    functions = {str(each.name): getattr(each, "parameters", None) for each in listed}
+    listed = map(_function, get_function_tools(request.tools or ()))
+    functions = {str(each.name): each.parameters for each in listed}
     return functions, functions.get
 
 

@@ -82,8 +82,8 @@ def unmet(request: Any, model_config: Any, *, is_completion: bool) -> str | None
     chosen = settings.current()
     if not chosen.require:
         return None
-    params = getattr(request, "sampling_params", None)
-    if params is None and hasattr(request, "to_sampling_params"):
+    params = carrier.declared(request, "sampling_params")
+    if params is None and hasattr(type(request), "to_sampling_params"):
         params = request.to_sampling_params(1, {})
     if params is None:  # nothing is generated
         return None

@@ -11,6 +11,7 @@ import json
 from contextlib import suppress
 from functools import partial
 from http import HTTPStatus
+from pkgutil import resolve_name
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -37,11 +38,20 @@ _DIALOGS = {"messages", "input"}  # of a body whose reply vLLM's parser reads
 _TOKENS = "/inference/v1/generate"  # sampling parameters in a field of their own
 _COHERE = "/cohere/v2/chat"
 _DROPS = f"on {_COHERE} vLLM drops what `enforcer.extra_body` builds: use /v1/chat/completions"
-# All that generate and are registered by vLLM, by itself or with an option.
-_ROUTES = (
-    *("/v1/chat/completions", "/v1/chat/completions/batch", "/v1/completions", "/v1/responses"),
-    *("/invocations", "/v1/messages", _TOKENS, _COHERE),
-)
+_ENTRY = "vllm.entrypoints"
+_CHAT = f"{_ENTRY}.openai.chat_completion.protocol:ChatCompletionRequest"
+# All routes of vLLM that generate, by itself or with an option, with the class of their bodies. A
+# batch hands its fields on to chat requests; a body of `/invocations` can be a completion as well.
+_ROUTES = {
+    "/v1/chat/completions": _CHAT,
+    "/v1/chat/completions/batch": _CHAT,
+    "/v1/completions": f"{_ENTRY}.openai.completion.protocol:CompletionRequest",
+    "/v1/responses": f"{_ENTRY}.openai.responses.protocol:ResponsesRequest",
+    "/invocations": _CHAT,
+    "/v1/messages": f"{_ENTRY}.anthropic.protocol:AnthropicMessagesRequest",
+    _TOKENS: "vllm.sampling_params:SamplingParams",
+    _COHERE: f"{_ENTRY}.cohere.protocol:CohereChatV2Request",
+}
 
 
 class RefuseEarly(RequestMiddleware):
@@ -73,7 +83,7 @@ async def _checked(
             pending = iter(came)
         return next(pending, None) or await receive()
 
-    is_concerned = scope.get("method") == "POST" and scope["path"].endswith(_ROUTES)
+    is_concerned = scope.get("method") == "POST" and scope["path"].endswith(tuple(_ROUTES))
     await app(scope, reading if is_concerned else receive, send)
 
 
@@ -93,11 +103,12 @@ async def _check(raw: bytes, scope: Any) -> None:
         body = json.loads(raw) if carrier.may_be_in(raw) else None
     if not isinstance(body, dict):
         return
-    request_context.begin(SimpleNamespace(model_fields_set=body, request_id=body.get("request_id")))
+    request_context.begin(body.get("request_id"))
+    more = {}
     if scope["path"].endswith(_TOKENS):  # its sampling parameters, named as other bodies have them
-        own = body.get("sampling_params")
         more = {"kv_transfer_params": body.get("kv_transfer_params")}
-        body = own | more | {"vllm_xargs": own.get("extra_args")} if isinstance(own, dict) else {}
+        own = body.get("sampling_params")
+        body = own | {"vllm_xargs": own.get("extra_args")} if isinstance(own, dict) else {}
     own, extra = body.get("structured_outputs"), body.get("vllm_xargs")
     tag = own.get("structural_tag") if isinstance(own, dict) else None
     if scope["path"].endswith(_COHERE) and (
@@ -111,6 +122,7 @@ async def _check(raw: bytes, scope: Any) -> None:
     await pacing.turn(len(text))
     spec = admission.admit(Carried(text), where=logits_processor.WHERE).spec
     await pacing.turn(len(text))
+    body = _declared(body, scope["path"]) | more
     with answered():
         _refuse_another(spec_text.read(text), body)
     with suppress(TypeError, AttributeError):  # of another type than vLLM takes, and rejects
@@ -120,6 +132,13 @@ async def _check(raw: bytes, scope: Any) -> None:
     await pacing.turn(len(text))
     with answered():
         admission.log_inexact(await checks.run_async(checks.schemas(spec)))
+
+
+def _declared(body: dict[str, Any], path: str) -> dict[str, Any]:
+    """Return the fields of a body that the class of its route declares; vLLM ignores others."""
+    of = resolve_name(next(name for route, name in _ROUTES.items() if path.endswith(route)))
+    known = getattr(of, "model_fields", ()) or of.__struct_fields__
+    return {name: value for name, value in body.items() if name in known}
 
 
 def _refuse_another(spec: Spec, body: dict[str, Any]) -> None:
@@ -135,9 +154,9 @@ def _refuse_another(spec: Spec, body: dict[str, Any]) -> None:
     """
     if body.keys().isdisjoint(_DIALOGS) or not isinstance(body.get("tools"), list | None):
         return  # nobody reads the reply of a completion for calls; or vLLM rejects it
-    allowed, declared = spec.toolset.allowed, dict(_declared(body.get("tools")))
+    allowed, declared = spec.toolset.allowed, dict(_schemas(body.get("tools")))
     for message in _objects(body.get("messages")):
-        declared |= _declared(message.get("tools"))  # as Kimi's API lets system messages
+        declared |= _schemas(message.get("tools"))  # as Kimi's API lets system messages
     choice, named = _choice(body.get("tool_choice"))
     for name in allowed:
         if name not in declared or choice == "none":
@@ -166,13 +185,13 @@ def _objects(found: Any) -> list[dict[str, Any]]:
     return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
 
 
-def _declared(tools: Any) -> Iterator[tuple[str, Any]]:
+def _schemas(tools: Any) -> Iterator[tuple[str, Any]]:
     """Yield the names and schemas of the tools that a body declares, in the form of any route."""
     for tool in _objects(tools):
         own = tool["function"] if isinstance(tool.get("function"), dict) else tool
         if isinstance(own.get("name"), str):
             yield own["name"], own.get("parameters", own.get("input_schema"))
-        yield from _declared(tool.get("tools"))
+        yield from _schemas(tool.get("tools"))
 
 
 def _choice(choice: Any) -> tuple[Any, Any]:

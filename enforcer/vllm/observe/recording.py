@@ -127,7 +127,7 @@ def serve(port: int, host: str | None) -> None:
 
     try:
         start_http_server(port, addr=host or "0.0.0.0")  # noqa: S104 - see above
-    except (OSError, OverflowError) as error:
+    except OSError as error:
         raise ConfigurationError(f"ENFORCER_METRICS_PORT={port}: {error}") from error
 
 

@@ -77,17 +77,20 @@ def read_header(scope: Mapping[str, Any]) -> None:
     _current.set(RequestContext(Exchange(header=next(values, b"").decode("latin-1"))))
 
 
-def begin(request: Any, *, is_completion: bool = False) -> None:
-    """Begin the context of a request object, with the id that its client has given it.
+def begin(own_id: object, *, is_completion: bool = False) -> None:
+    """Begin the context of a request, with the id that its client has given it.
 
-    Of a header and a field in the body the header counts, as it does for vLLM. An id that vLLM
-    makes up is shown to nobody.
+    A header's id takes precedence over the body's, as it does for vLLM.
+
+    Args:
+        own_id: the body's `request_id`; None if its client has written none.
+        is_completion: whether it is a raw completion.
+
     """
     exchange = current().exchange
     exchange.is_completion = is_completion
     _current.set(RequestContext(exchange))
-    given = "request_id" in getattr(request, "model_fields_set", ())
-    known_as(exchange.header or (request.request_id if given else ""))
+    known_as(exchange.header or own_id)
 
 
 def known_as(request_id: object) -> None:

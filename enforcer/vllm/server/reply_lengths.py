@@ -15,6 +15,7 @@ from typing import Any
 
 from vllm.sampling_params import SamplingParams
 
+from enforcer.request import carrier
 from enforcer.vllm.server.remembered import Remembered, notes
 
 _SAID = ("max_completion_tokens", "max_tokens", "max_output_tokens")
@@ -45,9 +46,9 @@ def is_prefill(*bearers: Any) -> bool:
 
 
 def _is_handed_on(bearer: Any) -> bool:
-    own = getattr(bearer, "kv_transfer_params", None)
+    own = carrier.declared(bearer, "kv_transfer_params")
     if own is None:  # an engine gets it in here
-        own = (getattr(bearer, "extra_args", None) or {}).get("kv_transfer_params")
+        own = (carrier.declared(bearer, "extra_args") or {}).get("kv_transfer_params")
     return isinstance(own, Mapping) and bool(own.get("do_remote_decode"))
 
 
@@ -71,7 +72,7 @@ def allowed(request: Any, model_config: Any, prompt: int) -> int:
     # Of the API server alone; the engine and its workers have no use for it.
     from vllm.entrypoints.serve.utils.api_utils import get_max_tokens
 
-    params = getattr(request, "sampling_params", None)
+    params = carrier.declared(request, "sampling_params")
     if params is not None and request.is_sampling_param_provided("max_tokens"):
         # A body of token ids: the server's bounds for others do not hold for it.
         return _left(model_config, prompt, params)

@@ -71,6 +71,7 @@ def test_values_are_read() -> None:
         ("ENFORCER_MAX_CALLS", "many"),
         ("ENFORCER_MAX_CALLS", "٣"),
         ("ENFORCER_METRICS_PORT", "x"),
+        ("ENFORCER_METRICS_PORT", "65536"),
         ("ENFORCER_CACHE_MIB", "-1"),
         ("ENFORCER_CACHE_MIB", "0"),
         ("ENFORCER_FINISH_WITHIN_BUDGET", "yes"),

@@ -49,6 +49,7 @@ def tool(schema: Any) -> dict[str, Any]:
 
 GOOD = tool({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]})
 BAD = tool({"properties": {"n": {"type": "float"}}})
+OTHERS = {"type": "json_schema", "json_schema": {"name": "n", "schema": {"const": 1}}}
 
 
 @pytest.fixture(autouse=True)
@@ -250,7 +251,6 @@ def test_every_route_of_vllms_that_generates_is_known() -> None:
         ({"vllm_xargs": {"enforcer": "{}"}}, "(at `$.vllm_xargs.enforcer`)"),
         ({"use_beam_search": True, "n": 2}, "use_beam_search"),
         ({"stop": "x"}, "`stop`"),
-        ({"stop_sequences": ["x"]}, "`stop_sequences`"),
     ],
 )
 def test_options_are_refused(more: dict[str, Any], word: str) -> None:
@@ -259,13 +259,34 @@ def test_options_are_refused(more: dict[str, Any], word: str) -> None:
     assert word in said["error"]["message"]
 
 
+@pytest.mark.parametrize(
+    ("path", "more"),
+    [
+        (CHAT, {"stop_sequences": ["x"]}),
+        ("/v1/messages", {"stop": "x", "use_beam_search": True, "max_tokens": 9}),
+        ("/v1/responses", {"use_beam_search": True, "bad_words": ["x"], "response_format": OTHERS}),
+        ("/v1/completions", {"messages": ASK, "tools": [], "tool_choice": "none"}),
+    ],
+)
+def test_a_field_that_its_class_does_not_declare_says_nothing(
+    path: str, more: dict[str, Any]
+) -> None:
+    raw = json.dumps(body([GOOD]) | more).encode()
+    assert sent(raw, path) == (raw, 0, None)
+
+
+def test_stops_of_the_messages_api_are_refused() -> None:
+    raw = json.dumps(body([GOOD], stop_sequences=["x"])).encode()
+    _, status, said = sent(raw, "/v1/messages")
+    assert (status, "`stop_sequences`" in said["error"]["message"]) == (400, True)
+
+
 def named(name: str, schema: Any) -> dict[str, Any]:
     return {"type": "function", "function": {"name": name, "parameters": schema}}
 
 
 FLAT = {"type": "function", "name": "get", "parameters": GOOD["function"]["parameters"]}
 ANTHROPIC = {"name": "get", "input_schema": GOOD["function"]["parameters"]}
-OTHERS = {"type": "json_schema", "json_schema": {"name": "n", "schema": {"const": 1}}}
 ONE = {"type": "function", "function": {"name": "get"}}
 # Equal to Python, and not to JSON.
 TRUE: dict[str, Any] = {"properties": {"n": {"const": True}}}

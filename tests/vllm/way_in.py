@@ -1,0 +1,69 @@
+"""vLLM's own renderer and input processor over the tiny model: a request's way in, without HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from vllm.engine.arg_utils import EngineArgs
+from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
+from vllm.entrypoints.openai.completion.protocol import CompletionRequest
+from vllm.renderers import renderer_from_config
+from vllm.renderers.online_renderer import OnlineRenderer
+from vllm.v1.engine import EngineCoreRequest
+from vllm.v1.engine.input_processor import InputProcessor
+from vllm.v1.request import Request
+from vllm.v1.serial_utils import MsgpackDecoder, MsgpackEncoder
+
+from enforcer.vllm.replies.tool_parser import EnforcedParser
+from tests import vllm_managers
+from tests.vllm_servers import TINY
+
+if TYPE_CHECKING:
+    from enforcer.vllm.engine.backend import EnforcedGrammar
+
+USER = {"role": "user", "content": "Where is it warm?"}
+
+
+class Server:
+    """vLLM's own objects on the way of a request, and what stands between API server and engine."""
+
+    def __init__(self, manager: Any) -> None:
+        config = EngineArgs(model=str(TINY), max_model_len=512).create_engine_config()
+        self.renderer = OnlineRenderer(
+            config.model_config,
+            renderer_from_config(config),
+            request_logger=None,
+            chat_template=None,
+            chat_template_content_format="auto",
+        )
+        self.renderer.parser = EnforcedParser
+        self._inputs = InputProcessor(config)
+        self.manager = manager
+
+    def chat(self, *messages: Any, **fields: Any) -> tuple[Any, Any]:
+        """Render a chat request; returns its prompt and its parameters."""
+        body = {"model": "m", "messages": list(messages) or [USER], **fields}
+        request = ChatCompletionRequest.model_validate_json(msgspec.json.encode(body))
+        _, (prompt,) = asyncio.run(self.renderer.render_chat(request))
+        return prompt, request.to_sampling_params(64, {})
+
+    def completion(self, **fields: Any) -> tuple[Any, Any]:
+        request = CompletionRequest.model_validate({"model": "m", "prompt": "Hi", **fields})
+        (prompt,) = asyncio.run(self.renderer.render_completion(request))
+        return prompt, request.to_sampling_params(64, {})
+
+    def processed(self, prompt: Any, params: Any) -> bytes:
+        """Take a request in, and encode it for the engine."""
+        made = self._inputs.process_inputs("r", prompt, params, ("generate",), arrival_time=0.0)
+        return b"".join(map(bytes, MsgpackEncoder().encode(made)))
+
+    def begun(self, sent: bytes) -> EnforcedGrammar:
+        """Begin a turn in the engine."""
+        request = Request.from_engine_core_request(
+            MsgpackDecoder(EngineCoreRequest).decode(sent), None
+        )
+        self.manager.grammar_init(request)
+        found: EnforcedGrammar = vllm_managers.ready(request)
+        return found
