@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import re
-import subprocess
 import sys
 import tomllib
 from typing import TYPE_CHECKING
@@ -15,6 +14,7 @@ import enforcer
 from enforcer import engines, extras
 from enforcer.errors import MissingPackage
 from enforcer.tokenizers import kimi
+from enforcer.vllm import register
 from tests import vocabularies
 from tests.snippets import ROOT
 
@@ -49,17 +49,10 @@ def test_an_engine_without_its_package(
     assert f"engine {engine!r} needs the package {engine!r}" in str(told.value)
 
 
-@pytest.mark.parametrize(
-    "use", ["import enforcer.vllm.logits_processor", "import enforcer.vllm as it; it.register()"]
-)
-def test_vllms_side_without_vllm(use: str) -> None:
-    """In another process, for here much of vLLM is loaded."""
-    script = f"import sys; sys.modules['vllm'] = None; {use}"
-    done = subprocess.run(
-        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    assert "MissingPackage: " in done.stderr
-    assert "pip install 'kimi-enforcer[vllm]'" in done.stderr
+def test_the_plugin_without_vllm(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "vllm", None)
+    with pytest.raises(MissingPackage, match=r"the plugin .*'vllm'.*'kimi-enforcer\[vllm\]'"):
+        register()
 
 
 @pytest.mark.parametrize("module", ["torch", "transformers"])

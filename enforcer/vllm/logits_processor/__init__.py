@@ -1,9 +1,6 @@
 """The logits processor, for servers that cannot have the plugin, and the middleware beside it."""
 
-from enforcer.extras import needed_for
-
-with needed_for("`enforcer.vllm.logits_processor`"):
-    from enforcer.vllm.logits_processor.early import RefuseEarly
-    from enforcer.vllm.logits_processor.processor import EnforcerLogitsProcessor
+from enforcer.vllm.logits_processor.early import RefuseEarly
+from enforcer.vllm.logits_processor.processor import EnforcerLogitsProcessor
 
 __all__ = ["EnforcerLogitsProcessor", "RefuseEarly"]
