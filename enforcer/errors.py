@@ -38,11 +38,15 @@ class UnknownDialect(ConfigurationError):  # noqa: N818 - named for what is wron
 
 
 class UnknownEngine(ConfigurationError):  # noqa: N818
-    """No argument engine of that name, or its package is not installed."""
+    """No argument engine of that name."""
 
 
 class InvalidVocabulary(ConfigurationError):  # noqa: N818
     """The tokenizer lacks the dialect's control tokens, or cannot be read exactly."""
+
+
+class MissingPackage(ConfigurationError, ImportError):  # noqa: N818
+    """A package that only some uses need is not installed; the message names its extra."""
 
 
 class UnsupportedHost(ConfigurationError):  # noqa: N818

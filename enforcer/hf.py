@@ -11,8 +11,6 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
-from transformers import LogitsProcessor
 
 from enforcer.api import Enforcer
 from enforcer.errors import (
@@ -22,7 +20,12 @@ from enforcer.errors import (
     RequestError,
     brief,
 )
+from enforcer.extras import needed_for
 from enforcer.logits import illegal
+
+with needed_for("`enforcer.hf`"):
+    import torch
+    from transformers import LogitsProcessor
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -1,6 +1,6 @@
 """A decoding loop of one's own: each step masks the logits, which are random here.
 
-Needs `pip install . tokenizers`, and no model.
+Needs `pip install '.[tokenizers]'`, and no model.
 """
 
 from pathlib import Path

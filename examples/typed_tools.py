@@ -1,6 +1,6 @@
 """A function and a Pydantic model as tools, whose arguments come back typed.
 
-Needs `pip install '.[tools]' tokenizers`, and no model: the logits are random.
+Needs `pip install '.[tools]'`, and no model: the logits are random.
 """
 
 from pathlib import Path

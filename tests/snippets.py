@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
 _EVERY = (*PAGES, ROOT / "CONTRIBUTING.md")
+_PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+RELEASE = str(_PROJECT["version"]).removesuffix(".dev0")  # the next one, between releases
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 # What stands before a comment: quoted or not, and a `#` inside a word is none.
 _TYPED = re.compile(r"""(?:'[^']*'|"(?:\\.|[^"\\])*"|\\.|(?<=\S)#|[^'"\\#])*""", re.DOTALL)

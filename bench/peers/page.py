@@ -180,15 +180,17 @@ def _versions(each: Mapping[str, Any]) -> str:
 
 
 def replaced(text: str, part: str) -> str:
-    """Put a part of the page in the place of the one with its heading.
+    """Put a part of the page in the place of the one with its heading, or at the end.
 
     Raises:
-        ValueError: the page has no such heading, or several.
+        ValueError: the page has several such headings.
 
     """
     pattern = rf"^{re.escape(HEADING)}.*?(?=^## |\Z)"
     found = re.findall(pattern, text, re.MULTILINE | re.DOTALL)
-    if len(found) != 1:
+    if not found:
+        return f"{text.rstrip()}\n\n{part}"
+    if len(found) > 1:
         raise ValueError(f"the page has {len(found)} parts {HEADING.strip()!r}, not one")
     after = "" if text.endswith(found[0]) else "\n"
     return text.replace(found[0], part.rstrip("\n") + "\n" + after)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from enforcer import engines
-from enforcer.errors import ConfigurationError
+from enforcer.extras import needed_for
 from enforcer.verify import KEY_VARIABLE
 
 if TYPE_CHECKING:
@@ -101,13 +101,8 @@ def endpoint_of(given: argparse.Namespace, **more: Any) -> Endpoint:
         ConfigurationError: not a URL, or a package is missing.
 
     """
-    try:
+    with needed_for("asking a server"):
         from enforcer.verify.client import Endpoint
-    except ModuleNotFoundError as error:
-        raise ConfigurationError(
-            f"to ask a server, `enforcer` needs the package {error.name!r}: pip install "
-            f"{error.name}, or this project with its extra `cli`"
-        ) from error
     key = given.key or os.environ.get(KEY_VARIABLE)
     return Endpoint.at(given.url, key=key, timeout=given.timeout, **more)
 

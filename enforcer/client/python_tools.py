@@ -12,7 +12,8 @@ from contextlib import contextmanager
 from functools import reduce
 from typing import TYPE_CHECKING, Annotated, Any, NotRequired
 
-from enforcer.errors import ConfigurationError, InvalidArguments, InvalidTools, Problem, brief
+from enforcer.errors import InvalidArguments, InvalidTools, Problem, brief
+from enforcer.extras import needed_for
 from enforcer.request.tools import read_name
 from enforcer.schema.reading.document import step
 
@@ -45,7 +46,7 @@ def tool(
     Raises:
         InvalidTools: no schema can be made of it, a parameter can only be given by its position,
             or its name is not that of a tool.
-        ConfigurationError: Pydantic or docstring_parser is not installed.
+        MissingPackage: Pydantic or docstring_parser is not installed.
 
     """
     if inspect.isfunction(source) and _is_unbound(source):
@@ -89,7 +90,7 @@ def declared(tools: object) -> object:
 
     Raises:
         InvalidTools: one of them cannot be declared.
-        ConfigurationError: a package is not installed.
+        MissingPackage: Pydantic or docstring_parser is not installed.
 
     """
     if not isinstance(tools, list | tuple):
@@ -115,7 +116,7 @@ def read_arguments(source: Callable[..., Any], arguments: str, name: str) -> Any
     Raises:
         InvalidArguments: they do not fit.
         InvalidTools: nothing can be read as `source`.
-        ConfigurationError: Pydantic is not installed.
+        MissingPackage: Pydantic is not installed.
 
     """
     with _refusing(source):
@@ -175,12 +176,8 @@ def _default(value: object) -> dict[str, Any]:
 def _refusing(source: object) -> Iterator[None]:
     """Raise an error of ours for what Pydantic, or the lack of it, makes of a model or function."""
     try:
-        yield
-    except ImportError as error:
-        raise ConfigurationError(
-            f"functions and models as tools need the package {error.name!r}: "
-            "pip install pydantic docstring-parser"
-        ) from error
+        with needed_for("a function or model as a tool"):
+            yield
     except (NameError, TypeError, ValueError, RuntimeError) as error:
         reason = str(error).partition("\n")[0]
         what = getattr(source, "__qualname__", brief(source))

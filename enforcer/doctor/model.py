@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from enforcer.doctor import Check, bad, note, ok
 from enforcer.doctor.template import checks_of
 from enforcer.errors import ConfigurationError, EnforcerError, UnknownDialect
+from enforcer.extras import needed_for
 from enforcer.turn import dialects
 from enforcer.turn.table import Table
 from enforcer.vllm.config import names, settings
@@ -86,13 +87,8 @@ def load_tokenizer(folder: Path, *, trust_remote_code: bool) -> Any:
             message ends in what to do.
 
     """
-    try:
+    with needed_for("reading the tokenizer"):
         from transformers import AutoTokenizer
-    except ModuleNotFoundError as error:
-        raise ConfigurationError(
-            "the tokenizer is not read: the package `transformers` is not installed; "
-            "pip install transformers torch"
-        ) from error
     try:
         return AutoTokenizer.from_pretrained(
             str(folder), trust_remote_code=trust_remote_code, local_files_only=True

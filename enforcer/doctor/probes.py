@@ -128,7 +128,7 @@ def _body(model: str, text: str, **more: Any) -> dict[str, Any]:
 
 
 def _own_id() -> str:
-    """Return an id by which logs and metrics tell a probe from a client's request."""
+    """Return an id by which the log shows that a request is the doctor's."""
     return f"{PROBE}{uuid4().hex}"
 
 

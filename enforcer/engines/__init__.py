@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
 from enforcer.errors import UnknownEngine, brief
+from enforcer.extras import needed_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -157,19 +158,14 @@ def load(name: str, vocabulary: Vocabulary) -> ArgumentEngine:
     """Build the engine of that name for a vocabulary.
 
     Raises:
-        UnknownEngine: no such engine, or its package is not installed.
+        UnknownEngine: no such engine.
+        MissingPackage: its package is not installed.
 
     """
     name = present_name(name)
     if name not in ENGINES:
         raise UnknownEngine(f"unknown engine {brief(name)}; choose one of {', '.join(ENGINES)}")
     module, kind = _MODULES[name]
-    try:
+    with needed_for(f"engine {name!r}"):
         build: Callable[[Vocabulary], ArgumentEngine] = getattr(import_module(module), kind)
-    except ModuleNotFoundError as error:
-        if (error.name or "").startswith("enforcer"):
-            raise
-        raise UnknownEngine(
-            f"engine {name!r} needs the package {error.name!r}: pip install {error.name}"
-        ) from error
     return build(vocabulary)

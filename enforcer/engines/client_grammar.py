@@ -16,6 +16,7 @@ import numpy as np
 
 from enforcer.engines.mask_rows import members
 from enforcer.errors import EngineFailure, InvalidSchema, SchemaLimit, UnsupportedSchema, brief
+from enforcer.extras import message
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -50,7 +51,7 @@ class ClientGrammars:
         try:
             import llguidance
         except ModuleNotFoundError as error:
-            reason = "this server has no engine for grammars: pip install 'kimi-enforcer[grammar]'"
+            reason = f"a grammar {message(error)}"
             raise UnsupportedSchema.of(_PATH, _KIND, reason) from error
         self.vocabulary = vocabulary
         wrapped = llguidance.TokenizerWrapper(_Tokenizer(vocabulary))

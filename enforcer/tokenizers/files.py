@@ -24,10 +24,6 @@ def read(path: str | PathLike[str]) -> Parts:
     """Read the files that a path leads to; see `Vocabulary.from_tokenizer`."""
     try:
         return _read(Path(path))
-    except ModuleNotFoundError as error:
-        raise InvalidVocabulary(
-            f"to read {path} needs the package {error.name!r}: pip install {error.name}"
-        ) from error
     except EnforcerError:
         raise
     except Exception as error:  # `tokenizers` raises nothing more special

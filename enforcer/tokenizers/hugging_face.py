@@ -11,6 +11,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from enforcer.errors import InvalidVocabulary, brief
+from enforcer.extras import needed_for
 from enforcer.tokenizers.parts import Parts, of_encoding
 
 if TYPE_CHECKING:
@@ -107,7 +108,8 @@ def of_fast(spec: dict[str, Any]) -> Parts:
     for text, i in vocab.items():
         if i not in taken:
             tokens[i] = to_bytes(text)
-    import tokenizers
+    with needed_for("reading this tokenizer"):
+        import tokenizers
 
     # Without its added tokens the tokenizer cannot turn spelled-out markers into ids.
     bare = tokenizers.Tokenizer.from_str(

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from enforcer.errors import InvalidVocabulary
+from enforcer.extras import needed_for
 from enforcer.tokenizers.parts import Parts, of_encoding
 
 if TYPE_CHECKING:
@@ -53,7 +54,8 @@ def read(ranks: str | PathLike[str], config: str | PathLike[str]) -> Parts:
         raise InvalidVocabulary(f"{config}: ids that cannot be: {outside[:5]}")
     block = range(first, max(first + _CONTROL_BLOCK, max(names, default=0) + 1))
     controls = {names.get(i, f"<|reserved_token_{i}|>"): i for i in block}
-    import tiktoken
+    with needed_for("reading this tokenizer"):
+        import tiktoken
 
     encoding = tiktoken.Encoding("kimi", pat_str=_PATTERN, mergeable_ranks=table, special_tokens={})
     return of_encoding(encoding, table, controls)

@@ -11,6 +11,7 @@ import logging
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from enforcer.extras import needed_for
 from enforcer.machine import compiled
 from enforcer.turn import dialects
 from enforcer.vllm import fit
@@ -151,8 +152,9 @@ def install() -> None:
             kernel is not compiled.
 
     """
-    import vllm
-    import vllm.envs
+    with needed_for("the plugin"):
+        import vllm
+        import vllm.envs
 
     dialects.load(settings.current().dialect)
     compiled.require_compiled()

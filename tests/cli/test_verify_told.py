@@ -182,7 +182,7 @@ def test_a_missing_client_is_told(
     monkeypatch.delitem(sys.modules, "enforcer.verify.client", raising=False)
     monkeypatch.delattr("enforcer.verify.client", raising=False)
     assert cli.main(["verify", "--url", "http://127.0.0.1:9", "--schemas", schemas]) == 2
-    assert "pip install httpx" in capsys.readouterr().err
+    assert "pip install 'kimi-enforcer[cli]'" in capsys.readouterr().err
 
 
 def test_a_report_that_cannot_be_written_is_told_before_anything_is_sent(

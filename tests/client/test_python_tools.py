@@ -15,7 +15,7 @@ from typing_extensions import TypedDict
 
 import enforcer
 from enforcer.client.python_tools import declared
-from enforcer.errors import ConfigurationError, InvalidArguments, InvalidTools
+from enforcer.errors import InvalidArguments, InvalidTools, MissingPackage
 from enforcer.request.tools import parse
 from tests.vocabularies import call, section, small, write
 
@@ -289,7 +289,8 @@ def test_the_package_that_is_missing_is_named(
     monkeypatch: pytest.MonkeyPatch, package: str
 ) -> None:
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(ConfigurationError, match=rf"{package}.*pip install pydantic"):
+    name = package.replace("_", "-")
+    with pytest.raises(MissingPackage, match=rf"{name}.*'kimi-enforcer\[tools\]'"):
         enforcer.tool(google)
 
 

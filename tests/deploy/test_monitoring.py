@@ -183,6 +183,12 @@ def test_a_line_is_drawn_where_the_alert_fires(title: str, alert: str) -> None:
     assert str(limit["value"]) in re.findall(r"> ([\d.]+)", rule["expr"])
 
 
+def test_a_doctor_each_minute_is_below_the_volume_of_refusals() -> None:
+    (rule,) = [rule for rule in ALERTS if rule["alert"] == "EnforcerRefusesRequests"]
+    volume = int(re.match(r"sum by \(job, instance\) \(increase.*\) > (\d+)\n", rule["expr"])[1])
+    assert volume > 15 * 5  # requests of a run that may be refused: `rules.test.yml` has them
+
+
 def test_the_page_says_what_to_do_about_each_alert() -> None:
     page = (ROOT / "docs/production/alerts.md").read_text()
     listed = re.findall(r"^\| `(Enforcer\w+)` \| (\w+) \| (\S*) \|", page, re.MULTILINE)

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from enforcer import engines
-from enforcer.errors import EnforcerError, UnknownEngine, UnsupportedSchema
+from enforcer.errors import EnforcerError, MissingPackage, UnsupportedSchema
 from enforcer.request.response_format import FormatKind, parse
 from enforcer.schema import compile_schema
 from tests import vocabularies
@@ -38,7 +38,7 @@ PAIRS = [
 def engine_of(name: str) -> ArgumentEngine:
     try:
         return engines.load(name, vocabularies.small())
-    except UnknownEngine as error:
+    except MissingPackage as error:
         pytest.skip(str(error))
 
 
@@ -46,7 +46,7 @@ def engine_of(name: str) -> ArgumentEngine:
 def kimi_engine_of(name: str) -> ArgumentEngine:
     try:
         return engines.load(name, vocabularies.kimi())
-    except UnknownEngine as error:
+    except MissingPackage as error:
         pytest.skip(str(error))
 
 

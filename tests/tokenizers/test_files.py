@@ -12,7 +12,7 @@ from tokenizers import decoders, pre_tokenizers
 from transformers import AutoTokenizer
 
 import enforcer
-from enforcer.errors import InvalidVocabulary
+from enforcer.errors import InvalidVocabulary, MissingPackage
 from enforcer.vocabulary import Vocabulary
 from tests.shared_data import shared
 from tests.tokenizer_cases import TEXTS
@@ -81,7 +81,7 @@ def test_a_file_that_is_no_tokenizer(tmp_path: Path, text: str) -> None:
 
 def test_the_package_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "tokenizers", None)
-    with pytest.raises(InvalidVocabulary, match="pip install tokenizers"):
+    with pytest.raises(MissingPackage, match=r"'kimi-enforcer\[tokenizers\]'"):
         Vocabulary.from_tokenizer(TINY)
 
 

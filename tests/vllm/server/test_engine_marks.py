@@ -19,7 +19,7 @@ from enforcer.request import carrier, spec_text
 from enforcer.vllm.config import names, settings
 from enforcer.vllm.intake import admission
 from enforcer.vllm.server import engine_marks
-from tests.snippets import ROOT
+from tests.snippets import RELEASE, ROOT
 
 _WORDS = dict.fromkeys(("dtype", "vllm_version", "instance_id"), "x")
 _ALL = {each.name: 1 for each in fields(EngineCoreReadyResponse) if each.default is MISSING}
@@ -73,7 +73,7 @@ def test_a_server_that_enforces_all_does_not_start_over_an_engine_without(
     with pytest.raises(ConfigurationError, match=r"engine 1 .* has not loaded the plugin") as told:
         receive(STOCK)
     page = (ROOT / "docs/production/scale/data-parallel-nodes.md").read_text()
-    said = str(told.value).replace(engine_marks._VERSION, "0.2.0")
+    said = str(told.value).replace(f" {engine_marks._VERSION} ", f" {RELEASE} ")
     assert f"ConfigurationError: {said}\n" in page
 
 
