@@ -176,12 +176,13 @@ def test_outcomes_are_kept_and_compared_again(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     environments = []
+    last: Reply | None = None
 
     def serve_all(_model: Path, settings: Any, bodies: Any, replies: Any, **_: int) -> None:
         for setting in settings:
             environments.append(setting.environment)
             arguments = json.dumps({"a": 1 if setting.plugins else 3})
-            replies[setting] = [reply(arguments) for _ in bodies]
+            replies[setting] = [*(reply(arguments) for _ in bodies[1:]), last or reply(arguments)]
 
     monkeypatch.setattr(command, "serve_all", serve_all)
     monkeypatch.setattr(weights, "model", lambda: tmp_path)
@@ -196,6 +197,10 @@ def test_outcomes_are_kept_and_compared_again(
     assert command.main() == 0
     assert environments == [(), (("A", "b=c"),)]
     assert "enforcer A=b=c - strict: +100.0% right" in capsys.readouterr().out
+    last = Reply(0, "no answer")
+    assert command.main() == 1
+    last = None
+    assert command.main() == 0
     files = [f"{tmp_path}/reference {name}.json" for name in ("strict", "enforcer A=b=c")]
     monkeypatch.setattr("sys.argv", ["bench.leaderboard", *files, "--differences"])
     assert command.main() == 0

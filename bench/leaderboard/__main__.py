@@ -91,7 +91,7 @@ def _run(options: argparse.Namespace) -> int:
         rows[name] = [counting.outcome(vocabulary, *each) for each in judged]
         counting.write(options.out / f"{options.set} {name}.json", rows[name])
     _show(rows, listed=options.differences)
-    return 0
+    return 1 if any(each.failed for outcomes in rows.values() for each in outcomes) else 0
 
 
 def _with(setting: Setting, environment: Sequence[str]) -> Setting:
