@@ -22,6 +22,9 @@ demo: env ## Serve a tiny model three times, with and without the Enforcer, and 
 demo-real: env ## Install SmolLM2-135M-Instruct (93 MB), serve it four ways, with and without the Enforcer, and compare.
 	@$(BIN)/python -m bench.real_model $(ARGS)
 
+leaderboard: env ## Ask SmolLM2 420 questions of a public leaderboard, served four ways (ARGS="--ways strict,enforcer").
+	@$(BIN)/python -m bench.leaderboard $(ARGS)
+
 lint: env
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check

