@@ -129,12 +129,13 @@ def _why_not_in(place: Place, text: FollowedText, token_id: int, data: bytes) ->
     count = text.ahead(data)
     if count == len(data):
         return f"{shown(data)} would fit, but this token is never allowed:"
+    closed = ", as objects are closed" if text.is_closed_to(data) else ""
     if not count:
-        return f"{shown(data)} does not fit:"
+        return f"{shown(data)} does not fit{closed}:"
     options = text.expected(data[:count]).options
     # A byte that is no part of a character is shown by itself.
     wrong = data[count:].decode("utf-8", "surrogateescape")[:1].encode("utf-8", "surrogateescape")
     return (
-        f"{shown(data[:count])} would fit, but not {shown(wrong)} behind it: "
+        f"{shown(data[:count])} would fit, but not {shown(wrong)} behind it{closed}: "
         f"expected {in_words(options) if options else 'no more of ' + text.subject.what}"
     )

@@ -121,13 +121,15 @@ def test_what_is_described_are_parameters() -> None:
     wrong = []
     for name, node in _documented():
         made = _members(node).get("__init__") if isinstance(node, ast.ClassDef) else node
-        given = set() if made is None else {each.arg for each in _arguments(made)}
+        given = set() if made is None else _arguments(made)
         wrong += [f"{name}: {each}" for each in _described(node, "Args") - given]
     assert not wrong
 
 
-def _arguments(node: ast.FunctionDef) -> list[ast.arg]:
-    return [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+def _arguments(node: ast.FunctionDef) -> set[str]:
+    given, words = node.args, node.args.kwarg
+    named = {each.arg for each in (*given.posonlyargs, *given.args, *given.kwonlyargs)}
+    return named if words is None else named | {f"**{words.arg}"}
 
 
 def test_errors_that_are_told_of_have_a_page() -> None:
