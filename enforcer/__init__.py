@@ -34,7 +34,7 @@ from enforcer.logits import mask_logits
 from enforcer.request.options import Options
 from enforcer.schema import Conventions, Formats, Integers, Limits, OnUnsupported
 from enforcer.schema.bundling import Documents, read_documents
-from enforcer.turn.events import Call, Turn
+from enforcer.turn.events import Call, Event, Happening, Turn
 from enforcer.turn.matcher import Matcher
 from enforcer.turn.parser import Parser
 from enforcer.vocabulary import Vocabulary
@@ -47,7 +47,9 @@ __all__ = [
     "Documents",
     "Enforcer",
     "EnforcerError",
+    "Event",
     "Formats",
+    "Happening",
     "IllegalPrefix",
     "Integers",
     "InvalidArguments",

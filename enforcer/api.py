@@ -42,9 +42,11 @@ from enforcer.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
+    from typing import Unpack
 
     from enforcer.engines import ArgumentMatcher, CompiledGrammar, Startable
     from enforcer.machine.grammar import MachineGrammar
+    from enforcer.request.options import OptionWords
     from enforcer.turn.envelope import Envelope
     from enforcer.turn.events import Turn
     from enforcer.types import Messages, ResponseFormat, ToolChoice, Tools
@@ -92,6 +94,8 @@ class Enforcer:
         on_compile: told how many nanoseconds each compilation took.
         write: writes a schema for the engine as `ArgumentEngine.write` does, in another
             process, say; small and plain ones are written here all the same.
+        **words: fields of `Options` and `Conventions` by name, such as `closed_objects=True`;
+            they overrule `options`.
 
     Attributes:
         vocabulary: as given.
@@ -120,6 +124,7 @@ class Enforcer:
         cache: Cache | None = None,
         on_compile: Callable[[int], None] | None = None,
         write: Callable[[formats.ResponseFormat, Options, Root], bytes] | None = None,
+        **words: Unpack[OptionWords],
     ) -> None:
         _require(
             "vocabulary",
@@ -146,7 +151,7 @@ class Enforcer:
                 "load it for the one that is given"
             )
         self.engine = engine
-        self.options = Options() if options is None else options
+        self.options = (Options() if options is None else options).changed(**words)
         self._documents = Documents({}) if documents is None else documents
         self._grammars = Grammars(
             vocabulary,
@@ -167,6 +172,7 @@ class Enforcer:
         *,
         documents: Documents | None = None,
         cache: Cache | None = None,
+        **words: Unpack[OptionWords],
     ) -> Self:
         """Build an enforcer for a tokenizer; see `Vocabulary.from_tokenizer`.
 
@@ -178,6 +184,7 @@ class Enforcer:
             options: likewise.
             documents: likewise.
             cache: likewise.
+            **words: likewise.
 
         Raises:
             InvalidVocabulary: the tokenizer cannot be read exactly, or lacks the dialect's
@@ -185,7 +192,7 @@ class Enforcer:
 
         """
         vocabulary = Vocabulary.from_tokenizer(tokenizer)
-        return cls(vocabulary, dialect, engine, options, documents=documents, cache=cache)
+        return cls(vocabulary, dialect, engine, options, documents=documents, cache=cache, **words)
 
     @property
     def documents(self) -> Documents:
@@ -380,7 +387,8 @@ class Enforcer:
         options = spec.resolve(self.options) if prepared is None else prepared.options
         follow = None
         if explained:
-            follow = partial(FollowedGrammar, self.vocabulary, options, self.table.layout)
+            compiled = self._grammars.compiled
+            follow = partial(FollowedGrammar, self.vocabulary, options, self.table.layout, compiled)
         if prepared is None:
             prepared = Prepared(options, self._envelope(spec, options, follow), {})
         tools = spec.toolset.tools
@@ -449,12 +457,36 @@ class Enforcer:
             token_ids: the turn, up to and with its end. Padding behind it, which `generate` gives
                 the shorter rows of a batch, is no part of it: `Turn.stray` would be the place of
                 the first one.
-            prompt_ids: as in `Parser`.
+            prompt_ids: as in `parser`.
             names: likewise.
+            schemas: likewise.
+            tools: likewise.
+
+        Raises:
+            InvalidTools: `tools` are not what a chat request carries.
+            ConfigurationError: some ids are no whole numbers.
+
+        """
+        parser = self.parser(tools, prompt_ids, names, schemas)
+        parser.feed(token_ids)
+        return parser.turn()
+
+    def parser(
+        self,
+        tools: Tools = None,
+        prompt_ids: Sequence[int] | None = None,
+        names: Collection[str] | None = None,
+        schemas: Mapping[str, Mapping[str, Any]] | None = None,
+    ) -> Parser:
+        """Build a parser that reads a turn while it is generated.
+
+        Args:
+            tools: as `matcher` takes them; they give `names` and `schemas` where those are left
+                out. None keeps every call.
+            prompt_ids: ids of the rendered prompt; see `Parser`.
+            names: the tools that may be called; calls to others are dropped.
             schemas: the tools' parameters by name; formats that do not write the types of
                 values are read by them.
-            tools: as `matcher` takes them; they give `names` and `schemas` where those are left
-                out.
 
         Raises:
             InvalidTools: `tools` are not what a chat request carries.
@@ -467,9 +499,7 @@ class Enforcer:
             if schemas is None:
                 schemas = {name: json.loads(tool.schema) for name, tool in declared.items()}
         known = schemas or {}
-        parser = Parser(self.table, prompt_ids, names, known.get)
-        parser.feed(token_ids)
-        return parser.turn()
+        return Parser(self.table, prompt_ids, names, known.get)
 
 
 @contextmanager

@@ -7,6 +7,7 @@ Owns: one frozen table, and what is looked up in it. Must not know: how a tokeni
 from __future__ import annotations
 
 import json
+import re
 from bisect import bisect_left
 from functools import cached_property
 from itertools import pairwise
@@ -175,14 +176,26 @@ class Vocabulary:
             f"no id {brief(token_id)}: the vocabulary has those from 0 to {self.size - 1}"
         )
 
-    def encode(self, text: str) -> list[int]:
-        """Split text into ids whose bytes are exactly the text's; never a control id.
+    def encode(self, text: str, *, markers: bool = False) -> list[int]:
+        """Split text into ids whose bytes are exactly the text's.
+
+        Args:
+            text: what is split.
+            markers: whether the name of a control token in the text becomes its id, as in a
+                rendered prompt. Otherwise no id is a control id.
 
         Raises:
             InvalidVocabulary: the text has a lone surrogate, or a control character that
                 no id stands for.
 
         """
+        if markers:
+            parts = self._marker.split(text)  # every other one is a marker
+            return [
+                token_id
+                for at, part in enumerate(parts)
+                for token_id in ((self._controls[part],) if at % 2 else self.encode(part))
+            ]
         try:
             data = text.encode()
         except UnicodeEncodeError as error:
@@ -192,6 +205,11 @@ class Vocabulary:
             if self.text(ids) == data:
                 return ids
         return self.pieces(data)
+
+    @cached_property
+    def _marker(self) -> re.Pattern[str]:
+        names = sorted(filter(None, self._controls), key=len, reverse=True)
+        return re.compile(f"({'|'.join(map(re.escape, names)) or '(?!)'})")
 
     def decode(self, ids: Iterable[int]) -> bytes:
         """Concatenate the bytes of the ids.

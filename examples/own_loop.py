@@ -25,13 +25,11 @@ TOOLS = [{"type": "function", "function": {"name": "get_weather", "parameters": 
 def main() -> None:
     e = enforcer.Enforcer.from_tokenizer(FOLDER)
     matcher = e.matcher(TOOLS, tool_choice="required", parallel_tool_calls=False)
-    bitmask = np.zeros((1, e.vocabulary.words), dtype=np.int32)
     random = np.random.default_rng(seed=0)
     ids: list[int] = []
     while not matcher.is_finished:
         logits = random.standard_normal(e.vocabulary.size)  # a model's would come here
-        matcher.fill(bitmask, row=0)
-        token_id = int(enforcer.mask_logits(logits, bitmask[0]).argmax())
+        token_id = int(enforcer.mask_logits(logits, matcher.mask()).argmax())
         if not matcher.accept(token_id):
             raise RuntimeError(f"token id {token_id} is masked")
         ids.append(token_id)

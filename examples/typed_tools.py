@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 import enforcer
 
@@ -28,24 +28,20 @@ def get_weather(city: Literal["Paris", "Rome"], days: Literal[1, 2, 3] = 1) -> s
 class BookTable(BaseModel):
     """Book a table in a restaurant."""
 
-    model_config = ConfigDict(extra="forbid")  # no other arguments
-
     guests: int = Field(ge=1, le=12, description="How many people.")
     outside: bool = False
 
 
 def main() -> None:
-    e = enforcer.Enforcer.from_tokenizer(FOLDER)
+    e = enforcer.Enforcer.from_tokenizer(FOLDER, closed_objects=True)  # no undeclared arguments
     tools = [enforcer.tool(get_weather), enforcer.tool(BookTable, name="book_table")]
     random = np.random.default_rng(seed=1)
-    bitmask = np.zeros((1, e.vocabulary.words), dtype=np.int32)
     for _ in range(4):
         matcher = e.matcher(tools, tool_choice="required", parallel_tool_calls=False)
         ids: list[int] = []
         while not matcher.is_finished:
-            matcher.fill(bitmask)
             logits = random.standard_normal(e.vocabulary.size)
-            ids.append(int(enforcer.mask_logits(logits, bitmask[0]).argmax()))
+            ids.append(int(enforcer.mask_logits(logits, matcher.mask()).argmax()))
             if not matcher.accept(ids[-1]):
                 raise RuntimeError(f"token id {ids[-1]} is masked")
         for call in e.parse(ids, tools=tools).calls:

@@ -1,20 +1,24 @@
 """The examples in README and docs, as they are written there.
 
-Owns: finding them, what a line of a shell's consists of, and running an example with names that its
-reader would have. Must not know: what they show.
+Owns: finding them, what a line of a shell's consists of, and running the Python of a page as its
+reader does. Must not know: what they show.
 """
 
 from __future__ import annotations
 
+import json
+import os
 import re
 import shlex
+import subprocess
+import sys
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
@@ -155,15 +159,50 @@ def blocks(page: Path, language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE)
 
 
-def find(page: str, *words: str) -> str:
-    """Give the one Python example of a page that has all these words."""
-    (found,) = [
-        block for block in blocks(ROOT / page, "python") if all(word in block for word in words)
-    ]
-    return found
+def script(found: Iterable[Block]) -> str:
+    """Join the Python blocks of a page, each at the lines that it has there."""
+    lines: list[str] = []
+    for block in found:
+        if block.language == "python":
+            lines += [""] * (block.line - len(lines)) + block.text.splitlines()
+    return "\n".join(lines)
 
 
-def run(block: str, **names: Any) -> dict[str, Any]:
-    """Run an example, and give the names that it has then."""
-    exec(compile(block, "<example>", "exec"), names)  # noqa: S102 - ours, from the repository
-    return names
+def scripts() -> dict[str, str]:
+    """Give the Python of each page that has some, by the page."""
+    joined = {str(page.relative_to(ROOT)): script(fenced(page.read_text(), page)) for page in PAGES}
+    return {page: text for page, text in joined.items() if text}
+
+
+# The page's servers are at `localhost`, at the ports that it names; the tests' are at others.
+_RUN = """
+import json, runpy, socket, sys
+connect, ports = socket.create_connection, json.loads(sys.argv[2])
+def redirected(address, *given, **named):
+    return connect((address[0], ports.get(str(address[1]), address[1])), *given, **named)
+socket.create_connection = redirected
+runpy.run_path(sys.argv[1], run_name="__main__")
+"""
+
+
+def run(text: str, folder: Path, ports: Mapping[str, int]) -> str:
+    """Run the Python of a page as one script, and give what it prints.
+
+    Args:
+        text: all of it.
+        folder: a new one, with files that the page tells its reader to have; it becomes a checkout.
+        ports: of servers, by those that the page names.
+
+    """
+    (folder / "bench").symlink_to(ROOT / "bench")
+    (folder / "page.py").write_text(text)
+    done = subprocess.run(
+        [sys.executable, "-c", _RUN, "page.py", json.dumps(ports)],
+        cwd=folder,
+        env={**os.environ, "HF_HUB_OFFLINE": "1", "VLLM_NO_USAGE_STATS": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done.stdout

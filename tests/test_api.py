@@ -29,6 +29,7 @@ from enforcer.request.spec import Spec
 from enforcer.request.tools import parse
 from enforcer.schema import Limits
 from enforcer.turn import dialects
+from tests.vllm_servers import TINY
 from tests.vocabularies import call, feed, legal, section, small, write
 
 if TYPE_CHECKING:
@@ -98,6 +99,18 @@ def test_what_an_enforcer_is_made_of_is_of_its_type(name: str, wrong: Any) -> No
         enforcer.Enforcer(V, **{name: wrong})
     with pytest.raises(ConfigurationError, match=r"vocabulary is .*, but must be `Vocabulary`"):
         enforcer.Enforcer(wrong)
+
+
+def test_options_are_chosen_by_a_word() -> None:
+    undeclared = section(call("get", 0, '{"a": 1, "b": 2}'))
+    assert accepts(enforcer.Enforcer(V), undeclared, [GET])
+    closed = enforcer.Enforcer(V, closed_objects=True)
+    assert not accepts(closed, undeclared, [GET])
+    assert accepts(closed, section(call("get", 0, '{"a": 1}')), [GET])
+    options = enforcer.Options(max_calls=1)
+    read = enforcer.Enforcer.from_tokenizer(TINY, options=options, integers="digits")
+    assert (read.options.max_calls, options.conventions) == (1, enforcer.Conventions())
+    assert read.options.conventions.integers is enforcer.Integers.DIGITS
 
 
 def test_an_engine_of_another_vocabulary_is_refused() -> None:
@@ -564,3 +577,26 @@ def test_tools_tell_the_types_of_raw_values_and_which_calls_are_declared() -> No
     (call,) = e.parse(ids, tools=tools).calls
     assert json.loads(call.arguments) == {"ok": True}
     assert not e.parse(ids, tools=[]).calls
+
+
+def test_a_parser_reads_as_it_goes_what_parse_reads_at_once() -> None:
+    """With all that `parse` takes; of a format whose values have no types but the tools'."""
+    vocabulary = enforcer.Vocabulary.of_bytes(dialects.load("qwen3_coder").controls)
+    e = enforcer.Enforcer(vocabulary, "qwen3_coder")
+    parameters = {"properties": {"a": {"type": "boolean"}}}
+    prompt = write(vocabulary, "<|im_start|>assistant\n<think>\n")
+    text = write(
+        vocabulary,
+        "hm</think>\n\n<tool_call>\n<function=get>\n<parameter=a>\ntrue\n</parameter>\n"
+        "</function>\n</tool_call><tool_call>\n<function=f>\n</function>\n</tool_call>",
+    )
+    for names, schemas in ((None, None), ({"get", "f"}, None), (None, {"get": {}})):
+        parser = e.parser([tool("get", parameters)], prompt, names, schemas)
+        events = [event for token_id in text for event in parser.feed([token_id])]
+        whole = e.parse(text, prompt, names, schemas, tools=[tool("get", parameters)])
+        assert parser.turn() == whole
+        pieces = [event.text for event in events if event.what is enforcer.Happening.ARGUMENTS]
+        assert "".join(pieces) == "".join(found.arguments for found in whole.calls)
+        assert len(whole.calls) == 1 + (names is not None)
+        assert json.loads(whole.calls[0].arguments) == {"a": "true" if schemas else True}
+        assert whole.reasoning == "hm"

@@ -39,7 +39,7 @@ _SHELL = ("sh", "console")
 
 # Page, language and a word of the block (none: all blocks of that page and language): the test.
 HELD: tuple[tuple[str, str, str, str], ...] = (
-    ("*", "python", "", "tests/test_snippets.py::test_every_example_in_python_is_run"),
+    ("*", "python", "", "tests/test_snippets.py::test_every_page_with_python_is_run"),
     ("*", "json", "", "tests/test_blocks.py::test_data_can_be_read"),
     ("*", "yaml", "", "tests/test_blocks.py::test_data_can_be_read"),
     ("*", "toml", "", "tests/test_blocks.py::test_data_can_be_read"),
@@ -55,6 +55,7 @@ HELD: tuple[tuple[str, str, str, str], ...] = (
     ("docs/concepts.md", "mermaid", "", "tests/turn/test_dialect.py::test_the_page_has_the_diagr"),
     ("docs/explain.md", "json", "", "tests/cli/test_explain.py::test_the_example_of_the_page"),
     ("docs/explain.md", "console", "", "tests/cli/test_explain.py::test_the_example_of_the_page"),
+    ("docs/explain.md", "text", "", "tests/test_snippets.py::test_the_python_of_a_page_runs"),
     ("docs/formats.md", "*", "", "tests/formats/test_page.py::test_the_page_is_the_one_that_is"),
     ("docs/index.md", "json", "", "tests/vllm/test_snippets.py::test_the_first_server"),
     *(
@@ -85,6 +86,10 @@ HELD: tuple[tuple[str, str, str, str], ...] = (
     *(
         ("docs/schema-support.md", kind, "", "tests/schema/test_documentation.py::test_every_exam")
         for kind in ("schema", "relaxed", "closed", "digits", "documents")
+    ),
+    (
+        "docs/reference/*.md",
+        *("pyi", "", "tests/docs/test_reference.py::test_the_signatures_are_those_of_the_code"),
     ),
     ("docs/upstream.md", "diff", "", "tests/vllm/test_upstream.py::test_the_code_that_is_quoted"),
     ("docs/vllm.md", "text", "", "tests/vllm/test_told.py::test_a_refusal_is_told_as_the_page"),

@@ -46,6 +46,22 @@ def test_every_text_can_be_spelled(text: str) -> None:
     assert vocabulary.decode(vocabulary.encode(text)) == text.encode()
 
 
+@pytest.mark.parametrize("text", TEXTS)
+def test_markers_in_a_text_become_their_ids_if_asked(text: str) -> None:
+    for vocabulary in (vocabularies.small(), byte_level(), byte_fallback(), wrapped()):
+        assert vocabulary.decode(vocabulary.encode(text, markers=True)) == text.encode()
+        a = vocabulary.encode("a")
+        for name, marker in vocabulary.controls.items():
+            ids = vocabulary.encode(f"a{name}{name}a{name}", markers=True)
+            assert ids == [*a, marker, marker, *a, marker]
+
+
+def test_the_longest_of_markers_that_begin_alike_is_meant() -> None:
+    alike = Vocabulary([*BYTES, b"<a>", b"<a><b>", b""], {"<a>": 256, "<a><b>": 257, "": 258})
+    assert alike.encode("<a><b><a><", markers=True) == [257, 256, ord("<")]
+    assert Vocabulary(BYTES, {}).encode("<a>", markers=True) == [*b"<a>"]
+
+
 def test_half_a_character_is_no_text() -> None:
     with pytest.raises(InvalidVocabulary, match="surrogate"):
         vocabularies.small().encode("a\ud800")

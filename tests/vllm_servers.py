@@ -33,8 +33,7 @@ def serving(model: Path, setting: Setting, log: Path, **environment: str) -> Ite
 
 def reader(model: Path) -> enforcer.Enforcer:
     """Build an enforcer for a model folder's tokenizer, which reads schemas as servers do."""
-    options = enforcer.Options(conventions=enforcer.Conventions(closed_objects=True))
-    return enforcer.Enforcer.from_tokenizer(model, options=options)
+    return enforcer.Enforcer.from_tokenizer(model, closed_objects=True)
 
 
 def sample(url: str, name: str, **labels: str) -> float:

@@ -86,18 +86,7 @@ def kimi() -> Vocabulary:
 
 def write(vocabulary: Vocabulary, text: str) -> list[int]:
     """Give the ids of text in which every marker that is spelled stands for its token."""
-    ids: list[int] = []
-    names = sorted(vocabulary.controls, key=len, reverse=True)
-    while text:
-        name = next((name for name in names if text.startswith(name)), None)
-        if name is not None:
-            ids.append(vocabulary.control(name))
-            text = text[len(name) :]
-            continue
-        until = min((at for name in names if (at := text.find(name)) > 0), default=len(text))
-        ids += vocabulary.encode(text[:until])
-        text = text[until:]
-    return ids
+    return vocabulary.encode(text, markers=True)
 
 
 def call(name: str, index: int, arguments: str) -> str:

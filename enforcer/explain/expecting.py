@@ -48,9 +48,7 @@ class Place:
         self.envelope: Envelope = matcher.envelope
         self.table = self.envelope.table
         self.vocabulary = self.table.vocabulary
-        rows = np.zeros((1, self.vocabulary.words), dtype=np.int32)
-        matcher.fill(rows)
-        self.row: npt.NDArray[np.int32] = rows[0]
+        self.row: npt.NDArray[np.int32] = matcher.mask()
 
     @cached_property
     def expected(self) -> Expected:

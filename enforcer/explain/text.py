@@ -22,7 +22,7 @@ from enforcer.request.response_format import FormatKind
 from enforcer.schema import OnUnsupported, Root, trace_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from enforcer.engines import ArgumentMatcher, CompiledGrammar
     from enforcer.explain.questions import Can, Questions
@@ -57,6 +57,7 @@ class FollowedGrammar:
         vocabulary: of the model.
         options: what holds for the request.
         layout: of the arguments of calls.
+        compile: as `Grammars.compiled`.
         grammar: the engine's.
         wanted: the format that the texts fit.
         tool: whose arguments they are; None for a response format.
@@ -66,6 +67,7 @@ class FollowedGrammar:
     vocabulary: Vocabulary
     options: Options
     layout: BoundLayout
+    compile: Callable[[ResponseFormat, Options, Root], CompiledGrammar]
     grammar: CompiledGrammar
     wanted: ResponseFormat
     tool: str | None = None
@@ -91,21 +93,39 @@ class FollowedGrammar:
         """The schema as JSON."""
         return json.loads(self.wanted.source)
 
+    @property
+    def root(self) -> Root:
+        """What the whole text must be."""
+        return Root.ANY if self.tool is None else Root.OBJECT
+
     @cached_property
     def outline(self) -> Outline:
         """The schema, compiled once more with its sources when words are first wanted."""
         limits, how = self.options.limits, self.options.on_unsupported
-        root = Root.ANY if self.tool is None else Root.OBJECT
-        usual = self.options.conventions_of(root)
+        usual = self.options.conventions_of(self.root)
         try:
             found = trace_schema(
-                self.schema, limits=limits, on_unsupported=how, root=root, conventions=usual
+                self.schema, limits=limits, on_unsupported=how, root=self.root, conventions=usual
             )
         except SchemaError:
             if how is not OnUnsupported.ISOLATE:
                 raise
-            found = trace_schema({}, limits=limits, root=root)
+            found = trace_schema({}, limits=limits, root=self.root)
         return Outline(self.what, *found)
+
+    @cached_property
+    def opened(self) -> CompiledGrammar | None:
+        """The grammar without the convention `closed_objects`; None where it makes no difference.
+
+        Nor where the schema cannot be enforced without it.
+        """
+        if not (self.is_json and self.options.conventions_of(self.root).closed_objects):
+            return None
+        options = self.options.changed(closed_objects=False, closed_text=False)
+        try:
+            return self.compile(self.wanted, options, self.root)
+        except SchemaError:
+            return None
 
 
 class FollowedText:
@@ -135,6 +155,14 @@ class FollowedText:
         """Count how many bytes, and control tokens, the engine lets follow, one by one."""
         with self._gone_on(symbols) as count:
             return count
+
+    def is_closed_to(self, data: bytes) -> bool:
+        """Return whether `closed_objects` alone forbids bytes that may not follow."""
+        opened = self.subject.opened
+        if opened is None:
+            return False
+        other = FollowedText(opened.matcher(), self.subject)
+        return all(map(other.accept, self._ids)) and other.ahead(data) > self.ahead(data)
 
     def _can(self, symbols: Sequence[int]) -> bool:
         """Return whether all of them may follow."""

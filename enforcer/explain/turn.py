@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from enforcer.explain.text import Inside
     from enforcer.explain.words import Expected
 
-_CLOSED = ", and the object is closed"
 _WORD = re.compile(r"\w+")
 _TOO_LONG = "would leave too few tokens to finish the turn within its budget"
 
@@ -135,14 +134,17 @@ def _why_not_in(place: Place, text: FollowedText, token_id: int, data: bytes) ->
         return f"{shown(data)} would fit, but this token is never allowed:"
     inside = text.expected(data[:count])
     is_undeclared = _is_undeclared(inside, data[count:].decode("utf-8", "ignore"))
+    closed = ", and the object is closed" if is_undeclared else ""
+    if text.is_closed_to(data):
+        closed = ", as objects are closed"
     if not count:
         why_not = "belongs to no declared name" if is_undeclared else "does not fit"
-        return f"{shown(data)} {why_not}{_CLOSED if is_undeclared else ''}:"
+        return f"{shown(data)} {why_not}{closed}:"
     # A byte that is no part of a character is shown by itself.
     wrong = data[count:].decode("utf-8", "surrogateescape")[:1].encode("utf-8", "surrogateescape")
     return (
         f"{shown(data[:count])} would fit, but not {shown(wrong)} behind it"
-        f"{', which belongs to no declared name' + _CLOSED if is_undeclared else ''}: expected "
+        f"{', which belongs to no declared name' if is_undeclared else ''}{closed}: expected "
         f"{in_words(inside.options) if inside.options else 'no more of ' + text.subject.what}"
     )
 

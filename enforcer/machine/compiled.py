@@ -16,7 +16,7 @@ from pathlib import Path
 MODULES = ("kernel", "tree_builder")
 
 _FOLDER = Path(__file__).parent
-_INSTALL = "run `make env`, or `pip install .` again (a C compiler is needed)"
+_INSTALL = "run `make env` or `pip install -e .` in the checkout (a C compiler is needed)"
 
 
 def digest() -> str:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from enforcer.errors import ConfigurationError, brief
 from enforcer.layouts import COMPACT, BoundLayout
 from enforcer.schema.limits import (
     USUAL,
     Conventions,
+    Formats,
+    Integers,
     Limits,
     OnUnsupported,
     Root,
@@ -16,6 +19,25 @@ from enforcer.schema.limits import (
     require_truth,
     require_whole,
 )
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+
+class OptionWords(TypedDict, total=False):
+    """The fields of `Options` and of its `Conventions` as keyword arguments."""
+
+    on_unsupported: OnUnsupported | str
+    limits: Limits
+    max_calls: int
+    preamble_ids: int
+    finish_within_budget: bool
+    allow_empty_turns: bool
+    compact_text: bool
+    closed_text: bool
+    formats: Formats | str
+    closed_objects: bool
+    integers: Integers | str
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +88,19 @@ class Options:
         chosen = choose("on_unsupported", OnUnsupported, self.on_unsupported)
         # A frozen dataclass leaves this as the only way to fill a field.
         object.__setattr__(self, "on_unsupported", chosen)
+
+    def changed(self, **words: Unpack[OptionWords]) -> Options:
+        """Return these options with other fields; those of the conventions go by name as well.
+
+        Raises:
+            ConfigurationError: as the constructors.
+            TypeError: there is no field of a name.
+
+        """
+        given: dict[str, Any] = {**words}
+        names = given.keys() & {each.name for each in fields(Conventions)}
+        conventions = replace(self.conventions, **{name: given.pop(name) for name in names})
+        return replace(self, conventions=conventions, **given)
 
     @property
     def text_layout(self) -> BoundLayout | None:

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from enforcer.schema.limits import Limits
 
 
+_WISHES = ("on_unsupported", "finish_within_budget", "closed_objects")
+
+
 class Settled(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What the server that checked a request has decided, so that no other host needs to know.
 
@@ -67,17 +70,9 @@ class Spec:
         """Return the options that hold for this request, where `options` are the host's own."""
         if self.settled is not None:
             return self.settled.options
-        finish, conventions = self.finish_within_budget, options.conventions
-        if {finish, self.on_unsupported, self.closed_objects} == {None}:
-            return options
-        if self.closed_objects is not None:
-            conventions = replace(conventions, closed_objects=self.closed_objects)
-        return replace(
-            options,
-            on_unsupported=self.on_unsupported or options.on_unsupported,
-            conventions=conventions,
-            finish_within_budget=options.finish_within_budget if finish is None else finish,
-        )
+        wished = {name: getattr(self, name) for name in _WISHES}
+        words = {name: wish for name, wish in wished.items() if wish is not None}
+        return options.changed(**words) if words else options
 
 
 def refuse_large(spec: Spec, limits: Limits) -> None:

@@ -203,7 +203,17 @@ class Matcher:
         It does where a token of text may reach into a call: what follows depends on the tools.
         """
         if self._now.row.crossing:
-            self.fill(np.empty((1, self._words), dtype=np.int32))
+            self.mask()
+
+    def mask(self) -> npt.NDArray[np.int32]:
+        """Return the mask of the ids that may come next: int32, shape `(words,)`.
+
+        A new array each time. A loop over many steps or rows has less to allocate with `fill`,
+        whose bits this has.
+        """
+        row = np.empty(self._words, dtype=np.int32)
+        self.fill(row[np.newaxis])
+        return row
 
     def fill(self, bitmask: Any, row: int = 0) -> None:
         """Write the mask of the ids that may come next.

@@ -1,72 +1,30 @@
-"""The reference names what is public, and every name leads to a docstring that can be shown.
+"""The reference names what is public, with its signatures, and every name leads to a docstring.
 
-Owns: the pages whose text is made when the site is built. Sources are read, as its generator reads
-them, so that no host is imported.
+Sources are read, as the site's generator reads them, so that no host is imported.
 """
 
 from __future__ import annotations
 
 import ast
 import re
-from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 import enforcer
+from bench.signatures import PAGES, methods, shown, source, written
 from enforcer import errors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
-    Documented = ast.ClassDef | ast.FunctionDef
+    from bench.signatures import Documented
 
 
-ROOT = Path(__file__).resolve().parents[2]
-PAGES = sorted((ROOT / "docs/reference").glob("*.md"))
-_SHOWN = re.compile(
-    r"^::: ([\w.]+)\n(?:    options:\n"
-    r"(?:      (?!members)\w+: .*\n)*(?:      members: \[(.*)\]\n)?)?",
-    re.MULTILINE,
-)
 _SECTION = re.compile(r"^( *)(Args|Attributes|Raises):\n((?:\1    .*\n|\n)+)", re.MULTILINE)
-
-
-def shown() -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Give each name on the pages, with the members that are listed for it."""
-    for page in PAGES:
-        for name, members in _SHOWN.findall(page.read_text()):
-            yield name, tuple(each.strip() for each in members.split(",") if each.strip())
-
-
-SHOWN = dict(shown())
-
-
-@cache
-def _module(dotted: str) -> ast.Module | None:
-    path = ROOT / Path(*dotted.split("."))
-    for file in (path.with_suffix(".py"), path / "__init__.py"):
-        if file.is_file():
-            return ast.parse(file.read_text())
-    return None
-
-
-def source(dotted: str) -> Documented:
-    """Find what a name stands for, along the imports of the package."""
-    where, _, name = dotted.rpartition(".")
-    module = _module(where)
-    assert module is not None, f"{dotted}: no module {where}"
-    for node in module.body:
-        if isinstance(node, ast.ClassDef | ast.FunctionDef) and node.name == name:
-            return node
-        if isinstance(node, ast.ImportFrom) and name in [each.name for each in node.names]:
-            return source(f"{node.module}.{name}")
-    pytest.fail(f"{dotted}: {where} has no {name}")
-
-
-def _members(node: Documented) -> dict[str, ast.FunctionDef]:
-    return {each.name: each for each in node.body if isinstance(each, ast.FunctionDef)}
+TEXTS = {page: page.read_text() for page in PAGES}
+SHOWN = {name: members or () for text in TEXTS.values() for name, members in shown(text)}
 
 
 def _documented() -> Iterator[tuple[str, Documented]]:
@@ -74,7 +32,7 @@ def _documented() -> Iterator[tuple[str, Documented]]:
         node = source(name)
         yield name, node
         for member in members:
-            yield f"{name}.{member}", _members(node)[member]
+            yield f"{name}.{member}", methods(node)[member]
 
 
 def _described(node: Documented, section: str) -> set[str]:
@@ -89,7 +47,7 @@ def _described(node: Documented, section: str) -> set[str]:
 
 
 def test_every_public_name_is_on_one_page_once() -> None:
-    names = [name for name, _ in shown()]
+    names = [name for text in TEXTS.values() for name, _ in shown(text)]
     assert len(set(names)) == len(names)
     assert {f"enforcer.{name}" for name in enforcer.__all__} <= set(names)
 
@@ -120,14 +78,16 @@ def test_what_is_described_are_parameters() -> None:
     """The generator shows neither type nor default of one that is not, nor of several at once."""
     wrong = []
     for name, node in _documented():
-        made = _members(node).get("__init__") if isinstance(node, ast.ClassDef) else node
-        given = set() if made is None else {each.arg for each in _arguments(made)}
+        made = methods(node).get("__init__") if isinstance(node, ast.ClassDef) else node
+        given = set() if made is None else _arguments(made)
         wrong += [f"{name}: {each}" for each in _described(node, "Args") - given]
     assert not wrong
 
 
-def _arguments(node: ast.FunctionDef) -> list[ast.arg]:
-    return [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+def _arguments(node: ast.FunctionDef) -> set[str]:
+    given, words = node.args, node.args.kwarg
+    named = {each.arg for each in (*given.posonlyargs, *given.args, *given.kwonlyargs)}
+    return named if words is None else named | {f"**{words.arg}"}
 
 
 def test_errors_that_are_told_of_have_a_page() -> None:
@@ -135,3 +95,27 @@ def test_errors_that_are_told_of_have_a_page() -> None:
     told = {each for _, node in _documented() for each in _described(node, "Raises")}
     assert told <= listed | {"ValueError", "VLLMValidationError"}
     assert len(told) > 5
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_the_signatures_are_those_of_the_code(page: Path) -> None:
+    assert TEXTS[page] == written(TEXTS[page]), "python -m bench.signatures"
+
+
+def test_a_section_gets_signatures_fields_and_first_lines() -> None:
+    named = "::: enforcer.Call\n    options:\n      members: []\n\n::: enforcer.mask_logits\n"
+    stubs = '''\
+@dataclass
+class Call:
+    """A completed call."""
+
+    id: str
+    name: str
+    index: int
+    arguments: str
+
+def mask_logits(logits: Logits, bitmask: npt.ArrayLike) -> Logits:
+    """Return a copy of logits with -inf for the token ids that a mask forbids."""
+'''
+    text = f"Text.\n\n## A\n\nText.\n\n```pyi\n{stubs}```\n\n{named}"
+    assert written(f"Text.\n\n## A\n\nText.\n\n{named}") == text == written(text)

@@ -9,8 +9,9 @@ import pytest
 
 import enforcer
 from enforcer.errors import BudgetTooSmall, EnforcerError
+from enforcer.turn import dialects
 from tests.explained_turns import ARGUMENTS, HEADER, SECTION, TOOLS, told, turn, why
-from tests.vocabularies import write
+from tests.vocabularies import feed, write
 from tests.walks import V
 
 if TYPE_CHECKING:
@@ -51,6 +52,47 @@ def test_text_before_a_demanded_call_has_an_end() -> None:
     while matcher.explain(97).legal:
         assert matcher.accept(97)
     assert "`tool_choice` demands a call, before which at most 32 tokens" in why(matcher, "a")
+
+
+def closed(parameters: dict[str, Any], begun: str, dialect: str = "kimi_k2") -> ExplainedMatcher:
+    """Start a turn with closed objects, of the 256 bytes and markers."""
+    v = enforcer.Vocabulary.of_bytes(dialects.load(dialect).controls)
+    e = enforcer.Enforcer(v, dialect, closed_objects=True)
+    m = e.matcher([{"type": "function", "function": {"name": "f", "parameters": parameters}}])
+    feed(m, v.encode(begun, markers=True))
+    return m
+
+
+OF_F = ARGUMENTS.replace("get_weather", "f")
+
+
+@pytest.mark.parametrize(
+    ("dialect", "begun", "refused"),
+    [
+        ("kimi_k2", OF_F + '{"', "x"),
+        ("kimi_k2", OF_F + '{"a": 1, "aa', "a"),
+        ("kimi_k2", OF_F + '{"aa": {"c": 1', ","),
+        ("qwen3_coder", "<tool_call>\n<function=f>\n<parameter=", "x"),
+        ("pythonic", "[f(a=1, ", "x"),
+    ],
+)
+def test_that_objects_are_closed(dialect: str, begun: str, refused: str) -> None:
+    """Only where it is the reason: a schema may close its objects itself."""
+    said: dict[str, Any]
+    for said, is_reason in (({}, True), ({"additionalProperties": False}, False)):
+        inner = {"properties": {"c": {}}, **said}
+        parameters = {"properties": {"a": {"type": "integer"}, "aa": inner}, **said}
+        reason = closed(parameters, begun, dialect).explain(ord(refused)).reason
+        assert reason.startswith(f"`{refused}` ")
+        assert ("objects are closed" in reason) is is_reason
+        assert "expected " in reason
+
+
+def test_what_is_refused_in_open_objects_too() -> None:
+    properties = {"a": {"enum": ["b"]}, "d": {"pattern": "^e"}}
+    for begun in ('{"d": "', '{"d": "e", "a": "', "{"):
+        reason = closed({"properties": properties}, OF_F + begun).explain(ord("x")).reason
+        assert reason.startswith("`x` does not fit: expected")
 
 
 def test_ids_that_stand_for_nothing() -> None:

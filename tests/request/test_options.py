@@ -1,13 +1,13 @@
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 import msgspec
 import pytest
 
 from enforcer.errors import ConfigurationError
-from enforcer.request.options import Options
+from enforcer.request.options import Options, OptionWords
 from enforcer.schema import Conventions, Formats, Integers, Limits, OnUnsupported
 
 OTHER = Options(
@@ -24,6 +24,36 @@ OTHER = Options(
 
 
 EMPTY: list[Any] = []
+
+
+def test_each_field_has_a_word_by_which_it_is_changed() -> None:
+    given = {each.name: getattr(OTHER, each.name) for each in fields(Options)}
+    conventions = given.pop("conventions")
+    given |= {each.name: getattr(conventions, each.name) for each in fields(Conventions)}
+    assert given.keys() == OptionWords.__annotations__.keys()
+    assert Options().changed(**given) == OTHER
+    for name, value in given.items():
+        changed = Options().changed(**{name: value})
+        assert changed.changed(**given) == OTHER != changed != Options()
+
+
+def test_what_is_not_changed_stays() -> None:
+    changed = OTHER.changed(integers="value", on_unsupported="isolate", max_calls=3)
+    assert changed.conventions == replace(OTHER.conventions, integers=Integers.VALUE)
+    conventions = replace(OTHER.conventions, integers=Integers.VALUE)
+    isolate = OnUnsupported.ISOLATE
+    assert changed == replace(OTHER, conventions=conventions, on_unsupported=isolate, max_calls=3)
+
+
+@pytest.mark.parametrize("words", [{"closed_objects": "on"}, {"integers": 1}, {"max_calls": 0}])
+def test_a_word_is_checked(words: dict[str, Any]) -> None:
+    with pytest.raises(ConfigurationError, match=next(iter(words))):
+        Options().changed(**words)
+
+
+def test_a_word_that_names_no_field_is_an_error() -> None:
+    with pytest.raises(TypeError, match="closed_object'"):
+        Options().changed(closed_object=True)  # type: ignore[call-arg]
 
 
 def test_every_option_differs_from_its_default_in_the_other() -> None:

@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import chdir
 from dataclasses import asdict
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,14 +17,14 @@ from enforcer.schema import Conventions, Integers, Limits, OnUnsupported, compil
 from enforcer.schema.finishing import lowering_arrays
 from enforcer.schema.reading import unevaluated
 from enforcer.spelling import INDENTATION
-from tests import schema_judge
 from tests.schema_judge import accepts, compiled
 
 if TYPE_CHECKING:
     from enforcer.schema.bundling.documents import Documents
 
 
-PAGE = Path(__file__).parents[2].joinpath("docs", "schema-support.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT.joinpath("docs", "schema-support.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(
     r"^```(schema|relaxed|closed|digits|documents)\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE
 )
@@ -37,11 +39,13 @@ OPTIONS: dict[str, dict[str, Any]] = {
 }
 
 
+@cache
 def provided() -> Documents:
     """Give the documents of the page's example."""
     (example,) = re.findall(r"^```python\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
-    given: dict[str, Any] = {"vocabulary": schema_judge.V}
-    exec(example, given)  # noqa: S102 - ours
+    given: dict[str, Any] = {}
+    with chdir(ROOT):
+        exec(example, given)  # noqa: S102 - ours
     found: Documents = given["e"].documents
     return found
 

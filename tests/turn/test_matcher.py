@@ -374,6 +374,17 @@ def test_any_row_of_any_mask_is_filled_and_no_other(make: Callable[..., Any]) ->
     assert (rows[1] == row_of(found)).all()
 
 
+def test_a_row_may_be_had_without_an_array_for_it() -> None:
+    found = at("<|tool_calls_section_begin|>")
+    mask = found.mask()
+    assert mask.dtype == np.int32
+    assert mask.shape == (V.words,)
+    assert (mask == row_of(found)).all()
+    assert found.accept(V.control("<|tool_call_begin|>"))
+    assert (found.mask() == row_of(found)).all()
+    assert (mask != found.mask()).any()
+
+
 def test_words_past_the_vocabulary_are_zeroed() -> None:
     wide = np.full((1, V.words + 3), -1, dtype=np.int32)
     matcher().fill(wide)

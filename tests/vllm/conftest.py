@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from bench import random_model
-from bench.demo.servers import ENFORCED, FREE, Setting, with_a_worker_process
+from bench.demo.servers import ENFORCED, FREE, MODEL_NAME, Setting, with_a_worker_process
 from enforcer.turn.parser import Parser
 from enforcer.vllm.config.names import CLOSED_TEXT, COMPACT_TEXT
 from tests.vllm_servers import TINY, serving
@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from vllm.v1.structured_output import StructuredOutputManager
 
     from bench.demo.servers import Server
+
+
+# The second one is that of the pages' examples.
+NAMES = ("--served-model-name", MODEL_NAME, "kimi")
 
 
 @pytest.fixture(scope="module")
@@ -93,6 +97,7 @@ def tiny_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     flags = (
         *("--max-model-len", "16384", "--hf-overrides", '{"max_position_embeddings": 16384}'),
         "--enable-scale-out",  # the routes that take token ids
+        *NAMES,
     )
     setting = replace(ENFORCED, flags=(*ENFORCED.flags, *flags))
     with serving(TINY, setting, log, ENFORCER_ALLOW_CLIENT="finish") as server:
@@ -116,6 +121,7 @@ def processor_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serve
         processor,
         "--middleware",
         "enforcer.vllm.logits_processor.RefuseEarly",
+        *NAMES,
     )
     setting = Setting("logits processor", (*FREE.flags, *flags))
     with serving(TINY, with_a_worker_process(setting), log) as server:

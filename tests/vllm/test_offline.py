@@ -10,24 +10,27 @@ import sys
 import pytest
 
 from bench.matrix import modes
-from tests.snippets import find
 from tests.vllm_servers import TINY, reader
 
 pytestmark = pytest.mark.vllm
 
-# The example of the docs, with another model; and then more of the same.
+# As the example of the docs, which `test_snippets.py` runs; and then more of the same.
 SCRIPT = """
 import json, sys
-import torch, vllm
+import enforcer, torch, vllm
+from vllm.sampling_params import StructuredOutputsParams
 
 model, tools, messages = sys.argv[1], json.loads(sys.argv[2]), json.loads(sys.argv[3])
 # vLLM adds a token to the tokenizer for embeddings, which the model has no id for.
 small = dict(dtype="float32", enforce_eager=True, max_model_len=2048, max_num_seqs=8)
-small |= dict(enable_prompt_embeds=True)
-of_vllm = vllm.LLM
-vllm.LLM = lambda _name, **_: of_vllm(model, **small)
-exec(sys.argv[4])
-params.max_tokens, params.temperature, params.skip_special_tokens = 150, 1.0, False
+llm = vllm.LLM(model, **small, enable_prompt_embeds=True)
+spec = enforcer.extra_body(tools, "required", messages=messages)["structured_outputs"]
+params = vllm.SamplingParams(
+    max_tokens=150,
+    temperature=1.0,
+    skip_special_tokens=False,
+    structured_outputs=StructuredOutputsParams(**spec),
+)
 chats = llm.chat([messages] * 6, params, tools=tools)
 prompts = llm.generate(["Hi"] * 6, params)
 embedded = llm.generate([{"prompt_embeds": torch.zeros(4, 192)}] * 3, params)
@@ -39,8 +42,7 @@ print("\\n" + json.dumps(out))
 def test_chat_and_generate() -> None:
     body = modes.body("required", "-", stream=False)
     names = {tool["function"]["name"] for tool in body["tools"]}
-    example = find("docs/index.md", "llm.chat")
-    arguments = [str(TINY), json.dumps(body["tools"]), json.dumps(body["messages"]), example]
+    arguments = [str(TINY), json.dumps(body["tools"]), json.dumps(body["messages"])]
     environment = {
         **os.environ,
         "VLLM_ENABLE_V1_MULTIPROCESSING": "0",

@@ -6,20 +6,18 @@ import json
 import re
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import httpx
 import pytest
-from transformers import AutoTokenizer
 
-import enforcer
-from bench.demo.servers import MODEL_NAME, HttpServer
+from bench.demo.servers import HttpServer
 from enforcer.doctor.answers import processes
 from enforcer.verify.measure import judge
 from enforcer.verify.replies import whole
-from tests.snippets import MESSAGES, PROMPT, ROOT, TOOLS, blocks, commands, every, find, run
+from tests.snippets import ROOT, blocks, commands, every
 from tests.test_examples import FOLDER, SAYS
-from tests.vllm_servers import TINY
+from tests.test_snippets import PYTHON, SERVED, says
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,28 +29,16 @@ pytestmark = pytest.mark.vllm
 
 # The command `vllm`, of the environment that the tests run in.
 _VLLM = (sys.executable, "-m", "vllm.entrypoints.cli.main")
-# Where the server is, and what it calls its model, are the reader's own.
-ADDRESS, NAME = "http://localhost:8000", 'model="kimi"'
 
 
-def _run(server: Server, page: Any, word: str) -> Any:
-    block = find(page, word)
-    assert ADDRESS in block
-    assert NAME in block
-    block = block.replace(ADDRESS, server.url).replace(NAME, f'model="{MODEL_NAME}"')
-    return run(block, tools=TOOLS, messages=MESSAGES, prompt=PROMPT)
-
-
-def test_readme_on_the_server_that_readme_starts(tiny_server: Server) -> None:
-    made = _run(tiny_server, "README.md", "openai")
-    assert made["extra"]["structured_outputs"]
-
-
-def test_the_openai_client(tiny_server: Server, capsys: pytest.CaptureFixture[str]) -> None:
-    reply = _run(tiny_server, "docs/clients/openai.md", "openai")["reply"]
-    body = {"messages": MESSAGES, "tools": TOOLS, "tool_choice": "required", "stream": False}
-    assert not judge(body, whole(reply.model_dump())).findings
-    assert "functions.get_weather:0 get_weather {" in capsys.readouterr().out
+@pytest.mark.parametrize("page", SERVED)
+def test_the_python_of_a_page_runs(
+    page: str, tmp_path: Path, tiny_server: Server, request: pytest.FixtureRequest
+) -> None:
+    ports = {"8000": tiny_server}
+    if ":8001" in PYTHON[page]:
+        ports["8001"] = request.getfixturevalue("processor_server")
+    says(page, tmp_path, {named: httpx.URL(each.url).port or 0 for named, each in ports.items()})
 
 
 def test_the_script_with_openais_client(tiny_server: Server) -> None:
@@ -60,26 +46,6 @@ def test_the_script_with_openais_client(tiny_server: Server) -> None:
     done = subprocess.run(script, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert re.fullmatch(SAYS["openai_client"], done.stdout), done.stdout
-
-
-def test_the_anthropic_client(tiny_server: Server, capsys: pytest.CaptureFixture[str]) -> None:
-    reply = _run(tiny_server, "docs/clients/anthropic.md", "anthropic")["reply"]
-    assert reply.stop_reason == "tool_use"
-    assert "get_weather {'city': " in capsys.readouterr().out
-
-
-def test_a_completion(tiny_server: Server, capsys: pytest.CaptureFixture[str]) -> None:
-    reply = _run(tiny_server, "docs/index.md", "client.completions")["reply"]
-    tokenizer = AutoTokenizer.from_pretrained(TINY)
-    read = find("docs/index.md", "reply.choices[0].model_dump")
-    run(read, enforcer=enforcer, tokenizer=tokenizer, reply=reply)
-    assert "functions.get_weather:0 get_weather {" in capsys.readouterr().out
-
-
-def test_the_logits_processor(processor_server: Server) -> None:
-    reply = _run(processor_server, "docs/index.md", "LOGITS_PROCESSOR")["reply"]
-    body = {"messages": MESSAGES, "tools": TOOLS, "stream": False}
-    assert not judge(body, whole(reply.model_dump())).findings
 
 
 def test_the_first_server_and_its_first_request(
