@@ -14,7 +14,7 @@ from collections import OrderedDict
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -289,7 +289,7 @@ class Automaton:
             for k, each in enumerate(bounds)
             if each.ends and each.rests is not None
         ]
-        safe: dict[str, npt.NDArray[np.generic]] = {}
+        safe: dict[str, Any] = {}
         if few:
             steps = self.transitions.reshape(self.states, self.classes)
             lasting = self.leads & ~np.bitwise_or.reduce(few)
@@ -490,7 +490,7 @@ def _safe_arrays(
     lasting: npt.NDArray[np.int64],
     groups: _Groups,
     is_wide: npt.NDArray[np.bool_],
-) -> dict[str, npt.NDArray[np.generic]]:
+) -> dict[str, Any]:
     """Return the arrays `safe`, `safe_steps` and `beyond_steps` of an `Automaton`.
 
     Args:
