@@ -117,6 +117,18 @@ def test_stops_that_could_cut_a_call_are_refused(
     assert send(processor_server, CHAT, **body, **spec("none")).status_code == 200
 
 
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_format_beside_a_completions_spec_is_refused(
+    processor_server: Server, stream: bool
+) -> None:
+    """Both masks together would leave no token where the text is complete and a call is owed."""
+    wanted = {"type": "json_schema", "json_schema": {"name": "n", "schema": {"const": 1}}}
+    body = {"prompt": "Hi", "stream": stream, "response_format": wanted, **spec("required")}
+    answer = send(processor_server, "/v1/completions", **body)
+    assert answer.status_code == 400, answer.text
+    assert "`response_format` cannot be combined" in answer.json()["error"]["message"]
+
+
 def test_it_has_no_metrics(processor_server: Server) -> None:
     chat(processor_server)
     shown = httpx.get(f"{processor_server.url}/metrics/", timeout=60).text

@@ -10,9 +10,13 @@ import pytest
 
 pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
 
+from vllm.entrypoints.openai.completion.protocol import CompletionRequest
+from vllm.entrypoints.serve.tokenize.protocol import TokenizeChatRequest
+
 import enforcer
 from bench.demo.servers import MODEL_NAME
 from tests.checking_cases import slow
+from tests.vllm.way_in import undeclared
 from tests.vllm_servers import sample
 
 if TYPE_CHECKING:
@@ -172,3 +176,31 @@ def test_a_batch_of_dialogs_is_enforced_like_each(tiny_server: Server) -> None:
     wanted = {"type": "json_schema", "json_schema": {"name": "none", "schema": nothing}}
     answer = _post(tiny_server, route, messages=[ASK], response_format=wanted)
     assert (answer.status_code, "UnsatisfiableSchema" in answer.text) == (400, True)
+
+
+@pytest.mark.parametrize("value", [None, {}, 5, "text"])
+def test_an_undeclared_field_takes_no_request_out_of_enforcement(
+    tiny_server: Server, value: Any
+) -> None:
+    tag = {"type": "structural_tag", "format": {"type": "any_text"}}
+    body = {"prompt": "Hi", **enforcer.extra_body([TOOL])}
+    body |= dict.fromkeys(undeclared(CompletionRequest), value)
+    for more, named in (
+        ({"use_beam_search": True}, "use_beam_search"),
+        ({"response_format": tag}, "response_format"),
+        ({"stop_token_ids": [5], "stream": True}, "stop_token_ids"),
+    ):
+        answer = _post(tiny_server, "/v1/completions", **body, **more)
+        assert (answer.status_code, answer.json()["error"]["param"]) == (400, named)
+    assert _post(tiny_server, "/v1/completions", **body).status_code == 200
+
+
+def test_the_body_of_a_chat_is_counted_whatever_else_it_has(tiny_server: Server) -> None:
+    body = {"model": MODEL_NAME, "messages": ASK, "tools": [TOOL]}
+    unknown = undeclared(TokenizeChatRequest)
+    counted = [
+        httpx.post(f"{tiny_server.url}/tokenize", json=body | more, timeout=60).json()
+        for more in ({}, enforcer.extra_body([TOOL]), dict.fromkeys(unknown, 5))
+    ]
+    assert counted == [counted[0]] * 3
+    assert counted[0]["count"] > 0

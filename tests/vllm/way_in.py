@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import asyncio
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -21,9 +23,24 @@ from tests import vllm_managers
 from tests.vllm_servers import TINY
 
 if TYPE_CHECKING:
+    from pydantic import BaseModel
+
     from enforcer.vllm.engine.backend import EnforcedGrammar
 
 USER = {"role": "user", "content": "Where is it warm?"}
+_ROOT = Path(__file__).resolve().parents[2] / "enforcer"
+
+
+def undeclared(kind: type[BaseModel]) -> set[str]:
+    """Return names under which our code could read a field that a request's class has not."""
+    found = set()
+    for file in [*(_ROOT / "vllm").rglob("*.py"), _ROOT / "request" / "carrier.py"]:
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            match node:
+                case ast.Attribute(attr=name) | ast.Constant(value=str(name)):
+                    found.add(name)
+    assert {"sampling_params", "use_beam_search", "messages"} < found
+    return {name for name in found if name.isidentifier()} - kind.model_fields.keys()
 
 
 class Server:

@@ -364,11 +364,24 @@ def refuse_replaced_spec(request: Any, carried: Carried) -> None:
         return  # sampling parameters
     tag = request.extract_structured_outputs().structural_tag
     if carrier.from_structural_tag(tag) != (carried.digest or carried.text):
-        raise option_refusal(
-            "response_format",
-            "`response_format` takes the place of the spec of `enforcer.extra_body`, which would "
-            "be ignored: leave it out, and give `enforcer.extra_body` the format of the text",
-        )
+        refuse_constraint("response_format")
+
+
+def refuse_constraint(option: str) -> NoReturn:
+    """Refuse a constraint of vLLM's own beside a spec.
+
+    Args:
+        option: the field that has it.
+
+    Raises:
+        VLLMValidationError: always.
+
+    """
+    raise option_refusal(
+        option,
+        f"`{option}` cannot be combined with a spec of `enforcer.extra_body`: leave it out, and "
+        "give `enforcer.extra_body` the format of the text",
+    )
 
 
 def _refuse_without_tokenizer(model_config: Any) -> None:

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from enforcer.request.spec import Spec
 
 _TOOLS = "$.tools"
+# Of `structured_outputs`, beside options.
+_CONSTRAINTS = ("json", "regex", "choice", "grammar", "json_object", "structural_tag")
 _DIALOGS = {"messages", "input"}  # of a body whose reply vLLM's parser reads
 _TOKENS = "/inference/v1/generate"  # sampling parameters in a field of their own
 _COHERE = "/cohere/v2/chat"
@@ -142,18 +144,28 @@ def _declared(body: dict[str, Any], path: str) -> dict[str, Any]:
 
 
 def _refuse_another(spec: Spec, body: dict[str, Any]) -> None:
-    """Reject a spec that allows more than the rest of its request.
+    """Reject a spec that allows more than the rest of its request, or other text.
 
-    vLLM's parser reports every call that it reads, and where a request demands a call, vLLM has a
-    constraint of its own beside the mask.
+    vLLM's parser reports every call that it reads. A constraint of vLLM's own masks beside the
+    spec: where no token is left, the engine fails.
 
     Raises:
         VLLMValidationError: it does.
         InvalidTools: a schema of the request's cannot be written.
 
     """
-    if body.keys().isdisjoint(_DIALOGS) or not isinstance(body.get("tools"), list | None):
-        return  # nobody reads the reply of a completion for calls; or vLLM rejects it
+    constraint, wanted = body.get("structured_outputs"), body.get("response_format")
+    if isinstance(constraint, dict) and any(
+        constraint.get(kind) is not None for kind in _CONSTRAINTS
+    ):
+        admission.refuse_constraint("structured_outputs")
+    is_free = not isinstance(wanted, dict) or wanted.get("type") in (None, "text")
+    if body.keys().isdisjoint(_DIALOGS):  # nobody reads the reply of a completion for calls
+        if not is_free:
+            admission.refuse_constraint("response_format")
+        return
+    if not isinstance(body.get("tools"), list | None):
+        return  # vLLM rejects it
     allowed, declared = spec.toolset.allowed, dict(_schemas(body.get("tools")))
     for message in _objects(body.get("messages")):
         declared |= _schemas(message.get("tools"))  # as Kimi's API lets system messages
@@ -168,8 +180,6 @@ def _refuse_another(spec: Spec, body: dict[str, Any]) -> None:
     may_not = spec.toolset.choice is not ToolChoice.REQUIRED or (named and allowed != (named,))
     if choice == "required" and may_not:
         raise _another("what `tool_choice` does not")
-    wanted = body.get("response_format")
-    is_free = not isinstance(wanted, dict) or wanted.get("type") in (None, "text")
     if spec.response_format is None and not is_free:
         raise _another("text that is not in the `response_format`")
 

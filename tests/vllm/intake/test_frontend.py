@@ -507,7 +507,7 @@ def test_every_prompt_of_a_completion_is_looked_at() -> None:
 def test_a_format_that_vllm_would_put_in_the_place_of_a_spec_is_refused() -> None:
     prompts = [{"prompt_token_ids": ids(OPENING)}]
     tag = {"type": "structural_tag", "format": {"type": "any_text"}}
-    with pytest.raises(VLLMValidationError, match="would be ignored") as refused:
+    with pytest.raises(VLLMValidationError, match="cannot be combined") as refused:
         rendering(completion(carried(), response_format=tag), prompts)
     assert refused.value.parameter == "response_format"
     with pytest.raises(VLLMValidationError, match="only use one kind"):  # vLLM's own words

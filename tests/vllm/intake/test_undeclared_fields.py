@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import ast
 import asyncio
 import json
 import sys
-from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -31,14 +28,13 @@ import enforcer
 from enforcer.vllm.config import settings
 from enforcer.vllm.replies.tool_parser import EnforcedParser
 from tests.stock_tags import tokenizer
-from tests.vllm.way_in import USER, Server
+from tests.vllm.way_in import USER, Server, undeclared
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 pytestmark = pytest.mark.usefixtures("installed")
 
-ROOT = Path(__file__).resolve().parents[3]
 FUNCTION = {"name": "get", "parameters": {"type": "object"}}
 TOOLS = [{"type": "function", "function": FUNCTION}]
 SPEC = enforcer.extra_body(TOOLS)
@@ -139,19 +135,6 @@ def kind(request: pytest.FixtureRequest, server: Server, monkeypatch: pytest.Mon
     return found
 
 
-@cache
-def names() -> tuple[str, ...]:
-    """Return every name under which our code could read a field of a request."""
-    found = set()
-    for file in [*(ROOT / "enforcer/vllm").rglob("*.py"), ROOT / "enforcer/request/carrier.py"]:
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Attribute):
-                found.add(node.attr)
-            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-                found.update(filter(str.isidentifier, [node.value]))
-    return tuple(sorted(found))
-
-
 def outcome(server: Server, route: str, more: dict[str, Any]) -> Any:
     """Return what becomes of a body with more fields: all that the engine gets, or the error."""
     render, kind, body = ROUTES[route]
@@ -179,14 +162,12 @@ def guilty(server: Server, route: str, more: dict[str, Any], expected: Any) -> l
 def test_a_field_that_nobody_declared_changes_nothing(
     server: Server, kind: str, route: str
 ) -> None:
-    own = ChatCompletionRequest if route == "batch" else ROUTES[route][1]
-    # Bodies of /v1/messages have a spec in fields that vLLM would drop.
-    ours = {"structured_outputs"} if route == "messages" else set()
-    unknown = [name for name in names() if name not in {*own.model_fields, *ours}]
-    assert "sampling_params" in names()
+    # A batch hands its fields on; bodies of /v1/messages have a spec where vLLM would drop it.
+    own = undeclared(ChatCompletionRequest if route == "batch" else ROUTES[route][1])
+    unknown = own - {"structured_outputs"} if route == "messages" else own
     expected = outcome(server, route, {})
     for value in VALUES:
-        more = dict.fromkeys(unknown, value)
+        more = dict.fromkeys(sorted(unknown), value)
         assert guilty(server, route, more, expected) == [], (kind, value)
 
 
@@ -212,9 +193,8 @@ def test_no_undeclared_field_is_asked_for(
 def test_a_reply_is_read_by_declared_fields(server: Server, route: str) -> None:
     """Of a request that was prepared, and of one that comes with its reply (`/derender`)."""
     render, kind, body = ROUTES[route]
-    unknown = [name for name in names() if name not in kind.model_fields]
     for is_prepared in (True, False):
-        for more in ({}, *(dict.fromkeys(unknown, value) for value in VALUES)):
+        for more in ({}, *(dict.fromkeys(undeclared(kind), value) for value in VALUES)):
             request = kind.model_validate({"model": "m", **more, **body})
             if is_prepared:
                 render(server, request)

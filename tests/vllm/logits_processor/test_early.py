@@ -373,6 +373,40 @@ def test_a_spec_of_the_same_request_is_not(choice: str, more: dict[str, Any]) ->
     assert sent(raw) == (raw, 0, None)
 
 
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize(
+    ("path", "option", "value"),
+    [
+        ("/v1/completions", "response_format", OTHERS),
+        ("/v1/completions", "response_format", {"type": "json_object"}),
+        ("/v1/completions", "structured_outputs", {"regex": "a+"}),
+        (CHAT, "structured_outputs", {"json": {}}),
+        ("/v1/responses", "structured_outputs", {"structural_tag": "{}"}),
+    ],
+)
+def test_a_constraint_of_vllms_own_beside_a_spec_is_refused(
+    path: str, option: str, value: Any, stream: bool
+) -> None:
+    """The engine would fail where both together leave no token."""
+    raw = json.dumps(body([GOOD], prompt="Hi", stream=stream) | {option: value}).encode()
+    reached, status, said = sent(raw, path)
+    assert (reached, status) == (None, 400)
+    assert f"`{option}` cannot be combined with a spec" in said["error"]["message"]
+
+
+def test_a_body_of_token_ids_has_its_constraint_in_its_sampling_parameters() -> None:
+    raw = of_tokens([GOOD], structured_outputs={"regex": "a+"})
+    reached, status, said = sent(raw, "/inference/v1/generate")
+    assert (reached, status) == (None, 400)
+    assert "parameter=structured_outputs" in said["error"]["message"]
+
+
+def test_options_of_a_constraint_are_none() -> None:
+    own = {"structured_outputs": {"whitespace_pattern": " ", "json": None}}
+    raw = json.dumps(body([GOOD], response_format={"type": "text"}, **own)).encode()
+    assert sent(raw) == (raw, 0, None)
+
+
 def test_a_completion_has_no_tools_to_compare() -> None:
     raw = json.dumps({"prompt": "Where?", **enforcer.extra_body([GOOD], via=VIA)}).encode()
     assert sent(raw, "/v1/completions") == (raw, 0, None)
