@@ -6,6 +6,7 @@ Must not know: what is tested with them.
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import TYPE_CHECKING, Protocol
 
@@ -87,17 +88,18 @@ def kimi() -> Vocabulary:
 def write(vocabulary: Vocabulary, text: str) -> list[int]:
     """Give the ids of text in which every marker that is spelled stands for its token."""
     ids: list[int] = []
-    names = sorted(vocabulary.controls, key=len, reverse=True)
-    while text:
-        name = next((name for name in names if text.startswith(name)), None)
-        if name is not None:
-            ids.append(vocabulary.control(name))
-            text = text[len(name) :]
-            continue
-        until = min((at for name in names if (at := text.find(name)) > 0), default=len(text))
-        ids += vocabulary.encode(text[:until])
-        text = text[until:]
+    for at, part in enumerate(_marker(vocabulary).split(text)):
+        if at % 2:
+            ids.append(vocabulary.control(part))
+        elif part:
+            ids += vocabulary.encode(part)
     return ids
+
+
+@cache
+def _marker(vocabulary: Vocabulary) -> re.Pattern[str]:
+    names = sorted(vocabulary.controls, key=len, reverse=True)
+    return re.compile(f"({'|'.join(map(re.escape, names)) or '(?!)'})")
 
 
 def call(name: str, index: int, arguments: str) -> str:
