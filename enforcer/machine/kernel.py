@@ -294,7 +294,7 @@ PRINTS = cython.declare(cython.int, 3)
 # What is asked of a place; else the range of characters of which one has to lead on.
 LEADS_ON = cython.declare(cython.longlong, -1)
 ROOM = cython.declare(cython.longlong, -2)
-UNKNOWN = cython.declare(cython.longlong, -(1 << 62))
+NOT_ASKED = cython.declare(cython.longlong, -(1 << 62))
 ANSWERS = cython.declare(cython.int, 2048)
 
 # Where prints begin, by the kind of value.
@@ -2021,7 +2021,7 @@ class Text:
         if a.bounds < MANY_BOUNDS or self.scratch is None:
             return self.within_bounds(a, state, languages, count) != 0
         known = self.answer(a.states + state, languages, count, LEADS_ON)
-        if known.found == UNKNOWN:
+        if known.found == NOT_ASKED:
             known.found = self.within_bounds(a, state, languages, count) != 0
         return known.found != 0
 
@@ -2037,7 +2037,7 @@ class Text:
     @cython.cfunc
     @cython.exceptval(check=False)
     def answer(self, at: i64, languages: i64, count: i64, asked: i64) -> cython.pointer[Answer]:
-        """Return what this walk knows of a place, `UNKNOWN` if it was not asked before.
+        """Return what this walk knows of a place, `NOT_ASKED` if it was not asked before.
 
         Args:
             at: where the state of an automaton stands in the tables.
@@ -2059,7 +2059,7 @@ class Text:
             found.place = place
             found.languages = languages
             found.asked = asked
-            found.found = UNKNOWN
+            found.found = NOT_ASKED
         return found
 
     @cython.cfunc
@@ -2130,7 +2130,7 @@ class Text:
         if a.bounds < MANY_BOUNDS or self.scratch is None:
             return self.room_within(a, state, languages, count)
         known = self.answer(a.states + state, languages, count, ROOM)
-        if known.found == UNKNOWN:
+        if known.found == NOT_ASKED:
             known.found = self.room_within(a, state, languages, count)
         return known.found
 
@@ -2270,7 +2270,7 @@ class Text:
         asked = low << 21 | high
         if not self.is_exact and self.scratch is not None:  # the names that are there do not matter
             known = self.answer(at, s.languages, s.count, asked)
-            if known.found != UNKNOWN:
+            if known.found != NOT_ASKED:
                 return known.found != 0
         found = False
         first = a.transitions + s.automaton_state * a.classes
