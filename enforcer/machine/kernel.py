@@ -1459,8 +1459,8 @@ class Text:
             s.values = bit(node.values) - 1
             self.open_text(s, IN_RAW)
 
-    # As a matcher. What a call asks of Python lets other threads run: one that frees memory to which
-    # the call has pointers would end the process. Methods that have none then need no guard.
+    # As a matcher. What a call asks of Python lets other threads run, and they could free memory to
+    # which the call has pointers. Methods without a guard have none then.
 
     @cython.cfunc
     @cython.exceptval(-1)
