@@ -25,7 +25,8 @@ from setuptools.errors import CompileError
 
 PACKAGE = "enforcer/machine"
 SUFFIX = ".abi3.so"
-# Bounds are checked; `infer_types` gives local variables C types.
+# Bounds are checked; `infer_types` gives local variables C types. Without `auto_pickle` Python
+# refuses to copy objects.
 DIRECTIVES = {
     "language_level": 3,
     "boundscheck": True,
@@ -33,6 +34,7 @@ DIRECTIVES = {
     "initializedcheck": False,
     "cdivision": True,
     "infer_types": True,
+    "auto_pickle": False,
 }
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect_left
+from collections import Counter
 from functools import cached_property
 from itertools import pairwise
 from os import PathLike
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+MOST_EQUAL = 0xFFFF  # tokens of the same bytes, which a record of their trie counts
 _WORD = 32  # bits a mask word
 # Without these no call can be written: names, JSON, and its escapes for all other characters; and
 # the line feed, which JSON's white space may promise by a carriage return.
@@ -53,8 +55,9 @@ class Vocabulary:
 
     Raises:
         InvalidVocabulary: not of these types, a control id out of range, a printable character
-            of ASCII or a line feed that is no token by itself, or tokens that begin a character
-            which no others complete (a text could come to a dead end).
+            of ASCII or a line feed that is no token by itself, tokens that begin a character
+            which no others complete (a text could come to a dead end), or more than 65,535 text
+            tokens of the same bytes.
 
     """
 
@@ -80,6 +83,8 @@ class Vocabulary:
         # The bytes of each id that is text; none of any other.
         self._text = [b"" if i in self.control_ids else data for i, data in enumerate(self._tokens)]
         self._single = _single_bytes(set(self._text))
+        if max(Counter(filter(None, self._text)).values()) > MOST_EQUAL:
+            raise InvalidVocabulary(f"more than {MOST_EQUAL:,} tokens of the same bytes")
 
     def __repr__(self) -> str:
         return f"Vocabulary(size={self.size}, controls={len(self._controls)})"

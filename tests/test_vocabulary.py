@@ -104,6 +104,12 @@ def test_control_ids_lie_inside(outside: int) -> None:
         Vocabulary(BYTES, {"<|im_end|>": outside})
 
 
+def test_more_tokens_of_the_same_bytes_than_a_trie_counts_are_refused() -> None:
+    Vocabulary([*BYTES, *[b"ab"] * 65_535, *[b""] * 70_000], {})
+    with pytest.raises(InvalidVocabulary, match="65,535 tokens of the same bytes"):
+        Vocabulary([*BYTES, *[b"ab"] * 65_536], {})
+
+
 @pytest.mark.parametrize("missing", [b"{", b"a", b"\xa3"])
 def test_what_calls_are_written_with_has_an_id(missing: bytes) -> None:
     with pytest.raises(InvalidVocabulary, match="alone"):

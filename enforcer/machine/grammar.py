@@ -84,7 +84,9 @@ def bound_vocabulary(
 
     """
     keys, ids = vocabulary.sorted_text
-    occurring = [is_raw or is_python or may_occur(key) for key in keys]
+    occurring = [
+        len(key) <= kernel.LONGEST and (is_raw or is_python or may_occur(key)) for key in keys
+    ]
 
     def found_in(span: re.Pattern[bytes]) -> memoryview:
         ids_of = (i for text, i in zip(keys, ids, strict=True) if span.search(text))

@@ -28,13 +28,17 @@ sets where a frame is copied or compared with its shapes.
 of one class and are not passed to an inner function: a view is a structure of 200 bytes. Local
 variables have no declared types, since `infer_types` finds them. No `exceptval` of a number that an
 inner function may return, unless it raises nothing: the caller would return without an error. Bits
-31 and 63 are set by `bit32` and `bit`, because Python's integers do not wrap.
+31 and 63 are set by `bit32` and `bit`, because Python's integers do not wrap. Objects are made by
+`__cinit__`, which `cls.__new__(cls)` cannot leave out. Recursion goes as deep as a token of a trie
+has bytes, and no deeper.
 """
 
 from __future__ import annotations
 
 import cython
 import numpy as np
+
+from enforcer.errors import ConfigurationError
 
 if cython.compiled:
     from cython.cimports.libc.string import memcpy
@@ -362,6 +366,8 @@ MOST_RESTS = cython.declare(cython.int, 62)  # from which on a bit stands for al
 SLOTS = cython.declare(cython.int, 512)  # for kept rows of one grammar
 BLOCK = cython.declare(cython.Py_ssize_t, 16)  # words that are compared at once
 _LOST = "an index of the kernel is out of bounds"
+_IN_USE = "a matcher serves one thread at a time, and this one is in a call of another thread"
+LONGEST = 256  # bytes of a token in a trie; a walk takes up to 600 bytes of stack for each
 _FIRST_WORDS = 384  # of an arena
 _FIRST_STATES = 40
 _FIRST_IDS = 128
@@ -371,6 +377,7 @@ PLACES = cython.declare(cython.int, 16)  # behind a point, that a search looks a
 _SEARCHED = 2_048  # bytes of an element that is searched for
 _MOST_TRIED = 50_000  # steps of all searches for a row, or for an id
 _LEAST_TRIED = 16  # of each of them all the same: many have no way on but one
+UNKNOWN = cython.declare(cython.int, 2)  # in place of whether a search has ended
 # Of a table of states, and at least of one of prints.
 PRINT_SLOTS = cython.declare(cython.longlong, 16_384)
 _ENDING = cython.declare(cython.int, 8)  # objects and arrays in one another that end an element
@@ -598,6 +605,8 @@ class Scratch:
         key: words of a configuration.
         places: words in which two rows differ.
         search: states behind each byte of an element that is searched for; none until needed.
+        tried: how many bytes have been tried behind each.
+        asked: the print of each under which `told` is to have the answer; 0 for none.
         prints: those of an array's elements, from the slot of its last bits on; 0 for none.
         noted: the last of these elements, as `WRITTEN` has it.
         told: prints of states from which it is known whether an element ends, and the answer.
@@ -611,12 +620,14 @@ class Scratch:
     key: cython.longlong[::1]
     places: cython.int[::1]
     search: State[::1]
+    tried: cython.longlong[::1]
+    asked: cython.longlong[::1]
     prints: cython.longlong[::1]
     noted: i64
     told: cython.longlong[::1]
     round: i64
 
-    def __init__(self, longest: index):
+    def __cinit__(self, longest: index):
         self.states = new_states(2 * longest + 2)
         self.key = new_words(_KEY_WORDS)
         self.places = np.zeros(_MOST_DIFFERING, np.int32)
@@ -632,6 +643,8 @@ class Scratch:
         self.noted = 0
         if self.search.shape[0] == 0:
             self.search = new_states(_SEARCHED)
+            self.tried = new_words(_SEARCHED)
+            self.asked = new_words(_SEARCHED)
             self.prints = new_words(PRINT_SLOTS)
             self.told = new_words(PRINT_SLOTS)
 
@@ -652,7 +665,7 @@ class Trie:
     ids: cython.const_int[::1]
     roots: i64
 
-    def __init__(self, nodes: TrieNode[::1], ids: cython.const_int[::1], roots: i64):
+    def __cinit__(self, nodes: TrieNode[::1], ids: cython.const_int[::1], roots: i64):
         self.nodes = nodes
         self.ids = ids
         self.roots = roots
@@ -664,7 +677,7 @@ class Row:
 
     row = cython.declare(cython.int[::1], visibility="readonly")
 
-    def __init__(self, row: cython.int[::1]):
+    def __cinit__(self, row: cython.int[::1], *_of_wide):
         self.row = row
 
 
@@ -689,7 +702,7 @@ class WideRow(Row):
     looping: i64
     behind: Trie
 
-    def __init__(
+    def __cinit__(
         self,
         row: cython.int[::1],
         exits: cython.const_int[::1],
@@ -722,7 +735,7 @@ class KeptRow:
     words: i64
     data: cython.longlong[::1]
 
-    def __init__(self, words: i64, count: i64):
+    def __cinit__(self, words: i64, count: i64):
         self.base = None
         self.words = words
         self.data = new_words(words + count)
@@ -734,7 +747,7 @@ class Tree:
     """The text tokens of a vocabulary, shared by all texts.
 
     Args:
-        trie: of the tokens that some text may have.
+        trie: of the tokens that some text may have, but for those of more than `LONGEST` bytes.
         text0: int32; the bytes of token id `i` are `text[text0[i] : text0[i + 1]]`, none if it is
             no text.
         text: uint8.
@@ -769,7 +782,8 @@ class Tree:
     free = cython.declare(object, visibility="readonly")
     raw_free = cython.declare(object, visibility="readonly")
     digits: Row
-    longest: i64  # bytes of a token
+    longest: i64  # bytes of a token of the trie
+    longer: cython.const_int[::1]  # the token ids of more bytes
     spare: list  # of states for walks
     make_trie: object
     bears: object
@@ -783,7 +797,7 @@ class Tree:
     tries = cython.declare(dict, visibility="readonly")  # what follows some exits, by their nodes
     shared: dict  # wide rows of all grammars, by the content of an automaton and its state
 
-    def __init__(
+    def __cinit__(
         self,
         trie: Trie,
         text0: cython.const_int[::1],
@@ -820,8 +834,14 @@ class Tree:
             self.most_commas = max(self.most_commas, count)
         self.tokens = text0.shape[0] - 1
         self.longest = 0
+        longer = []
         for token_id in range(self.tokens):
-            self.longest = max(self.longest, text0[token_id + 1] - text0[token_id])
+            length = text0[token_id + 1] - text0[token_id]
+            if length > LONGEST:
+                longer.append(token_id)
+            else:
+                self.longest = max(self.longest, length)
+        self.longer = np.array(longer, np.int32)
         self.shorter = np.zeros(1, np.int32)
         self.nothing = np.zeros(words, np.int32)
         self.shorter_rows = 0
@@ -947,7 +967,7 @@ class Tables:
     shortest = cython.declare(object, visibility="public")  # see `enforcer.budget`; None until made
     kept_bytes = cython.declare(cython.longlong, visibility="readonly")
 
-    def __init__(
+    def __cinit__(
         self,
         arrays: dict,
         white_space: cython.int,
@@ -1196,8 +1216,8 @@ class Tables:
         node = self.nodes[number]
         words = cython.cast(cython.longlong, node.shape_words)
         if not (
-            words >= 0
-            and self.has_bits(node.shapes_of, node.values, words)
+            # A frame has these words even where no value of the node is an object.
+            self.has_bits(node.shapes_of, max(node.values, 1), words)
             and within(node.name0, node.names, self.names.shape[0])
             and -1 <= node.name_trie < self.trie_value.shape[0]
             and self.has_bits(node.required_names, (node.names + 63) >> 6, 1)
@@ -1399,6 +1419,7 @@ class Text:
     last_range: index  # of characters; see `is_in_range`
     limit: i64  # characters up to which tokens of a string are set already; less than 0 for none
     is_lost: cython.bint  # whether an index was out of bounds
+    is_in_use: cython.bint  # by a call, which clears it when it ends
     is_exact: cython.bint  # whether names that were written matter; see `leave_out` for rows
     scratch: Scratch  # of a mask or search
     tries: i64  # that are left of all searches
@@ -1417,7 +1438,7 @@ class Text:
     has_stops: cython.bint  # whether strings of JSON may hold no delimiter
     added: object
 
-    def __init__(self, tree: Tree, tables: Tables):
+    def __cinit__(self, tree: Tree, tables: Tables):
         self.tree = tree
         self.tables = tables
         self.arena = new_words(_FIRST_WORDS)
@@ -1433,6 +1454,7 @@ class Text:
         self.limit = -LAST_62
         self.is_counted = False
         self.is_lost = False
+        self.is_in_use = False
         self.is_exact = False
         self.scratch = None
         self.tries = 0
@@ -1464,7 +1486,17 @@ class Text:
             s.values = bit(node.values) - 1
             self.open_text(s, IN_RAW)
 
-    # As a matcher
+    # As a matcher. What a call asks of Python lets other threads run, and they could free memory to
+    # which the call has pointers. Methods without a guard have none then.
+
+    @cython.cfunc
+    @cython.exceptval(-1)
+    def begin_call(self) -> cython.int:
+        """Raise `ConfigurationError` in the middle of another call; see `is_in_use`."""
+        if self.is_in_use:
+            raise ConfigurationError(_IN_USE)
+        self.is_in_use = True
+        return 0
 
     def fill(self, row):
         """Write the bitmask row of the token ids that may come next.
@@ -1473,6 +1505,15 @@ class Text:
             row: int32, as many words as the vocabulary's rows have, or more.
 
         """
+        self.begin_call()
+        try:
+            self.fill_row(row)
+        finally:
+            self.is_in_use = False
+
+    @cython.cfunc
+    def fill_row(self, row):
+        """Write the bitmask row; see `fill`."""
         if row is None or row is not self.target:
             self.target = None
             self.row = row
@@ -1488,6 +1529,8 @@ class Text:
         scratch.round += 1
         is_naming = self.is_kept(self.state(0))
         try:
+            if self.tables.has_prints:
+                self.begin_searches()
             words = self.configuration(scratch.key)
             if words == 0 or not self.recall(scratch.key, words):
                 self.mask()
@@ -1501,6 +1544,9 @@ class Text:
                 self.decide_naming()
             if self.tables.has_prints:
                 self.leave_out_repeated()
+            if self.tree.longer.shape[0] != 0:
+                self.work += LONGEST * self.tree.longer.shape[0]
+                self.decide(self.tree.longer)
         finally:
             self.scratch = None
             self.tree.spare.append(scratch)
@@ -1509,6 +1555,16 @@ class Text:
 
     def accept(self, token_id: i64) -> bool:
         """Advance by one token id; False if it is illegal, the state being unchanged then."""
+        self.begin_call()
+        try:
+            return self.advance(token_id)
+        finally:
+            self.is_in_use = False
+
+    @cython.cfunc
+    @cython.exceptval(-1)
+    def advance(self, token_id: i64) -> cython.bint:
+        """Advance by one token id; see `accept`."""
         self.work = 0
         self.is_exact = True
         self.shared = -1
@@ -1548,6 +1604,8 @@ class Text:
             ValueError: fewer are kept.
 
         """
+        if self.is_in_use:
+            raise ConfigurationError(_IN_USE)
         if count < 0 or count > self.at:
             raise ValueError(f"cannot take back {count} token ids of {self.at}")
         self.at -= count
@@ -1572,6 +1630,15 @@ class Text:
 
     def keep(self, count: i64):
         """Let go of all that only taking back more than the last `count` ids would need."""
+        self.begin_call()
+        try:
+            self.let_go(count)
+        finally:
+            self.is_in_use = False
+
+    @cython.cfunc
+    def let_go(self, count: i64):
+        """Let go of what only more than the last `count` ids need; see `keep`."""
         gone = self.at - count
         if gone > 0:
             for i in range(count + 1):
@@ -1603,6 +1670,15 @@ class Text:
             of each array 1, its node, length and live arrays, and its tallies.
 
         """
+        self.begin_call()
+        try:
+            return self.opened()
+        finally:
+            self.is_in_use = False
+
+    @cython.cfunc
+    def opened(self) -> tuple:
+        """Return the present state and what is open; see `open_values`."""
         s = self.past_state(self.at)
         count = self.held(s)
         typed = "".join([chr(self.arena[s.top - count + i]) for i in range(count)])
@@ -1739,7 +1815,8 @@ class Text:
                 if bound.steady - s.count <= self.tree.longest:
                     return s.count
                 if s.count < bound.minimum:
-                    if bound.minimum - s.count <= self.tree.longest:
+                    # The delimiter of raw text, which the bound counts, may begin earlier.
+                    if bound.minimum - s.count <= self.tree.longest + MOST_RESTS:
                         return s.count
                     short |= bit(k)
         return ~short
@@ -4033,16 +4110,20 @@ class Text:
         return slot
 
     @cython.cfunc
-    def leave_out_repeated(self) -> cython.bint:
-        """Clear the tokens behind which an element repeats another one, or can only do so."""
-        self.nodes = self.tree.trie.nodes
-        self.ids = self.tree.trie.ids
-        self.is_exact = True
+    def begin_searches(self):
+        """Forget what was found for another mask, maybe another text's."""
         self.tries = _MOST_TRIED
         self.levels = -1
         self.shared = self.state(0).frame
         self.top = self.state(0).top
         self.scratch.begin()
+
+    @cython.cfunc
+    def leave_out_repeated(self) -> cython.bint:
+        """Clear the tokens behind which an element repeats another one, or can only do so."""
+        self.nodes = self.tree.trie.nodes
+        self.ids = self.tree.trie.ids
+        self.is_exact = True
         if self.is_printed(self.shared):
             self.leave_out_long()
             self.leave_out_dead(0, self.tree.trie.roots, 0)
@@ -4338,7 +4419,7 @@ class Text:
             self.tries = max(self.tries, _LEAST_TRIED)
         self.is_far = False
         self.reached = -1
-        found = self.seek(0, self.level_of(outer))
+        found = self.seek(self.level_of(outer))
         self.is_ordered = False
         if self.scratch.noted > self.top:  # other tokens have other elements there
             self.scratch.noted = 0
@@ -4358,30 +4439,54 @@ class Text:
         return cython.address(self.scratch.search[i])
 
     @cython.cfunc
-    @cython.exceptval(-1)
-    def seek(self, i: index, level: i64) -> cython.bint:
-        """Search from behind so many bytes on, unless it is known from there.
+    def seek(self, level: i64) -> cython.bint:
+        """Search depth first, from the first state on; no recursion, which takes 400 bytes a byte.
 
         Args:
-            i: how many.
             level: of the array, one of whose elements has to end.
 
         """
+        i = cython.cast(cython.Py_ssize_t, 0)
+        found = self.known(i, level)
+        while True:
+            if found == UNKNOWN:
+                found = self.seek_on(i, level)
+                if found == UNKNOWN:
+                    i += 1
+                    found = self.known(i, level)
+                    continue
+            asked = self.scratch.asked[i]
+            if asked != 0 and (found or not self.is_far):
+                self.scratch.told[asked & (PRINT_SLOTS - 1)] = asked << 1 | found
+            if i == 0:
+                return found
+            i -= 1
+            if not found:
+                found = UNKNOWN
+
+    @cython.cfunc
+    def known(self, i: index, level: i64) -> cython.int:
+        """Return whether a search that has come to so many bytes ends, if it is known from there.
+
+        Else note that none of its bytes has been tried, and under which print to note the answer.
+        """
+        self.scratch.tried[i] = 0
+        self.scratch.asked[i] = 0
         s = self.searched_state(i)
         is_text: cython.bint = s.phase == IN_STRING and s.pending == 0
         is_text |= s.phase == IN_BARE and self.level_of(s.frame) == level  # else there are many
-        if s.phase != BEGIN and not is_text:
-            return self.seek_on(i, level)
-        found = self.print_of(s, level)
-        if is_text:
-            found = mixed(mixed(mixed(found, s.print), s.languages), s.phase)
-        slot = found & (PRINT_SLOTS - 1)
-        if self.scratch.told[slot] >> 1 == found:
-            return self.scratch.told[slot] & 1 != 0
-        ends = self.seek_on(i, level)
-        if ends or not self.is_far:
-            self.scratch.told[slot] = found << 1 | ends
-        return ends
+        if s.phase == BEGIN or is_text:
+            found = self.print_of(s, level)
+            if is_text:
+                found = mixed(mixed(mixed(found, s.print), s.languages), s.phase)
+            told = self.scratch.told[found & (PRINT_SLOTS - 1)]
+            if told >> 1 == found:
+                return told & 1
+            self.scratch.asked[i] = found
+        if i + 2 > self.scratch.search.shape[0]:
+            self.is_far = True
+            return False
+        return UNKNOWN
 
     @cython.cfunc
     @cython.exceptval(-1)
@@ -4396,15 +4501,15 @@ class Text:
         return found
 
     @cython.cfunc
-    @cython.exceptval(-1)
-    def seek_on(self, i: index, level: i64) -> cython.bint:
-        """Search from behind so many bytes on; white space and needless escapes are left out."""
-        if i + 2 > self.scratch.search.shape[0]:
-            self.is_far = True
-            return False
+    def seek_on(self, i: index, level: i64) -> cython.int:
+        """Try the next byte behind so many; white space and needless escapes are left out.
+
+        Returns whether the element has ended, `UNKNOWN` where there is a state behind that byte.
+        """
         s = self.searched_state(i)
+        first = self.scratch.tried[i]
         is_last: cython.bint = s.phase == IN_BARE and self.level_of(s.frame) == level
-        if is_last:
+        if is_last and first == 0:
             self.scratch.search[i + 1] = self.scratch.search[i]
             if self.close_bare(self.searched_state(i + 1)):
                 return True
@@ -4415,7 +4520,7 @@ class Text:
         groups = self.legal_groups(s)
         if is_last:
             groups &= ~(COMMA_GROUP | CLOSE_OBJECT_GROUP | CLOSE_ARRAY_GROUP)
-        for k in range(self.tree.order.shape[0]):
+        for k in range(first, self.tree.order.shape[0]):
             byte = cython.cast(cython.longlong, self.tree.order[k] & 255)
             if groups >> (self.tree.order[k] >> 8) & 1 == 0 or (byte == 32 and not is_text):
                 continue
@@ -4439,8 +4544,8 @@ class Text:
             if left < level or (left == level and following.phase == AFTER):
                 self.reached = i + 1
                 return True
-            if self.seek(i + 1, level):
-                return True
+            self.scratch.tried[i] = k + 1
+            return UNKNOWN
         return False
 
     # Behind a string that ends, an element goes on to its end in one way as behind any other: each
@@ -5490,3 +5595,8 @@ class Text:
         """
         added = np.zeros(self.tree.words * 32, np.int32)
         return self.make_wide_row(0, 0, quote, added), added
+
+
+if not cython.compiled:
+    for _class in (Scratch, Trie, Row, WideRow, KeptRow, Tree, Tables, Text):
+        _class.__init__ = _class.__cinit__

@@ -20,6 +20,7 @@ NEED: Final[np.dtype[Any]]
 AUTOMATON: Final[np.dtype[Any]]
 BOUND: Final[np.dtype[Any]]
 TRIE_NODE: Final[np.dtype[Any]]
+LONGEST: Final[int]
 
 _Array: TypeAlias = npt.NDArray[Any] | memoryview
 

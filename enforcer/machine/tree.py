@@ -16,6 +16,7 @@ import numpy as np
 
 from enforcer.errors import InvalidVocabulary
 from enforcer.machine import kernel, tree_builder
+from enforcer.vocabulary import MOST_EQUAL
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,8 +72,6 @@ _COLUMNS: dict[str, type[np.generic]] = {
     "height": np.int32,
     "byte": np.uint8,
 }
-_MOST = 0xFFFF  # tokens of the same bytes, in a record
-_LONGEST = 4_096  # bytes of a token: a walk calls itself for each, and 60,000 end the process
 
 
 def groups_beyond_ascii(low: int, high: int) -> int:
@@ -112,7 +111,7 @@ def build_tree(texts: Sequence[bytes], token_ids: Sequence[int]) -> VocabularyTr
         token_ids: the id of each.
 
     Raises:
-        InvalidVocabulary: a token is longer than 4,096 bytes, or more than 65,535 are equal.
+        InvalidVocabulary: more than 65,535 tokens are equal.
 
     """
     starts = np.zeros(len(texts) + 1, np.int32)
@@ -123,10 +122,8 @@ def build_tree(texts: Sequence[bytes], token_ids: Sequence[int]) -> VocabularyTr
     tables: tuple[npt.NDArray[Any], ...]
     tables = (starts, _BYTE_BITS, np.empty(room, np.uint8), *columns.values())
     count = tree_builder.fill(b"".join(texts), *(table.data for table in tables))
-    if max(map(len, texts), default=0) > _LONGEST:
-        raise InvalidVocabulary(f"a token of more than {_LONGEST:,} bytes")
-    if columns["own"].max(initial=0) > _MOST:
-        raise InvalidVocabulary(f"more than {_MOST:,} tokens of the same bytes")
+    if columns["own"].max(initial=0) > MOST_EQUAL:
+        raise InvalidVocabulary(f"more than {MOST_EQUAL:,} tokens of the same bytes")
     nodes = np.zeros(count, kernel.TRIE_NODE)
     for name, column in columns.items():
         nodes[name] = column[:count]

@@ -61,6 +61,11 @@ def _view(bitmask: Any) -> npt.NDArray[np.int32]:
         )
     if rows.dtype != np.int32:
         raise ConfigurationError(f"the bitmask must have elements of type int32, not {rows.dtype}")
+    if not rows[:1].flags.carray:
+        raise ConfigurationError(
+            "each row of the bitmask must be contiguous and aligned, as `numpy.ascontiguousarray` "
+            f"makes it; the strides are {rows.strides}"
+        )
     return cast("npt.NDArray[np.int32]", rows)
 
 

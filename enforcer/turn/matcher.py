@@ -42,7 +42,8 @@ _NO_MASK = object()
 class Matcher:
     """Says which ids may come next in a turn, and follows the ones that do.
 
-    `Enforcer.matcher` makes one for a request. It belongs to that request, and is not thread-safe.
+    `Enforcer.matcher` makes one for a request. It belongs to that request, and is not thread-safe:
+    a call while another thread is in one within arguments ends the turn; see `failure`.
 
     Args:
         envelope: what the request allows.
@@ -226,7 +227,8 @@ class Matcher:
 
         Raises:
             ConfigurationError: the mask is narrower than the vocabulary, not of int32, not of two
-                dimensions, cannot be written on the CPU, or has no such row.
+                dimensions, cannot be written on the CPU, or has no such row; or its rows are not
+                contiguous.
 
         """
         # A host has one mask for all steps, where a turn seldom changes its row.

@@ -223,3 +223,17 @@ def test_strings_of_several_lengths_are_held() -> None:
     for value in ("x" * 32_767, "x" * 32_768, "aab" + "x" * 32_765, "a@b.c" + "d" * 39_995):
         text = grammar.matcher()
         assert all(map(text.accept, json.dumps(value).encode())) == check(value)
+
+
+def test_a_delimiter_may_have_more_characters_than_any_token_has_bytes() -> None:
+    """The row of an empty value was kept for those that may end."""
+    written = '<|open|>argument key="a" type="string"<|sep|>uv<|close|>'
+    texts = [data if len(data) < 2 else b"" for data in vocabulary().texts]
+    single = Vocabulary(texts, vocabulary().controls)
+    found = _tables(SCHEMAS["letters"], "kimi_k3")
+    held = MachineGrammar(found, bound_vocabulary(single, is_raw=True))
+    for _ in range(2):
+        text = held.matcher()
+        for token_id in _ids(written):
+            assert token_id in legal(text)
+            assert text.accept(token_id)

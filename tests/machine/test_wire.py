@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from enforcer.errors import ConfigurationError, EngineFailure
 from enforcer.machine import wire
 from enforcer.machine.grammar import _RECORDS, bound
+from enforcer.machine.tables import _record
 from tests.machine.hostile_tables import KINDS, mutated, tables, tree, walk
 
 if TYPE_CHECKING:
@@ -93,6 +94,16 @@ def test_white_space_that_is_none_of_the_three_is_refused() -> None:
 def test_more_wide_rows_than_states_are_refused() -> None:
     with pytest.raises(EngineFailure, match="size"):
         wire.read(wire.write(replace(tables(0), wide_rows=1 << 31)))
+
+
+def test_a_node_without_values_has_no_more_words_of_shapes_than_there_are() -> None:
+    """A frame of its objects took eight bytes for each word."""
+    found = tables(1)
+    record = [*({**_record(0), "shapes": 1, "shape_words": 1 << 30}).values()]
+    array: Any = found.arrays["nodes"].copy()
+    array[: len(record)] = record
+    with pytest.raises(EngineFailure, match="damaged: the table of nodes"):
+        bound(replace(found, arrays={**found.arrays, "nodes": array}), tree())
 
 
 @pytest.mark.parametrize("value", [-2, 1 << 30])

@@ -392,6 +392,15 @@ def test_words_past_the_vocabulary_are_zeroed() -> None:
     assert (wide[0, : V.words] == row_of(matcher())).all()
 
 
+def test_rows_may_be_parts_of_longer_ones() -> None:
+    wide = np.full((2, V.words + 7), -1, dtype=np.int32)
+    for text in ("Hi", OPENED, IN_ARGUMENTS):
+        found = at(text)
+        found.fill(wide[:, 3:-4], 1)
+        assert (wide[1, 3:-4] == row_of(found)).all()
+        assert (wide[:, [2, -4]] == -1).all()
+
+
 def test_a_narrow_mask_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="fewer token ids"):
         matcher().fill(np.zeros((1, V.words - 1), dtype=np.int32))
@@ -487,8 +496,17 @@ def _read_only() -> Any:
         ([[0] * V.words], "a NumPy array"),
         (None, "a NumPy array"),
         (torch.zeros((1, V.words), requires_grad=True), "without gradients"),
+        (torch.zeros((1, V.words), dtype=torch.int32, device="meta"), "on the CPU"),
+        (np.zeros((1, 2 * V.words), dtype=np.int32)[:, ::2], "contiguous"),
+        (np.zeros((V.words, 2), dtype=np.int32).T, "contiguous"),
+        (torch.zeros((V.words, 2), dtype=torch.int32).T, "contiguous"),
+        (np.ones(4 * V.words + 1, np.uint8)[1:].view(np.int32)[None], "aligned"),
+        (np.zeros((1, V.words), dtype=">i4"), "type int32"),
     ],
-    ids=["1d", "3d", "0d", "read-only", "list", "None", "gradients"],
+    ids=[
+        *("1d", "3d", "0d", "read-only", "list", "None", "gradients", "device", "strides"),
+        *("transposed", "transposed tensor", "unaligned", "byte order"),
+    ],
 )
 @pytest.mark.parametrize("text", ["Hi", OPENED, IN_ARGUMENTS])
 def test_what_is_no_mask_is_refused_and_changes_nothing(mask: Any, words: str, text: str) -> None:

@@ -1,0 +1,235 @@
+"""The kernel's objects where Python could break them: copies, threads, stacks; long tokens."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import subprocess
+import sys
+import threading
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from enforcer.errors import ConfigurationError
+from enforcer.machine import compiled, kernel
+from enforcer.machine.grammar import MachineGrammar, bound_vocabulary
+from enforcer.machine.json_text import QuotedTexts
+from enforcer.machine.tables import tables_of
+from enforcer.schema import Conventions, Root, compile_schema
+from enforcer.vocabulary import Vocabulary
+from tests import vocabularies
+from tests.machine.interpreted import interpreted
+from tests.schema_judge import agree_along_a_walk
+from tests.vocabularies import bits, small
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+_CLASSES: list[Any] = [
+    each
+    for name in compiled.MODULES
+    for module in (import_module(f"enforcer.machine.{name}"),)
+    for each in vars(module).values()
+    if isinstance(each, type) and each.__module__ == module.__name__
+]
+_OPEN = Conventions(closed_objects=False)
+
+
+def grammar(schema: Any, tree: kernel.Tree) -> MachineGrammar:
+    found = compile_schema(schema, root=Root.ANY, conventions=_OPEN)
+    return MachineGrammar(tables_of(found, None), tree)
+
+
+def begun(found: MachineGrammar, begin: bytes) -> kernel.Text:
+    """Start a text by single bytes, whose ids they are."""
+    text = found.matcher()
+    for at, byte in enumerate(begin, 1):
+        assert text.accept(byte), begin[:at]
+    return text
+
+
+def agree(text: kernel.Text, vocabulary: Vocabulary) -> set[int]:
+    """Assert that a mask is what is accepted, and return it."""
+    row = np.zeros(vocabulary.words, np.int32)
+    text.fill(row)
+    taken = set()
+    for token_id in range(vocabulary.size):
+        if text.accept(token_id):
+            taken.add(token_id)
+            text.rollback(1)
+    assert bits(row) == taken
+    return taken
+
+
+# Objects
+
+
+def test_no_object_is_made_but_by_its_own_arguments() -> None:
+    """Without them the first method called ended the process."""
+    assert len(_CLASSES) >= 8
+    for each in _CLASSES:
+        with pytest.raises(TypeError, match="argument"):
+            each.__new__(each)
+
+
+def test_nothing_is_copied_or_pickled() -> None:
+    tree = bound_vocabulary(small())
+    found = grammar({}, tree)
+    trie = kernel.Trie(np.zeros(0, kernel.TRIE_NODE), np.zeros(0, np.int32), 0)
+    ways: list[Callable[[object], object]] = [copy.copy, copy.deepcopy]
+    ways += [partial(pickle.dumps, protocol=n) for n in range(pickle.HIGHEST_PROTOCOL + 1)]
+    for each in (begun(found, b"[1"), tree, found.tables, tree.free, trie):
+        for way in ways:
+            with pytest.raises(TypeError, match="cannot pickle"):
+                way(each)
+
+
+def test_an_object_is_not_begun_anew() -> None:
+    tree = bound_vocabulary(small())
+    found, other = grammar({}, tree), grammar({"type": "null"}, tree)
+    text = begun(found, b'{"a":[1')
+    before = agree(text, small())
+    text.__init__(tree, other.tables)  # type: ignore[misc]
+    assert (agree(text, small()), text.token_ids()) == (before, [*b'{"a":[1'])
+
+
+# Threads
+
+
+def test_a_second_thread_in_one_text_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python code that a call runs lets other threads in: they freed what it was reading."""
+    text: kernel.Text
+    refused: list[str] = []
+    row = np.zeros(small().words, np.int32)
+    calls: tuple[Callable[[], object], ...] = (
+        lambda: text.fill(row),
+        lambda: text.accept(ord("1")),
+        lambda: text.rollback(1),
+        lambda: text.keep(0),
+        lambda: text.open_values(),  # noqa: PLW0108 - the text is made below
+    )
+
+    def use() -> None:
+        for call in calls:
+            try:
+                call()
+            except ConfigurationError as error:
+                refused.append(str(error))
+
+    def bears(self: QuotedTexts, name: str, used_up: int) -> bool:
+        other = threading.Thread(target=use)
+        other.start()
+        other.join()
+        return usual(self, name, used_up)
+
+    usual = QuotedTexts.bears
+    monkeypatch.setattr(QuotedTexts, "bears", bears)
+    text = begun(grammar({"type": "object"}, bound_vocabulary(small())), b'{"a')
+    before = text.token_ids()
+    assert text.accept(ord('"'))
+    assert len(refused) == len(calls)
+    assert all("one thread at a time" in each for each in refused)
+    assert text.token_ids() == [*before, ord('"')]
+    use()  # afterwards each may have it, and an error leaves it free
+    with pytest.raises(ValueError, match="shorter"):
+        text.fill(row[:1])
+    text.fill(row)
+    assert len(refused) == len(calls)
+
+
+# Searches
+
+
+def test_a_mask_is_not_made_from_what_was_found_for_another_text() -> None:
+    tokens = [b'b":1},', b'b":1},{', b'b":1},{"']
+    vocabulary = Vocabulary([*(bytes([byte]) for byte in range(256)), *tokens], {})
+    item = {
+        "type": "object",
+        "patternProperties": {"^[ab]$": {"enum": [1, 2]}},
+        "additionalProperties": False,
+    }
+    schema = {"type": "array", "uniqueItems": True, "items": item}
+    found = grammar(schema, bound_vocabulary(vocabulary))
+    text = begun(found, b'[{"a":1,"b":2},{"a":2,"b":1},{"a":1,"')
+    other = begun(found, b'[{"a":1,"b":1},{"a":2,"b":1},{"a":1,"')
+    assert not other.accept(256)
+    assert agree(text, vocabulary) >= {256, 257, 258}
+
+
+# Long tokens
+
+_DEEP = [each.encode() for each in ("a", "é", "日", "🙂", "\\n", '"",', "[", '{"a":', "1", " ")]
+_LEADS = (b"", b'"', b'["', b'a":"')
+_OBJECT = ",".join(f'"p{n}":"{"x" * 20}"' for n in range(60))  # an end that is far away
+_ITEM: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        **{f"p{n}": {"const": "x" * 20} for n in range(60)},
+        "q": {"enum": [1, 2]},
+    },
+    "required": [*(f"p{n}" for n in range(60)), "q"],
+    "additionalProperties": False,
+}
+_FOLLOWED: list[tuple[Any, Sequence[bytes]]] = [
+    ({}, (b"", b'"', b'["a","', b'{"', b'{"a":"', b'"\xc3', b'"\\u0')),
+    ({"type": "string", "pattern": "^([aé日🙂\\n]{2})*$"}, (b"", b'"')),
+    ({"type": "string", "maxLength": 300}, (b'"', b'"aaa')),
+    ({"type": "array", "items": {"enum": ["", "a"]}, "uniqueItems": True}, (b"", b"[")),
+    (
+        {"type": "array", "items": _ITEM, "uniqueItems": True},
+        (f'[{{{_OBJECT},"q":1}},{{"q":2,"'.encode(),),
+    ),
+]
+
+
+def follow_long_tokens() -> None:
+    for length in (kernel.LONGEST, kernel.LONGEST + 1, 5_000):
+        _follow(length)
+
+
+def _follow(length: int) -> None:
+    pieces = {(lead + each * length)[:length] for lead in _LEADS for each in _DEEP}
+    tokens = [*(bytes([byte]) for byte in range(256)), *sorted(pieces)]
+    vocabulary = Vocabulary(tokens, {})
+    tree = bound_vocabulary(vocabulary)
+    for schema, begins in _FOLLOWED:
+        found = grammar(schema, tree)
+        for begin in begins:
+            agree(begun(found, begin), vocabulary)
+
+
+@pytest.mark.slow
+def test_tokens_of_any_length_need_little_stack() -> None:
+    """In a process of its own, which a stack that is too small ends."""
+    code = (
+        "import sys, threading; from tests.machine.test_kernel import follow_long_tokens as follow;"
+        "threading.stack_size(256 << 10);"
+        "thread = threading.Thread(target=follow); thread.start(); thread.join();"
+        "sys.stdout.write('followed')"
+    )
+    root = Path(__file__).resolve().parents[2]
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "followed", "")
+
+
+@pytest.mark.parametrize("schema", [{}, _ITEM, *(schema for schema, _ in _FOLLOWED)])
+def test_tokens_that_no_trie_has_are_allowed_where_they_are_accepted(
+    schema: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kernel, "LONGEST", 2)
+    found = grammar(schema, bound_vocabulary(small()))
+    for seed in range(6):
+        agree_along_a_walk(found.matcher(), small(), Random(seed), lambda data: len(data) > 2)
+
+
+@pytest.mark.slow
+def test_the_vocabulary_of_kimi_has_all_its_tokens_in_the_trie() -> None:
+    assert vocabularies.kimi().longest == kernel.LONGEST == interpreted("kernel").LONGEST
