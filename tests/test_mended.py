@@ -18,7 +18,7 @@ MENDED: tuple[tuple[str, tuple[str, ...]], ...] = (
     (
         "README, one request: its body on the README's own server is a 400",
         (
-            "tests/vllm/test_snippets.py::test_readme_on_the_server_that_readme_starts",
+            "tests/vllm/test_snippets.py::test_the_python_of_a_page_runs",
             "tests/vllm/test_snippets.py::test_the_first_server_and_its_first_request",
             "tests/test_blocks.py::test_every_block_is_held",
         ),
@@ -26,7 +26,7 @@ MENDED: tuple[tuple[str, tuple[str, ...]], ...] = (
     (
         "logits-processor route: fails with the flags of the page",
         (
-            "tests/vllm/test_snippets.py::test_the_logits_processor",
+            "tests/vllm/test_snippets.py::test_the_python_of_a_page_runs",
             "tests/vllm/test_commands.py::test_vllm_takes_the_command",
         ),
     ),
@@ -114,7 +114,7 @@ MENDED: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("no `python -m enforcer`", ("tests/cli/test_main.py::test_as_a_module",)),
     (
         "`while True` in the docs that never ends; `Vocabulary.from_tiktoken` on no page",
-        ("tests/test_snippets.py::test_a_loop_of_ones_own",),
+        ("tests/vllm/test_snippets.py::test_the_python_of_a_page_runs",),
     ),
     ("two spellings of `Route`", ("tests/test_mended.py::test_a_route_has_one_spelling",)),
     (
