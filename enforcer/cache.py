@@ -11,7 +11,7 @@ import threading
 from collections import OrderedDict
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from enforcer.errors import RequestError
 
@@ -22,6 +22,20 @@ _T = TypeVar("_T")
 
 # What an entry costs beside its value: its key (a digest), its places in two tables.
 _ENTRY = 400
+_EXCESS = 8  # so much of the budget may memory grow beyond it until values are dropped for it
+
+
+class Counter(Protocol):
+    """Counts bytes that change all the time, and may belong to several values.
+
+    Attributes:
+        bytes: of all that are alive.
+        most: how many there may be.
+
+    """
+
+    bytes: int
+    most: int
 
 
 @dataclass(slots=True)
@@ -38,10 +52,9 @@ class Cache:
     is heavier than the whole budget is given to whoever asked, and not kept.
 
     Args:
-        budget: bytes that all values may weigh together.
+        budget: bytes that all values may weigh together, with what is counted beside them.
 
     Attributes:
-        weight: bytes that the values weighed when they were last asked for.
         hits, misses: how often a value was there, and was made.
 
     """
@@ -53,10 +66,25 @@ class Cache:
         self._lock = threading.Lock()
         self._entries: OrderedDict[Hashable, _Entry] = OrderedDict()
         self._making: dict[Hashable, Future[Any]] = {}
-        self.weight = 0
+        self._weight = 0  # of the values when they were last asked for
+        self._counters: set[Counter] = set()
 
     def __len__(self) -> int:
         return len(self._entries)
+
+    @property
+    def weight(self) -> int:
+        """Bytes that the values weighed when they were last asked for, and what is counted now."""
+        return self._weight + sum(each.bytes for each in self._counters)
+
+    def count(self, counter: Counter) -> None:
+        """Count bytes beside the values' weights, those of values that are dropped and in use too.
+
+        Its `most` is what the values leave of the budget, and an eighth of that.
+        """
+        with self._lock:
+            self._counters.add(counter)
+            self._add(0)
 
     def get(self, key: Hashable, make: Callable[[], _T], weigh: Callable[[_T], int]) -> _T:
         """Return the value of a key; made by the first who asks, awaited by the others.
@@ -116,7 +144,10 @@ class Cache:
         return entry
 
     def _add(self, weight: int) -> None:
-        self.weight += weight
-        while self.weight > self.budget:
+        self._weight += weight
+        while self._entries and self.weight > self.budget:
             _, gone = self._entries.popitem(last=False)
-            self.weight -= gone.weight
+            self._weight -= gone.weight
+            del gone  # what it alone has is no longer counted
+        for each in self._counters:
+            each.most = self.budget + self.budget // _EXCESS - self.weight + each.bytes

@@ -73,6 +73,8 @@ class Grammars:
         is_json = layout.layout.kind is LayoutKind.JSON
         self._holds_plain = is_json and engine.name == MACHINE
         self.cache = cache
+        if engine.memory is not None:
+            cache.count(engine.memory)
         self._on_compile = on_compile
         self._write = write or self._write_here
         # In its keys; an `id` would be another's once this one is gone.

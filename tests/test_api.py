@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import subprocess
 import sys
@@ -415,6 +416,26 @@ def test_what_is_kept_is_within_the_budget() -> None:
         assert accepts(found, section(call("get", 0, f'{{"a": {n}}}')), [tool("get", schema)])
     assert 0 < kept.weight <= kept.budget
     assert len(kept) < 10
+
+
+def test_rows_of_a_grammar_that_is_in_use_and_no_longer_kept_count() -> None:
+    kept = Cache(150_000)
+    found = enforcer.Enforcer(V, cache=kept)
+    commas = {"type": "object", "properties": {"a": {"pattern": "^([a-z ]*,){90}$"}}}
+    matcher = found.matcher([tool("get", commas)], "required")
+    opened = section(call("get", 0, '{"a": "' + "," * 80)).partition("<|tool_call_end|>")[0]
+    for token_id in write(V, opened):
+        legal(matcher)
+        assert matcher.accept(token_id)
+    before = kept.weight
+    for n in range(4):
+        other = {"type": "object", "properties": {"a": {"const": n}}, "required": ["a"]}
+        assert accepts(found, section(call("get", 0, f'{{"a": {n}}}')), [tool("get", other)])
+    rows = kept.weight
+    del matcher
+    gc.collect()
+    assert before > 150_000 / 2
+    assert rows - kept.weight > 40_000
 
 
 def test_only_what_may_take_long_is_compiled_before_the_turn(

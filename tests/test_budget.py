@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 import enforcer
+from enforcer.budget import pieces
 from enforcer.budget.costs import Shortest
 from enforcer.budget.ends import Ends
 from enforcer.budget.pieces import _weight
@@ -180,6 +181,22 @@ def test_the_shortest_word_and_how_far_a_prefix_may_be(pattern: str, text: str, 
     words = Shortest.of(machine(grammar).tables, PIECES).words
     assert words.word(0, 0, 0) == text
     assert words.farthest(0, 0, 0) == far
+
+
+def test_words_of_any_length_are_kept_within_a_bound() -> None:
+    grammar = compile_schema({"type": "string", "minLength": 20_000}, root=Root.ANY)
+    words = Shortest.of(machine(grammar).tables, PIECES).words
+    for count in (*range(100), *range(100)):
+        assert words.word(0, 0, 0, count) == "a" * (20_000 - count)
+    assert 0 < sum(len(word or "") for word in words._words.values()) <= 400_000
+
+
+def test_pieces_of_any_length_are_counted_within_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pieces, "_COUNTED", 10_000)
+    found = pieces.Pieces(V)
+    for length in (*range(1, 200), *range(1, 200)):
+        assert found.count(b"~" * length) == length
+    assert 0 < sum(map(len, found._counts)) <= 10_000
 
 
 @pytest.mark.parametrize("char", ["é", "日", "🙂", "\n", '"', "\\", "a", "\ud7ff", "\u0800"])

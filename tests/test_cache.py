@@ -61,6 +61,30 @@ def test_a_value_that_grows_pushes_others_out() -> None:
     assert cache.weight <= 10_000
 
 
+class Counted:
+    """What some values have beside their weight."""
+
+    bytes = most = 0
+
+
+def test_what_is_counted_beside_the_weights_pushes_values_out() -> None:
+    cache, counted = Cache(8_000), Counted()
+    cache.count(counted)
+    for key in "abc":
+        cache.get(key, plain(key), lambda _: 600)
+    counted.bytes = 6_500
+    assert cache.weight == 9_500
+    assert cache.peek("c") == "c"  # what is asked for is the last to go
+    assert [cache.peek(key) for key in "abc"] == [None, None, "c"]
+    assert cache.weight == 7_500
+    assert counted.most == 8_000 + 1_000 - 1_000
+    counted.bytes = 20_000  # of values that are in use
+    assert cache.get("d", plain("d"), lambda _: 600) == "d"
+    assert len(cache) == 0
+    counted.bytes = 0
+    assert cache.weight == 0
+
+
 def test_what_is_heavier_than_the_budget_is_given_and_not_kept() -> None:
     cache = Cache(1_000)
     cache.get("small", plain(1), lambda _: 100)

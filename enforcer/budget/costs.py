@@ -64,7 +64,8 @@ class Shortest(Values):
     def of(cls, tables: kernel.Tables, pieces: Pieces) -> Shortest:
         """Return those of a compiled grammar, made when they are first asked for."""
         if tables.shortest is None:
-            tables.shortest = cls(tables.arrays_by_name, pieces)
+            made = cls(tables.arrays_by_name, pieces)
+            tables.set_shortest(made, made.weight)
         found: Shortest = tables.shortest
         return found
 

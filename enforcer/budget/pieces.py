@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Way: TypeAlias = tuple[float, bytes]  # the ids that an end takes, and the piece that comes first
 
 _KEY = 3  # bytes by which lengths are looked up
-_COUNTED = 65_536  # pieces whose number of ids is kept
+_COUNTED, _COUNT = 8 << 20, 150  # bytes of pieces whose number of ids is kept, and beside each
 _TRIED = 3  # bytes of the ids that are tried one by one near the end
 _HEAVIEST = 40
 # Each of these may begin a value, a name, or promise one more.
@@ -57,6 +57,7 @@ class Pieces:
             lengths.setdefault(key[:_KEY], set()).add(len(key))
         self._lengths = {key: sorted(found, reverse=True) for key, found in lengths.items()}
         self._counts: dict[bytes, int] = {}
+        self._counted = 0  # bytes of these
         weights = np.zeros(vocabulary.size, dtype=np.int16)
         tried: list[list[int]] = [[], []]
         for key, token_id in zip(keys, ids, strict=True):
@@ -96,8 +97,10 @@ class Pieces:
         while at < len(written):
             at += self._step(written, at)
             found += 1
-        if len(self._counts) >= _COUNTED:
+        self._counted += len(data) + _COUNT
+        if self._counted > _COUNTED:
             self._counts.clear()
+            self._counted = len(data) + _COUNT
         self._counts[data] = found
         return found
 

@@ -33,7 +33,8 @@ _LAST, _SURROGATES = 0x10FFFF, range(0xD800, 0xE000)
 _FEW = 8  # characters of a range that are tried, beyond ASCII
 _FAR = 1 << 28  # of a state that leads to no end
 _LARGEST = 10_000_000  # states times lengths that are told apart
-_KEPT = 2_000  # words of a grammar, and states of which is kept where they lead
+_KEPT = 2_000  # states of a grammar of which is kept where they lead
+_WORDS, _WORD = 400_000, 200  # bytes of kept words of a grammar, and beside each
 
 _Moves = list[tuple[str, int]]  # characters, and the states that they lead to
 
@@ -62,7 +63,9 @@ class Words:
         self._first, self._values = records(arrays, "trie_edges"), records(arrays, "trie_value")
         self._codes, self._to = records(arrays, "edge_character"), records(arrays, "edge_to")
         self._reached: dict[tuple[int, int], list[npt.NDArray[np.bool_]]] = {}
-        self.word, self._moves = lru_cache(_KEPT)(self._word), lru_cache(_KEPT)(self._find_moves)
+        self._words: dict[tuple[int, int, int, int], str | None] = {}
+        self._kept = 0  # bytes of these
+        self._moves = lru_cache(_KEPT)(self._find_moves)
         self._steps, self._rests = cache(self._find_steps), cache(self._find_rests)
         self._alphabet = cache(self._find_alphabet)
 
@@ -91,8 +94,21 @@ class Words:
                 yield length
             length += 1
 
-    def _word(self, number: int, state: int, language: int, count: int = 0) -> str | None:
-        """Return the first of `words`, whose runs are found at once; None if there is none."""
+    def word(self, number: int, state: int, language: int, count: int = 0) -> str | None:
+        """Return the first of `words`; None if there is none."""
+        at, known = (number, state, language, count), self._words
+        if at in known:
+            return known[at]
+        found = self._find_word(*at)
+        self._kept += _WORD + len(found or "")
+        if self._kept > _WORDS:  # a word may have as many characters as a schema asks for
+            self._words = {}
+            self._kept = _WORD + len(found or "")
+        self._words[at] = found
+        return found
+
+    def _find_word(self, number: int, state: int, language: int, count: int) -> str | None:
+        """Find the first of `words`, runs of one character at once."""
         left = next(self._lengths_from(number, state, language, count), None)
         if left is None:
             return None

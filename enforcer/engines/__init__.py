@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from enforcer.cache import Counter
     from enforcer.layouts import BoundLayout
     from enforcer.request.response_format import ResponseFormat
     from enforcer.schema import ArgumentGrammar
@@ -80,7 +81,7 @@ class CompiledGrammar(Startable, Protocol):
 
     @property
     def weight(self) -> int:
-        """Bytes that it holds now, roughly; it may grow as texts are matched."""
+        """Bytes that it holds now, roughly, but for those that its engine's `memory` counts."""
         ...
 
 
@@ -96,6 +97,11 @@ class ArgumentEngine(Protocol):
 
     name: str
     vocabulary: Vocabulary
+
+    @property
+    def memory(self) -> Counter | None:
+        """What counts the bytes that texts of its grammars make; None where grammars weigh them."""
+        return None
 
     def warm(self, layout: BoundLayout | None = None) -> None:  # noqa: ARG002 - most build nothing
         """Build what only some grammars need, before the first of them.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from enforcer.engines import ArgumentEngine
 from enforcer.engines.client_grammar import ClientGrammars
 from enforcer.layouts import LayoutKind
-from enforcer.machine import wire
+from enforcer.machine import kernel, wire
 from enforcer.machine.grammar import MachineGrammar, bound_vocabulary
 from enforcer.machine.tables import make_usual, tables_of
 from enforcer.machine.text_formats import text_tables
@@ -21,7 +21,6 @@ from enforcer.request.response_format import FormatKind, ResponseFormat
 if TYPE_CHECKING:
     from enforcer.engines import CompiledGrammar, Wanted
     from enforcer.layouts import BoundLayout
-    from enforcer.machine import kernel
     from enforcer.machine.tables import Tables
     from enforcer.vocabulary import Vocabulary
 
@@ -36,6 +35,11 @@ class MachineEngine(ArgumentEngine):
         self._trees: dict[tuple[bool, bool], kernel.Tree] = {}
 
     @cached_property
+    def memory(self) -> kernel.MemoryCounter:
+        """What counts the rows that texts of its grammars make."""
+        return kernel.MemoryCounter()
+
+    @cached_property
     def _grammars(self) -> ClientGrammars:
         return ClientGrammars(self.vocabulary)
 
@@ -43,7 +47,7 @@ class MachineEngine(ArgumentEngine):
         kind = is_raw, is_python
         if kind not in self._trees:
             self._trees[kind] = bound_vocabulary(
-                self.vocabulary, is_raw=is_raw, is_python=is_python
+                self.vocabulary, self.memory, is_raw=is_raw, is_python=is_python
             )
         return self._trees[kind]
 

@@ -41,7 +41,8 @@ _RECORDS = {
     "automata": kernel.AUTOMATON,
     "bounds": kernel.BOUND,
 }
-_OWN = 12_000  # bytes of views and objects
+_OWN = 40_000  # bytes of views and objects beside arrays, measured
+_SLOTS = 16  # bytes for each row that it may hold
 _LAYOUTS = 4  # of a vocabulary, whose tokens about keys are remembered
 _NO_KEYS = KeyTokens((), (OF_MARKER, OF_MARKER))
 
@@ -66,19 +67,24 @@ def bound(tables: Tables, tree: kernel.Tree) -> kernel.Tables:
         keys = tree.key_tokens(around) if around else _NO_KEYS
         spanning = np.array(keys.spanning, np.int32)
         return kernel.Tables(
-            arrays, tables.white_space, tables.is_python, rows, keys.bears, spanning
+            arrays, tables.white_space, tables.is_python, rows, keys.bears, spanning, tree.memory
         )
     except ValueError as error:
         raise EngineFailure(f"tables of a grammar are damaged: {error}") from error
 
 
 def bound_vocabulary(
-    vocabulary: Vocabulary, *, is_raw: bool = False, is_python: bool = False
+    vocabulary: Vocabulary,
+    memory: kernel.MemoryCounter | None = None,
+    *,
+    is_raw: bool = False,
+    is_python: bool = False,
 ) -> kernel.Tree:
     """Build the tree of a vocabulary's tokens, and the rows of any string.
 
     Args:
         vocabulary: whose tokens they are.
+        memory: counts the bytes that texts of its grammars make; None for a counter of its own.
         is_raw: whether texts are raw; if not, tokens that no JSON text has are left out.
         is_python: whether texts are Python's keyword arguments.
 
@@ -98,6 +104,7 @@ def bound_vocabulary(
         np.concatenate(([0], ends)).astype(np.int32).data,
         np.frombuffer(b"".join(vocabulary.texts), np.uint8).data,
         vocabulary.words,
+        memory or kernel.MemoryCounter(),
         _trie,
         _bears if is_python else QuotedTexts(keys).bears,
         lru_cache(_LAYOUTS)(lambda around: KeyTokens(zip(keys, ids, strict=True), around)),
@@ -139,20 +146,19 @@ def _trie(texts: Sequence[bytes], token_ids: Sequence[int]) -> kernel.Trie:
 
 
 class MachineGrammar:
-    """A compiled grammar; see `enforcer.engines.CompiledGrammar`."""
+    """A compiled grammar; see `enforcer.engines.CompiledGrammar`.
+
+    Attributes:
+        tables: its tables.
+        weight: bytes that it holds, without what its texts have made.
+
+    """
 
     def __init__(self, tables: Tables, tree: kernel.Tree) -> None:
         self._tree = tree
         self.tables = bound(tables, tree)
-        self._weight = _OWN + sum(array.nbytes for array in tables.arrays.values())
-
-    @property
-    def weight(self) -> int:
-        """Bytes that it holds; grows as rows are made and kept."""
-        tables, rows = self.tables, self.tables.rows[OWN_ROWS:]
-        made = 4 * self._tree.words * sum(row is not None for row in rows)
-        ends = 0 if tables.shortest is None else tables.shortest.weight
-        return int(self._weight + made + tables.kept_bytes + ends)
+        arrays = sum(array.nbytes for array in tables.arrays.values())
+        self.weight = _OWN + _SLOTS * len(self.tables.rows) + arrays
 
     def matcher(self) -> kernel.Text:
         """Start a new text."""

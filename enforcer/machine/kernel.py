@@ -19,7 +19,8 @@ walk over it that skips the subtree of an illegal byte. In a string nearly all t
 each automaton state of that kind has a *wide row*: the tokens that stay inside the string, and the
 trie nodes where a quote may end it; only from these the walk goes on with the text's own state.
 Rows that took much work are kept by *configuration*: all words of the state and of its frames that
-a row depends on, compared as a whole.
+a row depends on, compared as a whole. Each grammar holds its rows within a bound in bytes, wide rows
+in two generations of which the older goes first; equal wide rows of several grammars are the same.
 
 *Work* is counted in trie nodes, in ranges of characters that are looked at, and in words of bit
 sets where a frame is copied or compared with its shapes.
@@ -34,6 +35,9 @@ has bytes, and no deeper.
 """
 
 from __future__ import annotations
+
+from hashlib import blake2b
+from weakref import WeakValueDictionary
 
 import cython
 import numpy as np
@@ -390,8 +394,15 @@ _WORTH_KEEPING = 16  # units of work; a row of less is made as quickly as it is 
 _MOST_DIFFERING = 1_536  # words
 _MANY_DIFFERING = 256
 _MOST_TRIES = 64  # behind exits; 15 KB each for Kimi's vocabulary
-_MOST_SHARED = 256  # wide rows of a vocabulary; 20 KB each for Kimi's
 _KEPT_BYTES = 500  # of a kept row, beside its words
+_ROW_BYTES = 1_000  # of another row, beside its arrays
+# Bytes of a grammar's rows of configurations, and of half of its wide rows. Of 4,530 schemas of
+# MaskBench none needs as many; 20 to 35 KB is a wide row of Kimi's vocabulary.
+_MOST_ROWS = cython.declare(cython.longlong, 2 << 20)
+_FEW_ROWS = cython.declare(cython.longlong, 128 << 10)  # where the process is over its bound
+# What a kept row differs from, where that is no wide row.
+NO_BASE = cython.declare(cython.Py_ssize_t, -1)
+DIGITS_BASE = cython.declare(cython.Py_ssize_t, -2)
 _OWN_BYTES = 1_500  # of a text, beside its arrays
 
 
@@ -664,11 +675,58 @@ class Trie:
     nodes: TrieNode[::1]
     ids: cython.const_int[::1]
     roots: i64
+    charge: Charge  # of one behind exits
 
     def __cinit__(self, nodes: TrieNode[::1], ids: cython.const_int[::1], roots: i64):
         self.nodes = nodes
         self.ids = ids
         self.roots = roots
+        self.charge = None
+
+
+@cython.final
+@cython.cclass
+class MemoryCounter:
+    """Counts the bytes that texts of an engine's grammars have made: bitmask rows above all.
+
+    Attributes:
+        bytes: of all that are alive, whichever grammars share them.
+        most: bytes from which on a grammar that makes more rows lets go of nearly all others.
+
+    """
+
+    bytes = cython.declare(cython.longlong, visibility="readonly")
+    most = cython.declare(cython.longlong, visibility="public")
+
+    def __init__(self):
+        self.bytes = 0
+        self.most = LAST_62
+
+
+@cython.final
+@cython.no_gc  # its counter is there until the end
+@cython.cclass
+class Charge:
+    """The bytes that one object adds to a counter, for as long as it lives."""
+
+    counter: MemoryCounter
+    bytes: i64
+
+    def __init__(self, counter: MemoryCounter, count: i64):
+        self.counter = counter
+        self.bytes = 0
+        self.add(count)
+
+    @cython.cfunc
+    @cython.exceptval(check=False)
+    def add(self, count: i64) -> cython.void:
+        """Count more bytes, or fewer."""
+        self.bytes += count
+        self.counter.bytes += count
+
+    def __dealloc__(self):
+        if self.bytes != 0:
+            self.counter.bytes -= self.bytes
 
 
 @cython.cclass
@@ -676,9 +734,12 @@ class Row:
     """A bitmask row from which others differ little."""
 
     row = cython.declare(cython.int[::1], visibility="readonly")
+    charge: Charge
+    __weakref__: object
 
-    def __cinit__(self, row: cython.int[::1], *_of_wide):
+    def __cinit__(self, row: cython.int[::1], *more):
         self.row = row
+        self.charge = more[len(more) - 1]  # of a wide row the last argument, too
 
 
 @cython.final
@@ -710,8 +771,10 @@ class WideRow(Row):
         groups: cython.const_uchar[::1],
         looping: i64,
         behind: Trie,
+        charge: Charge,
     ):
         self.row = row
+        self.charge = charge
         self.exits = exits
         self.depths = depths
         self.groups = groups
@@ -725,18 +788,18 @@ class KeptRow:
     """A bitmask row of a configuration, as what differs from another row.
 
     Attributes:
-        base: the other row; None for one without a bit.
+        base: the number of the other row, a wide one; or `NO_BASE` (without a bit), `DIGITS_BASE`.
         words: how many words the configuration has; see `Text.configuration`.
         data: them; then each word of the row that differs, and its place in the upper half.
 
     """
 
-    base: Row
+    base: index
     words: i64
     data: cython.longlong[::1]
 
-    def __cinit__(self, words: i64, count: i64):
-        self.base = None
+    def __cinit__(self, base: index, words: i64, count: i64):
+        self.base = base
         self.words = words
         self.data = new_words(words + count)
 
@@ -752,6 +815,7 @@ class Tree:
             no text.
         text: uint8.
         words: of a bitmask row.
+        memory: counts what texts make.
         make_trie: makes a `Trie` of texts and token ids.
         bears: tells of a name or string (str), and how many of its first characters begin no other
             one (-1: all do), whether it bears on tokens that begin before it; see `json_text`.
@@ -776,7 +840,7 @@ class Tree:
     shorter_rows: i64
     raw_shorter: cython.const_int[::1]  # the same of what `raw_free` is of
     raw_shorter_rows: i64
-    nothing: cython.const_int[::1]  # a row without a bit
+    nothing: Row  # without a bit
     tokens = cython.declare(cython.longlong, visibility="readonly")
     words = cython.declare(cython.longlong, visibility="readonly")
     free = cython.declare(object, visibility="readonly")
@@ -795,7 +859,8 @@ class Tree:
     most_commas: i64  # in one of these
     key_tokens = cython.declare(object, visibility="readonly")
     tries = cython.declare(dict, visibility="readonly")  # what follows some exits, by their nodes
-    shared: dict  # wide rows of all grammars, by the content of an automaton and its state
+    shared: object  # rows that some grammar holds, by the content of an automaton and its state
+    memory = cython.declare(MemoryCounter, visibility="readonly")
 
     def __cinit__(
         self,
@@ -803,6 +868,7 @@ class Tree:
         text0: cython.const_int[::1],
         text: cython.const_uchar[::1],
         words: i64,
+        memory: MemoryCounter,
         make_trie,
         bears,
         key_tokens,
@@ -843,7 +909,7 @@ class Tree:
                 self.longest = max(self.longest, length)
         self.longer = np.array(longer, np.int32)
         self.shorter = np.zeros(1, np.int32)
-        self.nothing = np.zeros(words, np.int32)
+        self.nothing = Row(np.zeros(words, np.int32), Charge(memory, 4 * words))
         self.shorter_rows = 0
         self.raw_shorter = self.shorter
         self.raw_shorter_rows = 0
@@ -852,7 +918,8 @@ class Tree:
         self.digits = None
         self.spare = []
         self.tries = {}
-        self.shared = {}
+        self.shared = WeakValueDictionary()
+        self.memory = memory
 
     @cython.cfunc
     def borrow(self) -> Scratch:
@@ -862,7 +929,7 @@ class Tree:
     def set_rows(self, free: WideRow, shorter: cython.const_int[::1], digits: cython.int[::1]):
         """Set the rows of strings that may be anything, and of digits."""
         self.free = free
-        self.digits = Row(digits)
+        self.digits = Row(digits, Charge(self.memory, 4 * self.words))
         self.shorter = shorter
         self.shorter_rows = shorter.shape[0] // self.words
 
@@ -887,6 +954,9 @@ class Tree:
                     pairs.append((bytes(text), token_id))
             pairs.sort()
             found = self.make_trie([text for text, _ in pairs], [i for _, i in pairs])
+            trie = cython.cast(Trie, found)
+            size = TRIE_NODE.itemsize * trie.nodes.shape[0] + 4 * trie.ids.shape[0]
+            trie.charge = Charge(self.memory, size)
             self.tries[key] = found
             if len(self.tries) > _MOST_TRIES:  # clients choose the patterns
                 self.tries.pop(next(iter(self.tries)), None)
@@ -902,6 +972,8 @@ class Tables:
         wide: for each automaton state the number of its wide row; -1 where it has none.
         rows: wide rows by their number, the first two being the tree's own; None until needed. Of
             Python's strings there are two for each number: between quotes, and apostrophes.
+        older_rows: those that were held when half of the bound had been used last.
+        digests: of each automaton that of its content; None until it is needed.
         pairs: numbers of the automata of a layout of pairs: of the text up to a key (language 0) or
             to the end (language 1), of what is between a key and its value (-1: nothing), of what
             ends a value that is JSON, and of the bytes of a JSON string that hold no delimiter (-1:
@@ -962,10 +1034,14 @@ class Tables:
     key_spanning: cython.const_int[::1]
     ending: list
     rows = cython.declare(list, visibility="readonly")
+    older_rows: list
+    row_bytes: i64  # of `rows`
+    digests: list
     kept: list  # rows of configurations, in one of two slots by the hash of these
+    kept_bytes: i64
+    charge: Charge  # for these, and for `shortest`
     arrays_by_name = cython.declare(dict, visibility="readonly")
-    shortest = cython.declare(object, visibility="public")  # see `enforcer.budget`; None until made
-    kept_bytes = cython.declare(cython.longlong, visibility="readonly")
+    shortest = cython.declare(object, visibility="readonly")  # see `enforcer.budget`
 
     def __cinit__(
         self,
@@ -975,6 +1051,7 @@ class Tables:
         rows: list,
         key_bears,
         key_spanning: cython.const_int[::1],
+        memory: MemoryCounter,
     ):
         self.nodes = arrays["nodes"]
         self.names = arrays["names"]
@@ -999,10 +1076,14 @@ class Tables:
         self.white_space = white_space
         self.is_python = is_python
         self.rows = rows
+        self.older_rows = None
+        self.row_bytes = 0
+        self.digests = [None] * self.automata.shape[0]
         self.key_bears = key_bears
         self.key_spanning = key_spanning
         self.kept = [None] * SLOTS
         self.kept_bytes = 0
+        self.charge = Charge(memory, 0)
         self.arrays_by_name = arrays
         self.shortest = None
         self.is_open = False
@@ -1354,24 +1435,83 @@ class Tables:
         return True
 
     @cython.cfunc
-    def content_of(self, number: index):
-        """Return all that a wide row of an automaton depends on."""
-        a = self.automata[number]
-        states = self.states_of(number)
-        end = a.transitions + states * a.classes
-        ranges = a.range0 + a.ranges
-        return (
-            a.kind,
-            np.asarray(self.transitions[a.transitions : end]).tobytes(),
-            np.asarray(self.ascii[a.ascii : a.ascii + 128]).tobytes(),
-            np.asarray(self.range_low[a.range0 : ranges]).tobytes(),
-            np.asarray(self.range_class[a.range0 : ranges]).tobytes(),
-            np.asarray(self.accepts[a.states : a.states + states]).tobytes(),
-            np.asarray(self.leads[a.states : a.states + states]).tobytes(),
-            np.asarray(self.safe[a.states : a.states + states]).tobytes(),
-            np.asarray(self.safe_steps[a.states : a.states + states]).tobytes(),
-            np.asarray(self.beyond_steps[a.states : a.states + states]).tobytes(),
-        )
+    def digest_of(self, number: index):
+        """Return a digest of all that the rows of an automaton's states depend on."""
+        found = self.digests[number]
+        if found is None:
+            a = self.automata[number]
+            states = self.states_of(number)
+            end = a.transitions + states * a.classes
+            ranges = a.range0 + a.ranges
+            sizes = np.array([a.kind, states, a.classes, a.ranges], np.int64)
+            hashed = blake2b(sizes.tobytes(), digest_size=32)
+            hashed.update(np.asarray(self.transitions[a.transitions : end]))
+            hashed.update(np.asarray(self.ascii[a.ascii : a.ascii + 128]))
+            hashed.update(np.asarray(self.range_low[a.range0 : ranges]))
+            hashed.update(np.asarray(self.range_class[a.range0 : ranges]))
+            hashed.update(np.asarray(self.accepts[a.states : a.states + states]))
+            hashed.update(np.asarray(self.leads[a.states : a.states + states]))
+            hashed.update(np.asarray(self.safe[a.states : a.states + states]))
+            hashed.update(np.asarray(self.safe_steps[a.states : a.states + states]))
+            hashed.update(np.asarray(self.beyond_steps[a.states : a.states + states]))
+            found = self.digests[number] = hashed.digest()
+        return found
+
+    # A row never changes: one that is let go of serves whoever has it still.
+
+    @cython.cfunc
+    def most_rows(self) -> i64:
+        """Return the bytes that rows of one kind may take."""
+        memory = self.charge.counter
+        return _MOST_ROWS if memory.bytes <= memory.most else _FEW_ROWS
+
+    @cython.cfunc
+    def row_of(self, number: index):
+        """Return a wide row that is held; None if it is not."""
+        found = self.rows[number]
+        if found is None and self.older_rows is not None:
+            found = self.older_rows[number]
+            if found is not None:
+                self.hold_row(number, cython.cast(Row, found))
+        return found
+
+    @cython.cfunc
+    def hold_row(self, number: index, row: Row):
+        """Hold a wide row; let go of those that were not used while half of the bound filled."""
+        gone = None
+        if self.row_bytes + row.charge.bytes > self.most_rows():
+            gone = self.older_rows
+            self.older_rows = self.rows
+            self.rows = self.rows[:2] + [None] * (len(self.rows) - 2)
+            self.row_bytes = 0
+        self.rows[number] = row
+        self.row_bytes += row.charge.bytes
+        del gone  # last: where a row is freed, other threads may run
+
+    @cython.cfunc
+    def keep(self, slot: index, row: KeptRow):
+        """Keep the row of a configuration; forget all others where they take too much."""
+        size = _KEPT_BYTES + 8 * row.data.shape[0]
+        if self.kept_bytes + size > self.most_rows():
+            self.charge.add(-self.kept_bytes)
+            self.kept = [None] * SLOTS
+            self.kept_bytes = 0
+        # The one that was there before moves to the other slot.
+        before = self.kept[slot]
+        gone = self.kept[slot ^ 1] if before is not None else None
+        if before is not None:
+            self.kept[slot ^ 1] = before
+        self.kept[slot] = row
+        if gone is not None:
+            size -= _KEPT_BYTES + 8 * cython.cast(KeptRow, gone).data.shape[0]
+        self.kept_bytes += size
+        self.charge.add(size)
+
+    def set_shortest(self, shortest, size: i64):
+        """Set what `enforcer.budget` has found, which takes so many bytes."""
+        if self.shortest is None:
+            self.charge.add(size)
+        self.shortest = shortest
 
     @cython.cfunc
     def states_of(self, number: index) -> index:
@@ -1409,7 +1549,7 @@ class Text:
     states: State[::1]  # of a walk: the state behind so many bytes of a token
     row: cython.int[::1]
     target: object  # whose view the row is; a view takes half as long as a kept row
-    base: Row  # that the row was made from; None for none
+    base: index  # the number of the wide row that the row was made from; `NO_BASE` for none
     nodes: TrieNode[::1]  # of the trie that is walked
     ids: cython.const_int[::1]
     exits: cython.int[::1]  # of a wide row that is made, as are those below
@@ -1856,52 +1996,56 @@ class Text:
                 continue
             kept = cython.cast(KeptRow, found)
             if kept.words == words and are_equal(kept.data, key, words):
-                if kept.base is None:
+                if kept.base == NO_BASE:
                     clear_row(self.row, self.tree.words)
                 else:
-                    write_row(self.row, kept.base.row, self.tree.words)
+                    base = self.base_row(kept.base)
+                    if base is None:  # it is made anew
+                        return False
+                    write_row(self.row, base.row, self.tree.words)
                 write_words(self.row, kept.data, words)
                 return True
         return False
 
     @cython.cfunc
+    def base_row(self, number: index) -> Row:
+        """Return the row from which one differs; None if it is not held any more."""
+        if number == NO_BASE:
+            return self.tree.nothing
+        if number == DIGITS_BASE:
+            return self.tree.digits
+        return cython.cast(Row, self.tables.row_of(number))
+
+    @cython.cfunc
     def differences(self, scratch: Scratch) -> index:
         """Write where a row differs from its base, and return in how many words."""
-        base = self.tree.nothing if self.base is None else self.base.row
-        return differing(self.row, base, self.tree.words, scratch.places, _MOST_DIFFERING)
+        base = self.base_row(self.base)
+        if base is None:
+            return _MOST_DIFFERING + 1
+        return differing(self.row, base.row, self.tree.words, scratch.places, _MOST_DIFFERING)
 
     @cython.cfunc
     def remember(self, scratch: Scratch, words: i64):
         """Keep the row of a configuration, unless it differs much from each other one."""
         count = self.differences(scratch)
-        if self.base is None and count > _MANY_DIFFERING:
-            self.base = self.tree.digits
+        if self.base == NO_BASE and count > _MANY_DIFFERING:
+            self.base = DIGITS_BASE
             of_digits = self.differences(scratch)
             if of_digits > count:
-                self.base = None
+                self.base = NO_BASE
                 self.differences(scratch)
             else:
                 count = of_digits
         if count > _MOST_DIFFERING:
             return
-        kept = KeptRow(words, count)
-        kept.base = self.base
+        kept = KeptRow(self.base, words, count)
         for i in range(words):
             kept.data[i] = scratch.key[i]
         for i in range(count):
             place = cython.cast(cython.longlong, scratch.places[i])
             word = cython.cast(cython.longlong, self.row[place]) & LOW_HALF
             kept.data[words + i] = place << 32 | word
-        # The one that was there before moves to the other slot.
-        slot = scratch.key[0] & (SLOTS - 1)
-        before = self.tables.kept[slot]
-        gone = self.tables.kept[slot ^ 1] if before is not None else None
-        if before is not None:
-            self.tables.kept[slot ^ 1] = before
-        self.tables.kept[slot] = kept
-        self.tables.kept_bytes += _KEPT_BYTES + 8 * kept.data.shape[0]
-        if gone is not None:
-            self.tables.kept_bytes -= _KEPT_BYTES + 8 * cython.cast(KeptRow, gone).data.shape[0]
+        self.tables.keep(scratch.key[0] & (SLOTS - 1), kept)
 
     # Memory
 
@@ -5263,12 +5407,18 @@ class Text:
         """Return the row of the tokens in which a delimiter ends; None if there are none."""
         found = self.tables.ending[stop]
         if found is None:
+            key = (self.tables.digest_of(self.tables.pairs[STOPS]), stop)
+            found = self.tables.ending[stop] = self.tree.shared.get(key)
+        if found is None:
             row = np.zeros(self.tree.words, np.int32)
             whole = self.row
             self.row = row
             self.walk_stops(0, self.tree.trie.roots, stop)
             self.row = whole
-            found = Row(row) if row.any() else False
+            found = False
+            if row.any():
+                charge = Charge(self.tree.memory, _ROW_BYTES + 4 * self.tree.words)
+                found = self.tree.shared.setdefault(key, Row(row, charge))
             self.tables.ending[stop] = found
         return None if found is False else found
 
@@ -5411,7 +5561,7 @@ class Text:
                     number = 2 * number + is_apostrophe
         self.nodes = self.tree.trie.nodes
         self.ids = self.tree.trie.ids
-        self.base = None
+        self.base = NO_BASE
         if number < 0:
             clear_row(self.row, self.tree.words)
             self.walk(0, self.tree.trie.roots, 0)
@@ -5425,7 +5575,7 @@ class Text:
             write_common(self.row, wide.row, self.tree.shorter, near * words, words)
         else:
             write_row(self.row, wide.row, words)
-            self.base = wide
+            self.base = number
             if wide.looping != 0 and self.is_any_length(s):
                 self.leave_alike(wide)
                 first = wide.looping
@@ -5491,17 +5641,15 @@ class Text:
 
     @cython.cfunc
     def wide_row(self, automaton: index, state: i64, number: index, quote: i64) -> WideRow:
-        """Return a wide row; make it where it is needed for the first time."""
-        found = self.tables.rows[number]
+        """Return a wide row; make it where no grammar holds it."""
+        found = self.tables.row_of(number)
         if found is None:
-            key = (self.tables.content_of(automaton), state, quote)
-            found = self.tree.shared.pop(key, None)
+            key = (self.tables.digest_of(automaton), state, quote)
+            found = self.tree.shared.get(key)
             if found is None:
                 found = self.make_wide_row(automaton, state, quote, None)
-            self.tables.rows[number] = found
-            self.tree.shared[key] = found  # behind those that were used longer ago
-            if len(self.tree.shared) > _MOST_SHARED:
-                self.tree.shared.pop(next(iter(self.tree.shared)), None)
+                self.tree.shared[key] = found
+            self.tables.hold_row(number, cython.cast(Row, found))
         return cython.cast(WideRow, found)
 
     @cython.cfunc
@@ -5538,7 +5686,9 @@ class Text:
         looping = int(loops.sum())
         behind = self.tree.behind(nodes[:looping], depths[:looping]) if looping else self.tree.trie
         groups = self.first_groups(nodes, depths)
-        return WideRow(row, nodes, depths, groups, looping, behind)
+        size = row.nbytes + nodes.nbytes + depths.nbytes + groups.nbytes
+        charge = Charge(self.tree.memory, _ROW_BYTES + size)
+        return WideRow(row, nodes, depths, groups, looping, behind, charge)
 
     @cython.cfunc
     def first_groups(self, exits: cython.int[::1], depths: cython.int[::1]):

@@ -26,6 +26,11 @@ _Array: TypeAlias = npt.NDArray[Any] | memoryview
 
 def records(table: npt.NDArray[Any], dtype: np.dtype[Any]) -> npt.NDArray[Any]: ...
 
+class MemoryCounter:
+    bytes: int
+    most: int
+    def __init__(self) -> None: ...
+
 class Trie:
     def __init__(self, nodes: _Array, ids: _Array, roots: int) -> None: ...
 
@@ -40,6 +45,7 @@ class Tree:
     words: int
     tokens: int
     tries: dict[bytes, Trie]
+    memory: MemoryCounter
     key_tokens: Callable[[tuple[int, ...]], KeyTokens]
     def __init__(
         self,
@@ -47,6 +53,7 @@ class Tree:
         text0: _Array,
         text: _Array,
         words: int,
+        memory: MemoryCounter,
         make_trie: Callable[[list[bytes], list[int]], Trie],
         bears: Callable[[str, int], bool],
         key_tokens: Callable[[tuple[int, ...]], KeyTokens],
@@ -61,10 +68,10 @@ class Tree:
 
 class Tables:
     rows: list[WideRow | None]
-    kept_bytes: int
     arrays_by_name: dict[str, _Array]
     shortest: Any
     def __init__(self, *arrays: Any) -> None: ...
+    def set_shortest(self, shortest: object, size: int) -> None: ...
 
 class Text:
     work: int
