@@ -19,8 +19,9 @@ walk over it that skips the subtree of an illegal byte. In a string nearly all t
 each automaton state of that kind has a *wide row*: the tokens that stay inside the string, and the
 trie nodes where a quote may end it; only from these the walk goes on with the text's own state.
 Rows that took much work are kept by *configuration*: all words of the state and of its frames that
-a row depends on, compared as a whole. Each grammar holds its rows within a bound in bytes, wide rows
-in two generations of which the older goes first; equal wide rows of several grammars are the same.
+a row depends on, compared as a whole. Each grammar holds its rows within a bound in bytes, wide
+rows in two generations of which the older goes first; equal wide rows of several grammars are the
+same.
 
 *Work* is counted in trie nodes, in ranges of characters that are looked at, and in words of bit
 sets where a frame is copied or compared with its shapes.
@@ -698,7 +699,7 @@ class MemoryCounter:
     bytes = cython.declare(cython.longlong, visibility="readonly")
     most = cython.declare(cython.longlong, visibility="public")
 
-    def __init__(self):
+    def __cinit__(self):
         self.bytes = 0
         self.most = LAST_62
 
@@ -712,7 +713,7 @@ class Charge:
     counter: MemoryCounter
     bytes: i64
 
-    def __init__(self, counter: MemoryCounter, count: i64):
+    def __cinit__(self, counter: MemoryCounter, count: i64):
         self.counter = counter
         self.bytes = 0
         self.add(count)
@@ -2267,7 +2268,7 @@ class Text:
             asked: see `LEADS_ON`.
 
         """
-        place = at << 32 | (count & LOW_HALF)
+        place = cython.cast(cython.longlong, at) << 32 | (count & LOW_HALF)
         slot = mixed(mixed(place, asked), languages) & (ANSWERS - 1)
         found = self.answer_in(slot)
         if (
@@ -2488,7 +2489,7 @@ class Text:
         """Return whether a character of a range may come next in the automaton of a string."""
         a = self.automaton(self.automaton_of(s))
         at = a.states + s.automaton_state
-        asked = low << 21 | high
+        asked = cython.cast(cython.longlong, low) << 21 | high
         if not self.is_exact and self.scratch is not None:  # the names that are there do not matter
             known = self.answer(at, s.languages, s.count, asked)
             if known.found != NOT_ASKED:
@@ -5748,5 +5749,5 @@ class Text:
 
 
 if not cython.compiled:
-    for _class in (Scratch, Trie, Row, WideRow, KeptRow, Tree, Tables, Text):
+    for _class in (MemoryCounter, Charge, Scratch, Trie, Row, WideRow, KeptRow, Tree, Tables, Text):
         _class.__init__ = _class.__cinit__
