@@ -216,13 +216,13 @@ BOUND = dtype_of("minimum maximum rest0 steady", np.int32)
 
 # What a walk has found of a place within a string, so that it is looked at once a row.
 Answer = cython.struct(
-    round=cython.longlong,
+    turn=cython.longlong,
     place=cython.longlong,
     languages=cython.longlong,
     asked=cython.longlong,
     found=cython.longlong,
 )
-ANSWER = dtype_of("round place languages asked found", np.int64)
+ANSWER = dtype_of("turn place languages asked found", np.int64)
 
 # Phases of a text.
 BEGIN = cython.declare(cython.int, 0)
@@ -2272,12 +2272,12 @@ class Text:
         slot = mixed(mixed(place, asked), languages) & (ANSWERS - 1)
         found = self.answer_in(slot)
         if (
-            found.round != self.scratch.round
+            found.turn != self.scratch.round
             or found.place != place
             or found.languages != languages
             or found.asked != asked
         ):
-            found.round = self.scratch.round
+            found.turn = self.scratch.round
             found.place = place
             found.languages = languages
             found.asked = asked
