@@ -28,9 +28,9 @@ OPTIONS = {"library": enforcer.Options(), "server": settings.read({}).options}
 # Declarations that nothing fits: the `enum` of an array's items stands on the array, or an
 # integer's `enum` has strings.
 REJECTED = {
-    "live_simple_71-35-0": "properties.metrics",
-    "live_irrelevance_428-103-0": "properties.intents",
-    "live_relevance_8-8-0": "properties.number_of_tickets",
+    "live_simple_71-35-0": "properties.metrics.enum",
+    "live_irrelevance_428-103-0": "properties.intents.enum",
+    "live_relevance_8-8-0": "properties.number_of_tickets.enum",
 }
 # Answers with properties that their tool does not declare, nor forbid.
 UNDECLARED = {
