@@ -175,7 +175,7 @@ class Grammars:
     ) -> tuple[Wanted, BoundLayout | None]:
         if wanted.kind is not FormatKind.JSON_SCHEMA:
             return wanted, None
-        layout = self._layout if root is Root.OBJECT else options.text_layout
+        layout = options.laid_out(self._layout, root)
         return grammar_of(wanted.source, options, root), layout
 
     def _made(
@@ -208,6 +208,7 @@ class Grammars:
         settings = _settings(
             *(options.on_unsupported, options.limits, options.conventions),
             *(options.compact_text, options.closed_text),
+            *(options.plain_spelling, options.second_space),
         )
         return (what, wanted.kind, root, digest, settings, self._own)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from functools import cache
 from math import inf
 from random import Random
@@ -22,6 +23,8 @@ from enforcer.budget.pieces import _weight
 from enforcer.budget.tails import begun
 from enforcer.budget.untold import untold
 from enforcer.errors import EnforcerError, UnsupportedSchema
+from enforcer.layouts import JSON
+from enforcer.regex.charset import EMPTY
 from enforcer.schema import Conventions, Root, compile_schema
 from tests import vocabularies
 from tests.budget_cases import PIECES, SCHEMAS, V, machine, of, tool
@@ -210,13 +213,26 @@ def test_a_character_that_has_been_begun_is_completed(char: str, is_listed: bool
         assert text.accept(ord('"'))
         for at, byte in enumerate(spelled):
             assert text.accept(byte)
-            partial = begun(text.open_values()[0][5])
+            partial = begun(text.open_values()[0][5], EMPTY)
             if partial is not None:
                 assert spelled[: at + 1].lower().endswith(partial.data)
             count = len(text.token_ids())
             found = json.loads(b'"' + spelled[: at + 1] + end_of(ends, text))
             assert not is_listed or found in {char, "x"}
             text.rollback(len(text.token_ids()) - count)
+
+
+def test_no_end_needs_an_escape_that_a_plain_spelling_has_not() -> None:
+    long = "a\n" + 20 * "b"
+    properties = dict.fromkeys([long, "ab"], {"enum": [long, "ab"]})
+    schema = {"type": "object", "properties": properties, "additionalProperties": False}
+    grammar = compile_schema(schema, root=Root.OBJECT)
+    for begun_ in (b'{"a\\', b'{"ab":"a\\'):
+        layout = replace(JSON, plain_spelling=True)
+        text = machine().compile(grammar, layout).matcher()
+        assert all(map(text.accept, begun_))
+        ends = Ends(Shortest.of(text.tables, PIECES), text)
+        assert end_of(ends, text).startswith(b"n" + 20 * b"b")
 
 
 def test_of_many_names_one_is_found_that_a_character_may_become() -> None:

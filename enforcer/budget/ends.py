@@ -20,6 +20,7 @@ from enforcer.budget.pieces import ones
 from enforcer.budget.tails import begun, rest_of, tails
 from enforcer.budget.words import TRIES
 from enforcer.engines.mask_rows import is_member, members, put
+from enforcer.regex.charset import EMPTY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -156,7 +157,8 @@ class Ends:
         now = {TRIES: at[1]} if is_string else {}
         for language, (number, root) in product(ones(languages), starts):
             where = number, now.get(number, at[0]), language, count * is_string
-            partial = begun(pending) if is_string else None
+            # What only enumerated strings are left of has no needless escapes.
+            partial = begun(pending, plan.unescaped if at[0] < 0 else EMPTY) if is_string else None
             tails_of = () if where[1] < 0 else tails(plan.words, where, partial, quoted=is_string)
             rests = [(self._pieces.count(rest), rest) for rest, _ in tails_of]
             if rests:
@@ -241,7 +243,7 @@ class _Open:
         """Yield what completes the name, and the ends behind it."""
         plan, words = self._plan.objects[self._node], self._plan.words
         at, trie, pending, count, languages = state
-        partial = begun(pending)
+        partial = begun(pending, self._plan.unescaped)
         low, high = words.span(trie) if trie >= 0 else (0, 0)
         for index in self._candidates(trie, partial):
             rest = rest_of(partial, plan.names[index][count:])

@@ -38,14 +38,27 @@ class Begun(NamedTuple):
 
     def rest_of(self, char: str) -> bytes | None:
         """Return the bytes that complete a character; None if it is another one."""
-        for spelled in _spellings(char):
+        for spelled in _spellings(char) if char in self.chars else ():
             if spelled.startswith(self.data):
                 return spelled[len(self.data) :]
         return None
 
 
-def begun(pending: int) -> Begun | None:
-    """Return an unfinished character, by the kernel's word for it; None for 0."""
+def begun(pending: int, unescaped: CharSet) -> Begun | None:
+    """Return an unfinished character; None if there is none.
+
+    Args:
+        pending: the kernel's word for it.
+        unescaped: the characters that no escape stands for.
+
+    """
+    found = _begun(pending)
+    if found is None or not found.data.startswith(b"\\"):
+        return found
+    return found._replace(chars=found.chars & ~unescaped)
+
+
+def _begun(pending: int) -> Begun | None:
     kind, count, value = pending & 15, pending >> 4 & 15, pending >> 8
     if not kind:
         return None

@@ -15,6 +15,7 @@ import numpy as np
 from enforcer.budget.pieces import ones
 from enforcer.budget.tails import whole
 from enforcer.budget.words import TRIES, Words, records
+from enforcer.regex.charset import CharSet
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -38,6 +39,7 @@ class Values:
         words: of its automata and tries.
         scalars: of each node's values the shortest strings, numbers and words.
         best: of each node's values the shortest instance, as far as it is known.
+        unescaped: the characters that no escape stands for in names and listed strings.
         is_final: whether `best` is; until then it only gets shorter.
 
     """
@@ -48,6 +50,8 @@ class Values:
         self.table = cache(lambda name: records(arrays, name))
         self.nodes = self.table("nodes")
         self._bits = np.asarray(arrays["bits"])
+        plain = np.flatnonzero(np.asarray(arrays["unescaped"])).tolist()
+        self.unescaped = CharSet.of([(code, code) for code in plain])
         self.far = cache(self._far)
         self.scalars = [self._scalars(node) for node in self.nodes]
         self.best = [[min(ways, default=(inf, b"")) for ways in each] for each in self.scalars]

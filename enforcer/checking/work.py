@@ -19,6 +19,7 @@ from enforcer.errors import (
     UnsupportedSchema,
     brief,
 )
+from enforcer.layouts import JSON
 from enforcer.request.options import Options
 from enforcer.request.response_format import FormatKind, ResponseFormat
 from enforcer.schema import Root, compile_schema
@@ -89,7 +90,7 @@ class Check:
             *(digest, self.kind, self.root, self.writes),
             *(self.dialect, self.controls, self.writable),
             *(own.on_unsupported, own.limits, own.conventions, own.finish_within_budget),
-            *(own.compact_text, own.closed_text),
+            *(own.compact_text, own.closed_text, own.plain_spelling, own.second_space),
         )
 
     @property
@@ -141,12 +142,13 @@ def survived(do: Callable[[], Verdict]) -> Verdict:
 
 
 def _layout(check: Check, engine: ArgumentEngine) -> BoundLayout | None:
-    if not check.dialect:
-        return None if check.root is Root.OBJECT else check.options.text_layout
-    known = engine.vocabulary
-    controls = known.controls if check.controls is None else dict(check.controls)
-    writable = known.writable if check.writable is None else check.writable
-    return dialects.load(check.dialect).layout(controls, writable)
+    own = JSON
+    if check.dialect:
+        known = engine.vocabulary
+        controls = known.controls if check.controls is None else dict(check.controls)
+        writable = known.writable if check.writable is None else check.writable
+        own = dialects.load(check.dialect).layout(controls, writable)
+    return check.options.laid_out(own, check.root)
 
 
 def _done(check: Check, engine: ArgumentEngine) -> Verdict:

@@ -83,7 +83,7 @@ def add_parser(commands: Any) -> None:
     hows = [how.value for how in OnUnsupported]
     add("--on-unsupported", choices=hows, default="refuse", help="as on the server (%(default)s)")
     hows = [how.value for how in Integers]
-    add("--integers", choices=hows, default="value", help="as on the server (%(default)s)")
+    add("--integers", choices=hows, default="digits", help="as on the server (%(default)s)")
     add_engine(parser)
     add("--html", type=path, metavar="FILE", help="write a page that shows it")
     add_json(parser)

@@ -10,6 +10,7 @@ of the text. Must not know: how tools are declared, any engine, the turn around 
 from enforcer.layouts.decoding import Decoder
 from enforcer.layouts.layout import (
     COMPACT,
+    JSON,
     BoundLayout,
     Escape,
     Layout,
@@ -24,6 +25,7 @@ from enforcer.layouts.scanning import Scan
 __all__ = [
     "COMPACT",
     "ID",
+    "JSON",
     "BoundLayout",
     "Decoder",
     "Escape",

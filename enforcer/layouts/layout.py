@@ -171,6 +171,9 @@ class BoundLayout:
         close: what ends the text.
         writable: the characters that the tokenizer can write. Only what stands without escapes
             is restricted to them.
+        escaped: characters of ASCII that a string may need an escape for: the last ones of markers,
+            which others look for in its text.
+        plain_spelling, second_space: as `Options` have them.
 
     """
 
@@ -178,11 +181,26 @@ class BoundLayout:
     pair: tuple[Piece, ...] = ()
     close: tuple[Piece, ...] = ()
     writable: CharSet = ALL
+    escaped: str = ""
+    plain_spelling: bool = False
+    second_space: bool = False
 
     @property
     def plain(self) -> bool:
         """Whether it is JSON with the usual white space, which engines write by themselves."""
         return self.layout.kind is LayoutKind.JSON and self.layout.white_space is WhiteSpace.USUAL
+
+    @property
+    def unescaped(self) -> str:
+        """The characters of ASCII that no escape stands for in names and listed strings."""
+        if not self.plain_spelling:
+            return ""
+        # Python has both quotes, of which one can stand in the other.
+        quotes = "\"'" if self.layout.kind is LayoutKind.PYTHON else '"'
+        ascii_ = map(chr, range(ord(" "), 128))
+        return "".join(
+            c for c in ascii_ if c in self.writable and c not in quotes + "\\" + self.escaped
+        )
 
     @property
     def ids(self) -> frozenset[int]:
@@ -244,6 +262,7 @@ class BoundLayout:
         return pairs_text(self.pair, self.close)
 
 
+JSON = BoundLayout(Layout())
 COMPACT = BoundLayout(Layout(white_space=WhiteSpace.NONE))
 
 

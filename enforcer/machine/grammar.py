@@ -5,6 +5,7 @@ Owns: that. Must not know: how tables are made.
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from itertools import compress
 from typing import TYPE_CHECKING
@@ -21,7 +22,6 @@ from enforcer.machine.tables import free_tables
 from enforcer.machine.tree import SEARCH_ORDER, build_tree
 
 if TYPE_CHECKING:
-    import re
     from collections.abc import Sequence
 
     import numpy.typing as npt
@@ -44,6 +44,7 @@ _RECORDS = {
 _OWN = 40_000  # bytes of views and objects beside arrays, measured
 _SLOTS = 16  # bytes for each row that it may hold
 _LAYOUTS = 4  # of a vocabulary, whose tokens about keys are remembered
+_ESCAPE = re.compile(rb"\\")
 _NO_KEYS = KeyTokens((), (OF_MARKER, OF_MARKER))
 
 
@@ -98,6 +99,7 @@ def bound_vocabulary(
         ids_of = (i for text, i in zip(keys, ids, strict=True) if span.search(text))
         return np.array([*ids_of], np.int32).data
 
+    spans = SPANS_OF_PYTHON if is_python else SPANS_OF_JSON
     ends = np.cumsum(np.fromiter(map(len, vocabulary.texts), np.int32, vocabulary.size))
     tree = kernel.Tree(
         _trie([*compress(keys, occurring)], [*compress(ids, occurring)]),
@@ -108,7 +110,7 @@ def bound_vocabulary(
         _trie,
         _bears if is_python else QuotedTexts(keys).bears,
         lru_cache(_LAYOUTS)(lambda around: KeyTokens(zip(keys, ids, strict=True), around)),
-        *(*map(found_in, SPANS_OF_PYTHON if is_python else SPANS_OF_JSON), SEARCH_ORDER),
+        *(*map(found_in, (*spans, _ESCAPE)), SEARCH_ORDER),
     )
     free, shorter = _free_rows(tree, free_tables(is_python=is_python))
     digits = np.zeros(vocabulary.words * 32, np.bool_)

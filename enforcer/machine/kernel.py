@@ -277,6 +277,7 @@ SPACE = cython.declare(cython.int, 1)
 CARRIAGE_RETURN = cython.declare(cython.int, 2)
 LINE_BREAK = cython.declare(cython.int, 3)
 INDENTATION = cython.declare(cython.int, 64)
+SECOND_SPACE = cython.declare(cython.int, 68)
 
 # Words of a frame. Behind them words of bits: of an array its live shapes (one word), then for each
 # that counts its elements or keeps them distinct a word (see `tally_behind`); of an object
@@ -825,6 +826,7 @@ class Tree:
         listing: int32; those in which a string may end, and another one of an array begin.
         commas: int32; those in which a string of an array may end before another element.
         opening: int32; those in which an array may open, and an element of it end.
+        escaping: int32; those with a backslash.
         order: int32; the bytes in the order in which a search tries them, and their groups above.
 
     Attributes:
@@ -856,6 +858,7 @@ class Tree:
     listing: cython.const_int[::1]
     commas: cython.const_int[::1]
     opening: cython.const_int[::1]
+    escaping: cython.const_int[::1]
     order: cython.const_int[::1]
     most_commas: i64  # in one of these
     key_tokens = cython.declare(object, visibility="readonly")
@@ -877,6 +880,7 @@ class Tree:
         listing: cython.const_int[::1],
         commas: cython.const_int[::1],
         opening: cython.const_int[::1],
+        escaping: cython.const_int[::1],
         order: cython.const_int[::1],
     ):
         self.trie = trie
@@ -889,6 +893,7 @@ class Tree:
         self.listing = listing
         self.commas = commas
         self.opening = opening
+        self.escaping = escaping
         self.order = order
         self.key_tokens = key_tokens
         self.most_commas = 0
@@ -980,6 +985,8 @@ class Tables:
             ends a value that is JSON, and of the bytes of a JSON string that hold no delimiter (-1:
             there is no JSON); then what `key_tokens` is made of; empty for JSON.
         markers: the token ids that are characters of raw text, from `FIRST_SURROGATE` on.
+        unescaped: for each character of ASCII whether no escape stands for it in names and listed
+            strings; empty where one may for all.
         vast: for each automaton state the languages that have many words from there.
         free_to: the characters of a text up to which no greatest length decides behind it.
         vast_steps: how many characters, any that are legal, leave all its languages vast.
@@ -1026,7 +1033,8 @@ class Tables:
     free_to: cython.const_int[::1]
     pairs: cython.const_int[::1]
     markers: cython.const_int[::1]
-    white_space: cython.int  # 0: none; 1: no line breaks; 2: the usual
+    unescaped: cython.const_int[::1]
+    white_space: cython.int  # 0: none; 1: no line breaks; 2: the usual; 3: and a second space
     is_python: cython.bint  # whether texts are Python's keyword arguments
     is_open: cython.bint  # whether some object may have undeclared names
     distinct: cython.int  # the least of all nodes that have it
@@ -1074,6 +1082,7 @@ class Tables:
         self.read_automata(arrays)
         self.pairs = arrays["pairs"]
         self.markers = arrays["markers"]
+        self.unescaped = arrays["unescaped"]
         self.white_space = white_space
         self.is_python = is_python
         self.rows = rows
@@ -1131,8 +1140,10 @@ class Tables:
     @cython.cfunc
     def damaged(self) -> object:
         """Return which table has an index that is out of bounds; None if none has."""
-        if not 0 <= self.white_space <= 2:
+        if not 0 <= self.white_space <= 3:
             return "white space"
+        if self.unescaped.shape[0] != 0 and self.unescaped.shape[0] != 128:
+            return "escapes"
         if not self.automata_fit():
             return "automata"
         if not self.tries_fit():
@@ -1577,6 +1588,7 @@ class Text:
     is_laid_out: cython.bint  # in pairs, rather than as JSON
     is_python: cython.bint
     has_stops: cython.bint  # whether strings of JSON may hold no delimiter
+    is_plain: cython.bint  # whether names and listed strings have no needless escapes
     added: object
 
     def __cinit__(self, tree: Tree, tables: Tables):
@@ -1616,6 +1628,7 @@ class Text:
         self.is_laid_out = tables.pairs.shape[0] != 0
         self.is_python = tables.is_python
         self.has_stops = len(tables.ending) != 0
+        self.is_plain = tables.unescaped.shape[0] != 0
         node = self.node(0)
         if self.is_python:
             if not self.open_object(s):
@@ -2465,6 +2478,33 @@ class Text:
 
     @cython.cfunc
     @cython.exceptval(-1)
+    def may_escape(self, s: cython.pointer[State], character: i64) -> cython.bint:
+        """Return whether an escape may stand for a character in a string or name."""
+        if not self.is_plain or character >= self.tables.unescaped.shape[0]:
+            return True
+        is_listed: cython.bint = s.phase == IN_STRING and s.automaton_state < 0
+        return not (is_listed or s.phase == IN_NAME) or not self.tables.unescaped[character]
+
+    @cython.cfunc
+    @cython.exceptval(-1)
+    def takes_escaped(self, s: cython.pointer[State], character: i64) -> cython.bint:
+        """Advance a string or name by a whole character that an escape stands for."""
+        return self.may_escape(s, character) and self.take(s, character)
+
+    @cython.cfunc
+    @cython.exceptval(-1)
+    def escapable(self, s: cython.pointer[State], low: i64, high: i64) -> cython.bint:
+        """Return whether an escape of some character of a range may come next."""
+        if self.is_plain:
+            for character in range(low, min(high + 1, self.tables.unescaped.shape[0])):
+                if not self.may_escape(s, character):
+                    if self.viable(s, low, character - 1):
+                        return True
+                    low = character + 1
+        return self.viable(s, low, high)
+
+    @cython.cfunc
+    @cython.exceptval(-1)
     def viable(self, s: cython.pointer[State], low: i64, high: i64) -> cython.bint:
         """Return whether some character of a range may come next in a string or name."""
         if low > high:
@@ -2563,7 +2603,7 @@ class Text:
                 return QUOTE
             if byte == 92:
                 s.pending = ESCAPE
-                return self.viable(s, 0, LAST_CHARACTER)
+                return self.escapable(s, 0, LAST_CHARACTER)
             return byte >= 32 and self.plain_byte(s, byte)
         kind = s.pending & 15
         count = s.pending >> 4 & 15
@@ -2630,7 +2670,7 @@ class Text:
             s.pending = DIGITS
             return INSIDE
         if byte == 34 or byte == 92 or byte == 47:
-            return self.take(s, byte)
+            return self.takes_escaped(s, byte)
         if byte == 98:
             return self.take(s, 8)
         if byte == 102:
@@ -2650,11 +2690,11 @@ class Text:
         high = low + bit(missing) - 1
         if count == 4:
             if not 0xD800 <= value <= 0xDFFF:
-                return self.take(s, value)
+                return self.takes_escaped(s, value)
             s.pending = SECOND_BACKSLASH | value << 8
         else:
             s.pending = DIGITS | count << 4 | value << 8
-            if self.viable(s, low, high):
+            if self.escapable(s, low, high):
                 return INSIDE
         low = max(low, 0xD800)
         high = min(high, 0xDBFF)
@@ -2702,7 +2742,7 @@ class Text:
                 return QUOTE
             if byte == 92:
                 s.pending = ESCAPE
-                return self.viable(s, 0, LAST_CHARACTER)
+                return self.escapable(s, 0, LAST_CHARACTER)
             return (byte >= 32 or self.may_be_raw(byte)) and self.plain_byte(s, byte)
         if kind == HEXADECIMAL:
             digit = hexadecimal(byte)
@@ -2716,7 +2756,7 @@ class Text:
             missing = 2 if byte == 120 else 4 if byte == 117 else 8
             s.pending = HEXADECIMAL | missing << 4
             high = 0xFF if byte == 120 else 0xFFFF if byte == 117 else LAST_CHARACTER
-            return self.viable(s, 0, high)
+            return self.escapable(s, 0, high)
         if byte == 39:
             return self.take(s, 39)
         if byte == 97:
@@ -2729,13 +2769,13 @@ class Text:
     def python_digit(self, s: cython.pointer[State], missing: i64, value: i64) -> cython.int:
         r"""Advance by a digit of `\x..`, `\u....` or `\U........`."""
         if missing == 0:
-            return not FIRST_SURROGATE <= value <= LAST_SURROGATE and self.take(s, value)
+            return not FIRST_SURROGATE <= value <= LAST_SURROGATE and self.takes_escaped(s, value)
         s.pending = HEXADECIMAL | missing << 4 | value << 8
         low = value << 4 * missing
         high = min(low + bit(4 * missing) - 1, LAST_CHARACTER)
         below = min(high, FIRST_SURROGATE - 1)
         above = max(low, LAST_SURROGATE + 1)
-        return self.viable(s, low, below) or self.viable(s, above, high)
+        return self.escapable(s, low, below) or self.viable(s, above, high)
 
     # Keyword arguments of Python
 
@@ -4876,7 +4916,10 @@ class Text:
     @cython.cfunc
     @cython.exceptval(-1)
     def white_space(self, s: cython.pointer[State], byte: i64) -> cython.bint:
-        """Advance by white space between tokens: one space, or a line break and its indentation."""
+        """Advance by white space between tokens: one space, or a line break and its indentation.
+
+        Behind a space that is a token of its own a model may want one that begins with another.
+        """
         if self.tables.white_space < (1 if byte == 32 else 2):
             return False
         if s.pending == CARRIAGE_RETURN:
@@ -4887,6 +4930,9 @@ class Text:
             return True
         if byte == 9:
             return False
+        if s.pending == SPACE and byte == 32 and self.tables.white_space == 3:
+            s.pending = SECOND_SPACE
+            return True
         if s.pending != 0:
             # An empty object or array may have white space twice: behind `{` and before `}`.
             is_open: cython.bint = s.phase == OBJECT_OPEN or s.phase == ARRAY_OPEN
@@ -5589,7 +5635,17 @@ class Text:
             s.automaton_state = -1
             self.walk(0, self.tree.trie.roots, 0)
             s.automaton_state = state
+        if self.is_plain and s.phase == IN_NAME:
+            self.clear_escapes()
         return self.set_markers()
+
+    @cython.cfunc
+    def clear_escapes(self):
+        """Clear the tokens with needless escapes, which the wide row of a name has."""
+        for k in range(self.tree.escaping.shape[0]):
+            token_id = self.tree.escaping[k]
+            if self.row[token_id >> 5] >> (token_id & 31) & 1 and not self.is_legal(token_id):
+                self.row[token_id >> 5] &= ~bit32(token_id & 31)
 
     @cython.cfunc
     def may_be_longer(

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from enforcer.errors import UnsupportedSchema
-from enforcer.layouts import LayoutKind, WhiteSpace
+from enforcer.layouts import JSON, LayoutKind, WhiteSpace
 from enforcer.machine import kernel
 from enforcer.machine.holding import Counts, why_not_held
 from enforcer.machine.lengths import FAR_COUNT, Bounded, alternatives
@@ -114,17 +114,21 @@ def tables_of(grammar: ArgumentGrammar, layout: BoundLayout | None) -> Tables:
     refusal = why_not_held(grammar)
     if refusal is not None:
         raise refusal
-    white_space = WhiteSpace.USUAL if layout is None else layout.layout.white_space
-    if layout is not None and layout.layout.kind is LayoutKind.PAIRS:
+    layout = JSON if layout is None else layout
+    unescaped = [chr(code) in layout.unescaped for code in range(128)]
+    own = {"unescaped": _int32(unescaped if any(unescaped) else ())}
+    white_space = _LEVELS[layout.layout.white_space]
+    if layout.layout.kind is LayoutKind.PAIRS:
         pairs = Pairs(grammar, layout, Parts())
         arrays, wide_rows = _Writer(pairs.definitions, OF_JSON, pairs).write(pairs.root)
-    elif layout is not None and layout.layout.kind is LayoutKind.PYTHON:
+    elif layout.layout.kind is LayoutKind.PYTHON:
         definitions, root = Spellable(grammar, layout).grammar()
         arrays, wide_rows = _Writer(definitions, is_python=True).write(root)
-        return Tables(arrays, wide_rows, _LEVELS[white_space], is_python=True)
+        return Tables(arrays | own, wide_rows, white_space, is_python=True)
     else:
         arrays, wide_rows = _Writer(grammar.definitions).write(grammar.root)
-    return Tables(arrays, wide_rows, _LEVELS[white_space])
+        white_space += layout.second_space and layout.plain
+    return Tables(arrays | own, wide_rows, white_space)
 
 
 def raw_tables(
@@ -144,7 +148,8 @@ def raw_tables(
     values = {ValueId(at): Value(strings=each) for at, each in enumerate(languages, NEVER + 1)}
     writer = _Writer(values, RAW_ENDING if ends else RAW_OPEN)
     arrays, wide_rows = writer.write(*values)
-    return Tables({**arrays, "markers": _int32(markers)}, wide_rows, _LEVELS[WhiteSpace.USUAL])
+    own = {"markers": _int32(markers), "unescaped": _int32(())}
+    return Tables(arrays | own, wide_rows, _LEVELS[WhiteSpace.USUAL])
 
 
 def free_tables(*, is_raw: bool = False, is_python: bool = False) -> Tables:

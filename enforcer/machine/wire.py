@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 # Counts up with the arrays, their order and what their numbers mean.
-VERSION = 10
+VERSION = 11
 
 _WIDE = (
     *("bits", "trie_value", "trie_low", "trie_high", "trie_opens"),
@@ -43,7 +43,7 @@ _NARROW = (
     *("trie_edges", "edge_character", "edge_to"),
     *("transitions", "ascii", "range_low", "range_class", "bounds", "safe_steps", "wide"),
     *("beyond_steps", "vast_steps", "free_to"),
-    *("pairs", "markers"),
+    *("pairs", "markers", "unescaped"),
 )
 _KINDS: dict[str, np.dtype[np.generic]] = {
     **dict.fromkeys(_WIDE, np.dtype("<i8")),

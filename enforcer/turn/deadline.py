@@ -119,7 +119,7 @@ class Deadline:
         if at.header is not None:
             node = at.header.advance(token_id)
             return node is None or self._header(node) <= after
-        return not at.row.text or self._fits_text(at, after)
+        return not _has_text(at) or self._fits_text(at, after)
 
     def restrict(self, at: Position, left: int, target: npt.NDArray[np.int32]) -> None:
         """Leave out of a mask row the ids after which a promised end would not fit."""
@@ -133,7 +133,7 @@ class Deadline:
         if at.header is not None:
             asked.update(members(target).tolist())
         clear(target, [token_id for token_id in asked if not self.fits(at, token_id, left)])
-        is_free = at.header is None and at.grammar is None and at.row.text
+        is_free = at.header is None and at.grammar is None and _has_text(at)
         if is_free and not self._fits_text(at, left - 1):
             target &= ~self._table.vocabulary.text_row
 
@@ -287,6 +287,11 @@ class Deadline:
                 ]
             ample = self._ample[calls] = max(need for need in needs if need < inf) + 1
         return left - 1 >= ample
+
+
+def _has_text(at: Position) -> bool:
+    """Return whether text, or white space at least, may come at a place outside of calls."""
+    return at.row.text or at.row.opening.blank
 
 
 def _may_be_cut(at: Position) -> bool:

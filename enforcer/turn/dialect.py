@@ -10,9 +10,10 @@ from __future__ import annotations
 import keyword
 import re
 import unicodedata
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
+from itertools import chain
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -162,6 +163,7 @@ class Dialect:
         tokens: the control tokens in them.
         arguments: how the arguments of a call are laid out.
         turn: what opens a turn.
+        preamble_ids: how many token ids of text the models write before a demanded call.
         examples: the file's own examples, for the tests.
 
     """
@@ -177,6 +179,7 @@ class Dialect:
     tokens: Tokens
     arguments: Layout
     turn: TurnOpening
+    preamble_ids: int
     states: Mapping[str, State]
     examples: tuple[Mapping[str, Any], ...]
 
@@ -237,7 +240,9 @@ class Dialect:
     def layout(self, controls: Mapping[str, int], writable: CharSet = ALL) -> BoundLayout:
         """Return the layout of arguments, bound to a tokenizer's special tokens and characters."""
         inside = {name: controls.get(name) for name in self.tokens.names}
-        return self.arguments.bind(inside.get, writable)
+        bound = self.arguments.bind(inside.get, writable)
+        texts = *chain.from_iterable(self.markers.values()), *bound.avoided
+        return replace(bound, escaped="".join(sorted({text[-1:] for text in texts})))
 
     @property
     def is_simple(self) -> bool:

@@ -208,6 +208,7 @@ def _build(data: dict[str, Any]) -> Dialect:
             end=_text(turn.pop("end")) if "end" in turn else None,
             state=_text(turn.pop("state")),
         ),
+        preamble_ids=_count(data.pop("preamble_ids", 0)),
         states=MappingProxyType(states),
         examples=tuple(data.pop("examples", ())),
     )
@@ -236,6 +237,12 @@ def _state(name: str, table: dict[str, Any]) -> State:
 def _text(value: object) -> str:
     if not isinstance(value, str):
         raise TypeError(f"{brief(value)} where a string is expected")
+    return value
+
+
+def _count(value: object) -> int:
+    if type(value) is not int or value < 0:
+        raise TypeError(f"{brief(value)} where a whole number from 0 on is expected")
     return value
 
 

@@ -16,7 +16,8 @@ from enforcer.turn.dialect import Ids
 from enforcer.turn.lexer import Opening
 from enforcer.turn.position import SharedStates
 
-_opening = lru_cache(None)(Opening)  # there are 32
+_BLANKS = 8  # token ids that templates and models write behind reasoning, and a few
+_opening = lru_cache(None)(Opening)  # there are 64
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
@@ -42,7 +43,8 @@ class Envelope:
         due: what the turn must have before it may end.
         most: how many calls the turn may have.
         first: index of the turn's first call.
-        preamble: how many text ids may precede a demanded call outside a think.
+        preamble: how many token ids of text may precede a demanded call outside of reasoning;
+            before them there may be white space.
         text_format: starts the grammar that content must fit; None for free text.
 
     """
@@ -94,6 +96,7 @@ class Envelope:
             call=calls < self.most,
             finish=not owed,
             text=not owed or text < self.preamble,
+            blank=owed and self.preamble <= text < _BLANKS,
             # Where text has a format, it is for the format to say whether none at all fits.
             empty=self.due is Due.NOTHING if self.text_format is None else fits,
         )

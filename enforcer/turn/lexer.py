@@ -34,6 +34,7 @@ class Opening:
         call: another call may begin.
         finish: the turn may end.
         text: text outside a think may go on (a demanded call cannot be put off for ever).
+        blank: white space may before any other text, where that may not.
         empty: the turn may end though it has said nothing.
         lenient: what spells a marker that is closed is text like any other.
 
@@ -43,6 +44,7 @@ class Opening:
     finish: bool
     text: bool
     empty: bool
+    blank: bool = False
     lenient: bool = False
 
     def permits(self, guard: Guard) -> bool:
@@ -218,7 +220,9 @@ class Lexer:
         """Read one symbol that is none of a header or of arguments; see `step`."""
         found = self.dialect.states[place.state]
         free = found.segment in FREE_TEXT and symbol < ID and not place.committed
-        text = free and (opening.text or found.segment is Segment.REASONING)
+        silent = opening.blank and found.blank_to != found.text_to and not place.begun
+        blank = silent and symbol in BLANK_BYTES
+        text = free and (opening.text or blank or found.segment is Segment.REASONING)
         begun: list[Begun] = []
         for each in self._going_on(place, anew=text or not place.begun):
             rest = each.rest.after(symbol)

@@ -16,6 +16,7 @@ from enforcer.errors import ConfigurationError, EnforcerError, IllegalPrefix
 from enforcer.turn import bits
 from enforcer.turn.bits import rows_of
 from enforcer.turn.crossing import TokenReader
+from enforcer.turn.dialect import Segment
 from enforcer.turn.ids import number, whole_at_ends
 from enforcer.turn.masks import Masks
 from enforcer.turn.rollback_stack import RollbackStack
@@ -116,7 +117,9 @@ class Matcher:
         if prompt_ids is not None:
             prompt_ids = whole_at_ends(prompt_ids, "prompt_ids")
             state, begun = self._table.opened(prompt_ids)
-        self._now = self._transitions.share(self._transitions.enter(state, calls=0, text=0))
+        # Of a prompt's text none is counted, nor may a bound of 0 leave it out.
+        text = min(0, self._envelope.preamble - 1)
+        self._now = self._transitions.share(self._transitions.enter(state, calls=0, text=text))
         at = self._follow(begun)
         if at is not None:
             segment = self._table.segment(self._now.state)
@@ -125,9 +128,14 @@ class Matcher:
                 "the prompt ends inside a turn that this request's tools do not allow: "
                 + misplaced(self._table.vocabulary, begun[at], segment),
             )
-        if self._now.failure is not None:
-            raise self._now.failure
-        return self._now
+        now = self._now
+        if now.failure is not None:
+            raise now.failure
+        if now.text >= 0 or now.grammar is not None:
+            return now
+        if self._table.segment(now.state) is Segment.CONTENT:
+            now = self._transitions.enter(now.state, now.calls, 0, now.place)
+        return self._transitions.share(now.but(text=0))
 
     def _follow(self, begun: Sequence[int]) -> int | None:
         """Go on by what the prompt has of the turn; gives the place of an id that is illegal."""

@@ -56,7 +56,9 @@ def envelope(
         due=Due.CALL if toolset.choice is ToolChoice.REQUIRED else due,
         most=options.max_calls if toolset.parallel else 1,
         first=spec.first_index,
-        preamble=options.preamble_ids,
+        preamble=(
+            table.dialect.preamble_ids if options.preamble_ids is None else options.preamble_ids
+        ),
         text_format=text_format,
     )
 

@@ -262,9 +262,11 @@ class Table:
     def opening(self, state: str, opening: Opening) -> Opening:
         """Close the text of a state after which nothing could be called, while a call is owed."""
         found = self.dialect.states[state]
-        if opening.finish or not opening.text or found.segment is not Segment.CONTENT:
+        if opening.finish or found.segment is not Segment.CONTENT:
             return opening
-        return replace(opening, text=found.text_to in self._before_calls)
+        text = opening.text and found.text_to in self._before_calls
+        blank = opening.blank and found.blank_to in self._before_calls
+        return replace(opening, text=text, blank=blank)
 
     @cached_property
     def _before_calls(self) -> frozenset[str]:

@@ -86,9 +86,9 @@ def test_tables_with_wrong_numbers_are_refused_or_do_no_harm(number: int, random
         return  # and nothing else: no index is out of bounds where tables are taken
 
 
-def test_white_space_that_is_none_of_the_three_is_refused() -> None:
+def test_white_space_that_is_none_of_the_four_is_refused() -> None:
     with pytest.raises(EngineFailure, match="white space"):
-        bound(wire.read(wire.write(replace(tables(0), white_space=3))), tree())
+        bound(wire.read(wire.write(replace(tables(0), white_space=4))), tree())
 
 
 def test_more_wide_rows_than_states_are_refused() -> None:

@@ -23,7 +23,8 @@ TABLE = Table(KIMI, V)
     [
         (0, 0, Opening(call=True, finish=False, text=True, empty=False)),
         (0, 4, Opening(call=True, finish=False, text=True, empty=False)),
-        (0, 5, Opening(call=True, finish=False, text=False, empty=False)),
+        (0, 5, Opening(call=True, finish=False, text=False, empty=False, blank=True)),
+        (0, 8, Opening(call=True, finish=False, text=False, empty=False)),
         (1, 5, Opening(call=True, finish=True, text=True, empty=False)),
         (2, 0, Opening(call=False, finish=True, text=True, empty=False)),
     ],

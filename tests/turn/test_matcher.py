@@ -13,6 +13,7 @@ import torch
 
 from enforcer.errors import ConfigurationError, IllegalPrefix
 from enforcer.turn.envelope import Due
+from enforcer.turn.lexer import BLANK_BYTES
 from enforcer.turn.matcher import Matcher
 from tests import toys
 from tests.turn.known import (
@@ -38,6 +39,9 @@ from tests.vocabularies import call, feed, legal, row_of, section, write
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+
+BLANK = {token for token in TEXT if BLANK_BYTES.issuperset(V.token_bytes(token))}
 
 
 # What is legal where
@@ -275,7 +279,25 @@ def test_a_demanded_call_leaves_the_think_free() -> None:
             assert legal(found) == TEXT | {THOUGHT, BEGIN}
             feed(found, [byte("x")])
         feed(found, [THOUGHT])
-        assert legal(found) == ({BEGIN} if preamble == 0 else TEXT | {BEGIN})
+        assert legal(found) == (TEXT if preamble else BLANK) | {BEGIN}
+
+
+def test_white_space_before_a_demanded_call_is_no_text_and_ends_too() -> None:
+    found = matcher(due=Due.CALL, preamble=0, prompt_ids=write(V, HEADER))
+    assert legal(found) >= BLANK | {BEGIN}
+    assert legal(found).isdisjoint(TEXT - BLANK)
+    for _ in range(8):
+        feed(found, [byte("\n")])
+    assert legal(found) == {BEGIN}
+
+
+def test_without_room_for_text_a_prompt_that_has_said_some_is_gone_on_with() -> None:
+    for said in ("Let me see.", "Let me see.\n"):
+        found = matcher(due=Due.CALL, preamble=0, prompt_ids=write(V, HEADER + said))
+        assert legal(found) == {BEGIN}
+    thinking = matcher(due=Due.CALL, preamble=0, prompt_ids=write(V, HEADER + "<think>So"))
+    feed(thinking, [THOUGHT])
+    assert legal(thinking) == BLANK | {BEGIN}
 
 
 def test_what_the_prompt_has_said_before_a_demanded_call_does_not_count() -> None:

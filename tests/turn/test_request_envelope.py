@@ -60,8 +60,17 @@ def test_what_a_request_allows(
     wanted = spec_text.read(spec_text.write([TOOL], choice, parallel, 4))
     found = request_envelope.envelope(ENFORCER.table, wanted, options, None)
     assert (found.names, found.first, found.most) == (("get",), 4, most)
-    assert found.preamble == options.preamble_ids
+    assert found.preamble == 32
     assert found.due is (Due.CALL if choice == "required" else due)
+
+
+@pytest.mark.parametrize("name", dialects.available())
+def test_text_before_a_demanded_call_is_the_formats(name: str) -> None:
+    table = served(name).table
+    wanted = spec_text.read(spec_text.write([TOOL], "required", True, 0))
+    for given, most in ((None, 32 if name.startswith("kimi") else 0), (0, 0), (3, 3)):
+        options = Options(preamble_ids=given)
+        assert request_envelope.envelope(table, wanted, options, None).preamble == most
 
 
 def is_refused(look: Callable[..., Any], text: str) -> bool:

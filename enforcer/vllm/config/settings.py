@@ -76,6 +76,13 @@ def _whole(least: int) -> Callable[[str], int]:
     return read
 
 
+def _whole_or_none(least: int) -> Callable[[str], int | None]:
+    def read(text: str) -> int | None:
+        return _whole(least)(text) if text else None
+
+    return read
+
+
 def _port(text: str) -> int:
     if not _is_whole(text, 0) or int(text) > _LAST_PORT:
         raise ValueError(f"a port from 0 to {_LAST_PORT}")
@@ -122,12 +129,17 @@ class Settings:
             names 2019-09 or 2020-12
         closed_objects: objects that declare `properties` and say nothing of others have no others;
             off: they may have any, as JSON Schema has it
-        integers: numbers of `type: integer`: any text that is a whole number, `9.0` and `1.5e6`
-            too, or digits: digits alone
+        integers: numbers of `type: integer`: digits alone, or value: any text that is a whole
+            number, `9.0` and `1.5e6` too
+        plain_spelling: names of properties and the strings of `enum` and `const` have no escape for
+            a character of ASCII that can stand for itself: `"city"`, not `"c\u0069ty"`; off: any
+            spelling of JSON's
+        second_space: two spaces may stand where JSON may have white space; off: one
         documents: JSON Schemas that a tool's schema may refer to by their `$id`: files and folders,
             with commas between; `URI=FOLDER` for those that are served below a URI
         max_calls: most calls in one turn
-        preamble_ids: most tokens of text before a demanded call
+        preamble_ids: most tokens of text before a demanded call; empty: what the tool-call format
+            says, 32 for Kimi's and 0 for others. White space may stand there in any case
         finish_within_budget: end a call that has begun before `max_tokens` does, and begin none
             that cannot: on
         empty_turns: a turn that ends with neither text nor call: forbid or allow
@@ -149,10 +161,12 @@ class Settings:
     )
     format: Formats = _setting("enforce", _one_of({each.value: each for each in Formats}))
     closed_objects: bool = _setting("on", _ON)
-    integers: Integers = _setting("value", _one_of({each.value: each for each in Integers}))
+    integers: Integers = _setting("digits", _one_of({each.value: each for each in Integers}))
+    plain_spelling: bool = _setting("on", _ON)
+    second_space: bool = _setting("on", _ON)
     documents: tuple[str, ...] = _setting("", _listed)
     max_calls: int = _setting("128", _whole(1))
-    preamble_ids: int = _setting("32", _whole(0))
+    preamble_ids: int | None = _setting("", _whole_or_none(0))
     finish_within_budget: bool = _setting("off", _ON)
     empty_turns: bool = _setting("forbid", _one_of({"forbid": False, "allow": True}))
     require: bool = _setting("off", _ON)
@@ -178,6 +192,8 @@ class Settings:
             allow_empty_turns=self.empty_turns,
             compact_text=COMPACT_TEXT in self.text_flags,
             closed_text=CLOSED_TEXT in self.text_flags,
+            plain_spelling=self.plain_spelling,
+            second_space=self.second_space,
         )
 
     @property

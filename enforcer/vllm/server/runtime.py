@@ -21,7 +21,6 @@ from enforcer.checking.pool import Pool
 from enforcer.checking.work import Check
 from enforcer.errors import ConfigurationError, InvalidVocabulary, brief
 from enforcer.layouts import Layout
-from enforcer.schema import Root
 from enforcer.schema.bundling import Documents, read_documents
 from enforcer.turn import dialects
 from enforcer.turn.table import Table
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     from enforcer.request.options import Options
     from enforcer.request.response_format import ResponseFormat
     from enforcer.request.spec import Settled, Spec
+    from enforcer.schema import Root
     from enforcer.turn.dialect import Dialect
 
 
@@ -240,12 +240,10 @@ def write(
         Busy: there was no process for it.
 
     """
-    layout = laid_out(dialect) if root is Root.OBJECT else ""
     known, names = vocabulary.controls, dialects.load(dialect).tokens.names
     controls = tuple((name, known[name]) for name in names if name in known)
-    asked = Check(wanted.kind, wanted.source, root, options, writes=True)
-    if layout:
-        asked = replace(asked, dialect=layout, controls=controls, writable=vocabulary.writable)
+    asked = Check(wanted.kind, wanted.source, root, options, writes=True, dialect=dialect)
+    asked = replace(asked, controls=controls, writable=vocabulary.writable)
     verdict = pool().check(asked)
     if verdict.error is not None:
         raise verdict.error

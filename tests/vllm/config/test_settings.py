@@ -21,7 +21,10 @@ def test_defaults() -> None:
     assert chosen.options.max_calls == 128
     assert chosen.allow_client == frozenset()
     assert not chosen.options.finish_within_budget
-    assert chosen.options.conventions == Conventions(closed_objects=True)
+    assert chosen.options.conventions == Conventions(closed_objects=True, integers=Integers.DIGITS)
+    assert chosen.options.plain_spelling
+    assert chosen.options.second_space
+    assert chosen.options.preamble_ids is None
     assert not chosen.options.allow_empty_turns
     assert not chosen.require
     assert chosen.require_except == frozenset()
@@ -43,7 +46,9 @@ def test_values_are_read() -> None:
             "ENFORCER_CACHE_MIB": "3",
             "ENFORCER_FORMAT": "standard",
             "ENFORCER_CLOSED_OBJECTS": "off",
-            "ENFORCER_INTEGERS": "digits",
+            "ENFORCER_INTEGERS": "value",
+            "ENFORCER_PLAIN_SPELLING": "off",
+            "ENFORCER_SECOND_SPACE": "off",
             "ENFORCER_DOCUMENTS": "/etc/schemas, https://example.com/s=/srv/s,",
         }
     )
@@ -54,7 +59,9 @@ def test_values_are_read() -> None:
     assert chosen.require_except == {"structured", "completions"}
     assert chosen.cache_mib << 20 == 3 << 20
     assert chosen.options.on_unsupported is OnUnsupported.RELAX
-    assert chosen.options.conventions == Conventions(Formats.STANDARD, False, Integers.DIGITS)
+    assert chosen.options.conventions == Conventions(Formats.STANDARD, False, Integers.VALUE)
+    assert not chosen.options.plain_spelling
+    assert not chosen.options.second_space
     assert chosen.options.preamble_ids == 0
     assert chosen.options.max_calls == 3
     assert chosen.options.limits == Limits(depth=64, branches=500)

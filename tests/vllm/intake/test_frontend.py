@@ -6,6 +6,7 @@ import asyncio
 import json
 from contextlib import nullcontext
 from contextvars import Context
+from dataclasses import replace
 from functools import cache
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -25,9 +26,7 @@ import enforcer
 from enforcer.errors import Busy
 from enforcer.request import carrier, spec_text
 from enforcer.request import spec as specs
-from enforcer.request.options import Options
 from enforcer.request.tools import ToolChoice
-from enforcer.schema import Conventions
 from enforcer.schema.bundling import Documents
 from enforcer.vllm.config import names, settings
 from enforcer.vllm.intake import checks, frontend
@@ -93,8 +92,8 @@ def test_a_clients_spec_is_given_what_the_server_has_settled(
 ) -> None:
     use(monkeypatch, max_calls="3", empty_turns="allow", engine="xgrammar")
     spec = spec_of(validated(parameters(carried())))
-    conventions = Conventions(closed_objects=True)
-    options = Options(max_calls=3, allow_empty_turns=True, conventions=conventions)
+    own = settings.read({}).options
+    options = replace(own, max_calls=3, allow_empty_turns=True)
     assert spec.settled == specs.Settled("kimi_k2", "xgrammar", options)
 
 

@@ -1,0 +1,152 @@
+"""Which spellings of names and listed strings are legal, and how much white space."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from functools import cache
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from enforcer.engines import load
+from enforcer.errors import UnsupportedSchema
+from enforcer.layouts import COMPACT, JSON
+from enforcer.regex.charset import CharSet
+from enforcer.request.options import Options
+from enforcer.schema import Root, compile_schema
+from enforcer.turn import dialects
+from enforcer.turn.table import Table
+from tests import dialect_cases
+from tests.instance_strategies import instances
+from tests.schema_strategies import schemas
+from tests.spelled_json import Form, spell
+from tests.vocabularies import small
+from tests.walks import examples
+
+if TYPE_CHECKING:
+    from enforcer.engines import ArgumentEngine, CompiledGrammar
+    from enforcer.layouts import BoundLayout
+
+V = small()
+PLAIN = replace(JSON, plain_spelling=True, second_space=True, escaped=">")
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        "city": {"enum": ["paris", "a\nb", "ab", "</tool_call>", 'a"b']},
+        "free": {"type": "string"},
+        "either": {"anyOf": [{"const": "ab"}, {"pattern": "^[0-9]*$"}]},
+        "many": {"type": "array", "uniqueItems": True, "items": {"enum": ["aa", "bb"]}},
+    },
+    "additionalProperties": {"type": "integer"},
+}
+
+
+@cache
+def engine() -> ArgumentEngine:
+    return load("machine", V)
+
+
+def compiled(schema: Any, layout: BoundLayout = PLAIN) -> CompiledGrammar:
+    return engine().compile(compile_schema(schema, root=Root.ANY), layout)
+
+
+def takes(grammar: CompiledGrammar, ids: list[int]) -> bool:
+    """Return whether a text is whole and accepted, each mask agreeing with what is accepted."""
+    matcher = grammar.matcher()
+    for token_id in ids:
+        row = V.row(())
+        matcher.fill(row)
+        is_legal = bool(row[token_id >> 5] >> (token_id & 31) & 1)
+        assert matcher.accept(token_id) == is_legal
+        if not is_legal:
+            return False
+    return matcher.is_accepting()
+
+
+@pytest.mark.parametrize(
+    ("text", "is_plain"),
+    [
+        ('{"city": "paris"}', True),
+        (r'{"c\u0069ty": "paris"}', False),
+        (r'{"city": "p\u0061ris"}', False),
+        (r'{"city": "a\nb"}', True),
+        (r'{"city": "a\u000ab"}', True),
+        (r'{"city": "a\"b"}', True),
+        (r'{"city": "a\u0022b"}', True),
+        (r'{"city": "a\u0062"}', False),
+        (r'{"city": "\u0061b"}', False),
+        # Hermes writes its marker in a value by escapes only.
+        (r'{"city": "</tool_call\u003e"}', True),
+        (r'{"city": "<\/tool_call>"}', False),
+        (r'{"free": "\u0061\/"}', True),
+        (r'{"either": "\u0030"}', True),
+        (r'{"either": "a\u0062"}', False),
+        (r'{"many": ["aa", "b\u0062"]}', False),
+        (r'{"other\u0031": 1}', False),
+        (r'{"\u00e9\n\"": 1}', True),
+    ],
+)
+def test_what_can_stand_for_itself_has_no_escape_in_names_and_listed_strings(
+    text: str, is_plain: bool
+) -> None:
+    json.loads(text)
+    for ids in ([ord(each) for each in text], V.encode(text)):
+        assert takes(compiled(SCHEMA, JSON), ids)
+        assert takes(compiled(SCHEMA), ids) == is_plain
+
+
+@pytest.mark.parametrize(
+    ("text", "spaces"),
+    [
+        ('{"free": "a"}', 1),
+        ('{"free":  "a"}', 2),
+        ('{  "free"  :  "a"  ,  "x":  1  }', 2),
+        ('{"free":   "a"}', 3),
+        ('{"free": \n"a"}', 3),
+        ('{"free":\n  "a"}', 1),
+    ],
+)
+def test_two_spaces_may_stand_where_one_may(text: str, spaces: int) -> None:
+    for layout, most in ((JSON, 1), (replace(JSON, second_space=True), 2), (COMPACT, 0)):
+        assert takes(compiled(SCHEMA, layout), V.encode(text)) == (spaces <= most)
+    dense = replace(COMPACT, second_space=True)
+    assert not takes(compiled(SCHEMA, dense), V.encode(text))
+
+
+def test_what_a_tokenizer_cannot_write_stays_escaped() -> None:
+    without = replace(PLAIN, writable=~CharSet.span("p"))
+    assert takes(compiled(SCHEMA, without), V.encode(r'{"city": "\u0070aris"}'))
+    assert not takes(compiled(SCHEMA, without), V.encode(r'{"city": "p\u0061ris"}'))
+
+
+@examples(150)
+@given(st.data(), st.integers(0, 2**32))
+def test_of_all_spellings_those_without_needless_escapes_are_left(
+    data: st.DataObject, seed: int
+) -> None:
+    schema = data.draw(schemas())
+    value, random = data.draw(instances(schema)), Random(seed)
+    form = Form.drawn(random, numbers=False)
+    try:
+        letter, plain = compiled(schema, JSON), compiled(schema)
+    except UnsupportedSchema:
+        return
+    for each in (form, replace(form, escaped=0.0)):
+        ids = V.encode(spell(value, each, random))
+        if takes(plain, ids) or not each.escaped:
+            assert takes(letter, ids) == takes(plain, ids)
+
+
+@pytest.mark.parametrize("name", dialects.available())
+def test_the_last_characters_of_all_markers_may_be_escaped(name: str) -> None:
+    vocabulary = dialect_cases.vocabulary(name)
+    layout = Table(dialects.load(name), vocabulary).layout
+    own = Options(plain_spelling=True).laid_out(layout, Root.OBJECT)
+    markers = [each for texts in dialects.load(name).markers.values() for each in texts]
+    assert not {each[-1] for each in (*markers, *layout.avoided)} & {*own.unescaped}
+    assert {*"abc_09 "} <= {*own.unescaped}
+    assert not Options().laid_out(layout, Root.OBJECT).unescaped
