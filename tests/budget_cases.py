@@ -15,6 +15,7 @@ import enforcer
 from enforcer.budget.costs import Shortest
 from enforcer.budget.pieces import Pieces
 from enforcer.errors import BudgetTooSmall
+from enforcer.layouts import JSON, BoundLayout
 from enforcer.machine.grammar import MachineGrammar, bound_vocabulary
 from enforcer.machine.tables import tables_of
 from enforcer.schema import OnUnsupported, Root, compile_schema
@@ -135,9 +136,9 @@ def _tree() -> kernel.Tree:
     return bound_vocabulary(V)
 
 
-def machine(grammar: ArgumentGrammar) -> MachineGrammar:
+def machine(grammar: ArgumentGrammar, layout: BoundLayout = JSON) -> MachineGrammar:
     """Compile a grammar for the machine."""
-    return MachineGrammar(tables_of(grammar, None), _tree())
+    return MachineGrammar(tables_of(grammar, layout), _tree())
 
 
 def shortest(schema: dict[str, Any], root: Root = Root.OBJECT) -> float:

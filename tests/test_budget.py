@@ -23,7 +23,7 @@ from enforcer.budget.pieces import _weight
 from enforcer.budget.tails import begun
 from enforcer.budget.untold import untold
 from enforcer.errors import EnforcerError, UnsupportedSchema
-from enforcer.layouts import JSON
+from enforcer.layouts import JSON, BoundLayout
 from enforcer.regex.charset import EMPTY
 from enforcer.schema import Conventions, Root, compile_schema
 from tests import vocabularies
@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 _OPEN = Conventions(closed_objects=False)
 
 
-def started(grammar: ArgumentGrammar) -> tuple[Ends, kernel.Text]:
-    text = machine(grammar).matcher()
+def started(grammar: ArgumentGrammar, layout: BoundLayout = JSON) -> tuple[Ends, kernel.Text]:
+    text = machine(grammar, layout).matcher()
     return Ends(Shortest.of(text.tables, PIECES), text), text
 
 
@@ -224,14 +224,12 @@ def test_a_character_that_has_been_begun_is_completed(char: str, is_listed: bool
 
 def test_no_end_needs_an_escape_that_a_plain_spelling_has_not() -> None:
     long = "a\n" + 20 * "b"
-    properties = dict.fromkeys([long, "ab"], {"enum": [long, "ab"]})
+    properties = {name: {"enum": [long, "ab"]} for name in (long, "ab")}
     schema = {"type": "object", "properties": properties, "additionalProperties": False}
     grammar = compile_schema(schema, root=Root.OBJECT)
     for begun_ in (b'{"a\\', b'{"ab":"a\\'):
-        layout = replace(JSON, plain_spelling=True)
-        text = machine().compile(grammar, layout).matcher()
+        ends, text = started(grammar, replace(JSON, plain_spelling=True))
         assert all(map(text.accept, begun_))
-        ends = Ends(Shortest.of(text.tables, PIECES), text)
         assert end_of(ends, text).startswith(b"n" + 20 * b"b")
 
 
