@@ -36,6 +36,7 @@ class Pool:
         self.seen: list[Any] = []
         self.verdict: Verdict | Exception = FINE
         self.may = asyncio.Event()
+        self.queue = Queue()
 
     async def check_async(self, asked: Any) -> Verdict:
         self.seen.append(asked)
@@ -67,8 +68,7 @@ def pool(monkeypatch: pytest.MonkeyPatch, counted: Counter[Any]) -> Pool:
     assert not counted
     monkeypatch.setattr(runtime, "pool", lambda: made)
     monkeypatch.setattr(settings, "current", lambda: settings.read({"ENFORCER_SHADOW": "on"}))
-    one = Queue()
-    monkeypatch.setattr(middleware, "queue", lambda: one)
+    monkeypatch.setattr(middleware, "queue", lambda: made.queue)
     return made
 
 
@@ -118,7 +118,7 @@ def test_the_bytes_of_both_are_judged_and_passed_on(pool: Pool, counted: Counter
         assert (seen.body, seen.reply) == (BODY, b"ababab")
         assert seen.size == len(BODY) + 6
         assert counted == {("replies", "complete"): 1}
-        assert middleware.queue()._held == 0
+        assert pool.queue._held == 0
 
     asyncio.run(run())
 
@@ -143,7 +143,7 @@ def test_what_vllm_does_not_answer_is_counted_alone(
     asyncio.run(exchange(app(status=status)))
     assert not pool.seen
     assert counted == {("replies", outcome): 1}
-    assert middleware.queue()._held == 0
+    assert pool.queue._held == 0
 
 
 def test_a_client_that_goes_away_is_counted(pool: Pool, counted: Counter[Any]) -> None:
@@ -157,7 +157,7 @@ def test_a_client_that_goes_away_is_counted(pool: Pool, counted: Counter[Any]) -
         asyncio.run(exchange(leaves))
     assert not pool.seen
     assert counted == {("replies", "cancelled"): 1}
-    assert middleware.queue()._held == 0
+    assert pool.queue._held == 0
 
 
 def test_a_full_queue_drops_and_counts(
@@ -174,7 +174,7 @@ def test_a_full_queue_drops_and_counts(
         pool.may.set()
         await settled()
         assert counted == {("dropped",): 6, ("replies", "complete"): 4}
-        assert middleware.queue()._held == 0
+        assert pool.queue._held == 0
         await exchange(app())
         await settled()
         assert counted["replies", "complete"] == 5
@@ -193,7 +193,7 @@ def test_bytes_have_a_bound(
         pool.may.set()
         await exchange(app(b"x" * 60, parts=2))
         assert counted == {("dropped",): 1}
-        assert middleware.queue()._held == 0
+        assert pool.queue._held == 0
         await exchange(app(b"x" * 60))
         await settled()
         assert counted["replies", "complete"] == 1
@@ -218,13 +218,14 @@ def test_changes_are_counted_once_a_reply_and_tool(pool: Pool, counted: Counter[
 
     asyncio.run(run())
     kinds = ("schema", "choice", "empty", "rejected")
-    assert counted == {
+    wanted: dict[tuple[str, ...], int] = {
         ("replies", "complete"): 1,
         **{("would_change", kind): 1 for kind in kinds},
         ("tools", "a", "schema"): 1,
         ("tools", "b", "schema"): 1,
         ("tools", "c", "rejected"): 1,
     }
+    assert counted == wanted
 
 
 @pytest.mark.parametrize(
@@ -243,6 +244,6 @@ def test_what_is_not_judged_is_counted_and_the_next_one_is(
         await exchange(app())
         await settled()
         assert counted == {("replies", "unjudged"): 1, ("replies", "complete"): 1}
-        assert middleware.queue()._held == 0
+        assert pool.queue._held == 0
 
     asyncio.run(run())
