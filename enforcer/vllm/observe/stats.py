@@ -140,8 +140,7 @@ class Recorder:
     def add_named(self, family: Named, name: str, key: Key = ()) -> None:
         """Count by a name, of which a process has `MOST_NAMES`; one more is `OTHER`.
 
-        Raises:
-            OSError: the file of the names cannot be written.
+        Where the file of the names cannot be written, the counts stay unseen.
 
         """
         with self._lock:
@@ -155,8 +154,9 @@ class Recorder:
             file = self._folder / f"{_NAMES}{self._layout.fingerprint}-{os.getpid()}.json"
             # A reader sees the file before or after, never half of it.
             written = file.with_suffix(".new")
-            written.write_text(json.dumps(shown), encoding="utf-8")
-            written.replace(file)
+            with suppress(OSError):
+                written.write_text(json.dumps(shown), encoding="utf-8")
+                written.replace(file)
 
     def set(self, family: Family, value: int, key: Key = ()) -> None:
         """Set a gauge, or a counter that something else counts."""

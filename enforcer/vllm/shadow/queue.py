@@ -34,6 +34,7 @@ logger = logging.getLogger("vllm.enforcer")
 _WAITING = 512  # exchanges that wait to be judged
 _HELD = 64 << 20  # bytes of all exchanges, those that are still being answered among them
 _LARGEST = 8 << 20  # bytes of one
+_DONE = b"data: [DONE]\n\n"
 _REFUSED = (HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY)  # as the judge has it
 _CHANGES = {
     Fault.UNDECLARED: Change.UNDECLARED,
@@ -92,7 +93,9 @@ class Recording:
     def end(self) -> None:
         """Count it, or have it judged."""
         is_judged = False
-        if self.cancelled or not self.complete:
+        # A client may close the connection at the end of a stream.
+        is_told = bool(self._answered) and self._answered[-1].endswith(_DONE)
+        if (self.cancelled or not self.complete) and not is_told:
             metrics.count(families.SHADOWED, Judged.CANCELLED)
         elif self.status != HTTPStatus.OK:
             is_refused = self.status in _REFUSED
@@ -182,7 +185,7 @@ async def _refused(verdict: ShadowVerdict) -> str | None:
         return None
     try:
         spec = bundled(verdict.spec, runtime.bundle, settings.current().options.limits.size)
-        await checks.run_async(checks.schemas(spec))
+        await asyncio.to_thread(checks.run, checks.schemas(spec))
     except RequestError as error:
         return tool_at(verdict.spec.toolset.tools, error.path)
     except EnforcerError:  # no room to check it now

@@ -177,6 +177,10 @@ def test_names_have_a_bound_and_a_form(tmp_path: Path) -> None:
     assert found == wanted | {(stats.OTHER, kind): 12 for kind in ("x", "y")}
     assert stats.total(WITH_NAMES, tmp_path) == [0]  # their file has no slots
     stats.Recorder(WITH_NAMES, None).add_named(NAMED, "a", ("x",))
+    for file in tmp_path.iterdir():
+        file.unlink()
+    tmp_path.rmdir()
+    recorder.add_named(NAMED, "a", ("x",))
 
 
 def test_names_of_all_processes_are_summed_and_shown(

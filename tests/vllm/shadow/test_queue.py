@@ -160,6 +160,26 @@ def test_a_client_that_goes_away_is_counted(pool: Pool, counted: Counter[Any]) -
     assert pool.queue._held == 0
 
 
+def test_a_client_that_closes_at_the_end_of_a_stream_has_had_its_reply(
+    pool: Pool, counted: Counter[Any]
+) -> None:
+    async def run() -> None:
+        pool.may.set()
+        with pytest.raises(OSError, match="closed"):
+            await exchange(closes)
+        await settled()
+
+    async def closes(_scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        end = {"type": "http.response.body", "body": b"data: [DONE]\n\n", "more_body": True}
+        await send(end)
+        raise OSError("closed")
+
+    asyncio.run(run())
+    assert counted == {("replies", "complete"): 1}
+
+
 def test_a_full_queue_drops_and_counts(
     pool: Pool, counted: Counter[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
