@@ -4,8 +4,9 @@
 weights over Kimi's vocabulary stand side by side and take turns; the two that wait cost nothing.
 The model is so small that the engine's own work is most of a step: what enforcing costs there is
 more than it can be with a model worth serving. With `--stream` replies are streamed, and gaps
-between ids are told as well. Owns: the requests, taking turns, the tables, what `bench.gpu`
-compares. Must not know: whether a reply is right.
+between ids are told as well. With `--shadow` the server beside vLLM is in shadow mode. Owns: the
+requests, taking turns, the tables, what `bench.gpu` compares. Must not know: whether a reply is
+right.
 """
 
 from __future__ import annotations
@@ -49,6 +50,9 @@ if TYPE_CHECKING:
     Starts = Mapping[str, Callable[[], AbstractContextManager[Server]]]
 
 IN_FLIGHT = (1, 8, 32)
+SHADOW = replace(
+    FREE, name="shadow mode", plugins="enforcer", environment=(("ENFORCER_SHADOW", "on"),)
+)
 CHOICES = ("auto", "required")
 _IDS = 64  # of a reply, at most
 _EACH = 2  # requests for each one that is in flight
@@ -321,16 +325,21 @@ def main() -> None:
         type=int,
         help="draw so many requests, and repeat them; the servers have seen their tools before",
     )
+    parser.add_argument("--shadow", action="store_true", help="compare vLLM with shadow mode")
+    parser.add_argument(
+        "--in-flight", type=int, nargs="+", default=IN_FLIGHT, help="requests at a time"
+    )
     parser.add_argument("--json", type=Path, help="write every figure")
     options = parser.parse_args()
+    settings = (FREE, SHADOW) if options.shadow else (FREE, STRICT, ENFORCED)
     with tempfile.TemporaryDirectory() as folder:
         path = model(Path(folder))
         starts = {
             setting.name: partial(_serving, setting, path, Path(folder) / f"{at}.log")
-            for at, setting in enumerate((FREE, STRICT, ENFORCED))
+            for at, setting in enumerate(settings)
         }
         found = measure(
-            starts, IN_FLIGHT, options.rounds, streamed=options.stream, known=options.known
+            starts, options.in_flight, options.rounds, streamed=options.stream, known=options.known
         )
     print(table(found))
     if options.stream:

@@ -97,6 +97,10 @@ HELD: tuple[tuple[str, str, str, str], ...] = (
         "docs/vllm/request.md",
         *("mermaid", "", "tests/docs/test_request_page.py::test_a_request_takes_the_steps"),
     ),
+    (
+        "docs/vllm/rolling-out.md",
+        *("promql", "", "tests/deploy/test_monitoring.py::test_what_the_page_asks_reads"),
+    ),
     ("docs/vllm/metrics.md", "text", "", "tests/vllm/test_told.py::test_lines_of_the_log"),
     *(
         ("docs/vllm/rolling-out.md", kind, word, f"tests/deploy/test_recording.py::{test}")

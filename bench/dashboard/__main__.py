@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 PAGE = Path(__file__).with_name("page")
 MODULES = PAGE / "node_modules"
 SCRAPED = 5  # seconds between two looks of Prometheus
-WIDTH, HEIGHT = 1600, 2220
+WIDTH, HEIGHT = 1600, 2562
 # What the page asks for, and where it lies.
 FILES = {
     "/enforcer.json": ROOT / "deploy/grafana/dashboards/enforcer.json",

@@ -11,7 +11,7 @@ from array import array
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from hashlib import sha256
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from enforcer.api import Enforcer
 from enforcer.checking.verdict import Verdict
@@ -21,6 +21,7 @@ from enforcer.request import spec_text
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
+    from enforcer.checking.work import Check
     from enforcer.engines import ArgumentEngine
 
 
@@ -86,3 +87,20 @@ class Starter:
 def _moved(path: str, skipped: int) -> str:
     before, at = path.removesuffix("]").rsplit("[", 1)
     return f"{before}[{int(at) + skipped}]"
+
+
+class Task(Protocol):
+    """Work that a module above this package has done in a worker."""
+
+    def key(self) -> Hashable:
+        """Return what distinguishes it from others."""
+
+    @property
+    def size(self) -> int:
+        """Bytes that it holds, roughly."""
+
+    def perform(self, starter: Starter) -> Verdict:
+        """Do it, in a worker."""
+
+
+Asked: TypeAlias = "Check | Beginning | Task"

@@ -31,9 +31,8 @@ from enforcer.errors import Busy, ConfigurationError, EnforcerError, SchemaLimit
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator
 
-    from enforcer.checking.beginning import Beginning
+    from enforcer.checking.beginning import Asked
     from enforcer.checking.process import Process
-    from enforcer.checking.work import Check
     from enforcer.vocabulary import Vocabulary
 
 _SHARE = 4  # processors of which one is for the first level; there is one in any case
@@ -54,7 +53,7 @@ class _Job:
     """A check, how many wait for it, and what is doing it."""
 
     key: Hashable
-    asked: Check | Beginning
+    asked: Asked
     waiting: int = 0
     level: int = 0
     process: Process | None = None
@@ -69,7 +68,7 @@ class Pool:
     Args:
         engine: the name of the argument engine.
         vocabulary: what it is to be checked for: what is too much for an engine depends on it.
-        dialect, in_time: as `Forker` takes them.
+        dialect, in_time, modules: as `Forker` takes them.
         looks: workers of the first level; each other level has one.
         replaced: called, by a thread of the pool, with the exit status (less than zero: minus the
             signal's) of each worker that has ended by no fault of a check.
@@ -83,11 +82,12 @@ class Pool:
         dialect: str = "",
         *,
         in_time: bool = False,
+        modules: tuple[str, ...] = (),
         looks: int | None = None,
         replaced: Callable[[int], None] = lambda _: None,
     ) -> None:
         self._new_forker: Callable[[], Forker] = lambda: Forker(
-            engine, vocabulary, dialect, in_time=in_time
+            engine, vocabulary, dialect, in_time=in_time, modules=modules
         )
         self._forker: Forker | None = None
         self._forking = threading.Lock()
@@ -103,7 +103,7 @@ class Pool:
         with self._lock:
             self._start_threads()
 
-    def check(self, check: Check | Beginning) -> Verdict:
+    def check(self, check: Asked) -> Verdict:
         """Wait for a verdict; blocks the thread.
 
         Raises:
@@ -115,7 +115,7 @@ class Pool:
         with self._joined(check) as job:
             return job.future.result(_PATIENCE)
 
-    async def check_async(self, check: Check | Beginning) -> Verdict:
+    async def check_async(self, check: Asked) -> Verdict:
         """Wait for a verdict without blocking the event loop; raises as `check` does.
 
         If the task is cancelled, and nobody else waits for that check, it is dropped or stopped.
@@ -127,7 +127,7 @@ class Pool:
             return await asyncio.wait_for(asyncio.shield(own), _PATIENCE)
 
     @contextmanager
-    def _joined(self, check: Check | Beginning) -> Iterator[_Job]:
+    def _joined(self, check: Asked) -> Iterator[_Job]:
         """Wait for a check, with those who wait for the same."""
         job = self._join(check)
         try:
@@ -142,7 +142,7 @@ class Pool:
                     if job.level and job.process is not None:  # the first level's is done soon
                         job.process.kill()
 
-    def _join(self, check: Check | Beginning) -> _Job:
+    def _join(self, check: Asked) -> _Job:
         key = check.key()
         with self._lock:
             job = self._jobs.get(key)

@@ -64,6 +64,8 @@ class Forker:
         dialect: of most requests, so that each worker need not get ready for it; empty where
             that is not known.
         in_time: whether turns may be asked to end within their budget; likewise.
+        modules: names of those that a `Task` needs, imported once for all workers; with any, these
+            get a processor only when the server leaves it.
 
     Raises:
         ConfigurationError: its process has ended by itself before it was ready.
@@ -72,7 +74,13 @@ class Forker:
     """
 
     def __init__(
-        self, engine: str, vocabulary: Vocabulary, dialect: str = "", *, in_time: bool = False
+        self,
+        engine: str,
+        vocabulary: Vocabulary,
+        dialect: str = "",
+        *,
+        in_time: bool = False,
+        modules: tuple[str, ...] = (),
     ) -> None:
         self._lock = threading.Lock()
         # What this process finds, the worker must find: the path, not the current folder.
@@ -89,7 +97,7 @@ class Forker:
         except OSError as error:
             raise NoProcess(f"no checking process can be started: {error}") from error
         try:
-            self._orders.send((engine, vocabulary.to_json(), dialect, in_time))
+            self._orders.send((engine, vocabulary.to_json(), dialect, in_time, modules))
             if not self._orders.poll(_START_SECONDS):
                 self.end()
                 raise NoProcess("the checking process did not start")

@@ -23,6 +23,7 @@ import time
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from importlib import import_module
 from multiprocessing.connection import Connection
 from multiprocessing.reduction import recv_handle
 from pathlib import Path
@@ -36,10 +37,12 @@ from enforcer.turn import dialects
 from enforcer.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
+    from enforcer.checking.beginning import Asked
     from enforcer.checking.verdict import Verdict
     from enforcer.engines import ArgumentEngine
 
 _MEMORY = 1 << 30  # bytes beyond what an idle worker has
+_BACKGROUND = 19  # by how much workers for tasks are less urgent than the server
 _PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
 # What a terminal or a service manager sends to all processes of a server: its parent handles them,
 # and has checks to be answered until it has ended.
@@ -54,7 +57,11 @@ def main() -> None:
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGPROF})
     orders = Connection(sys.stdin.fileno())
-    engine_name, written, dialect, in_time = orders.recv()
+    engine_name, written, dialect, in_time, modules = orders.recv()
+    for module in modules:
+        import_module(module)
+    if modules:
+        os.nice(_BACKGROUND)
     vocabulary = Vocabulary.from_json(written)
     engine = engines.load(engine_name, vocabulary)
     starter = Starter(engine)
@@ -103,10 +110,10 @@ def _serve(pipe: Connection, engine: ArgumentEngine, starter: Starter) -> None:
     _bound_memory(addressed + _MEMORY)
     urgency = os.nice(0)
 
-    def answer(asked: Check | Beginning) -> Verdict:
+    def answer(asked: Asked) -> Verdict:
         if isinstance(asked, Beginning):
             return starter.try_out(asked)
-        return perform(asked, engine)
+        return perform(asked, engine) if isinstance(asked, Check) else asked.perform(starter)
 
     while True:
         (seconds, niceness), asked = pipe.recv()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
@@ -67,10 +67,11 @@ class IdRule(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One fault of one reply, and what it is about."""
+    """One fault of one reply, what it is about, and the name in the call at fault, if it is one."""
 
     fault: Fault
     message: str
+    tool: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,9 +177,10 @@ def _findings(body: Mapping[str, Any], reply: Reply, expected: Expected) -> Iter
     schemas = _allowed(body)
     for call in calls:
         if call.name not in schemas:
-            yield Finding(Fault.UNDECLARED, f"{call.name!r} is not declared or not allowed")
+            message = f"{call.name!r} is not declared or not allowed"
+            yield Finding(Fault.UNDECLARED, message, call.name)
         elif problem := _mismatch(call.arguments, schemas[call.name], expected.registry):
-            yield Finding(Fault.SCHEMA, f"{call.name}: {problem}")
+            yield Finding(Fault.SCHEMA, f"{call.name}: {problem}", call.name)
     yield from _wrong_ids(body, calls, expected.ids)
 
 
@@ -187,13 +189,14 @@ def _wrong_ids(body: Mapping[str, Any], calls: Sequence[Call], rule: IdRule) -> 
     seen: set[str] = set()
     for index, call in enumerate(calls, earlier):
         if call.id in seen:
-            yield Finding(Fault.ID, f"{call.id!r} is repeated")
+            yield Finding(Fault.ID, f"{call.id!r} is repeated", call.name)
         elif rule is IdRule.KIMI and call.id != f"functions.{call.name}:{index}":
-            yield Finding(Fault.ID, f"{call.id!r} is not functions.{call.name}:{index}")
+            message = f"{call.id!r} is not functions.{call.name}:{index}"
+            yield Finding(Fault.ID, message, call.name)
         elif rule is IdRule.INDEX and not re.fullmatch(rf".+:{index}", call.id, re.DOTALL):
-            yield Finding(Fault.ID, f"{call.id!r} does not end in :{index}")
+            yield Finding(Fault.ID, f"{call.id!r} does not end in :{index}", call.name)
         elif rule is IdRule.NINE and not re.fullmatch("[a-zA-Z0-9]{9}", call.id):
-            yield Finding(Fault.ID, f"{call.id!r} is not nine letters and digits")
+            yield Finding(Fault.ID, f"{call.id!r} is not nine letters and digits", call.name)
         seen.add(call.id)
 
 
@@ -202,7 +205,7 @@ def _allowed(body: Mapping[str, Any]) -> dict[str, Any]:
     choice = _choice(body)
     if choice == "none":
         return {}
-    functions = [tool["function"] for tool in _tools(body)]
+    functions = [tool["function"] for tool in tools_of(body)]
     schemas = {f["name"]: f.get("parameters") or {"type": "object"} for f in functions}
     if isinstance(choice, dict) and choice.get("type") == "allowed_tools":
         listed = {tool["function"]["name"] for tool in choice["allowed_tools"]["tools"]}
@@ -210,14 +213,14 @@ def _allowed(body: Mapping[str, Any]) -> dict[str, Any]:
     return schemas
 
 
-def _tools(body: Mapping[str, Any]) -> list[Any]:
+def tools_of(body: Mapping[str, Any]) -> list[Any]:
     """List the request's tools and those that Kimi's system messages declare."""
     dynamic = [tool for message in body["messages"] for tool in message.get("tools") or ()]
     return [*(body.get("tools") or ()), *dynamic]
 
 
 def _choice(body: Mapping[str, Any]) -> Any:
-    return body.get("tool_choice") or ("auto" if _tools(body) else "none")
+    return body.get("tool_choice") or ("auto" if tools_of(body) else "none")
 
 
 def _disobeyed(body: Mapping[str, Any], calls: Sequence[Call]) -> str:

@@ -11,6 +11,7 @@ import logging
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from enforcer.errors import ConfigurationError
 from enforcer.extras import needed_for
 from enforcer.machine import compiled
 from enforcer.turn import dialects
@@ -127,6 +128,20 @@ COHERE = {
         "self, request", "intake.client_paths.to_chat_completion_request", "4"
     ),
 }
+# All that is replaced in shadow mode: requests and replies stay vLLM's own.
+_ALIKE = (
+    "vllm.engine.arg_utils:EngineArgs.from_cli_args",
+    "prometheus_client.multiprocess:MultiProcessCollector.__init__",
+)
+_IN_SHADOW = {
+    # Refuses a spec.
+    "vllm.sampling_params:SamplingParams._validate_structured_outputs": "refuse_spec",
+    # Reads the vocabulary, starts the workers that judge, says what is done.
+    "vllm.parser.parser_manager:ParserManager._compose_parser": "compose_parser",
+}
+SHADOW = {name: PATCHES[name] for name in _ALIKE} | {
+    name: PATCHES[name]._replace(by=f"shadow.wrappers.{by}") for name, by in _IN_SHADOW.items()
+}
 # Models of bodies that would drop the fields which carry a spec.
 _BODY = f"{_SERVING}.anthropic.protocol:AnthropicMessagesRequest"
 _COHERE_BODY = f"{_SERVING}.cohere.protocol:CohereChatV2Request"
@@ -140,6 +155,10 @@ _BEHIND_RUST = (
     "itself; arguments fit their schema only at --tool-strict-level parameter or for a strict "
     "tool. Not enforced: replies that it reads no calls from (no tools, `tool_choice` none), "
     "and auto below level function. Start with --tool-strict-level parameter"
+)
+_NO_SHADOW = (
+    "ENFORCER_SHADOW=on sees no reply of vLLM's Rust front end, which loads no plugins: leave "
+    "VLLM_USE_RUST_FRONTEND out, or switch ENFORCER_SHADOW off"
 )
 
 
@@ -167,11 +186,15 @@ def install() -> None:
         _wrap(dotted, getattr(import_module(f"enforcer.vllm.{module}"), name))
     _register()
     if vllm.envs.VLLM_USE_RUST_FRONTEND:
+        if settings.current().shadow:
+            raise ConfigurationError(_NO_SHADOW)
         logger.warning("enforcer: %s", _BEHIND_RUST)
 
 
 def wanted() -> dict[str, Patch]:
     """Return the patches of this server."""
+    if settings.current().shadow:
+        return SHADOW
     return PATCHES | (COHERE if fit.has_cohere() else {})
 
 
@@ -189,12 +212,13 @@ def _register() -> None:
     from enforcer.vllm.observe import recording
     from enforcer.vllm.replies.tool_parser import EnforcedToolParser
 
-    for body in (_BODY, _COHERE_BODY) if fit.has_cohere() else (_BODY,):
-        client_paths.keep_unknown(fit.find(body))
     recording.install()
-    # Its own `register` warns of a mode that vLLM has a renderer for.
-    own = (kimi_k3.__name__, kimi_k3.DeclaringRenderer.__name__)
-    RENDERER_REGISTRY.renderers["kimi_k3"] = own
+    if not settings.current().shadow:
+        for body in (_BODY, _COHERE_BODY) if fit.has_cohere() else (_BODY,):
+            client_paths.keep_unknown(fit.find(body))
+        # Its own `register` warns of a mode that vLLM has a renderer for.
+        own = (kimi_k3.__name__, kimi_k3.DeclaringRenderer.__name__)
+        RENDERER_REGISTRY.renderers["kimi_k3"] = own
     parsers = [names.enforced(parser) for parser in dialects.parsers()]
     ToolParserManager.register_module(parsers, force=True, module=EnforcedToolParser)
 

@@ -107,8 +107,10 @@ def test_the_library_shows_these_of_a_process() -> None:
 
 
 def _expressions() -> list[str]:
-    (block,) = blocks(ROOT / "docs/production/monitoring.md", "promql")
-    return [line for line in block.splitlines() if line and not line.startswith("#")]
+    pages = ("production/monitoring.md", "vllm/rolling-out.md")
+    (of_all,), (of_shadow,) = (blocks(ROOT / "docs" / page, "promql") for page in pages)
+    lines = [*of_all.splitlines(), *of_shadow.splitlines()]
+    return [line for line in lines if line and not line.startswith("#")]
 
 
 @pytest.mark.parametrize("expression", _expressions())

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import pkgutil
 import re
 import subprocess
 import sys
@@ -17,9 +18,10 @@ from vllm.v1 import structured_output
 
 import enforcer
 from bench.demo.servers import ENFORCED, MODEL_NAME, Server, ServerFailedError
-from enforcer.errors import UnsupportedHost
+from enforcer.errors import ConfigurationError, UnsupportedHost
 from enforcer.request import carrier
 from enforcer.vllm import fit, patches
+from enforcer.vllm.config import settings
 from enforcer.vllm.config.names import PATCHED, TESTED_VERSIONS
 from enforcer.vllm.observe import recording
 from tests.vllm_servers import TINY
@@ -73,6 +75,22 @@ def test_a_front_end_without_plugins_starts_and_says_what_is_enforced(
     patches.install()
     assert "--tool-strict-level parameter" in caplog.text
     assert "Not enforced" in caplog.text
+
+
+def test_shadow_mode_replaces_nothing_that_serves(monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen = settings.read({"ENFORCER_SHADOW": "on"})
+    monkeypatch.setattr(settings, "current", lambda: chosen)
+    assert {name.rpartition(":")[2] for name in patches.wanted()} == {
+        "EngineArgs.from_cli_args",
+        "MultiProcessCollector.__init__",
+        "ParserManager._compose_parser",
+        "SamplingParams._validate_structured_outputs",
+    }
+    for patch in patches.wanted().values():
+        assert callable(pkgutil.resolve_name(f"enforcer.vllm.{patch.by}"))
+    monkeypatch.setenv("VLLM_USE_RUST_FRONTEND", "1")
+    with pytest.raises(ConfigurationError, match="sees no reply of vLLM's Rust front end"):
+        patches.install()
 
 
 @pytest.mark.parametrize("version", [*TESTED_VERSIONS, "0.32.0+cpu"])

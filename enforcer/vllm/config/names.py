@@ -12,6 +12,9 @@ TEXT_VARIABLE = "ENFORCER_TEXT_FLAGS"
 COMPACT_TEXT, CLOSED_TEXT = "disable_any_whitespace", "disable_additional_properties"
 # On what we have put in the place of a function of vLLM: the original.
 PATCHED = "_enforcer_original"
+# Classes of ASGI middleware: of a server that enforces, and in shadow mode.
+MIDDLEWARE = "enforcer.vllm.server.bodies.RequestMiddleware"
+SHADOW_MIDDLEWARE = "enforcer.vllm.shadow.middleware.ShadowMiddleware"
 PROCESSOR_NAME = "EnforcerLogitsProcessor"
 PROBE = "enforcer-doctor-"  # begins the id of a request of `enforcer doctor`
 TESTED_VERSIONS = ("0.32.0", "0.33.0")

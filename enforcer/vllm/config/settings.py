@@ -146,6 +146,8 @@ class Settings:
         require: let the engine refuse requests that nothing enforces: on
         require_except: which of them it serves all the same: completions, structured, or both with
             a comma
+        shadow: enforce nothing; judge vLLM's own replies and count what enforcement would have
+            changed: on
         cache_mib: what a process keeps between requests, in MiB
         metrics_port: port on which a `--headless` node, which has no API server, answers
             `/metrics`; 0: none
@@ -171,6 +173,7 @@ class Settings:
     empty_turns: bool = _setting("forbid", _one_of({"forbid": False, "allow": True}))
     require: bool = _setting("off", _ON)
     require_except: frozenset[str] = _setting("", _words_of("completions", "structured"))
+    shadow: bool = _setting("off", _ON)
     cache_mib: int = _setting("256", _whole(1))
     metrics_port: int = _setting("0", _port)
     limits: Limits = _setting("", _limits)
@@ -246,6 +249,11 @@ def read(environment: Mapping[str, str]) -> Settings:
         raise ConfigurationError(
             f"{PREFIX}REQUIRE_EXCEPT says what {PREFIX}REQUIRE=on serves all the same, and that is "
             "off: switch it on, or leave the exceptions out"
+        )
+    if settings.shadow and settings.require:
+        raise ConfigurationError(
+            f"{PREFIX}SHADOW=on enforces nothing, and {PREFIX}REQUIRE=on refuses what nothing "
+            "enforces: leave one of them out"
         )
     if settings.require and "off" in settings.allow_client:
         raise ConfigurationError(

@@ -28,6 +28,10 @@ _OF_VLLM = (
     ", and what vLLM's own parser or front end constrains (`tool_choice` that demands a call, "
     "arguments of tools with `strict`)"
 )
+_SHADOW = (
+    "nothing is enforced (ENFORCER_SHADOW=on): vLLM's own parser answers, replies by "
+    "/v1/chat/completions are judged and counted; requests with a spec are refused"
+)
 _ALWAYS_SAID = ("dialect", "engine")
 _EXACT = {"refuse", "finish", "open", "closed"}  # words of settings under which all is
 
@@ -46,6 +50,8 @@ def say(parser: str | None, dialects: tuple[str, ...]) -> None:
     if chosen.changed.get("engine") in engines.FORMER:
         metrics.log_former(chosen.changed["engine"], chosen.engine)
     enforced = families.EVERY if names.is_enforced(parser) else families.ASKED
+    if chosen.shadow:
+        enforced = families.NOTHING
     recording.recorder().set(families.SERVERS, 1, (enforced,))
     versions = tuple(value for _, (value,) in families.VERSION.labels)
     recording.recorder().set(families.VERSION, 1, versions)
@@ -59,6 +65,8 @@ def said(parser: str | None, dialects: tuple[str, ...], chosen: Settings) -> str
     It has the version and every setting that is not at its default: a switch that the line leaves
     out would be taken for off.
     """
+    if chosen.shadow:
+        return f"{_SHADOW}. {in_force(dialects, chosen)}"
     if names.is_enforced(parser):
         what = f"every request by {_BY_ITSELF} is enforced"
         if {chosen.on_unsupported.value, *chosen.allow_client} - _EXACT:

@@ -1,6 +1,7 @@
 """The metric families on `/metrics` and the values that their labels have.
 
-No label has a value that a client can choose.
+No label has a value that a client can choose, except `tool` in shadow mode, of which a process has
+64 values.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from importlib.metadata import PackageNotFoundError, version
 from enforcer.request.tools import ToolChoice
 from enforcer.schema import keywords
 from enforcer.turn import dialects
-from enforcer.vllm.observe.stats import Counter, Family, Gauge, Histogram, Layout
+from enforcer.vllm.observe.stats import OTHER, Counter, Family, Gauge, Histogram, Layout, Named
 
 _LONG = tuple(ms * 10**6 for ms in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000))
 _SHORT = tuple(us * 1000 for us in (2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 20_000))
@@ -77,6 +78,30 @@ class Checked(Enum):
     BUSY = "busy"  # not at all: too much was being checked; the request was refused with 503
 
 
+class Judged(Enum):
+    """What became of a reply in shadow mode."""
+
+    COMPLETE = "complete"
+    CUT_OFF = "cut_off"  # by `max_tokens`
+    REFUSED = "refused"  # vLLM answered with HTTP 400 or 422
+    FAILED = "failed"  # with another error
+    CANCELLED = "cancelled"  # its client went away
+    UNJUDGED = "unjudged"  # judging it failed, or took too long
+
+
+class Change(Enum):
+    """What enforcement would have changed about a reply, by the judge of `enforcer verify`."""
+
+    UNDECLARED = "undeclared"  # a call to a tool that the request does not declare or allow
+    SCHEMA = "schema"  # arguments that do not fit the tool's schema
+    ID = "id"  # a call's id has another form or index
+    CHOICE = "choice"  # against `tool_choice` or `parallel_tool_calls`
+    FINISH = "finish"  # a finish reason that does not go with the calls
+    LEAK = "leak"  # markers in the text: a call that vLLM's parser has not read
+    EMPTY = "empty"  # neither text nor call
+    REJECTED = "rejected"  # the request would have been an HTTP 400
+
+
 def _by(**labels: tuple[str, ...] | type[Enum]) -> tuple[tuple[str, tuple[str, ...]], ...]:
     return tuple(
         (name, values if isinstance(values, tuple) else tuple(each.value for each in values))
@@ -113,14 +138,29 @@ DIALECT = Gauge(
     "enforcer_dialect", "API servers, by tool-call format.", _by(dialect=(*dialects.available(),))
 )
 EVERY, ASKED = "every_request", "on_request"  # those that bring a spec, or a tag of vLLM's own
+NOTHING = "nothing"  # in shadow mode
 SERVERS = Gauge(
-    "enforcer_api_servers", "API servers, by what they enforce.", _by(enforces=(EVERY, ASKED))
+    "enforcer_api_servers",
+    "API servers, by what they enforce.",
+    _by(enforces=(EVERY, ASKED, NOTHING)),
 )
 VERSION = Gauge(
     "enforcer_version",
     "API servers, by the versions of the Enforcer.",
     _by(version=(installed("kimi-enforcer"),)),
 )
+SHADOWED = Counter("enforcer_shadow_replies", "Replies in shadow mode.", _by(outcome=Judged))
+CHANGED = Counter(
+    "enforcer_shadow_would_change",
+    "Replies in shadow mode that enforcement would have changed, by kind.",
+    _by(kind=Change),
+)
+CHANGED_TOOLS = Named(
+    "enforcer_shadow_tools",
+    "The same, by the tool that was called.",
+    (("tool", (OTHER,)), *_by(kind=Change)),
+)
+DROPPED = Counter("enforcer_shadow_dropped", "Replies in shadow mode that were not judged.")
 LAYOUT = Layout([each for each in tuple(vars().values()) if isinstance(each, Family)])
 
 

@@ -9,11 +9,14 @@ on for a whole process, and takes twice as long to store a duration (2 µs, of a
 from __future__ import annotations
 
 import errno
+import json
 import mmap
 import os
+import re
 import threading
 import zlib
 from bisect import bisect_left
+from collections import Counter as Tally
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -26,6 +29,10 @@ if TYPE_CHECKING:
 
 _WORD = 8
 _TABLE = 2  # a counter with so many labels shows only what is not zero
+MOST_NAMES = 64  # of a process and a `Named` family
+OTHER = "other"  # stands for all further names, and for those of another form
+_NAMES = "names-"  # begins the name of a file
+_NAME = re.compile(r"[\w./-]{1,64}", re.ASCII)
 
 Key = tuple[str, ...]
 
@@ -45,6 +52,17 @@ class Family:
 
 class Counter(Family):
     """Counts, also of processes that have ended."""
+
+
+class Named(Counter):
+    """Counts by a name that clients and models write, and by declared labels behind it.
+
+    The names have no slots: a file of their own has those that came first.
+    """
+
+    def keys(self) -> tuple[Key, ...]:
+        """Return nothing: no combination is declared."""
+        return ()
 
 
 class Gauge(Family):
@@ -71,6 +89,7 @@ class Layout:
         self._at = {(family.name, key): at for at, (family, key) in enumerate(slots)}
         self.size = len(slots)
         self.gauges = [at for at, (family, _) in enumerate(slots) if isinstance(family, Gauge)]
+        self.named = tuple(each for each in self.families if isinstance(each, Named))
         # Begins a file's name: another version's beside ours is not to be read with this layout.
         self.fingerprint = f"{zlib.crc32(repr(self.families).encode()):08x}"
 
@@ -105,6 +124,8 @@ class Recorder:
                     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
                 memory = mmap.mmap(file.fileno(), size)
         self._slots = memoryview(memory).cast("q")
+        self._folder = folder
+        self._named: dict[str, Tally[Key]] = {each.name: Tally() for each in layout.named}
         # A function that records a duration in nanoseconds; for the path of every token.
         self.observer = cache(self._observer)
         # vLLM fills masks on several threads; `+=` on a slot is not one step.
@@ -115,6 +136,27 @@ class Recorder:
         slot = self._layout.of(counter, key)
         with self._lock:
             self._slots[slot] += count
+
+    def add_named(self, family: Named, name: str, key: Key = ()) -> None:
+        """Count by a name, of which a process has `MOST_NAMES`; one more is `OTHER`.
+
+        Where the file of the names cannot be written, the counts stay unseen.
+
+        """
+        with self._lock:
+            counts = self._named[family.name]
+            known = {each[0] for each in counts} - {OTHER}
+            is_new = name not in known and len(known) < MOST_NAMES and _NAME.fullmatch(name)
+            counts[(name if name in known or is_new else OTHER, *key)] += 1
+            if self._folder is None:
+                return
+            shown = {each: [*counts.items()] for each, counts in self._named.items()}
+            file = self._folder / f"{_NAMES}{self._layout.fingerprint}-{os.getpid()}.json"
+            # A reader sees the file before or after, never half of it.
+            written = file.with_suffix(".new")
+            with suppress(OSError):
+                written.write_text(json.dumps(shown), encoding="utf-8")
+                written.replace(file)
 
     def set(self, family: Family, value: int, key: Key = ()) -> None:
         """Set a gauge, or a counter that something else counts."""
@@ -152,6 +194,17 @@ def total(layout: Layout, folder: Path | None) -> list[int]:
     return result
 
 
+def total_named(layout: Layout, folder: Path | None) -> dict[str, Tally[Key]]:
+    """Sum the counts by names of all processes that have recorded into a folder, by family."""
+    result: dict[str, Tally[Key]] = {each.name: Tally() for each in layout.named}
+    for file in folder.glob(f"{_NAMES}{layout.fingerprint}-*.json") if folder else ():
+        with suppress(FileNotFoundError):  # removed since it was listed
+            for family, counts in json.loads(file.read_text("utf-8")).items():
+                for key, count in counts:
+                    result[family][tuple(key)] += count
+    return result
+
+
 class Collector:
     """Sums the numbers of all processes whenever Prometheus asks.
 
@@ -170,8 +223,10 @@ class Collector:
         from prometheus_client import core
 
         numbers = total(self._layout, self._folder())
+        named = total_named(self._layout, self._folder())
         for family in self._layout.families:
             values = {key: numbers[self._layout.of(family, key)] for key in family.keys()}  # noqa: SIM118
+            values |= named.get(family.name, {})
             if isinstance(family, Histogram):
                 *counts, spent = values.values()
                 reached = accumulate(counts)  # each bucket counts those below it as well

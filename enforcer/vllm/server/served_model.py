@@ -16,15 +16,11 @@ from enforcer.errors import ConfigurationError, EnforcerError, InvalidVocabulary
 from enforcer.turn import dialects as dialects_
 from enforcer.vllm.config import names, settings
 from enforcer.vllm.observe import recording
-from enforcer.vllm.server import bodies
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from enforcer.turn.dialect import Dialect
-
-
-_MIDDLEWARE = f"{bodies.__name__}.{bodies.RequestMiddleware.__name__}"
 
 
 def from_cli_args(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -34,6 +30,7 @@ def from_cli_args(original: Callable[..., Any]) -> Callable[..., Any]:
         if hasattr(args, "tool_call_parser"):
             tell(args.tool_call_parser)
             tell_flags(getattr(args, "structured_outputs_config", None))
+            refuse_in_shadow(args.tool_call_parser)
             # A node without an API server picks no parser.
             port = settings.current().metrics_port
             if not getattr(args, "headless", False):
@@ -45,7 +42,8 @@ def from_cli_args(original: Callable[..., Any]) -> Callable[..., Any]:
         # front end gets them too, and does not start with such an argument.
         middleware = getattr(args, "middleware", None)
         if middleware is not None and not envs.VLLM_USE_RUST_FRONTEND:
-            args.middleware = [*middleware, *({_MIDDLEWARE} - {*middleware})]
+            own = names.SHADOW_MIDDLEWARE if settings.current().shadow else names.MIDDLEWARE
+            args.middleware = [*middleware, *({own} - {*middleware})]
         return original(cls, args)
 
     return _from_cli_args
@@ -66,6 +64,23 @@ def demand_auto_tools(parser: str | None, enabled: bool | None) -> None:  # noqa
         raise ConfigurationError(
             f"--tool-call-parser {parser} needs --enable-auto-tool-choice: without it "
             "vLLM leaves calls out of its replies that `tool_choice` does not demand"
+        )
+
+
+def refuse_in_shadow(parser: str | None) -> None:
+    """Refuse a parser of ours where vLLM's own is to answer.
+
+    Args:
+        parser: its name.
+
+    Raises:
+        ConfigurationError: it is one, in shadow mode.
+
+    """
+    if names.is_enforced(parser) and settings.current().shadow:
+        raise ConfigurationError(
+            f"{settings.PREFIX}SHADOW=on judges the replies of vLLM's own parser: start with "
+            f"--tool-call-parser {names.stock(parser or '')}, or switch {settings.PREFIX}SHADOW off"
         )
 
 

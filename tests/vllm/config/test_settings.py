@@ -87,6 +87,7 @@ def test_values_are_read() -> None:
         ("ENFORCER_CLOSED_OBJECTS", "yes"),
         ("ENFORCER_INTEGERS", "plain"),
         ("ENFORCER_REQUIRE", "all"),
+        ("ENFORCER_SHADOW", "yes"),
         ("ENFORCER_REQUIRE_EXCEPT", "chat"),
         ("ENFORCER_MAX_CALLS", "9" * 5000),
         ("ENFORCER_PREAMBLE_IDS", "-"),
@@ -107,6 +108,13 @@ def test_exceptions_from_what_is_off_do_nothing_and_are_an_error() -> None:
         with pytest.raises(ConfigurationError, match="ENFORCER_REQUIRE_EXCEPT says"):
             settings.read(excepted | off)
     settings.read(excepted | {"ENFORCER_REQUIRE": "on"})
+
+
+def test_what_enforces_nothing_cannot_require_enforcement() -> None:
+    shadow = {"ENFORCER_SHADOW": "on"}
+    assert settings.read(shadow).shadow
+    with pytest.raises(ConfigurationError, match="ENFORCER_SHADOW=on enforces nothing"):
+        settings.read(shadow | {"ENFORCER_REQUIRE": "on"})
 
 
 @pytest.mark.parametrize("value", ["", " "])

@@ -73,6 +73,8 @@ def test_a_setting_with_a_former_name_is_told(
             {"ENFORCER_ALLOW_CLIENT": "relax", "ENFORCER_ON_UNSUPPORTED": "isolate"},
             "is enforced, but for what `on_unsupported` and `allow_client` let off; ",
         ),
+        ("kimi_k2", {"ENFORCER_SHADOW": "on"}, "nothing is enforced (ENFORCER_SHADOW=on): "),
+        ("kimi_k2", {"ENFORCER_SHADOW": "on"}, "engine=machine shadow=on"),
         (
             "kimi_k2_enforced",
             {"ENFORCER_ALLOW_CLIENT": "off", "ENFORCER_ON_UNSUPPORTED": "isolate"},
@@ -118,7 +120,7 @@ def test_the_line_has_every_setting_that_is_switched_and_no_other() -> None:
         chosen = settings.read(environment)
         return startup.said("kimi_k2_enforced", ("kimi_k2",), chosen).partition(" engine=")[2]
 
-    left = settings.VARIABLES.keys() - {"ENFORCER_DIALECT", "ENFORCER_ENGINE"}
+    left = settings.VARIABLES.keys() - {"ENFORCER_DIALECT", "ENFORCER_ENGINE", "ENFORCER_SHADOW"}
     assert SWITCHED.keys() == left
     written = [
         f"{name.removeprefix(settings.PREFIX).lower()}={value}" for name, value in SWITCHED.items()
@@ -176,3 +178,12 @@ def test_the_metrics_tell_whether_every_request_is_enforced(
     assert recorded(families.SERVERS, "every_request", "on_request") == [0, 0]
     startup.say(parser, ("hermes",))
     assert recorded(families.SERVERS, "every_request", "on_request") == shown
+
+
+def test_the_metrics_tell_of_shadow_mode(
+    recorded: Callable[..., list[int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chosen = settings.read({"ENFORCER_SHADOW": "on"})
+    monkeypatch.setattr(settings, "current", lambda: chosen)
+    startup.say("hermes", ("hermes",))
+    assert recorded(families.SERVERS, "every_request", "on_request", "nothing") == [0, 0, 1]

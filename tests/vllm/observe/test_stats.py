@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from enforcer.vllm.observe import stats
-from enforcer.vllm.observe.stats import Counter, Gauge, Histogram
+from enforcer.vllm.observe.stats import Counter, Gauge, Histogram, Named
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -159,3 +159,38 @@ def test_every_page_of_a_file_has_its_place_on_the_disk(tmp_path: Path) -> None:
 
 def test_an_empty_folder_sums_to_nothing(tmp_path: Path) -> None:
     assert set(summed(tmp_path)) == {0}
+
+
+NAMED = Named("tools", "By name.", (("tool", (stats.OTHER,)), ("kind", ("x", "y"))))
+WITH_NAMES = stats.Layout((PLAIN, NAMED))
+
+
+def test_names_have_a_bound_and_a_form(tmp_path: Path) -> None:
+    recorder = stats.Recorder(WITH_NAMES, tmp_path)
+    for kind in ("x", "y"):
+        recorder.add_named(NAMED, 'a"b{}', (kind,))
+        recorder.add_named(NAMED, "n" * 65, (kind,))
+        for number in range(stats.MOST_NAMES + 10):
+            recorder.add_named(NAMED, f"tool-{number}", (kind,))
+    found = stats.total_named(WITH_NAMES, tmp_path)["tools"]
+    wanted = {(f"tool-{n}", kind): 1 for n in range(stats.MOST_NAMES) for kind in ("x", "y")}
+    assert found == wanted | {(stats.OTHER, kind): 12 for kind in ("x", "y")}
+    assert stats.total(WITH_NAMES, tmp_path) == [0]  # their file has no slots
+    stats.Recorder(WITH_NAMES, None).add_named(NAMED, "a", ("x",))
+    for file in tmp_path.iterdir():
+        file.unlink()
+    tmp_path.rmdir()
+    recorder.add_named(NAMED, "a", ("x",))
+
+
+def test_names_of_all_processes_are_summed_and_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for pid in (1, 2):
+        monkeypatch.setattr("os.getpid", lambda: pid)  # noqa: B023 - called at once
+        recorder = stats.Recorder(WITH_NAMES, tmp_path)
+        recorder.add_named(NAMED, "a", ("x",))
+        recorder.add_named(NAMED, "a", ("x",))
+    shown = {one.name: one for one in stats.Collector(WITH_NAMES, lambda: tmp_path).collect()}
+    (sample,) = shown["tools"].samples
+    assert (sample.labels, sample.value) == ({"tool": "a", "kind": "x"}, 4)

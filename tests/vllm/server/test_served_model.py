@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from argparse import Namespace
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -107,6 +108,22 @@ def test_request_ids_are_read_from_headers_once_however_often_a_launcher_reads()
         "enforcer.vllm.server.bodies.RequestMiddleware",
     ]
     assert not hasattr(read(int, Namespace()), "middleware")  # a command that serves nothing
+
+
+def test_shadow_mode_has_its_own_middleware_and_refuses_our_parser(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("ENFORCER_SHADOW", "on")
+    read = served_model.from_cli_args(lambda _cls, args: args)
+    args = read(int, Namespace(tool_call_parser="hermes", middleware=[]))
+    assert args.middleware == ["enforcer.vllm.shadow.middleware.ShadowMiddleware"]
+    with pytest.raises(ConfigurationError, match="--tool-call-parser hermes, or"):
+        read(int, Namespace(tool_call_parser="hermes_enforced"))
+
+
+@pytest.mark.parametrize("name", [names.MIDDLEWARE, names.SHADOW_MIDDLEWARE])
+def test_a_middleware_is_found_by_its_name(name: str) -> None:
+    assert callable(resolve_name(name))
 
 
 def test_vllms_rust_front_end_gets_no_argument_that_it_does_not_know(

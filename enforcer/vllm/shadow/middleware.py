@@ -1,0 +1,52 @@
+"""Middleware around vLLM's chat route that keeps the bytes of a request and of its reply.
+
+They are what a client sends and reads, so that the judge of `enforcer verify` has the same before
+it. Messages are passed on as they are; nothing of them is read here.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from enforcer.vllm.shadow.queue import Recording, queue
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+_ROUTE = "/v1/chat/completions"
+
+
+class ShadowMiddleware:
+    """Records each exchange on the chat route."""
+
+    def __init__(self, app: Callable[..., Awaitable[None]]) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Serve one request, or a lifespan."""
+        is_chat = scope["type"] == "http" and scope["path"].endswith(_ROUTE)
+        if not is_chat or scope["method"] != "POST":
+            await self._app(scope, receive, send)
+            return
+        recording = Recording(queue())
+
+        async def read() -> Any:
+            message = await receive()
+            if message["type"] == "http.request":
+                recording.ask(message.get("body", b""))
+            elif not recording.complete:
+                recording.cancelled = True
+            return message
+
+        async def answer(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                recording.status = message["status"]
+            elif message["type"] == "http.response.body":
+                recording.answer(message.get("body", b""))
+                recording.complete = not message.get("more_body")
+            await send(message)
+
+        try:
+            await self._app(scope, read, answer)
+        finally:
+            recording.end()

@@ -1,0 +1,222 @@
+"""The bounded queue of exchanges that wait to be judged, and the counts of what came of them.
+
+One exchange at a time is with the worker processes. What finds no room, by number or by bytes, is
+dropped and counted: a reply never waits, and a server's memory has a bound.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from functools import cache
+from http import HTTPStatus
+from itertools import count
+from typing import TYPE_CHECKING
+
+from enforcer import engines
+from enforcer.errors import EnforcerError, RequestError
+from enforcer.request.spec import bundled
+from enforcer.schema.limits import USUAL
+from enforcer.verify.measure import Fault
+from enforcer.verify.shadowed import Exchange, ShadowVerdict, tool_at
+from enforcer.vllm.config import settings
+from enforcer.vllm.intake import checks
+from enforcer.vllm.observe import families, metrics, recording
+from enforcer.vllm.observe.families import Change, Judged
+from enforcer.vllm.server import runtime
+
+if TYPE_CHECKING:
+    from enforcer.verify.measure import Verdict
+
+logger = logging.getLogger("vllm.enforcer")
+
+_WAITING = 512  # exchanges that wait to be judged
+_HELD = 64 << 20  # bytes of all exchanges, those that are still being answered among them
+_LARGEST = 8 << 20  # bytes of one
+_DONE = b"data: [DONE]\n\n"
+_REFUSED = (HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY)  # as the judge has it
+_CHANGES = {
+    Fault.UNDECLARED: Change.UNDECLARED,
+    Fault.SCHEMA: Change.SCHEMA,
+    Fault.ID: Change.ID,
+    Fault.CHOICE: Change.CHOICE,
+    Fault.FINISH: Change.FINISH,
+    Fault.LEAK: Change.LEAK,
+}
+
+
+class Recording:
+    """One exchange while it is answered.
+
+    Args:
+        to: where it is put at its end.
+
+    Attributes:
+        status: of the response; 0 before it begins.
+        complete: the whole response has been sent.
+        cancelled: the client went away before.
+
+    """
+
+    def __init__(self, to: Queue) -> None:
+        self._queue = to
+        self._asked: list[bytes] = []
+        self._answered: list[bytes] = []
+        self._size: int | None = 0  # None once it is dropped
+        self.status = 0
+        self.complete = self.cancelled = False
+
+    def ask(self, part: bytes) -> None:
+        """Keep a part of the request's body."""
+        self._keep(part, self._asked)
+
+    def answer(self, part: bytes) -> None:
+        """Keep a part of the response."""
+        self._keep(part, self._answered)
+
+    def _keep(self, part: bytes, parts: list[bytes]) -> None:
+        if self._size is None:
+            return
+        if self._size + len(part) > _LARGEST or not self._queue.reserve(len(part)):
+            self._drop()
+            return
+        self._size += len(part)
+        parts.append(part)
+
+    def _drop(self) -> None:
+        self._queue.release(self._size or 0)
+        self._size = None
+        self._asked.clear()
+        self._answered.clear()
+
+    def end(self) -> None:
+        """Count it, or have it judged."""
+        is_judged = False
+        # A client may close the connection at the end of a stream.
+        is_told = bool(self._answered) and self._answered[-1].endswith(_DONE)
+        if (self.cancelled or not self.complete) and not is_told:
+            metrics.count(families.SHADOWED, Judged.CANCELLED)
+        elif self.status != HTTPStatus.OK:
+            is_refused = self.status in _REFUSED
+            metrics.count(families.SHADOWED, Judged.REFUSED if is_refused else Judged.FAILED)
+        else:
+            is_judged = self._size is not None and self._queue.put(
+                b"".join(self._asked), b"".join(self._answered)
+            )
+            if not is_judged:
+                metrics.count(families.DROPPED)
+        if not is_judged:
+            self._drop()
+
+
+class Queue:
+    """Has exchanges judged one after the other; for one event loop."""
+
+    def __init__(self) -> None:
+        self._waiting: deque[tuple[bytes, bytes]] = deque()
+        self._held = 0
+        self._numbers = count()
+        self._work: asyncio.Task[None] | None = None
+
+    def reserve(self, size: int) -> bool:
+        """Take room for so many bytes; return whether there was any."""
+        if self._held + size > _HELD:
+            return False
+        self._held += size
+        return True
+
+    def release(self, size: int) -> None:
+        """Give room back."""
+        self._held -= size
+
+    def put(self, body: bytes, reply: bytes) -> bool:
+        """Have an exchange judged, whose bytes have been reserved; return whether there was room.
+
+        Call it on the event loop.
+        """
+        if len(self._waiting) >= _WAITING:
+            return False
+        self._waiting.append((body, reply))
+        if self._work is None or self._work.done():
+            self._work = asyncio.get_running_loop().create_task(self._judge_all())
+        return True
+
+    async def _judge_all(self) -> None:
+        while self._waiting:
+            body, reply = self._waiting.popleft()
+            try:
+                await self._judge(body, reply)
+            except Exception as error:  # noqa: BLE001 - no exchange may end the others' judging
+                metrics.count(families.SHADOWED, Judged.UNJUDGED)
+                if not isinstance(error, EnforcerError):
+                    logger.warning("enforcer: a reply was not judged: %s", type(error).__name__)
+            finally:
+                self.release(len(body) + len(reply))
+
+    async def _judge(self, body: bytes, reply: bytes) -> None:
+        chosen = settings.current()
+        dialect = runtime.dialect_for().name
+        is_ours = chosen.engine == engines.MACHINE and chosen.options.limits == USUAL
+        exchange = Exchange(
+            next(self._numbers),
+            body,
+            reply,
+            dialect,
+            chosen.documents,
+            chosen.options,
+            trusts_plain=is_ours and not runtime.laid_out(dialect),
+        )
+        verdict = await runtime.pool().check_async(exchange)
+        # Another verdict: it took too long, or failed.
+        if not isinstance(verdict, ShadowVerdict) or not verdict.choices:
+            metrics.count(families.SHADOWED, Judged.UNJUDGED)
+            return
+        for choice in verdict.choices:
+            _count(choice)
+        tool = verdict.tool if verdict.error else await _refused(verdict)
+        if tool is not None:
+            _changed(Change.REJECTED, {tool})
+
+
+async def _refused(verdict: ShadowVerdict) -> str | None:
+    """Return the tool for whose schema a request would be refused; None if it would not be."""
+    if verdict.spec is None:
+        return None
+    try:
+        spec = bundled(verdict.spec, runtime.bundle, settings.current().options.limits.size)
+        await asyncio.to_thread(checks.run, checks.schemas(spec))
+    except RequestError as error:
+        return tool_at(verdict.spec.toolset.tools, error.path)
+    except EnforcerError:  # no room to check it now
+        return None
+    return None
+
+
+def _count(verdict: Verdict) -> None:
+    """Count one choice of a reply."""
+    faults = verdict.faults
+    if faults & {Fault.REFUSED, Fault.FAILED}:
+        is_refused = Fault.REFUSED in faults
+        metrics.count(families.SHADOWED, Judged.REFUSED if is_refused else Judged.FAILED)
+        return
+    metrics.count(families.SHADOWED, Judged.COMPLETE if verdict.complete else Judged.CUT_OFF)
+    for fault, change in _CHANGES.items():
+        if fault in faults:
+            _changed(change, {each.tool for each in verdict.findings if each.fault is fault})
+    if verdict.empty:
+        _changed(Change.EMPTY, ())
+
+
+def _changed(change: Change, tools: set[str] | tuple[()]) -> None:
+    """Count a reply by the kind of its change, and by the tools that it is about."""
+    metrics.count(families.CHANGED, change)
+    for tool in tools:
+        if tool:
+            recording.recorder().add_named(families.CHANGED_TOOLS, tool, (change.value,))
+
+
+@cache
+def queue() -> Queue:
+    """Return the queue of this process."""
+    return Queue()

@@ -1,0 +1,46 @@
+"""Wrappers around vLLM's functions in shadow mode; none changes a request that it lets in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from enforcer.request import carrier
+from enforcer.vllm.intake import startup
+from enforcer.vllm.intake.answers import option_refusal
+from enforcer.vllm.server import runtime, served_model
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_NO_SPEC = (
+    "this server enforces nothing (ENFORCER_SHADOW=on), so that it refuses requests that bring a "
+    "spec of `enforcer.extra_body`: leave the spec out"
+)
+
+
+def compose_parser(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap `ParserManager._compose_parser`, before which no API server is healthy."""
+
+    def _compose_parser(cls: Any, tool_parser_name: str | None, *args: Any, **kwargs: Any) -> Any:
+        served_model.tell(tool_parser_name)
+        served_model.refuse_in_shadow(tool_parser_name)
+        tokenizer = kwargs.get("tokenizer")
+        if tokenizer is not None:
+            runtime.warm(tokenizer)
+        startup.say(tool_parser_name, (runtime.dialect_for(tokenizer).name,))
+        return original(cls, tool_parser_name, *args, **kwargs)
+
+    return _compose_parser
+
+
+def refuse_spec(original: Callable[..., None]) -> Callable[..., None]:
+    """Wrap `SamplingParams._validate_structured_outputs`, which every route passes."""
+
+    def _validate_structured_outputs(self: Any, *args: Any, **kwargs: Any) -> None:
+        if carrier.find(self) is not None:
+            raise option_refusal("structured_outputs", _NO_SPEC)
+        if carrier.from_extra(carrier.extra_of(self)) is not None:
+            raise option_refusal("vllm_xargs", _NO_SPEC)
+        original(self, *args, **kwargs)
+
+    return _validate_structured_outputs
