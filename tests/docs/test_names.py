@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 # What an upgrade from an old release needs names what is gone.
-_PAST = {ROOT / "docs/production/upgrading-0.2.md"}
+_PAST = set((ROOT / "docs/production").glob("upgrading-*.md"))
 _PAGES = [page for page in (*PAGES, ROOT / "CONTRIBUTING.md", *(ROOT / "bench").rglob("*.md"))
           if page not in _PAST and "node_modules" not in page.parts]  # fmt: skip
 _INSIDE = [ROOT / "docs/compiler.md", ROOT / "docs/concepts.md",

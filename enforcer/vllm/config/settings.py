@@ -116,7 +116,7 @@ _ON = _one_of({"off": False, "on": True})
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings; each is the variable `ENFORCER_` + its name in capitals.
+    r"""Settings; each is the variable `ENFORCER_` + its name in capitals.
 
     Attributes:
         dialect: format of the served model, a file in `grammars/`, where no parser's name tells it
