@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from enforcer.budget.pieces import Way
     from enforcer.budget.values import Values
 
+_FEW_NAMES = 8  # undeclared
 _KEPT = 10_000  # answers kept for each node
 _UNDECLARED = -1
 
@@ -159,7 +160,8 @@ class Objects:
         if known is None:
             pairs = self.missing(shape, seen, names, hits, more=more)
             known = (inf, b"") if pairs is None else self._sum(pairs, comma=comma)
-            if self._plan.is_final:
+            # A text may write thousands of names, and each answer would hold them all.
+            if self._plan.is_final and len(names) <= _FEW_NAMES:
                 if len(self._known) > _KEPT:
                     self._known.clear()
                 self._known[key] = known

@@ -289,12 +289,13 @@ PARENT = cython.declare(cython.int, 0)
 PRINT = cython.declare(cython.int, 1)  # of what an object or array has so far; see `mixed`
 NAME_PRINT = cython.declare(cython.int, 2)  # of the name that was written last
 IS_PRINTED = cython.declare(cython.int, 3)  # whether prints are needed of what is in it
-IS_ARRAY = cython.declare(cython.int, 4)
-NODE_OF = cython.declare(cython.int, 5)
-CURRENT = cython.declare(cython.int, 6)  # the name being written (-1: undeclared); the elements
-CLASSES = cython.declare(cython.int, 7)  # the classes of an undeclared name
-WRITTEN = cython.declare(cython.int, 8)  # the last undeclared name or distinct element, and one
-LIVE = cython.declare(cython.int, 9)
+LEVEL = cython.declare(cython.int, 4)  # how many frames are around
+IS_ARRAY = cython.declare(cython.int, 5)
+NODE_OF = cython.declare(cython.int, 6)
+CURRENT = cython.declare(cython.int, 7)  # the name being written (-1: undeclared); the elements
+CLASSES = cython.declare(cython.int, 8)  # the classes of an undeclared name
+WRITTEN = cython.declare(cython.int, 9)  # the last undeclared name or distinct element, and one
+LIVE = cython.declare(cython.int, 10)
 
 # What `IS_ARRAY` has where elements are distinct: strings, which are kept themselves; any values,
 # of which prints are.
@@ -304,6 +305,10 @@ PRINTS = cython.declare(cython.int, 3)
 # What is asked of a place; else the range of characters of which one has to lead on.
 LEADS_ON = cython.declare(cython.longlong, -1)
 ROOM = cython.declare(cython.longlong, -2)
+VARIES = cython.declare(cython.longlong, -3)  # these three of a frame that is steady
+OUTER = cython.declare(cython.longlong, -4)
+AROUND = cython.declare(cython.longlong, -5)
+EXACT = cython.declare(cython.longlong, 1 << 60)  # beside a range
 NOT_ASKED = cython.declare(cython.longlong, -(1 << 62))
 ANSWERS = cython.declare(cython.int, 2048)
 
@@ -1313,7 +1318,7 @@ class Tables:
             self.has_bits(node.shapes_of, max(node.values, 1), words)
             and within(node.name0, node.names, self.names.shape[0])
             and -1 <= node.name_trie < self.trie_value.shape[0]
-            and self.has_bits(node.required_names, (node.names + 63) >> 6, 1)
+            and self.has_bits(node.required_names, 1, (node.names + 63) >> 6)
             and within(node.class0, node.classes, self.classes.shape[0])
             and node.classes < 63
             and node.class_values < 63
@@ -1351,7 +1356,7 @@ class Tables:
         ):
             return False
         for i in range(node.limit0, node.limit0 + node.limits):
-            if not self.has_bits(self.limits[i].required, (node.names + 63) >> 6, 1):
+            if not self.has_bits(self.limits[i].required, 1, (node.names + 63) >> 6):
                 return False
         return True
 
@@ -1579,6 +1584,8 @@ class Text:
     reached: i64  # behind so many bytes a search found the end of an element
     shared: i64  # the frame of the first state of a mask, and where the arena goes on behind it
     top: i64
+    steady: i64  # where frames end that no state of a mask or search changes
+    is_masking: cython.bint  # whether a mask is made
     listed: i64  # the frame in whose string only tokens that end it are left to look at
     ends: cython.longlong[::1]  # of what a string is in, to the end of the element; see `note_end`
     levels: i64
@@ -1615,6 +1622,8 @@ class Text:
         self.reached = -1
         self.shared = -1
         self.top = 0
+        self.steady = 0
+        self.is_masking = False
         self.listed = -1
         self.ends = new_words(2 * _ENDING if tables.has_prints else 0)
         self.levels = -1
@@ -1682,6 +1691,7 @@ class Text:
         self.states[0] = self.past[self.at]
         scratch.round += 1
         is_naming = self.is_kept(self.state(0))
+        self.is_masking = True
         try:
             if self.tables.has_prints:
                 self.begin_searches()
@@ -1702,6 +1712,8 @@ class Text:
                 self.work += LONGEST * self.tree.longer.shape[0]
                 self.decide(self.tree.longer)
         finally:
+            self.is_masking = False
+            self.steady = 0
             self.scratch = None
             self.tree.spare.append(scratch)
         if self.is_lost:
@@ -2530,7 +2542,13 @@ class Text:
         a = self.automaton(self.automaton_of(s))
         at = a.states + s.automaton_state
         asked = cython.cast(cython.longlong, low) << 21 | high
-        if not self.is_exact and self.scratch is not None:  # the names that are there do not matter
+        # Where the names that are there matter, what is known is of the first state's text.
+        is_known: cython.bint = self.scratch is not None and not self.is_exact
+        if self.is_exact and self.is_masking:
+            start = self.state(0)
+            is_known = s.frame == start.frame and s.count == start.count
+            asked |= EXACT
+        if is_known:
             known = self.answer(at, s.languages, s.count, asked)
             if known.found != NOT_ASKED:
                 return known.found != 0
@@ -2548,7 +2566,7 @@ class Text:
                 and self.leads_to_name(s, a, i, low, high)
             )
             i += 1
-        if not self.is_exact and self.scratch is not None:
+        if is_known:
             self.answer(at, s.languages, s.count, asked).found = found
         return found
 
@@ -2976,6 +2994,7 @@ class Text:
         self.arena[at + PRINT] = 0
         self.arena[at + NAME_PRINT] = 0
         self.arena[at + IS_PRINTED] = 1 if is_array == PRINTS or self.is_printed(s.frame) else 0
+        self.arena[at + LEVEL] = self.level_of(s.frame) + 1
         self.arena[at + IS_ARRAY] = is_array
         self.arena[at + NODE_OF] = node
         size = self.frame_size(at)
@@ -3336,11 +3355,11 @@ class Text:
     def in_common(self, name: i64, classes: i64, first: i64, count: i64) -> i64:
         """Return with how many of some characters of the arena a written name begins."""
         count = min(count, self.length_of(name))
-        self.work += 1
-        for i in range(count):
-            if self.arena[first + i] != self.character_of(name, classes, i):
-                return i
-        return count
+        same = cython.cast(cython.longlong, 0)
+        while same < count and self.arena[first + same] == self.character_of(name, classes, same):
+            same += 1
+        self.work += 1 + (same >> 3)
+        return same
 
     @cython.cfunc
     def is_written(self, frame: i64, first: i64, count: i64) -> cython.bint:
@@ -3367,7 +3386,8 @@ class Text:
         classes = self.ending_classes(s.frame)
         words = (s.count + CHARACTERS - 1) // CHARACTERS
         chars = name + self.marks_of(classes)
-        self.reserve(chars + words)
+        states = chars + words
+        self.reserve(states + s.count + 1)
         self.arena[name] = before | s.count << LENGTH_AT
         for w in range(words):
             word = cython.cast(cython.longlong, 0)
@@ -3375,8 +3395,10 @@ class Text:
                 word |= self.arena[first + i] << (i % CHARACTERS * CHARACTER_BITS)
             self.arena[chars + w] = word
         least = s.count + 1
+        if classes != 0:
+            self.note_states(s, first, states)
         for k in range(classes):
-            self.arena[name + 1 + k] = self.used_up(s, k)
+            self.arena[name + 1 + k] = self.used_up(s, k, states)
             least = min(least, self.arena[name + 1 + k])
         if classes != 0:
             self.arena[name + 1 + classes] = self.marked_before(before, classes)
@@ -3398,7 +3420,7 @@ class Text:
         return bears(text, -1 if used_up > count else used_up)
 
     @cython.cfunc
-    def used_up(self, s: cython.pointer[State], k: i64) -> i64:
+    def used_up(self, s: cython.pointer[State], k: i64, states: i64) -> i64:
         """Return how many first characters of a name begin no name of a class that is not written.
 
         One more than it has where they do. Characters begin no further name if neither they nor
@@ -3410,7 +3432,7 @@ class Text:
         if self.ended_at(a, s.automaton_state, bit(k), s.count) == 0:
             return found
         for n in range(s.count, -1, -1):
-            state = self.state_after(a, first, n)
+            state = self.arena[states + n]
             is_word: cython.bint = self.ended_at(a, state, bit(k), n) != 0
             if n < s.count and is_word and not self.is_written(s.frame, first, n):
                 return found
@@ -3453,13 +3475,15 @@ class Text:
         return -1 if kind < 0 else self.tables.transitions[a.transitions + state * a.classes + kind]
 
     @cython.cfunc
-    def state_after(self, a: cython.pointer[Automaton], first: i64, count: i64) -> i64:
-        """Return the state behind characters of the arena, all of which lead on."""
+    def note_states(self, s: cython.pointer[State], first: i64, states: i64):
+        """Write the states behind the characters of a text, all of which lead on, to the arena."""
+        a = self.automaton(self.automaton_in(s.frame))
         state = cython.cast(cython.longlong, 0)
-        for i in range(count):
+        self.arena[states] = state
+        for i in range(s.count):
             state = max(self.state_behind(a, state, self.arena[first + i]), 0)
-        self.work += count
-        return state
+            self.arena[states + 1 + i] = state
+        self.work += s.count
 
     @cython.cfunc
     @cython.exceptval(-1)
@@ -3487,19 +3511,42 @@ class Text:
         """Return whether some character of a range is in another one and begins a name left."""
         if not (self.is_exact and self.is_kept(s)):
             return True
-        if self.arena[s.frame + WRITTEN] == 0 or self.ending_classes(s.frame) == 0:
+        classes = self.ending_classes(s.frame)
+        last = self.arena[s.frame + WRITTEN]
+        if last == 0 or classes == 0 or self.arena[last - 1] & IS_ENDED == 0:
             return True
         low = max(low, cython.cast(cython.longlong, self.tables.range_low[i]))
         high = min(high, self.range_end(a, i))
         to = self.next_state(a, s.automaton_state, i)
         leads = self.tables.leads[a.states + to] & s.languages
-        self.reserve(s.top + 1)
-        while low <= high:  # each written name is in the way of one character at most
-            self.arena[s.top] = low
-            if self.classes_left(s.frame, s.top - s.count, s.count + 1, leads) != 0:
+        for k in range(classes):
+            if leads >> k & 1 and self.characters_left(s, classes, k, low, high) > 0:
                 return True
-            low += 1
         return False
+
+    @cython.cfunc
+    @cython.exceptval(-1)
+    def characters_left(
+        self, s: cython.pointer[State], classes: i64, k: i64, low: i64, high: i64
+    ) -> i64:
+        """Count the characters of a range behind which a name of a class is left.
+
+        A name with a mark behind the next character is in the way of that one, and no other is.
+        """
+        found = high - low + 1
+        first = s.top - s.count
+        written = self.marked_before(self.arena[s.frame + WRITTEN], classes)
+        while written != 0 and found > 0:
+            name = written - 1
+            mark = self.arena[name + 1 + k]
+            same = self.in_common(name, classes, first, s.count)
+            if same >= mark:
+                return 0
+            if same == s.count and mark == s.count + 1 <= self.length_of(name):
+                if low <= self.character_of(name, classes, s.count) <= high:
+                    found -= 1
+            written = self.arena[name + 1 + classes]
+        return max(found, cython.cast(cython.longlong, 0))
 
     @cython.cfunc
     def bears_on_tokens(self, frame: i64) -> cython.bint:
@@ -3675,6 +3722,9 @@ class Text:
             self.clear_ids(node.rank, node.rank_end)
             return True
         # Of one class no name is left from the mark on; of several, one may be left over.
+        if classes == 1 and following.pending == 0 and self.arena[name + 1] == following.count:
+            self.clear_ids(node.rank, node.rank_end)
+            return True
         may_end: cython.bint = classes > 1 or self.arena[name + 1] == s.count + 1
         if classes != 0 and not self.begins_name(depth, byte, may_end):
             self.clear_ids(node.rank, node.rank_end)
@@ -4301,6 +4351,7 @@ class Text:
         self.levels = -1
         self.shared = self.state(0).frame
         self.top = self.state(0).top
+        self.steady = self.top
         self.scratch.begin()
 
     @cython.cfunc
@@ -4440,12 +4491,21 @@ class Text:
         """Return whether there is more to write in an element, whatever the value at hand is."""
         frame = s.frame
         may_vary = not self.is_empty(s)
-        while frame >= 0 and self.arena[frame + IS_ARRAY] != PRINTS:
-            if may_vary and self.may_vary(frame, 1, True):
-                return True
+        noted = cython.cast(cython.longlong, -1)
+        found = False
+        while not found and frame >= 0 and self.arena[frame + IS_ARRAY] != PRINTS:
+            if may_vary and noted < 0 and frame < self.steady:
+                known = self.answer(frame, 0, 0, VARIES)
+                if known.found != NOT_ASKED:
+                    return known.found != 0
+                noted = frame
+            found = may_vary and self.may_vary(frame, 1, True)
             may_vary = True
             frame = self.arena[frame + PARENT]
-        return False
+            self.work += 1
+        if noted >= 0:
+            self.answer(noted, 0, 0, VARIES).found = found
+        return found
 
     @cython.cfunc
     def is_empty(self, s: cython.pointer[State]) -> cython.bint:
@@ -4557,8 +4617,20 @@ class Text:
             s.phase != AFTER and s.phase != ARRAY_OPEN and s.phase != ARRAY_OPEN_SPACED
         )
         outer = cython.cast(cython.longlong, -1)
+        inner = outer
+        noted = outer
+        asked = outer
         frame = s.frame
         while self.is_printed(frame):
+            if noted < 0 and frame != s.frame and frame < self.steady:
+                asked = 1 if is_varied else 0
+                known = self.answer(frame, 0, asked, OUTER)
+                if known.found != NOT_ASKED:
+                    return known.found if known.found >= 0 else outer
+                noted = frame
+                inner = outer
+                outer = -1
+            self.work += 1
             if self.arena[frame + IS_ARRAY] == PRINTS and self.arena[frame + WRITTEN] != 0:
                 if is_begun and not is_varied:
                     outer = frame
@@ -4566,17 +4638,16 @@ class Text:
                 is_varied = self.may_vary(frame, is_begun, False)
             is_begun = True
             frame = self.arena[frame + PARENT]
-        return outer
+        if noted < 0:
+            return outer
+        self.answer(noted, 0, asked, OUTER).found = outer
+        return outer if outer >= 0 else inner
 
     @cython.cfunc
     @cython.exceptval(-1)
     def level_of(self, frame: i64) -> i64:
         """Return how many frames are around one."""
-        level = cython.cast(cython.longlong, -1)
-        while frame >= 0:
-            frame = self.arena[frame + PARENT]
-            level += 1
-        return level
+        return -1 if frame < 0 else self.arena[frame + LEVEL]
 
     @cython.cfunc
     def search(self, s: cython.pointer[State], outer: i64) -> cython.bint:
@@ -4589,6 +4660,7 @@ class Text:
         if is_alone:
             self.scratch = self.tree.borrow()
             self.scratch.begin()
+            self.steady = s.top
         self.note_prints(outer)
         if cython.compiled:
             memcpy(cython.address(self.scratch.search[0]), s, cython.sizeof(State))
@@ -4613,6 +4685,7 @@ class Text:
         if is_alone:
             self.tree.spare.append(self.scratch)
             self.scratch = None
+            self.steady = 0
         return found or self.is_far
 
     @cython.cfunc
@@ -4679,10 +4752,30 @@ class Text:
         """Return a print of all that it depends on how a value may go on, up to an array."""
         found = mixed(mixed(mixed(self.scratch.round, level), s.node), s.values)
         frame = s.frame
-        for _ in range(self.level_of(frame) - level + 1):
-            for i in range(PRINT, self.frame_size(frame)):
-                found = mixed(found, self.arena[frame + i])
+        while frame >= self.steady and self.level_of(frame) >= level:
+            found = self.with_frame(found, frame)
             frame = self.arena[frame + PARENT]
+        if self.level_of(frame) < level:
+            return found
+        known = self.answer(frame, 0, level, AROUND)
+        if known.found == NOT_ASKED:
+            around = cython.cast(cython.longlong, 0)
+            outer = frame
+            while self.level_of(outer) >= level:
+                around = self.with_frame(around, outer)
+                outer = self.arena[outer + PARENT]
+            self.answer(frame, 0, level, AROUND).found = around
+            return mixed(found, around)
+        return mixed(found, known.found)
+
+    @cython.cfunc
+    @cython.exceptval(-1)
+    def with_frame(self, found: i64, frame: i64) -> i64:
+        """Mix what a frame has into a print."""
+        size = self.frame_size(frame)
+        self.work += size >> 2
+        for i in range(PRINT, size):
+            found = mixed(found, self.arena[frame + i])
         return found
 
     @cython.cfunc

@@ -136,6 +136,9 @@ _ALIKE = (
 _IN_SHADOW = {
     # Refuses a spec.
     "vllm.sampling_params:SamplingParams._validate_structured_outputs": "refuse_spec",
+    # Refuses it before a stream begins.
+    "vllm.renderers.online_renderer:OnlineRenderer.preprocess_chat": "rendered",
+    "vllm.renderers.online_renderer:OnlineRenderer.preprocess_completion": "rendered",
     # Reads the vocabulary, starts the workers that judge, says what is done.
     "vllm.parser.parser_manager:ParserManager._compose_parser": "compose_parser",
 }

@@ -45,8 +45,14 @@ def concerns(tag: object, dialect: Dialect) -> bool:
 
     Tags of formats whose shapes are not known are vLLM's own affair.
     """
+    spelled = markers(dialect)
+    if not isinstance(tag, str) or not spelled:
+        return False
+    if "\\" in tag:  # a client may escape any character, and repeat a key
+        with suppress(ValueError, RecursionError):
+            tag = json.dumps(json.loads(tag, object_pairs_hook=list))
     # As in JSON, where quotes are escaped.
-    return isinstance(tag, str) and any(json.dumps(each)[1:-1] in tag for each in markers(dialect))
+    return any(json.dumps(each)[1:-1] in tag for each in spelled)
 
 
 def left_free(tag: str, dialect: Dialect) -> tuple[str, ...]:

@@ -89,7 +89,9 @@ class Reply:
         """Return the events of the token ids that are wholly in vLLM's text."""
         self._shown += grown
         for token_id in token_ids:
-            data = self._table.vocabulary.token_bytes(token_id)
+            # A client of the derender route writes any token id, and vLLM shows nothing of others.
+            vocabulary = self._table.vocabulary
+            data = vocabulary.token_bytes(token_id) if 0 <= token_id < vocabulary.size else b""
             self._spelled += len(self._decoder.decode(data))
             self._waiting.append((token_id, self._spelled))
         events = []

@@ -10,7 +10,7 @@ from enforcer.vllm.intake.answers import option_refusal
 from enforcer.vllm.server import runtime, served_model
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
 _NO_SPEC = (
     "this server enforces nothing (ENFORCER_SHADOW=on), so that it refuses requests that bring a "
@@ -37,10 +37,30 @@ def refuse_spec(original: Callable[..., None]) -> Callable[..., None]:
     """Wrap `SamplingParams._validate_structured_outputs`, which every route passes."""
 
     def _validate_structured_outputs(self: Any, *args: Any, **kwargs: Any) -> None:
-        if carrier.find(self) is not None:
-            raise option_refusal("structured_outputs", _NO_SPEC)
-        if carrier.from_extra(carrier.extra_of(self)) is not None:
-            raise option_refusal("vllm_xargs", _NO_SPEC)
+        _refuse(self)
         original(self, *args, **kwargs)
 
     return _validate_structured_outputs
+
+
+def rendered(original: Callable[..., Awaitable[Any]]) -> Callable[..., Any]:
+    """Wrap what renders a request's prompt, before which no stream begins."""
+
+    async def _rendered(self: Any, request: Any, *args: Any, **kwargs: Any) -> Any:
+        _refuse(carrier.declared(request, "sampling_params") or request)
+        return await original(self, request, *args, **kwargs)
+
+    return _rendered
+
+
+def _refuse(params: Any) -> None:
+    """Refuse a request, or sampling parameters, that bring a spec.
+
+    Raises:
+        VLLMValidationError: they do.
+
+    """
+    if carrier.find(params) is not None:
+        raise option_refusal("structured_outputs", _NO_SPEC)
+    if carrier.from_extra(carrier.extra_of(params)) is not None:
+        raise option_refusal("vllm_xargs", _NO_SPEC)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
 
 from vllm import SamplingParams
+from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
 from vllm.exceptions import VLLMValidationError
 from vllm.sampling_params import StructuredOutputsParams
 
@@ -44,6 +46,18 @@ def test_a_spec_is_refused_by_name() -> None:
     for params in (tagged, beside):
         with pytest.raises(VLLMValidationError, match="ENFORCER_SHADOW=on"):
             validate(params)
+
+
+def test_a_spec_is_refused_before_its_stream_begins() -> None:
+    async def original(*given: Any) -> Any:
+        return given
+
+    more: Any = {"model": "m", "messages": [{"role": "user", "content": "a"}], "stream": True}
+    asked = ChatCompletionRequest(**more)
+    assert asyncio.run(wrappers.rendered(original)(None, asked)) == (None, asked)
+    asked = ChatCompletionRequest(**more, **enforcer.extra_body([TOOL]))
+    with pytest.raises(VLLMValidationError, match="ENFORCER_SHADOW=on"):
+        asyncio.run(wrappers.rendered(original)(None, asked))
 
 
 @pytest.fixture
