@@ -233,6 +233,22 @@ def test_no_end_needs_an_escape_that_a_plain_spelling_has_not() -> None:
         assert end_of(ends, text).startswith(b"n" + 20 * b"b")
 
 
+def test_answers_about_objects_of_many_undeclared_names_are_not_kept() -> None:
+    """A text wrote 3,491 names, and 668 MB stayed with its grammar."""
+    schema = {"type": "object", "additionalProperties": {"type": "integer"}}
+    ends, text = started(compile_schema(schema, root=Root.OBJECT))
+    assert text.accept(ord("{"))
+    for at in range(100):
+        assert all(map(text.accept, f'{"," if at else ""}"{at}":1'.encode()))
+        assert text.accept(ord(","))
+        assert ends.cost > 1
+        text.rollback(1)
+    kept = [
+        key for each in Shortest.of(text.tables, PIECES).objects.values() for key in each._known
+    ]
+    assert 0 < len(kept) < 20
+
+
 def test_of_many_names_one_is_found_that_a_character_may_become() -> None:
     names = [f"{word}_{i:02}" for word in ("feld", "größe") for i in range(20)] + ["ähnlich", "日"]
     schema = {"properties": dict.fromkeys(names, True), "additionalProperties": False}

@@ -232,3 +232,88 @@ def test_names_are_known_after_taking_back_and_letting_go() -> None:
             fresh.fill(again)
             kept.fill(row)
             assert np.array_equal(row, again)
+
+
+def _written(schema: dict[str, Any], *pieces: str) -> kernel.Text:
+    tables = tables_of(compile_schema(schema, root=Root.ANY), None)
+    text = MachineGrammar(tables, _small_tree()).matcher()
+    for piece in pieces:
+        assert all(map(text.accept, piece.encode()))
+    return text
+
+
+_CJK = [chr(0x4E00 + at) for at in range(300)]
+
+
+@pytest.mark.parametrize(
+    ("schema", "begin", "between"),
+    [
+        ({"patternProperties": {"^[一-龥]$": _ONE}, **_CLOSED, "type": "object"}, '{"', '":1,"'),
+        ({"propertyNames": {"maxLength": 1}, "type": "object"}, '{"', '":1,"'),
+        (
+            {"type": "array", "uniqueItems": True, "items": {"pattern": "^[一-龥]$"}},
+            '["',
+            '","',
+        ),
+    ],
+)
+def test_names_of_which_there_are_so_many_alone_cost_little(
+    schema: dict[str, Any], begin: str, between: str
+) -> None:
+    """Masks took millions of units, and grew with the square of the names and more."""
+    if "items" in schema:
+        schema = {**schema, "items": {"type": "string", **schema["items"]}}
+    text = _written(schema, begin, *(name + between for name in _CJK))
+    row = np.zeros(small().words, np.int32)
+    text.fill(row)
+    assert text.work < 100_000
+    assert not any(_takes(text, name + '"') for name in (_CJK[0], _CJK[-1]))
+    assert all(_takes(text, name + '"') for name in (chr(0x4E00 + 300), "龥"))
+
+
+def test_a_long_name_that_few_others_are_beside_costs_its_length() -> None:
+    pattern = {"^(a{2000}|b)$": _ONE}
+    schema = {"type": "object", "patternProperties": pattern, **_CLOSED}
+    text = _written(schema, '{"', "a" * 2_000)
+    assert text.accept(ord('"'))
+    assert text.work < 50_000
+    text = _written(schema, '{"', "a" * 2_000, '":1,"b":1')
+    assert not text.accept(ord(","))
+
+
+def test_more_names_are_declared_than_a_word_of_words_has_bits() -> None:
+    """Alternatives together may declare more than one object may."""
+    names = [[f"n{at}" for at in range(first, first + 2_049)] for first in (0, 2_049)]
+    objects = [{"properties": dict.fromkeys(each, _ONE), **_CLOSED} for each in names]
+    text = _written({"type": "object", "anyOf": objects}, '{"n4000":1,"n2049":1')
+    assert not _takes(text, ',"n0"')
+    assert _takes(text, ',"n2050"')
+
+
+def _takes(text: kernel.Text, more: str) -> bool:
+    taken = 0
+    for byte in more.encode():
+        if not text.accept(byte):
+            break
+        taken += 1
+    text.rollback(taken)
+    return taken == len(more.encode())
+
+
+def test_deep_values_of_distinct_elements_are_told_apart() -> None:
+    node = {"type": "array", "maxItems": 1, "items": {"$ref": "#/$defs/n"}}
+    schema = {
+        "$defs": {"n": {"anyOf": [node, {"type": "boolean"}]}},
+        "type": "array",
+        "uniqueItems": True,
+        "items": {"$ref": "#/$defs/n"},
+    }
+    opened, closed = "[" * 60, "]" * 60
+    text = _written(schema, "[", opened, "true", closed, ",")
+    row = np.zeros(small().words, np.int32)
+    for inner, is_new in (("true", False), ("false", True), ("[]", True), ("[true]", True)):
+        assert _takes(text, opened + inner + closed) == is_new
+    assert all(map(text.accept, opened.encode()))
+    text.fill(row)
+    for first in b"tf[]":
+        assert bool(row[first >> 5] >> (first & 31) & 1) == (first != ord("t"))

@@ -118,3 +118,17 @@ def test_a_call_that_is_drafted_behind_a_stop_string_is_none(read: list[int]) ->
     parser = EnforcedParser(None)
     parser.set_prompt_token_ids(BEGUN)
     assert parser.parse("and so ", asked, True, REPLY) == ("and so ", None, [])
+
+
+@pytest.mark.parametrize("stop", [None, ["a stop"]])
+@pytest.mark.usefixtures("read")
+def test_an_id_that_is_none_of_the_vocabulary_is_nothing(stop: list[str] | None) -> None:
+    """Clients of the derender route write ids themselves."""
+    ids = [ord("b"), V.size + 10**6, ord("c")]
+
+    def reply() -> Any:
+        return whole(request(stop=stop), list(OPENED), ids)[0]
+
+    _, content, calls = apart(reply)
+    assert (content or "")[:1] in {"", "b"}
+    assert not calls
