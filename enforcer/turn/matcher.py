@@ -17,6 +17,7 @@ from enforcer.turn import bits
 from enforcer.turn.bits import rows_of
 from enforcer.turn.crossing import TokenReader
 from enforcer.turn.dialect import Segment
+from enforcer.turn.envelope import Due
 from enforcer.turn.ids import number, whole_at_ends
 from enforcer.turn.masks import Masks
 from enforcer.turn.rollback_stack import RollbackStack
@@ -117,8 +118,9 @@ class Matcher:
         if prompt_ids is not None:
             prompt_ids = whole_at_ends(prompt_ids, "prompt_ids")
             state, begun = self._table.opened(prompt_ids)
-        # Of a prompt's text none is counted, nor may a bound of 0 leave it out.
-        text = min(0, self._envelope.preamble - 1)
+        # Before a demanded call none of a prompt's text counts, nor may a bound of 0 leave it out.
+        is_owed = self._envelope.due is Due.CALL
+        text = min(0, self._envelope.preamble - 1) if is_owed else 0
         self._now = self._transitions.share(self._transitions.enter(state, calls=0, text=text))
         at = self._follow(begun)
         if at is not None:
@@ -131,11 +133,14 @@ class Matcher:
         now = self._now
         if now.failure is not None:
             raise now.failure
-        if now.text >= 0 or now.grammar is not None:
+        if now.text >= 0:
             return now
         if self._table.segment(now.state) is Segment.CONTENT:
             now = self._transitions.enter(now.state, now.calls, 0, now.place)
-        return self._transitions.share(now.but(text=0))
+        now = self._transitions.share(now.but(text=0))
+        if now.grammar is not None:
+            self._look_at(now)
+        return now
 
     def _follow(self, begun: Sequence[int]) -> int | None:
         """Go on by what the prompt has of the turn; gives the place of an id that is illegal."""

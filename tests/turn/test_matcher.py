@@ -295,6 +295,16 @@ def test_without_room_for_text_a_prompt_that_has_said_some_is_gone_on_with() -> 
     for said in ("Let me see.", "Let me see.\n"):
         found = matcher(due=Due.CALL, preamble=0, prompt_ids=write(V, HEADER + said))
         assert legal(found) == {BEGIN}
+    begun = matcher(due=Due.CALL, preamble=0, prompt_ids=write(V, HEADER + OPENED))
+    feed(begun, write(V, '{"a": 1}<|tool_call_end|>'))
+    assert legal(begun) == {CALL, END}
+    for due in Due:
+        text = toys.Listed(V, [b"[1]"])
+        found = matcher(
+            due=due, preamble=0, prompt_ids=write(V, HEADER), text_format=lambda text=text: text
+        )
+        assert found.accept(THINK)
+        assert found.state == "REASONING"
     thinking = matcher(due=Due.CALL, preamble=0, prompt_ids=write(V, HEADER + "<think>So"))
     feed(thinking, [THOUGHT])
     assert legal(thinking) == BLANK | {BEGIN}

@@ -563,7 +563,8 @@ def test_a_server_tells_what_its_model_wanted_and_the_mask_forbade(
     }
     tool = {"type": "function", "function": {"name": "get_weather", "parameters": schema}}
     body = {"messages": ASK, "tools": [tool], "tool_choice": "required", "temperature": 0}
-    (tmp_path / "request.json").write_text(json.dumps(body | {"max_tokens": 120}))
+    body |= {"model": MODEL_NAME, "max_tokens": 120}
+    (tmp_path / "request.json").write_text(json.dumps(body))
     words = ("--tools", str(tmp_path / "request.json"), "--url", tiny_server.url, "--json")
     assert cli.main(["explain", *words, "--model", str(TINY)]) == 1
     found = json.loads(capsys.readouterr().out)

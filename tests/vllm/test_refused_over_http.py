@@ -183,16 +183,17 @@ def test_an_undeclared_field_takes_no_request_out_of_enforcement(
     tiny_server: Server, value: Any
 ) -> None:
     tag = {"type": "structural_tag", "format": {"type": "any_text"}}
-    body = {"prompt": "Hi", **enforcer.extra_body([TOOL])}
+    url = f"{tiny_server.url}/v1/completions"
+    body = {"model": MODEL_NAME, "prompt": "Hi", "max_tokens": 8, **enforcer.extra_body([TOOL])}
     body |= dict.fromkeys(undeclared(CompletionRequest), value)
     for more, named in (
         ({"use_beam_search": True}, "use_beam_search"),
         ({"response_format": tag}, "response_format"),
         ({"stop_token_ids": [5], "stream": True}, "stop_token_ids"),
     ):
-        answer = _post(tiny_server, "/v1/completions", **body, **more)
+        answer = httpx.post(url, json=body | more, timeout=60)
         assert (answer.status_code, answer.json()["error"]["param"]) == (400, named)
-    assert _post(tiny_server, "/v1/completions", **body).status_code == 200
+    assert httpx.post(url, json=body, timeout=60).status_code == 200
 
 
 def test_the_body_of_a_chat_is_counted_whatever_else_it_has(tiny_server: Server) -> None:
