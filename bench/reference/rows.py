@@ -16,6 +16,8 @@ from bench.formats.masks import vocabulary_of
 from enforcer import Conventions, Enforcer, Options
 from enforcer.errors import EnforcerError
 from enforcer.turn import dialects
+from enforcer.turn.dialect import Segment
+from enforcer.turn.lexer import BLANK_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -90,7 +92,15 @@ def follow(case: Case, walked: Sequence[int] | None = None) -> Rows:
     return _followed(matcher, ids, row, longest)
 
 
+@lru_cache(maxsize=1)
+def _begins_blank(vocabulary: Vocabulary) -> Any:
+    """Return the row of the tokens that begin with white space."""
+    keys, ids = vocabulary.sorted_text
+    return vocabulary.row(i for key, i in zip(keys, ids, strict=True) if key[0] in BLANK_BYTES)
+
+
 def _followed(matcher: ExplainedMatcher, ids: Iterator[int], row: Any, longest: int | None) -> Rows:
+    table = matcher.envelope.table
     hashes: list[int] = []
     taken: list[int] = []
     while True:
@@ -98,6 +108,9 @@ def _followed(matcher: ExplainedMatcher, ids: Iterator[int], row: Any, longest: 
             matcher.fill(row)
         except EnforcerError as error:
             return Rows(hashes, taken, type(error).__name__)
+        is_said = table.segment(matcher.state) is Segment.CONTENT
+        if is_said and matcher.position.row.opening.blank:  # kept rows are older than this freedom
+            row[0] &= ~_begins_blank(table.vocabulary)
         hashes.append(zlib.crc32(row))
         if matcher.is_finished:
             return Rows(hashes, taken, _ENDED)
