@@ -13,6 +13,7 @@ from unittest.mock import patch
 
 import enforcer
 from bench.demo.servers import Server, Setting
+from enforcer.vllm.config import settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,8 +33,9 @@ def serving(model: Path, setting: Setting, log: Path, **environment: str) -> Ite
 
 
 def reader(model: Path) -> enforcer.Enforcer:
-    """Build an enforcer for a model folder's tokenizer, which reads schemas as servers do."""
-    return enforcer.Enforcer.from_tokenizer(model, closed_objects=True)
+    """Build an enforcer for a model folder's tokenizer, with the options of servers."""
+    options = settings.read({}).options
+    return enforcer.Enforcer.from_tokenizer(model, options=options)
 
 
 def sample(url: str, name: str, **labels: str) -> float:

@@ -83,6 +83,8 @@ def test_shadow_mode_replaces_nothing_that_serves(monkeypatch: pytest.MonkeyPatc
     assert {name.rpartition(":")[2] for name in patches.wanted()} == {
         "EngineArgs.from_cli_args",
         "MultiProcessCollector.__init__",
+        "OnlineRenderer.preprocess_chat",
+        "OnlineRenderer.preprocess_completion",
         "ParserManager._compose_parser",
         "SamplingParams._validate_structured_outputs",
     }

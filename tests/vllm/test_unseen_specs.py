@@ -11,6 +11,7 @@ from vllm.exceptions import VLLMValidationError
 import enforcer
 from enforcer.errors import RequestError
 from enforcer.request import carrier
+from enforcer.vllm.config import settings
 from enforcer.vllm.intake import admission
 from enforcer.vllm.observe import metrics
 from enforcer.vllm.observe.families import Failure
@@ -127,10 +128,14 @@ def test_a_client_of_the_rust_front_end_settles_nothing(
     assert begin(made, mine)
 
 
-def test_a_spec_that_an_api_server_of_0_2_0_settled_is_enforced(
-    made: Any, failed: list[tuple[Failure, str]]
+def test_a_spec_that_an_api_server_of_0_2_0_settled_is_enforced_under_its_settings(
+    made: Any, failed: list[tuple[Failure, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It stands whole in the tag, names llguidance, and leaves limits at their defaults out."""
+    before = {"INTEGERS": "value", "PREAMBLE_IDS": "32"}
+    before |= dict.fromkeys(("PLAIN_SPELLING", "SECOND_SPACE"), "off")
+    chosen = settings.read({f"ENFORCER_{name}": word for name, word in before.items()})
+    monkeypatch.setattr(settings, "current", lambda: chosen)
     text = carrier.from_structural_tag(tag(TOOL))
     assert text is not None
     theirs = json.dumps({**json.loads(text), "settled": SETTLED_BY_0_2_0})

@@ -223,7 +223,7 @@ def test_workers_are_ready_for_what_may_be_asked(
     forker = Mock()
     monkeypatch.setattr(pools, "Forker", forker)
     pool._fork()
-    forker.assert_called_once_with("machine", ANY, "kimi_k2", in_time=in_time)
+    forker.assert_called_once_with("machine", ANY, "kimi_k2", in_time=in_time, modules=())
     assert tokenizers
 
 
