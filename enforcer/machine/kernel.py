@@ -2542,11 +2542,12 @@ class Text:
         a = self.automaton(self.automaton_of(s))
         at = a.states + s.automaton_state
         asked = cython.cast(cython.longlong, low) << 21 | high
-        # Where the names that are there matter, what is known is of the first state's text.
+        # Where the names that are there matter, what is known is of the name or string that the
+        # first state is in: another one begins in another frame.
         is_known: cython.bint = self.scratch is not None and not self.is_exact
         if self.is_exact and self.is_masking:
             start = self.state(0)
-            is_known = s.frame == start.frame and s.count == start.count
+            is_known = self.is_kept(start) and s.frame == start.frame and s.count == start.count
             asked |= EXACT
         if is_known:
             known = self.answer(at, s.languages, s.count, asked)
@@ -3721,10 +3722,12 @@ class Text:
         if is_key and following.count == self.length_of(name):
             self.clear_ids(node.rank, node.rank_end)
             return True
-        # Of one class no name is left from the mark on; of several, one may be left over.
         if classes == 1 and following.pending == 0 and self.arena[name + 1] == following.count:
-            self.clear_ids(node.rank, node.rank_end)
-            return True
+            declared = self.state(depth).trie_node
+            if declared < 0 or self.child_of(declared, character) < 0:
+                self.clear_ids(node.rank, node.rank_end)
+                return True
+        # Of one class no name is left from the mark on; of several, one may be left over.
         may_end: cython.bint = classes > 1 or self.arena[name + 1] == s.count + 1
         if classes != 0 and not self.begins_name(depth, byte, may_end):
             self.clear_ids(node.rank, node.rank_end)
