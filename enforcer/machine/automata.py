@@ -30,6 +30,7 @@ from enforcer.machine.tree import (
     AS_WHITE_SPACE,
     ASCII_GROUPS,
     BEYOND_ASCII,
+    CJK,
     U_2000,
     groups_beyond_ascii,
 )
@@ -37,7 +38,6 @@ from enforcer.regex.automata.alphabet import TooLargeError
 from enforcer.regex.automata.exploring import explore
 from enforcer.regex.automata.minimizing import FAR, minimal, trimmed
 from enforcer.regex.automata.minimizing import ends as nearest_ends
-from enforcer.regex.constructors import EPSILON
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,7 +62,10 @@ _AHEAD = 8  # characters in which a state has that many
 _MOST_ROUNDS = 300  # in which it is found which states go round
 _EVERY = -1
 _DIGITS = 1 << ASCII_GROUPS.index("0123456789")
-_LARGE = 50_000  # transitions; of more, it takes longer to find safe groups than it saves
+_LARGE = 50_000  # transitions; of more, safe groups are looked for less far
+_FEW_STEPS, _FEW_SETS = 8, 1
+_MANY_LENGTHS = 4  # of one text
+_FEW_STATES = 15_000
 
 # The codes of each group of ASCII characters, and its bit. In a JSON string a quote and a backslash
 # are no characters, so no state takes them.
@@ -94,13 +97,12 @@ class Automaton:
         safe: int64, for each state groups of bytes.
         safe_steps: int32, for each state how many characters of these groups, whatever they are,
             lose no language.
-        beyond_steps: int32, likewise of the group of most characters beyond ASCII.
+        cjk_steps: int32, likewise of the group `CJK`.
         opens: int64, for each state the groups of bytes of which some leads on.
         is_wide: for each state whether it takes much of the vocabulary.
         is_free: for each state whether anything may follow in it.
         bounds: the lengths of each language; none where no language has any.
         minimum: the length from which on no least length decides whether a text leads on.
-        least: that from which on none decides over the characters of wide rows.
         steady: the length up to which no greatest length decides whether a text leads on.
         groups: the groups of bytes, by the classes of the characters in them.
         work: operands of derivatives that building it takes.
@@ -118,14 +120,13 @@ class Automaton:
     distance: npt.NDArray[np.int32]
     safe: npt.NDArray[np.int64]
     safe_steps: npt.NDArray[np.int32]
-    beyond_steps: npt.NDArray[np.int32]
+    cjk_steps: npt.NDArray[np.int32]
     opens: npt.NDArray[np.int64]
     is_wide: npt.NDArray[np.bool_]
     is_free: npt.NDArray[np.bool_]
     groups: _Groups
     bounds: tuple[Bound, ...] = ()
     minimum: int = 0
-    least: int = 0
     steady: int = FAR_COUNT
     work: int = 0
 
@@ -139,7 +140,9 @@ class Automaton:
     def free_to(self) -> npt.NDArray[np.int32]:
         """For each state the characters up to which no greatest length decides behind it.
 
-        That is where all languages are followed.
+        That is where all languages are followed, from the lengths of `minimum` on; and, for states
+        in which every language is lasting, and for those behind of them, before. Of the others all
+        bits are turned.
         """
         most = np.zeros(self.states, np.int64) if self.bounds else np.full(self.states, FAR_COUNT)
         for language, bound in enumerate(self.bounds):
@@ -150,9 +153,24 @@ class Automaton:
         for _ in range(_MOST_ROUNDS):
             behind = np.append(np.minimum(found, most), FAR_COUNT)[steps].min(axis=1)
             if np.array_equal(behind, found):
-                return found.astype(np.int32)
+                break
             found = behind
-        return np.full(self.states, most.min(), np.int32)
+        else:
+            found = np.full(self.states, most.min())
+        found = found.clip(min=0)
+        return np.where(self.lasting == self.leads, found, ~found).astype(np.int32)
+
+    @cached_property
+    def lasting(self) -> npt.NDArray[np.int64]:
+        """For each state the languages of which texts of every greater length are left, as bits.
+
+        A language without a least length counts as one.
+        """
+        found = self.leads.copy()
+        for language, bound in enumerate(self.bounds):
+            if bound.ends and bound.rests is not None:
+                found &= ~np.where(bound.rests >> MOST_RESTS & 1 == 0, 1 << language, 0)
+        return found
 
     @property
     def never_runs_out(self) -> bool:
@@ -248,10 +266,12 @@ class Automaton:
         is_near = not self.bounds or self.bounds[language].is_within(0, 0)
         return bool(is_near and self.leads[0] >> language & 1)
 
-    def bound(self, language: int, part: Bounded) -> Bound | None:
+    def bound(self, language: int, part: Bounded, *, is_of_many: bool) -> Bound | None:
         """Return the lengths of a language.
 
-        None if the lengths of what is left differ too much for the least length to be a bound.
+        None if the lengths of what is left differ too much for the least length to be a bound; or
+        if a few are left where much of the vocabulary may follow, which no row is kept of, and
+        there are `_MANY_LENGTHS` beside, or counting by states takes few.
         """
         if not part.is_counted:
             return Bound()
@@ -270,39 +290,24 @@ class Automaton:
             return None
         rests, farthest = found
         few = leads & (rests >> MOST_RESTS & 1 == 0)
-        # Wide rows are of all lengths: their characters should lead to no few, but to an end.
-        after = steps[np.ix_(leads & ~few, self._text_classes())]
-        is_odd = bool(((few & (rests != 1))[after] & (after >= 0)).any())
-        is_odd |= bool((few & self.is_wide).any() or (part.behind == EPSILON and few.any()))
-        return Bound(part.minimum + around, most, rests, farthest, bool(few.any()), is_odd)
-
-    def _text_classes(self) -> npt.NDArray[np.intp]:
-        """Return the classes that hold more than markers."""
-        highs = np.append(self.range_low[1:] - 1, LAST_CHARACTER)
-        is_text = (self.range_low < FIRST_MARKER) | (highs > LAST_MARKER)
-        return np.unique(self.range_class[is_text & (self.range_class >= 0)]).astype(np.intp)
+        if (few & self.is_wide).any() and (is_of_many or self.states * part.minimum <= _FEW_STATES):
+            return None
+        return Bound(part.minimum + around, most, rests, farthest, bool(few.any()))
 
     def with_bounds(self, bounds: Sequence[Bound]) -> Automaton:
         """Return the same automaton with lengths."""
-        few = [
-            np.where(each.rests >> MOST_RESTS & 1 == 0, 1 << k, 0)
-            for k, each in enumerate(bounds)
-            if each.ends and each.rests is not None
-        ]
-        safe: dict[str, Any] = {}
-        if few:
-            steps = self.transitions.reshape(self.states, self.classes)
-            lasting = self.leads & ~np.bitwise_or.reduce(few)
-            is_wide = self.is_wide & ~self.is_free
-            safe = _safe_arrays(steps, self.accepts, lasting, self.groups, is_wide)
-        return replace(
+        found = replace(
             self,
-            **safe,
             bounds=tuple(bounds),
             minimum=max((each.minimum for each in bounds if each.ends), default=0),
-            least=max((each.minimum for each in bounds if each.is_odd), default=0),
             steady=min(each.steady for each in bounds),
         )
+        if not found.minimum:
+            return found
+        steps = self.transitions.reshape(self.states, self.classes)
+        is_wide = self.is_wide & ~self.is_free
+        safe = _safe_arrays(steps, self.accepts, found.lasting, self.groups, is_wide)
+        return replace(found, **safe)
 
     @property
     def nbytes(self) -> int:
@@ -358,11 +363,14 @@ def _built(parts: tuple[Bounded, ...], *, is_raw: bool) -> Automaton:
         return _arrays(explore(tuple(each.whole for each in parts)), groups)
     settled = [each if each.around is not None else each.with_states() for each in parts]
     found = automaton_of(tuple(Bounded(each.whole) for each in settled), is_raw=is_raw)
-    bounds = [*map(found.bound, range(len(settled)), settled)]
+    counted = sum(each.is_counted for each in settled)
+    is_of_many = counted > _MANY_LENGTHS
+    bounds = [found.bound(n, each, is_of_many=is_of_many) for n, each in enumerate(settled)]
     if None in bounds:
+        is_alone = counted == 1
         return automaton_of(
             tuple(
-                each.with_least_in_states() if bound is None else each
+                each.in_states(is_alone=is_alone) if bound is None else each
                 for each, bound in zip(settled, bounds, strict=True)
             ),
             is_raw=is_raw,
@@ -455,7 +463,9 @@ class _Groups:
         codes: _Codes,
     ) -> None:
         of_ascii = ascii_.tolist()
-        beyond: dict[int, set[int]] = {AS_WHITE_SPACE: set(), U_2000: set(), BEYOND_ASCII: set()}
+        beyond: dict[int, set[int]] = {
+            group: set() for group in (CJK, AS_WHITE_SPACE, U_2000, BEYOND_ASCII)
+        }
         for atom, each in zip(atoms, classes, strict=True):
             for low, high in () if atom.is_marker else atom.ranges:
                 some = groups_beyond_ascii(max(low, _ASCII), high) if high >= _ASCII else 0
@@ -463,6 +473,8 @@ class _Groups:
                     if group & some:
                         within.add(each)
         self.is_raw = codes is _RAW_GROUPS
+        # The ASCII characters of each class.
+        self.sizes = np.bincount(ascii_[ascii_ >= 0], minlength=max([0, *classes]) + 1)
         self._every = [*set(of_ascii).union(*beyond.values())]
         self.classes = [(group, [*{of_ascii[c] for c in each}]) for group, each in codes]
         self.classes += [(group, [*within]) for group, within in beyond.items()]
@@ -491,13 +503,12 @@ def _safe_arrays(
     groups: _Groups,
     is_wide: npt.NDArray[np.bool_],
 ) -> dict[str, Any]:
-    """Return the arrays `safe`, `safe_steps` and `beyond_steps` of an `Automaton`.
+    """Return the arrays `safe`, `safe_steps` and `cjk_steps` of an `Automaton`.
 
     Args:
         transitions: of shape `(states, classes)`.
         accepts: see `Automaton`.
-        lasting: int64, for each state the languages of which texts of every greater length are
-            left, as bits. A transition that loses one of them is not safe.
+        lasting: see `Automaton`. A transition that loses one of them is not safe.
         groups: of bytes.
         is_wide: see `_safe`.
 
@@ -508,8 +519,8 @@ def _safe_arrays(
     if groups.is_raw:  # raw text is looked at where it may end: what follows may be illegal
         keeps &= ~(accepts != 0)[transitions]
     safe, safe_steps = _safe(transitions, keeps, groups, np.where(lasting != 0, loops, 0), is_wide)
-    beyond_steps = _beyond_steps(transitions, keeps, groups, safe, safe_steps)
-    return {"safe": safe, "safe_steps": safe_steps, "beyond_steps": beyond_steps}
+    cjk_steps = _cjk_steps(transitions, keeps, groups, safe, safe_steps)
+    return {"safe": safe, "safe_steps": safe_steps, "cjk_steps": cjk_steps}
 
 
 def _safe(
@@ -530,39 +541,43 @@ def _safe(
 
     """
     steps = np.where(loops != 0, FAR, 0).astype(np.int32)
-    if transitions.size > _LARGE:
-        return loops, steps
     safe = loops.copy()
     wanted = loops == 0
-    open_ = groups.within(keeps, _EVERY if (wanted & is_wide).any() else _DIGITS)
-    open_ = np.where(is_wide, open_, open_ & _DIGITS)
-    wanted &= open_ != 0
-    sets, counts = np.unique(open_[wanted], return_counts=True)
-    for chosen in sets[np.argsort(-counts)][:_SETS].tolist():
-        classes = [*{c for group, within in groups.classes if group & chosen for c in within}]
-        begun = np.where(loops & chosen == chosen, _STEPS, 0)
-        mine = wanted & (open_ == chosen)
-        safe[mine], steps[mine] = chosen, _steps(transitions, keeps, classes, begun)[mine]
+    # Behind a character that leads elsewhere than most do, other groups may be safe, or none.
+    most = np.where(keeps, groups.sizes, -1).argmax(axis=1)[:, None]
+    leads_with_most = transitions == np.take_along_axis(transitions, most, 1)
+    most_sets = _SETS if transitions.size <= _LARGE else _FEW_SETS
+    for kept in (keeps, keeps & leads_with_most):
+        open_ = groups.within(kept, _EVERY if (wanted & is_wide).any() else _DIGITS)
+        open_ = np.where(is_wide, open_, open_ & _DIGITS)
+        is_open = wanted & (open_ != 0)
+        sets, counts = np.unique(open_[is_open], return_counts=True)
+        for chosen in sets[np.argsort(-counts)][:most_sets].tolist():
+            classes = [*{c for group, within in groups.classes if group & chosen for c in within}]
+            begun = np.where(loops & chosen == chosen, _STEPS, 0)
+            further = _steps(transitions, keeps, classes, begun)
+            mine = is_open & (open_ == chosen) & (further > steps)
+            safe[mine], steps[mine] = chosen, further[mine]
     return safe, steps
 
 
-def _beyond_steps(
+def _cjk_steps(
     transitions: npt.NDArray[np.int32],
     keeps: npt.NDArray[np.bool_],
     groups: _Groups,
     safe: npt.NDArray[np.int64],
     safe_steps: npt.NDArray[np.int32],
 ) -> npt.NDArray[np.int32]:
-    """Return how many characters of the group `BEYOND_ASCII` are safe in each state; see `_safe`.
+    """Return how many characters of the group `CJK` are safe in each state; see `_safe`.
 
     Most tokens beyond ASCII have no other characters, and few patterns tell these apart: more of
     them are safe than of all the groups together that `safe` has.
     """
-    begun = np.where(safe & BEYOND_ASCII != 0, safe_steps, 0).astype(np.int32)
-    is_open = groups.within(keeps, BEYOND_ASCII) != 0
-    if transitions.size > _LARGE or not (is_open & (begun < _STEPS)).any():
+    begun = np.where(safe & CJK != 0, safe_steps, 0).astype(np.int32)
+    is_open = groups.within(keeps, CJK) != 0
+    if not (is_open & (begun < _STEPS)).any():
         return begun
-    classes = next(within for group, within in groups.classes if group == BEYOND_ASCII)
+    classes = next(within for group, within in groups.classes if group == CJK)
     return np.maximum(begun, _steps(transitions, keeps, classes, np.minimum(begun, _STEPS)))
 
 
@@ -582,7 +597,7 @@ def _steps(
     """
     is_open = keeps[:, classes].all(axis=1)
     after = transitions[:, classes]
-    for _ in range(_STEPS):
+    for _ in range(_STEPS if transitions.size <= _LARGE else _FEW_STEPS):
         further = np.minimum(np.where(is_open, 1 + begun[after].min(axis=1), 0), _STEPS)
         if np.array_equal(further, begun):
             break

@@ -198,12 +198,11 @@ Automaton = cython.struct(
     bound0=cython.int,
     bounds=cython.int,
     minimum=cython.int,
-    least=cython.int,
     steady=cython.int,
     varied=cython.int,
 )
 AUTOMATON = dtype_of(
-    "transitions classes ascii range0 ranges states kind bound0 bounds minimum least steady varied",
+    "transitions classes ascii range0 ranges states kind bound0 bounds minimum steady varied",
     np.int32,
 )
 Bound = cython.struct(
@@ -354,8 +353,8 @@ COLON_GROUP = cython.declare(cython.longlong, 1 << 21)
 OPENING_GROUPS = cython.declare(cython.longlong, 1 << 28 | 1 << 34)
 BACKSLASH_GROUP = cython.declare(cython.longlong, 1 << 29)
 CLOSE_ARRAY_GROUP = cython.declare(cython.longlong, 1 << 30)
-BEYOND_ASCII_GROUP = cython.declare(cython.longlong, 1 << 61)
-BEYOND_ASCII_GROUPS = cython.declare(cython.longlong, 1 << 59 | 1 << 60 | 1 << 61)
+CJK_GROUP = cython.declare(cython.longlong, 1 << 58)
+BEYOND_ASCII_GROUPS = cython.declare(cython.longlong, 15 << 58)
 CLOSE_OBJECT_GROUP = cython.declare(cython.longlong, 1 << 36)
 CONTROL_GROUP = cython.declare(cython.longlong, 1 << 62)
 
@@ -761,6 +760,10 @@ class WideRow(Row):
         looping: how many of the exits, the first ones, have nothing before them but characters that
             leave the state as it is.
         behind: the trie of what follows these, the quote included: for all of them the same state.
+        odd: the tokens of the row behind which texts of a few lengths are left, in groups.
+        odd_ends: where each group ends.
+        odd_keys: the state behind its tokens, and in the lower half the characters that they add;
+            -1 where a character or an escape is unfinished.
 
     """
 
@@ -769,6 +772,9 @@ class WideRow(Row):
     groups: cython.const_uchar[::1]
     looping: i64
     behind: Trie
+    odd: cython.const_int[::1]
+    odd_ends: cython.const_int[::1]
+    odd_keys: cython.const_longlong[::1]
 
     def __cinit__(
         self,
@@ -778,6 +784,9 @@ class WideRow(Row):
         groups: cython.const_uchar[::1],
         looping: i64,
         behind: Trie,
+        odd: cython.const_int[::1],
+        odd_ends: cython.const_int[::1],
+        odd_keys: cython.const_longlong[::1],
         charge: Charge,
     ):
         self.row = row
@@ -787,6 +796,9 @@ class WideRow(Row):
         self.groups = groups
         self.looping = looping
         self.behind = behind
+        self.odd = odd
+        self.odd_ends = odd_ends
+        self.odd_keys = odd_keys
 
 
 @cython.final
@@ -1030,7 +1042,7 @@ class Tables:
     wide: cython.const_int[::1]
     safe: cython.const_longlong[::1]
     safe_steps: cython.const_int[::1]
-    beyond_steps: cython.const_int[::1]
+    cjk_steps: cython.const_int[::1]
     opens: cython.const_longlong[::1]
     trie_opens: cython.const_longlong[::1]
     vast: cython.const_longlong[::1]
@@ -1133,7 +1145,7 @@ class Tables:
         self.wide = arrays["wide"]
         self.safe = arrays["safe"]
         self.safe_steps = arrays["safe_steps"]
-        self.beyond_steps = arrays["beyond_steps"]
+        self.cjk_steps = arrays["cjk_steps"]
         self.opens = arrays["opens"]
         self.vast = arrays["vast"]
         self.vast_steps = arrays["vast_steps"]
@@ -1185,7 +1197,7 @@ class Tables:
             or self.leads.shape[0] != count
             or self.safe.shape[0] != count
             or self.safe_steps.shape[0] != count
-            or self.beyond_steps.shape[0] != count
+            or self.cjk_steps.shape[0] != count
             or self.opens.shape[0] != count
             or self.vast.shape[0] != count
             or self.vast_steps.shape[0] != count
@@ -1460,7 +1472,7 @@ class Tables:
             states = self.states_of(number)
             end = a.transitions + states * a.classes
             ranges = a.range0 + a.ranges
-            sizes = np.array([a.kind, states, a.classes, a.ranges], np.int64)
+            sizes = np.array([a.kind, states, a.classes, a.ranges, a.minimum > 0], np.int64)
             hashed = blake2b(sizes.tobytes(), digest_size=32)
             hashed.update(np.asarray(self.transitions[a.transitions : end]))
             hashed.update(np.asarray(self.ascii[a.ascii : a.ascii + 128]))
@@ -1468,9 +1480,10 @@ class Tables:
             hashed.update(np.asarray(self.range_class[a.range0 : ranges]))
             hashed.update(np.asarray(self.accepts[a.states : a.states + states]))
             hashed.update(np.asarray(self.leads[a.states : a.states + states]))
+            hashed.update(np.asarray(self.free_to[a.states : a.states + states]) < 0)
             hashed.update(np.asarray(self.safe[a.states : a.states + states]))
             hashed.update(np.asarray(self.safe_steps[a.states : a.states + states]))
-            hashed.update(np.asarray(self.beyond_steps[a.states : a.states + states]))
+            hashed.update(np.asarray(self.cjk_steps[a.states : a.states + states]))
             found = self.digests[number] = hashed.digest()
         return found
 
@@ -1572,6 +1585,9 @@ class Text:
     exits: cython.int[::1]  # of a wide row that is made, as are those below
     depths: cython.int[::1]
     count: i64
+    odd: cython.int[::1]  # see `WideRow`
+    odd_keys: cython.longlong[::1]
+    odd_count: i64  # -1 where no state is odd
     is_counted: cython.bint
     last_range: index  # of characters; see `is_in_range`
     limit: i64  # characters up to which tokens of a string are set already; less than 0 for none
@@ -1610,6 +1626,7 @@ class Text:
         self.at = 0
         self.work = 0
         self.count = 0
+        self.odd_count = -1
         self.last_range = -1
         self.limit = -LAST_62
         self.is_counted = False
@@ -5201,7 +5218,7 @@ class Text:
         quote = self.quote_of(self.state(base))
         groups = self.tables.opens[at] | self.ending_groups(is_json)
         # What is safe may lead to an end that comes too early.
-        safe = 0 if self.is_counted else self.safe_groups(at)
+        safe = 0 if self.is_counted or self.is_odd(at) else self.safe_groups(at)
         room = cython.cast(cython.longlong, self.tables.safe_steps[at])
         # Tokens that only stay in this state may all be set already, or be too long.
         may_be: cython.bint = self.limit >= 0 and room >= FAR_STEPS
@@ -5244,6 +5261,7 @@ class Text:
                 self.leave_raw(number, base, depth, state, count, 0, is_same)
                 continue
             self.set_text(node, count + 1)
+            self.note_odd(a, node, to, count + 1)
             if node.children != 0:
                 child = cython.cast(cython.Py_ssize_t, node.child)
                 below = child + node.children
@@ -5335,14 +5353,15 @@ class Text:
                 pending = kind | 1 << 4 | value << 8
                 self.leave_raw(number, base, depth, state, count, pending, False)
                 continue
-            if node.children == 0:
-                self.set_text(node, count + 1)
-                continue
             height = cython.cast(cython.longlong, node.height) - is_first
-            if after >= 0 and self.takes_all(a, node, base, after, count + 1, height):
+            may_take_all: cython.bint = node.children != 0 and after >= 0
+            if may_take_all and self.takes_all(a, node, base, after, count + 1, height):
                 self.set_ids(node.rank, node.rank_end)
                 continue
             self.set_text(node, count + 1)
+            self.note_odd(a, node, after, count + 1)
+            if node.children == 0:
+                continue
             child = cython.cast(cython.Py_ssize_t, node.child)
             below = child + node.children
             if missing == 0:
@@ -5377,12 +5396,14 @@ class Text:
 
         """
         at = a.states + state
-        if self.is_counted or (a.kind == RAW_ENDING and self.tables.accepts[at] != 0):
+        if self.is_counted or self.is_odd(at):
+            return False
+        if a.kind == RAW_ENDING and self.tables.accepts[at] != 0:
             return False
         if height == 0:
             return node.below & CONTROL_GROUP == 0
-        steps = self.tables.beyond_steps[at]
-        if node.below & ~BEYOND_ASCII_GROUP != 0:
+        steps = self.tables.cjk_steps[at]
+        if node.below & ~CJK_GROUP != 0:
             steps = self.tables.safe_steps[at]
             if node.below & ~self.safe_groups(at) != 0:
                 return False
@@ -5472,6 +5493,7 @@ class Text:
             if self.character_byte(s, 92) != INSIDE:
                 return False
             self.set_text(node, count + 1)
+            self.note_odd(self.automaton(self.automaton_of(s)), node, -1, count + 1)
             return self.walk_pending(child, end, depth + 1, is_same)
         if s.phase == IN_ANY:
             if self.tables.accepts[self.automaton(s.node).states + state] != 0:
@@ -5515,6 +5537,61 @@ class Text:
         self.exits[self.count] = number
         self.depths[self.count] = ~depth if is_same else depth
         self.count += 1
+        return True
+
+    @cython.cfunc
+    @cython.exceptval(-1)
+    def is_odd(self, at: index) -> cython.bint:
+        """Return whether texts of a few lengths are left in a state, which stands there."""
+        return self.odd_count >= 0 and self.tables.free_to[at] < 0
+
+    @cython.cfunc
+    @cython.exceptval(-1)
+    def note_odd(
+        self,
+        a: cython.pointer[Automaton],
+        node: cython.pointer[TrieNode],
+        state: i64,
+        count: i64,
+    ) -> cython.bint:
+        """Append the tokens that end at a node of the wide row that is made, if they are odd.
+
+        Args:
+            a: the automaton.
+            node: of the trie.
+            state: behind the tokens; -1 if a character or an escape is unfinished.
+            count: as the walk counts the characters.
+
+        """
+        if node.own == 0 or self.odd_count < 0:
+            return False
+        key = cython.cast(cython.longlong, -1)
+        if state >= 0:
+            if not self.is_odd(a.states + state):
+                return False
+            key = state << 32 | (count + FAR)
+        for r in range(node.rank, node.rank + node.own):
+            self.odd[self.odd_count] = self.ids[r]
+            self.odd_keys[self.odd_count] = key
+            self.odd_count += 1
+        return True
+
+    @cython.cfunc
+    @cython.exceptval(-1)
+    def clear_odd(self, a: cython.pointer[Automaton], wide: WideRow) -> cython.bint:
+        """Clear the odd tokens of a wide row that lead to no text of a legal length."""
+        s = self.state(0)
+        first = cython.cast(cython.Py_ssize_t, 0)
+        for group in range(wide.odd_ends.shape[0]):
+            end = cython.cast(cython.Py_ssize_t, wide.odd_ends[group])
+            key = wide.odd_keys[group]
+            if key < 0 or not self.leads_on(a, key >> 32, s.languages, s.count + (key & LOW_HALF)):
+                self.work += (end - first) >> 3
+                for i in range(first, end):
+                    token_id = wide.odd[i]
+                    if key >= 0 or not self.is_legal(token_id):
+                        self.row[token_id >> 5] &= ~bit32(token_id & 31)
+            first = end
         return True
 
     @cython.cfunc
@@ -5599,13 +5676,14 @@ class Text:
             if self.character_byte(s, cython.cast(cython.longlong, node.byte)) != INSIDE:
                 continue
             self.set_text(node, self.state(depth).count + 1)
+            a = self.automaton(self.automaton_of(s))
+            to = -1 if s.pending != 0 else cython.cast(cython.longlong, s.automaton_state)
+            self.note_odd(a, node, to, s.count)
             child = cython.cast(cython.Py_ssize_t, node.child)
             below = child + node.children
             if s.pending != 0:
                 self.walk_pending(child, below, depth + 1, is_looping)
             else:
-                a = self.automaton(self.automaton_of(s))
-                to = s.automaton_state
                 self.walk_string(a, child, below, depth + 1, depth + 1, to, s.count, is_looping)
         return True
 
@@ -5688,17 +5766,21 @@ class Text:
         is_string: cython.bint = is_raw or s.phase == IN_STRING or s.phase == IN_NAME
         is_apostrophe: cython.bint = self.is_python and s.stop == 39
         is_second: cython.bint = is_raw or is_apostrophe
+        is_short: cython.bint = False  # whether a least length may decide
         shorter_rows = self.tree.raw_shorter_rows if is_second else self.tree.shorter_rows
         if is_string and s.pending == 0 and s.automaton_state >= 0:
             a = self.automaton(self.automaton_of(s))
             leads = self.tables.leads[a.states + s.automaton_state]
+            is_odd: cython.bint = False
             if a.bounds != 0:
                 free_to = cython.cast(
                     cython.longlong, self.tables.free_to[a.states + s.automaton_state]
                 )
-                near = free_to - s.count
-                are_longer = self.may_be_longer(a, leads, free_to)
-            if near >= 0 and s.count >= a.least and leads & ~s.languages == 0:
+                is_odd = free_to < 0
+                near = (~free_to if is_odd else free_to) - s.count
+                are_longer = self.may_be_longer(a, leads, near + s.count)
+            is_short = s.count < a.minimum
+            if near >= 0 and not (is_short and is_odd) and leads & ~s.languages == 0:
                 number = self.tables.wide[a.states + s.automaton_state]
                 if self.is_python and number >= 0:
                     number = 2 * number + is_apostrophe
@@ -5719,6 +5801,9 @@ class Text:
         else:
             write_row(self.row, wide.row, words)
             self.base = number
+        if is_short:
+            self.clear_odd(self.automaton(self.automaton_of(s)), wide)
+        if near >= shorter_rows:
             if wide.looping != 0 and self.is_any_length(s):
                 self.leave_alike(wide)
                 first = wide.looping
@@ -5823,8 +5908,12 @@ class Text:
         maker.begin_wide(automaton, state, quote, scratch, row, exits[0], exits[1])
         maker.added = added
         maker.is_counted = added is not None
+        a = maker.automaton(automaton)
+        if a.minimum > 0 and self.tables.free_to[a.states + state] >= 0:
+            maker.odd = np.zeros(self.tree.trie.ids.shape[0], np.int32)
+            maker.odd_keys = np.zeros(self.tree.trie.ids.shape[0], np.int64)
+            maker.odd_count = 0
         try:
-            a = maker.automaton(automaton)
             maker.walk_string(a, 0, self.tree.trie.roots, 0, 0, state, -FAR, True)
         finally:
             self.tree.spare.append(scratch)
@@ -5839,9 +5928,22 @@ class Text:
         looping = int(loops.sum())
         behind = self.tree.behind(nodes[:looping], depths[:looping]) if looping else self.tree.trie
         groups = self.first_groups(nodes, depths)
+        odd, odd_ends, odd_keys = maker.odd_groups()
         size = row.nbytes + nodes.nbytes + depths.nbytes + groups.nbytes
+        size += odd.nbytes + odd_ends.nbytes + odd_keys.nbytes
         charge = Charge(self.tree.memory, _ROW_BYTES + size)
-        return WideRow(row, nodes, depths, groups, looping, behind, charge)
+        return WideRow(row, nodes, depths, groups, looping, behind, odd, odd_ends, odd_keys, charge)
+
+    @cython.cfunc
+    def odd_groups(self):
+        """Return the odd tokens of the wide row that is made, by their keys; see `WideRow`."""
+        if self.odd_count <= 0:
+            return np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0, np.int64)
+        keys = np.asarray(self.odd_keys)[: self.odd_count]
+        order = np.argsort(keys, kind="stable")
+        odd_keys, counts = np.unique(keys, return_counts=True)
+        odd = np.asarray(self.odd)[: self.odd_count][order]
+        return odd, np.cumsum(counts).astype(np.int32), odd_keys
 
     @cython.cfunc
     def first_groups(self, exits: cython.int[::1], depths: cython.int[::1]):

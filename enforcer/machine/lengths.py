@@ -72,8 +72,13 @@ class Bounded(NamedTuple):
         """Return the same language, whose lengths are counted by states."""
         return Bounded(both(self.text, length(self.minimum, self.maximum)), 0, None, *self[3:])
 
-    def with_least_in_states(self) -> Bounded:
-        """Return the same language, whose least length is counted by states."""
+    def in_states(self, *, is_alone: bool) -> Bounded:
+        """Return the same language, whose least length is counted by states.
+
+        Beside others, the greatest one as well.
+        """
+        if not is_alone:
+            return self.with_states()
         return self._replace(text=both(self.text, length(self.minimum, None)), minimum=0)
 
 
@@ -90,7 +95,6 @@ class Bound(NamedTuple):
             lengths below `MOST_RESTS` as bits, and one for all others. None for no bounds.
         farthest: so much is left nowhere but where as much as one likes is.
         ends: whether in some state not everything long enough is left.
-        is_odd: whether characters of wide rows lead there.
 
     """
 
@@ -99,7 +103,6 @@ class Bound(NamedTuple):
     rests: npt.NDArray[np.int64] | None = None
     farthest: int = 0
     ends: bool = False
-    is_odd: bool = False
 
     def is_within(self, state: int, count: int) -> bool:
         """Return whether a state leads to a text of a length within them, as the kernel does."""

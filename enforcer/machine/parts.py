@@ -49,7 +49,7 @@ _KINDS: dict[str, type[np.generic]] = {
     "rests": np.int64,
     "safe": np.int64,
     "safe_steps": np.int32,
-    "beyond_steps": np.int32,
+    "cjk_steps": np.int32,
     "opens": np.int64,
     "free_to": np.int32,
 }
@@ -185,7 +185,7 @@ class Parts:
                 *(sizes["transitions"], each.classes, sizes["ascii"], sizes["range_low"]),
                 *(len(each.range_low), sizes["accepts"]),
                 *(kind, len(bounds), len(each.bounds)),
-                *(min(each.minimum, FAR_COUNT), min(each.least, FAR_COUNT), each.steady),
+                *(min(each.minimum, FAR_COUNT), each.steady),
                 each.varied if are_counted else 0,
             )
             rests = sizes["rests"]

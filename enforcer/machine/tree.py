@@ -24,14 +24,17 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 # Printable ASCII in groups, a bit each: bit `n` stands for the characters of `ASCII_GROUPS[n]`.
+# Most tokens are of small letters: a pattern that tells one of them apart looks at few tokens more.
 ASCII_GROUPS = (
-    *("abcdef", "ghijklmnopqrstuvwxyz", "ABCDEF", "GHIJKLMNOPQRSTUVWXYZ", "0123456789"),
+    *("abcdef", "g", "ABCDEF", "GHIJKLMNOPQRSTUVWXYZ", "0123456789"),
     *" !\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~\x7f",
+    *"hijklmnopqrstuvwxyz",
 )
-# Bytes of characters beyond ASCII, by the first of them: apart from the others those of U+2000 to
-# U+2FFF, since `.` leaves out two, and those that begin as some white space does; and the group of
-# control characters, and of bytes that UTF-8 does not have where they stand, which no automaton
-# state takes as a whole.
+# Bytes of characters beyond ASCII, by the first of them: apart from the others those of U+4000 to
+# U+9FFF, which are most tokens beyond ASCII, of U+2000 to U+2FFF, since `.` leaves out two, and
+# those that begin as some white space does; and the group of control characters, and of bytes that
+# UTF-8 does not have where they stand, which no automaton state takes as a whole.
+CJK = 1 << 58
 AS_WHITE_SPACE = 1 << 59
 U_2000 = 1 << 60
 BEYOND_ASCII = 1 << 61
@@ -40,7 +43,7 @@ IN_NO_STATE = 1 << 62
 # The last characters of spans beyond ASCII, and their groups.
 _SPANS = (
     *((0xBF, AS_WHITE_SPACE), (0xFFF, BEYOND_ASCII), (0x1FFF, AS_WHITE_SPACE), (0x2FFF, U_2000)),
-    *((0x3FFF, AS_WHITE_SPACE), (0xEFFF, BEYOND_ASCII), (0xFFFF, AS_WHITE_SPACE)),
+    *((0x3FFF, AS_WHITE_SPACE), (0x9FFF, CJK), (0xEFFF, BEYOND_ASCII), (0xFFFF, AS_WHITE_SPACE)),
     (0x10FFFF, BEYOND_ASCII),
 )
 
@@ -49,6 +52,7 @@ for _bit, _characters in enumerate(ASCII_GROUPS):
     _BYTE_BITS[[*_characters.encode()]] = 1 << _bit
 _BYTE_BITS[0xC2:0xF5] = BEYOND_ASCII
 _BYTE_BITS[0xE2] = U_2000
+_BYTE_BITS[0xE4:0xEA] = CJK
 _BYTE_BITS[[0xC2, 0xE1, 0xE3, 0xEF]] = AS_WHITE_SPACE
 
 # The bytes in the order in which an end is searched for: those that end something, digits, others.

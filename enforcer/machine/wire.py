@@ -42,7 +42,7 @@ _NARROW = (
     ),
     *("trie_edges", "edge_character", "edge_to"),
     *("transitions", "ascii", "range_low", "range_class", "bounds", "safe_steps", "wide"),
-    *("beyond_steps", "vast_steps", "free_to"),
+    *("cjk_steps", "vast_steps", "free_to"),
     *("pairs", "markers", "unescaped"),
 )
 _KINDS: dict[str, np.dtype[np.generic]] = {

@@ -10,7 +10,7 @@ from enforcer.machine import automata
 from enforcer.machine.automata import Automaton, automaton_of
 from enforcer.machine.lengths import Bound, Bounded, apart
 from enforcer.machine.tables import make_usual
-from enforcer.machine.tree import ASCII_GROUPS, BEYOND_ASCII, groups_beyond_ascii
+from enforcer.machine.tree import ASCII_GROUPS, CJK, groups_beyond_ascii
 from enforcer.numbers.languages import number_texts
 from enforcer.numbers.sets import INTEGERS, REALS
 from enforcer.regex import (
@@ -153,7 +153,7 @@ def test_the_distance_of_a_state_is_that_to_the_nearest_end(language: Regex) -> 
 @settings(deadline=None)
 def test_so_many_characters_of_safe_groups_lead_on(language: Regex) -> None:
     found = automaton_of((language,))
-    others = [c for c in SHARP + "\x80\U0010ffff\ue000\ud7ff\u2028" if ord(c) > 127]
+    others = [c for c in SHARP + "一\u9fff\x80\U0010ffff\ue000\ud7ff\u2028" if ord(c) > 127]
 
     def behind(at: int, char: str) -> int:
         each = _class_of(found, char)
@@ -166,8 +166,8 @@ def test_so_many_characters_of_safe_groups_lead_on(language: Regex) -> None:
     for at in range(found.states):
         chars = members(int(found.safe[at]))
         assert not {'"', "\\"}.intersection(chars)
-        beyond = members(BEYOND_ASCII)
-        for some, steps in ((chars, found.safe_steps[at]), (beyond, found.beyond_steps[at])):
+        beyond = members(CJK)
+        for some, steps in ((chars, found.safe_steps[at]), (beyond, found.cjk_steps[at])):
             states = {at}
             for _ in range(min(int(steps), 40)):
                 states = {behind(state, char) for state in states for char in some}
@@ -184,8 +184,8 @@ def test_what_counts_characters_is_safe_for_as_many() -> None:
 def test_characters_beyond_ascii_are_safe_where_others_end_a_text() -> None:
     found = automaton_of((not_matching(r"\w\s."),))
     behind = _state(found, "a")
-    assert not found.safe[behind] & BEYOND_ASCII
-    assert found.beyond_steps[behind] == 32
+    assert not found.safe[behind] & CJK
+    assert found.cjk_steps[behind] == 32
 
 
 @pytest.mark.parametrize("numbers", [INTEGERS, REALS])
