@@ -760,10 +760,10 @@ class WideRow(Row):
         looping: how many of the exits, the first ones, have nothing before them but characters that
             leave the state as it is.
         behind: the trie of what follows these, the quote included: for all of them the same state.
-        odd: the tokens of the row behind which texts of a few lengths are left, in groups.
-        odd_ends: where each group ends.
-        odd_keys: the state behind its tokens, and in the lower half the characters that they add;
-            -1 where a character or an escape is unfinished.
+        finite_ids: the tokens of the row behind which texts of a few lengths are left, in groups.
+        finite_ends: where each group ends.
+        finite_keys: the state behind its tokens, and in the lower half their characters; -1 where
+            a character or an escape is unfinished.
 
     """
 
@@ -772,9 +772,9 @@ class WideRow(Row):
     groups: cython.const_uchar[::1]
     looping: i64
     behind: Trie
-    odd: cython.const_int[::1]
-    odd_ends: cython.const_int[::1]
-    odd_keys: cython.const_longlong[::1]
+    finite_ids: cython.const_int[::1]
+    finite_ends: cython.const_int[::1]
+    finite_keys: cython.const_longlong[::1]
 
     def __cinit__(
         self,
@@ -784,9 +784,9 @@ class WideRow(Row):
         groups: cython.const_uchar[::1],
         looping: i64,
         behind: Trie,
-        odd: cython.const_int[::1],
-        odd_ends: cython.const_int[::1],
-        odd_keys: cython.const_longlong[::1],
+        finite_ids: cython.const_int[::1],
+        finite_ends: cython.const_int[::1],
+        finite_keys: cython.const_longlong[::1],
         charge: Charge,
     ):
         self.row = row
@@ -796,9 +796,9 @@ class WideRow(Row):
         self.groups = groups
         self.looping = looping
         self.behind = behind
-        self.odd = odd
-        self.odd_ends = odd_ends
-        self.odd_keys = odd_keys
+        self.finite_ids = finite_ids
+        self.finite_ends = finite_ends
+        self.finite_keys = finite_keys
 
 
 @cython.final
@@ -1585,9 +1585,9 @@ class Text:
     exits: cython.int[::1]  # of a wide row that is made, as are those below
     depths: cython.int[::1]
     count: i64
-    odd: cython.int[::1]  # see `WideRow`
-    odd_keys: cython.longlong[::1]
-    odd_count: i64  # -1 where no state is odd
+    finite_ids: cython.int[::1]  # see `WideRow`
+    finite_keys: cython.longlong[::1]
+    finite_count: i64  # -1 where they are not noted
     is_counted: cython.bint
     last_range: index  # of characters; see `is_in_range`
     limit: i64  # characters up to which tokens of a string are set already; less than 0 for none
@@ -1626,7 +1626,7 @@ class Text:
         self.at = 0
         self.work = 0
         self.count = 0
-        self.odd_count = -1
+        self.finite_count = -1
         self.last_range = -1
         self.limit = -LAST_62
         self.is_counted = False
@@ -5218,7 +5218,7 @@ class Text:
         quote = self.quote_of(self.state(base))
         groups = self.tables.opens[at] | self.ending_groups(is_json)
         # What is safe may lead to an end that comes too early.
-        safe = 0 if self.is_counted or self.is_odd(at) else self.safe_groups(at)
+        safe = 0 if self.is_counted or self.is_finite(at) else self.safe_groups(at)
         room = cython.cast(cython.longlong, self.tables.safe_steps[at])
         # Tokens that only stay in this state may all be set already, or be too long.
         may_be: cython.bint = self.limit >= 0 and room >= FAR_STEPS
@@ -5261,7 +5261,7 @@ class Text:
                 self.leave_raw(number, base, depth, state, count, 0, is_same)
                 continue
             self.set_text(node, count + 1)
-            self.note_odd(a, node, to, count + 1)
+            self.note_finite(a, node, to, count + 1)
             if node.children != 0:
                 child = cython.cast(cython.Py_ssize_t, node.child)
                 below = child + node.children
@@ -5359,7 +5359,7 @@ class Text:
                 self.set_ids(node.rank, node.rank_end)
                 continue
             self.set_text(node, count + 1)
-            self.note_odd(a, node, after, count + 1)
+            self.note_finite(a, node, after, count + 1)
             if node.children == 0:
                 continue
             child = cython.cast(cython.Py_ssize_t, node.child)
@@ -5396,7 +5396,7 @@ class Text:
 
         """
         at = a.states + state
-        if self.is_counted or self.is_odd(at):
+        if self.is_counted or self.is_finite(at):
             return False
         if a.kind == RAW_ENDING and self.tables.accepts[at] != 0:
             return False
@@ -5493,7 +5493,7 @@ class Text:
             if self.character_byte(s, 92) != INSIDE:
                 return False
             self.set_text(node, count + 1)
-            self.note_odd(self.automaton(self.automaton_of(s)), node, -1, count + 1)
+            self.note_finite(self.automaton(self.automaton_of(s)), node, -1, count + 1)
             return self.walk_pending(child, end, depth + 1, is_same)
         if s.phase == IN_ANY:
             if self.tables.accepts[self.automaton(s.node).states + state] != 0:
@@ -5541,20 +5541,20 @@ class Text:
 
     @cython.cfunc
     @cython.exceptval(-1)
-    def is_odd(self, at: index) -> cython.bint:
+    def is_finite(self, at: index) -> cython.bint:
         """Return whether texts of a few lengths are left in a state, which stands there."""
-        return self.odd_count >= 0 and self.tables.free_to[at] < 0
+        return self.finite_count >= 0 and self.tables.free_to[at] < 0
 
     @cython.cfunc
     @cython.exceptval(-1)
-    def note_odd(
+    def note_finite(
         self,
         a: cython.pointer[Automaton],
         node: cython.pointer[TrieNode],
         state: i64,
         count: i64,
     ) -> cython.bint:
-        """Append the tokens that end at a node of the wide row that is made, if they are odd.
+        """Append the tokens that end at a node, if few lengths are left behind; see `WideRow`.
 
         Args:
             a: the automaton.
@@ -5563,32 +5563,32 @@ class Text:
             count: as the walk counts the characters.
 
         """
-        if node.own == 0 or self.odd_count < 0:
+        if node.own == 0 or self.finite_count < 0:
             return False
         key = cython.cast(cython.longlong, -1)
         if state >= 0:
-            if not self.is_odd(a.states + state):
+            if not self.is_finite(a.states + state):
                 return False
             key = state << 32 | (count + FAR)
         for r in range(node.rank, node.rank + node.own):
-            self.odd[self.odd_count] = self.ids[r]
-            self.odd_keys[self.odd_count] = key
-            self.odd_count += 1
+            self.finite_ids[self.finite_count] = self.ids[r]
+            self.finite_keys[self.finite_count] = key
+            self.finite_count += 1
         return True
 
     @cython.cfunc
     @cython.exceptval(-1)
-    def clear_odd(self, a: cython.pointer[Automaton], wide: WideRow) -> cython.bint:
-        """Clear the odd tokens of a wide row that lead to no text of a legal length."""
+    def clear_finite(self, a: cython.pointer[Automaton], wide: WideRow) -> cython.bint:
+        """Clear those of a wide row's tokens that lead to no text of a legal length."""
         s = self.state(0)
         first = cython.cast(cython.Py_ssize_t, 0)
-        for group in range(wide.odd_ends.shape[0]):
-            end = cython.cast(cython.Py_ssize_t, wide.odd_ends[group])
-            key = wide.odd_keys[group]
+        for group in range(wide.finite_ends.shape[0]):
+            end = cython.cast(cython.Py_ssize_t, wide.finite_ends[group])
+            key = wide.finite_keys[group]
             if key < 0 or not self.leads_on(a, key >> 32, s.languages, s.count + (key & LOW_HALF)):
                 self.work += (end - first) >> 3
                 for i in range(first, end):
-                    token_id = wide.odd[i]
+                    token_id = wide.finite_ids[i]
                     if key >= 0 or not self.is_legal(token_id):
                         self.row[token_id >> 5] &= ~bit32(token_id & 31)
             first = end
@@ -5678,7 +5678,7 @@ class Text:
             self.set_text(node, self.state(depth).count + 1)
             a = self.automaton(self.automaton_of(s))
             to = -1 if s.pending != 0 else cython.cast(cython.longlong, s.automaton_state)
-            self.note_odd(a, node, to, s.count)
+            self.note_finite(a, node, to, s.count)
             child = cython.cast(cython.Py_ssize_t, node.child)
             below = child + node.children
             if s.pending != 0:
@@ -5771,16 +5771,16 @@ class Text:
         if is_string and s.pending == 0 and s.automaton_state >= 0:
             a = self.automaton(self.automaton_of(s))
             leads = self.tables.leads[a.states + s.automaton_state]
-            is_odd: cython.bint = False
+            is_finite: cython.bint = False
             if a.bounds != 0:
                 free_to = cython.cast(
                     cython.longlong, self.tables.free_to[a.states + s.automaton_state]
                 )
-                is_odd = free_to < 0
-                near = (~free_to if is_odd else free_to) - s.count
+                is_finite = free_to < 0
+                near = (~free_to if is_finite else free_to) - s.count
                 are_longer = self.may_be_longer(a, leads, near + s.count)
             is_short = s.count < a.minimum
-            if near >= 0 and not (is_short and is_odd) and leads & ~s.languages == 0:
+            if near >= 0 and not (is_short and is_finite) and leads & ~s.languages == 0:
                 number = self.tables.wide[a.states + s.automaton_state]
                 if self.is_python and number >= 0:
                     number = 2 * number + is_apostrophe
@@ -5802,7 +5802,7 @@ class Text:
             write_row(self.row, wide.row, words)
             self.base = number
         if is_short:
-            self.clear_odd(self.automaton(self.automaton_of(s)), wide)
+            self.clear_finite(self.automaton(self.automaton_of(s)), wide)
         if near >= shorter_rows:
             if wide.looping != 0 and self.is_any_length(s):
                 self.leave_alike(wide)
@@ -5910,9 +5910,9 @@ class Text:
         maker.is_counted = added is not None
         a = maker.automaton(automaton)
         if a.minimum > 0 and self.tables.free_to[a.states + state] >= 0:
-            maker.odd = np.zeros(self.tree.trie.ids.shape[0], np.int32)
-            maker.odd_keys = np.zeros(self.tree.trie.ids.shape[0], np.int64)
-            maker.odd_count = 0
+            maker.finite_ids = np.zeros(self.tree.trie.ids.shape[0], np.int32)
+            maker.finite_keys = np.zeros(self.tree.trie.ids.shape[0], np.int64)
+            maker.finite_count = 0
         try:
             maker.walk_string(a, 0, self.tree.trie.roots, 0, 0, state, -FAR, True)
         finally:
@@ -5928,22 +5928,22 @@ class Text:
         looping = int(loops.sum())
         behind = self.tree.behind(nodes[:looping], depths[:looping]) if looping else self.tree.trie
         groups = self.first_groups(nodes, depths)
-        odd, odd_ends, odd_keys = maker.odd_groups()
+        finite = maker.finite_groups()
         size = row.nbytes + nodes.nbytes + depths.nbytes + groups.nbytes
-        size += odd.nbytes + odd_ends.nbytes + odd_keys.nbytes
+        size += sum([each.nbytes for each in finite])
         charge = Charge(self.tree.memory, _ROW_BYTES + size)
-        return WideRow(row, nodes, depths, groups, looping, behind, odd, odd_ends, odd_keys, charge)
+        return WideRow(row, nodes, depths, groups, looping, behind, *finite, charge)
 
     @cython.cfunc
-    def odd_groups(self):
-        """Return the odd tokens of the wide row that is made, by their keys; see `WideRow`."""
-        if self.odd_count <= 0:
+    def finite_groups(self):
+        """Return such tokens of the wide row that is made, by their keys; see `WideRow`."""
+        if self.finite_count <= 0:
             return np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0, np.int64)
-        keys = np.asarray(self.odd_keys)[: self.odd_count]
+        keys = np.asarray(self.finite_keys)[: self.finite_count]
         order = np.argsort(keys, kind="stable")
-        odd_keys, counts = np.unique(keys, return_counts=True)
-        odd = np.asarray(self.odd)[: self.odd_count][order]
-        return odd, np.cumsum(counts).astype(np.int32), odd_keys
+        finite_keys, counts = np.unique(keys, return_counts=True)
+        finite_ids = np.asarray(self.finite_ids)[: self.finite_count][order]
+        return finite_ids, np.cumsum(counts).astype(np.int32), finite_keys
 
     @cython.cfunc
     def first_groups(self, exits: cython.int[::1], depths: cython.int[::1]):
