@@ -108,8 +108,9 @@ def _followed(matcher: ExplainedMatcher, ids: Iterator[int], row: Any, longest: 
             matcher.fill(row)
         except EnforcerError as error:
             return Rows(hashes, taken, type(error).__name__)
-        is_said = table.segment(matcher.state) is Segment.CONTENT
-        if is_said and matcher.position.row.opening.blank:  # kept rows are older than this freedom
+        is_begun = table.segment(matcher.state) is Segment.CONTENT
+        is_begun &= not table.vocabulary.decode(taken).strip()
+        if is_begun and matcher.position.row.opening.blank:  # kept rows are older than this freedom
             row[0] &= ~_begins_blank(table.vocabulary)
         hashes.append(zlib.crc32(row))
         if matcher.is_finished:

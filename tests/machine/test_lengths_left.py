@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from enforcer.engines import load
 from enforcer.layouts import JSON
 from enforcer.machine.grammar import MachineGrammar, bound_vocabulary
 from enforcer.machine.tables import tables_of
@@ -49,6 +48,16 @@ def _vocabulary() -> Vocabulary:
 @cache
 def _tree() -> kernel.Tree:
     return bound_vocabulary(_vocabulary())
+
+
+@cache
+def _kimi_tree() -> kernel.Tree:
+    return bound_vocabulary(vocabularies.kimi())
+
+
+def _over_kimi(schema: dict[str, Any]) -> kernel.Text:
+    tables = tables_of(compile_schema(schema, root=Root.ANY), None)
+    return MachineGrammar(tables, _kimi_tree()).matcher()
 
 
 def _drawn(random: Random) -> dict[str, Any]:
@@ -118,7 +127,7 @@ def test_masks_look_at_few_tokens(string: dict[str, Any], first: int, most: int)
     """Each place of such strings took 130,000 to 390,000 units."""
     vocabulary = vocabularies.kimi()
     schema = {"type": "object", "properties": {"a": string}, "required": ["a"]}
-    text = load("machine", vocabulary).compile(compile_schema(schema, root=Root.OBJECT)).matcher()
+    text = _over_kimi(schema)
     row = np.zeros(vocabulary.words, np.int32)
     for token_id in vocabulary.encode('{"a": "'):
         assert text.accept(token_id)
@@ -134,11 +143,9 @@ def test_masks_look_at_few_tokens(string: dict[str, Any], first: int, most: int)
 def test_a_class_apart_from_one_letter_leaves_out_few_tokens() -> None:
     """Kimi's vocabulary has 380,000 nodes, most of them of small letters or Chinese."""
     vocabulary = vocabularies.kimi()
-    engine = load("machine", vocabulary)
     row = np.zeros(vocabulary.words, np.int32)
     for letter in ("g", "x", "z", "é", "ぁ", "가"):
-        schema = {**_STRING, "pattern": f"^[^{letter}]*$"}
-        text = engine.compile(compile_schema(schema, root=Root.ANY)).matcher()
+        text = _over_kimi({**_STRING, "pattern": f"^[^{letter}]*$"})
         assert text.accept(*vocabulary.encode('"'))
         text.fill(row)
         assert text.work < 60_000
