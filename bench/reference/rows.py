@@ -103,14 +103,15 @@ def _followed(matcher: ExplainedMatcher, ids: Iterator[int], row: Any, longest: 
     table = matcher.envelope.table
     hashes: list[int] = []
     taken: list[int] = []
+    content: list[int] = []
     while True:
         try:
             matcher.fill(row)
         except EnforcerError as error:
             return Rows(hashes, taken, type(error).__name__)
-        is_begun = table.segment(matcher.state) is Segment.CONTENT
-        is_begun &= not table.vocabulary.decode(taken).strip()
-        if is_begun and matcher.position.row.opening.blank:  # kept rows are older than this freedom
+        is_content = table.segment(matcher.state) is Segment.CONTENT
+        is_blank = is_content and not table.vocabulary.decode(content).strip()
+        if is_blank and matcher.position.row.opening.blank:  # kept rows are older than this freedom
             row[0] &= ~_begins_blank(table.vocabulary)
         hashes.append(zlib.crc32(row))
         if matcher.is_finished:
@@ -121,6 +122,7 @@ def _followed(matcher: ExplainedMatcher, ids: Iterator[int], row: Any, longest: 
         if not matcher.accept(token_id):
             return Rows(hashes, taken, f"refused {len(taken)}")
         taken.append(token_id)
+        content = [*content, token_id] if is_content else []
 
 
 class _Walk:
