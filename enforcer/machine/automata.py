@@ -64,8 +64,8 @@ _EVERY = -1
 _DIGITS = 1 << ASCII_GROUPS.index("0123456789")
 _LARGE = 50_000  # transitions; of more, safe groups are looked for less far
 _FEW_STEPS, _FEW_SETS = 8, 1
-_MANY_LENGTHS = 4  # of one text
-_FEW_STATES = 15_000
+_MANY_LENGTHS = 4  # of one text, from which on they are counted by states where a row is not kept
+_FEW_STATES = 15_000  # that count a least length for the same reason
 
 # The codes of each group of ASCII characters, and its bit. In a JSON string a quote and a backslash
 # are no characters, so no state takes them.
@@ -140,9 +140,8 @@ class Automaton:
     def free_to(self) -> npt.NDArray[np.int32]:
         """For each state the characters up to which no greatest length decides behind it.
 
-        That is where all languages are followed, from the lengths of `minimum` on; and, for states
-        in which every language is lasting, and for those behind of them, before. Of the others all
-        bits are turned.
+        That is where all languages are followed. States in which some language is not lasting have
+        it with all bits turned: it holds there from a length of `minimum` on alone.
         """
         most = np.zeros(self.states, np.int64) if self.bounds else np.full(self.states, FAR_COUNT)
         for language, bound in enumerate(self.bounds):
@@ -478,14 +477,24 @@ class _Groups:
         self._every = [*set(of_ascii).union(*beyond.values())]
         self.classes = [(group, [*{of_ascii[c] for c in each}]) for group, each in codes]
         self.classes += [(group, [*within]) for group, within in beyond.items()]
+        # Most groups are of one class: those of each class, as bits, and the others.
+        self._alone = np.zeros(len(self.sizes), np.int64)
+        self._several: list[tuple[int, list[int]]] = []
+        for group, found in self.classes:
+            if len(found) != 1:
+                self._several.append((group, found))
+            elif found[0] >= 0:
+                self._alone[found[0]] |= group
 
     def within(self, holds: npt.NDArray[np.bool_], groups: int = _EVERY) -> npt.NDArray[np.int64]:
         """Return for each state those of some groups of which it holds for every class."""
-        found = np.zeros(len(holds), np.int64)
-        if holds.any():
-            for group, classes in self.classes:
-                if group & groups and -1 not in classes:
-                    found |= np.where(holds[:, classes].all(axis=1), group, 0)
+        if not holds.any():
+            return np.zeros(len(holds), np.int64)
+        alone = np.where(holds, self._alone & groups, 0)
+        found: npt.NDArray[np.int64] = np.bitwise_or.reduce(alone, axis=1)
+        for group, classes in self._several:
+            if group & groups and -1 not in classes:
+                found |= np.where(holds[:, classes].all(axis=1), group, 0)
         return found
 
     def are_all(self, holds: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
@@ -548,6 +557,8 @@ def _safe(
     leads_with_most = transitions == np.take_along_axis(transitions, most, 1)
     most_sets = _SETS if transitions.size <= _LARGE else _FEW_SETS
     for kept in (keeps, keeps & leads_with_most):
+        if not (wanted & (steps < _STEPS)).any():
+            break
         open_ = groups.within(kept, _EVERY if (wanted & is_wide).any() else _DIGITS)
         open_ = np.where(is_wide, open_, open_ & _DIGITS)
         is_open = wanted & (open_ != 0)

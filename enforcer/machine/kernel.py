@@ -5803,10 +5803,9 @@ class Text:
             self.base = number
         if is_short:
             self.clear_finite(self.automaton(self.automaton_of(s)), wide)
-        if near >= shorter_rows:
-            if wide.looping != 0 and self.is_any_length(s):
-                self.leave_alike(wide)
-                first = wide.looping
+        if near >= shorter_rows and wide.looping != 0 and self.is_any_length(s):
+            self.leave_alike(wide)
+            first = wide.looping
         for e in range(first, wide.exits.shape[0]):
             self.leave(wide.exits[e], wide.depths[e])
         if near < shorter_rows and are_longer:
@@ -5919,7 +5918,7 @@ class Text:
             self.tree.spare.append(scratch)
         if maker.is_lost:
             raise IndexError(_LOST)
-        self.work += maker.work + maker.count * _WORK_OF_EXIT
+        self.work += maker.work + maker.count * _WORK_OF_EXIT + max(maker.finite_count, 0)
         nodes, depths = exits[:, : maker.count]
         loops = depths < 0  # as `leave_string` marks them
         order = np.argsort(~loops, kind="stable")

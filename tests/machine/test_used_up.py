@@ -60,8 +60,11 @@ def _text(schema: dict[str, Any], written: str, layout: Any = None) -> kernel.Te
 
 
 def _agree(text: kernel.Text) -> dict[bytes, int]:
-    """The tokens that are accepted, which are those of the mask."""
-    vocabulary = _vocabulary()
+    return {_vocabulary().token_bytes(number): number for number in agreed(text, _vocabulary())}
+
+
+def agreed(text: kernel.Text, vocabulary: Vocabulary) -> list[int]:
+    """The token ids that are accepted, which are those of the mask."""
     row = np.zeros(vocabulary.words, np.int32)
     text.fill(row)
     taken = []
@@ -71,7 +74,7 @@ def _agree(text: kernel.Text) -> dict[bytes, int]:
             taken.append(number)
     masked = [number for number in range(vocabulary.size) if row[number >> 5] >> (number & 31) & 1]
     assert taken == masked
-    return {vocabulary.token_bytes(number): number for number in taken}
+    return taken
 
 
 def _quoted(*texts: str) -> str:
