@@ -352,10 +352,14 @@ def test_a_worker_that_cannot_be_forked_costs_the_others_nothing(
 
 
 class _Killer:
-    """Ends the workers of the first checks that are sent, before they have begun."""
+    """Ends the workers of the first checks that are sent, before they have begun.
+
+    Every level has the last one's time: on a slow machine, a check would be sent to the next one.
+    """
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, times: int, number: int) -> None:
         self.sent = 0
+        monkeypatch.setattr(pools, "LEVELS", pools.LEVELS[-1:] * len(pools.LEVELS))
 
         def send(process: Process, message: object) -> None:
             self.sent += 1
