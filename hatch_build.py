@@ -1,15 +1,19 @@
-"""Compiles the modules of `enforcer.machine` that are written in Cython's pure Python mode.
+"""Compiles the kernel, whose files are written in Cython's pure Python mode.
 
 As hatchling's build hook: into a wheel, which then fits every CPython from 3.11 on (`cp311-abi3`),
 or beside the sources for an editable install. As a command, `python hatch_build.py`: beside the
 sources, unless they have not changed. `CC`, `CFLAGS` and `LDFLAGS` are read as usual. For a run
-under sanitizers remove the compiled modules, set both flags to `-fsanitize=address,undefined` and
+under sanitizers remove the extension module, set both flags to `-fsanitize=address,undefined` and
 preload what `gcc -print-file-name=libasan.so` prints.
+
+The files are one translation unit: a generated `.pyx` includes them in their order, their imports
+of each other left out. Tracebacks keep file and line, since left-out lines stay as empty ones.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import runpy
 import shutil
 import sysconfig
@@ -23,8 +27,14 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 from setuptools import Distribution, Extension
 from setuptools.errors import CompileError
 
-PACKAGE = "enforcer/machine"
-SUFFIX = ".abi3.so"
+COMPILED = "enforcer/machine/compiled.py"  # which files, and their digest
+PACKAGE = "enforcer/kernel"
+MODULE = "native"
+EXTENSION = f"{MODULE}.abi3.so"
+# Of each other, and of `__future__`, which may stand at the beginning only.
+IMPORTS = re.compile(
+    r"^from (?:__future__|enforcer\.kernel\.\w+) import (?:\([^)]*\)|[^(\n]*)$", re.MULTILINE
+)
 # Bounds are checked; `infer_types` gives local variables C types. Without `auto_pickle` Python
 # refuses to copy objects.
 DIRECTIVES = {
@@ -41,13 +51,13 @@ DIRECTIVES = {
 NEEDED = "A C compiler and Python's headers are needed (Debian: gcc, libc6-dev, python3-dev)."
 
 
-class CompiledModules(BuildHookInterface[Any]):
-    """Adds the compiled modules to a wheel, or writes them beside their sources."""
+class CompiledKernel(BuildHookInterface[Any]):
+    """Adds the compiled kernel to a wheel, or writes it beside its sources."""
 
     PLUGIN_NAME = "custom"
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Compile them before hatchling collects files."""
+        """Compile it before hatchling collects files."""
         root = Path(self.root)
         if version == "editable":
             compile_in_place(root)
@@ -56,8 +66,8 @@ class CompiledModules(BuildHookInterface[Any]):
         build_data["pure_python"] = False
         build_data["tag"] = f"cp311-abi3-{platform}"
         self._scratch = tempfile.TemporaryDirectory()
-        for path in compile_modules(root, Path(self._scratch.name)):
-            build_data["force_include"][str(path)] = f"{PACKAGE}/{path.name}"
+        path = compile_kernel(root, Path(self._scratch.name))
+        build_data["force_include"][str(path)] = f"{PACKAGE}/{EXTENSION}"
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:  # noqa: ARG002 - hatchling's signature
         """Remove what was compiled for the wheel."""
@@ -65,32 +75,31 @@ class CompiledModules(BuildHookInterface[Any]):
             self._scratch.cleanup()
 
 
-def compile_modules(root: Path, scratch: Path) -> list[Path]:
-    """Compile all modules and return the extension modules, in a folder of `scratch`."""
-    stated = runpy.run_path(str(root / PACKAGE / "compiled.py"))
-    modules: tuple[str, ...] = stated["MODULES"]
-    (scratch / PACKAGE).mkdir(parents=True)
-    for folder in (scratch / PACKAGE, (scratch / PACKAGE).parent):
-        (folder / "__init__.py").touch()  # Cython takes the name of the package from it
-    for name in modules:
+def compile_kernel(root: Path, scratch: Path) -> Path:
+    """Compile the kernel in a folder of `scratch`, and return the extension module."""
+    stated = runpy.run_path(str(root / COMPILED))
+    folder = scratch / PACKAGE
+    folder.mkdir(parents=True)
+    for package in (folder, folder.parent):
+        (package / "__init__.py").touch()  # Cython takes the name of the package from it
+    for name in stated["FILES"]:
         source = (root / PACKAGE / f"{name}.py").read_text(encoding="utf-8")
-        text = f'{source}\n\nSOURCES = "{stated["digest"]()}"\n'
-        (scratch / PACKAGE / f"{name}.py").write_text(text, encoding="utf-8")
-    # No path of this machine gets into the files: the same sources give the same bytes.
-    flags = ["-Wno-unused-function", *([] if "CFLAGS" in os.environ else ["-g0"])]
-    extensions = [
-        Extension(
-            f"{PACKAGE}/{name}".replace("/", "."),
-            [f"{PACKAGE}/{name}.py"],
-            # Uncompressed, so that `compile_in_place` finds the digest.
-            define_macros=[("Py_LIMITED_API", "0x030b0000"), ("CYTHON_COMPRESS_STRINGS", "0")],
-            py_limited_api=True,
-            extra_compile_args=flags,
-        )
-        for name in modules
-    ]
+        alone = IMPORTS.sub(lambda found: "\n" * found[0].count("\n"), source)
+        (folder / f"{name}.py").write_text(alone, encoding="utf-8")
+    lines = [*(f'include "{name}.py"' for name in stated["FILES"])]
+    lines.append(f'SOURCES = "{stated["digest"]()}"\n')
+    (folder / f"{MODULE}.pyx").write_text("\n".join(lines), encoding="utf-8")
+    extension = Extension(
+        f"{PACKAGE}/{MODULE}".replace("/", "."),
+        [f"{PACKAGE}/{MODULE}.pyx"],
+        # Uncompressed, so that `is_compiled` finds the digest.
+        define_macros=[("Py_LIMITED_API", "0x030b0000"), ("CYTHON_COMPRESS_STRINGS", "0")],
+        py_limited_api=True,
+        # No path of this machine gets into the file: the same sources give the same bytes.
+        extra_compile_args=["-Wno-unused-function", *([] if "CFLAGS" in os.environ else ["-g0"])],
+    )
     with chdir(scratch):
-        compiled = cythonize(extensions, compiler_directives=DIRECTIVES, quiet=True)
+        compiled = cythonize([extension], compiler_directives=DIRECTIVES, quiet=True)
         build = Distribution({"name": "enforcer", "ext_modules": compiled}).get_command_obj(
             "build_ext"
         )
@@ -100,27 +109,26 @@ def compile_modules(root: Path, scratch: Path) -> list[Path]:
             build.run()
         except CompileError as error:
             raise SystemExit(f"{error}\n{NEEDED}") from error
-    return [scratch / "lib" / PACKAGE / f"{name}{SUFFIX}" for name in modules]
+    return scratch / "lib" / PACKAGE / EXTENSION
 
 
 def compile_in_place(root: Path) -> None:
-    """Compile all modules beside their sources."""
+    """Compile the kernel beside its sources."""
     with tempfile.TemporaryDirectory() as scratch:
-        for path in compile_modules(root, Path(scratch)):
-            new = root / PACKAGE / f".{path.name}"
-            shutil.copy(path, new)
-            new.replace(root / PACKAGE / path.name)  # a process may have the old one loaded
+        path = compile_kernel(root, Path(scratch))
+        new = root / PACKAGE / f".{EXTENSION}"
+        shutil.copy(path, new)
+        new.replace(root / PACKAGE / EXTENSION)  # a process may have the old one loaded
 
 
-def are_compiled(root: Path) -> bool:
-    """Return whether the modules beside the sources were made from these."""
-    stated = runpy.run_path(str(root / PACKAGE / "compiled.py"))
-    there = [root / PACKAGE / f"{name}{SUFFIX}" for name in stated["MODULES"]]
-    digest = stated["digest"]().encode()
-    return all(path.exists() and digest in path.read_bytes() for path in there)
+def is_compiled(root: Path) -> bool:
+    """Return whether the extension module beside the sources was made from these."""
+    path = root / PACKAGE / EXTENSION
+    digest = runpy.run_path(str(root / COMPILED))["digest"]().encode()
+    return path.exists() and digest in path.read_bytes()
 
 
 if __name__ == "__main__":
     ROOT = Path(__file__).parent
-    if not are_compiled(ROOT):
+    if not is_compiled(ROOT):
         compile_in_place(ROOT)

@@ -23,8 +23,7 @@ from bench.arguments import drawn
 from bench.first_mask import tools as tools_
 from bench.first_mask.rivals import turn_ids
 from bench.first_mask.run import vocabulary as find_vocabulary
-from enforcer import Enforcer
-from enforcer.machine import kernel
+from enforcer import Enforcer, kernel
 from enforcer.request import tools as request_tools
 from enforcer.request.spec import Spec
 from enforcer.vllm.engine.backend import EnforcedGrammar
@@ -59,7 +58,7 @@ def _pairs(enforcer: Enforcer, tools: Sequence[dict[str, Any]]) -> Iterator[Pair
         parameters, example = tool["function"]["parameters"], tool["valid_arguments"][0]
         (value,) = drawn.texts(parameters, example, Random(f"calls {at}"), 1)
         pair = Pair(enforcer, tool, turn_ids(enforcer.vocabulary, "", value)["arguments"])
-        if isinstance(pair.text, kernel.Text):
+        if isinstance(pair.text, kernel.TextMatcher):
             yield pair
 
 

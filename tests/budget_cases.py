@@ -25,9 +25,9 @@ from tests.vocabularies import row_of, small, write
 if TYPE_CHECKING:
     from random import Random
 
+    from enforcer import kernel
     from enforcer.api import Enforcer
     from enforcer.explain.turn import ExplainedMatcher
-    from enforcer.machine import kernel
     from enforcer.schema import ArgumentGrammar
 
 

@@ -34,13 +34,15 @@ from tests.schema_strategies import schemas
 from tests.spelled_json import COMPACT, spell
 
 if TYPE_CHECKING:
-    from enforcer.machine import kernel
+    from enforcer import kernel
     from enforcer.schema import ArgumentGrammar
 
 _OPEN = Conventions(closed_objects=False)
 
 
-def started(grammar: ArgumentGrammar, layout: BoundLayout = JSON) -> tuple[Ends, kernel.Text]:
+def started(
+    grammar: ArgumentGrammar, layout: BoundLayout = JSON
+) -> tuple[Ends, kernel.TextMatcher]:
     text = machine(grammar, layout).matcher()
     return Ends(Shortest.of(text.tables, PIECES), text), text
 
@@ -50,7 +52,7 @@ def compiled(name: str) -> ArgumentGrammar:
     return compile_schema(SCHEMAS[name], root=Root.OBJECT)
 
 
-def end_of(ends: Ends, text: kernel.Text) -> bytes:
+def end_of(ends: Ends, text: kernel.TextMatcher) -> bytes:
     """Write the shortest end; each id has to bring it nearer, and the machine has to take it."""
     data = b""
     while (end := ends.now()[0]).cost:

@@ -19,7 +19,6 @@ import pytest
 import yaml
 
 from bench import wheel as wheel_command
-from enforcer.machine.compiled import MODULES
 from tests.snippets import PAGES
 
 if TYPE_CHECKING:
@@ -129,7 +128,7 @@ def test_wheel_has_every_module_and_nothing_else(wheel: Path) -> None:
 def test_wheel_has_the_compiled_modules_for_every_python_from_3_11_on(wheel: Path) -> None:
     assert re.fullmatch(r"kimi_enforcer-[^-]+-cp311-abi3-linux_\w+\.whl", wheel.name)
     compiled = [name for name in zipfile.ZipFile(wheel).namelist() if name.endswith(".so")]
-    assert sorted(compiled) == sorted(f"enforcer/machine/{name}.abi3.so" for name in MODULES)
+    assert compiled == ["enforcer/kernel/native.abi3.so"]
 
 
 @pytest.mark.slow
@@ -145,7 +144,7 @@ def test_wheel_announces_the_plugin(wheel: Path) -> None:
 def test_what_has_changed_is_compiled_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copytree(ROOT / "enforcer", tmp_path / "enforcer")
     shutil.copy(ROOT / "hatch_build.py", tmp_path)
-    with (tmp_path / "enforcer/machine/tree_builder.py").open("a") as source:
+    with (tmp_path / "enforcer/kernel/walk.py").open("a") as source:
         source.write("\n# another line\n")
     use = ("-c", "from enforcer.machine.compiled import require_compiled; require_compiled()")
     monkeypatch.setenv("CC", "no-such-compiler")

@@ -18,8 +18,8 @@ from enforcer.budget.values import Values
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from enforcer import kernel
     from enforcer.budget.pieces import Pieces, Way
-    from enforcer.machine import kernel
 
 # What a character that has been begun may take beyond what the text did before it.
 PENDING = 12

@@ -48,7 +48,7 @@ class Arrays:
         Args:
             shape: its number.
             length: elements that it has.
-            tally: see `kernel.Text.tally_behind`.
+            tally: see `kernel.TextMatcher.tally_behind`.
             comma: whether a comma stands before the next element.
 
         """
@@ -69,7 +69,7 @@ class Arrays:
         """Yield the live shapes of an open array, each with its length and tally.
 
         Args:
-            frame: of `kernel.Text.open_values`.
+            frame: of `kernel.TextMatcher.open_values`.
 
         """
         for shape, each in enumerate(self._shapes):

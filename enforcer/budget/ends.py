@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from enforcer import kernel
     from enforcer.budget.costs import Shortest
     from enforcer.budget.tails import Begun
-    from enforcer.machine import kernel
 
 # Phases of the kernel.
 (_BEGIN, _OPEN, _OPEN_SPACED, _NAME, _NAMED, _AFTER, _COMMA, _STRING, _BARE) = range(9)
@@ -66,7 +66,7 @@ class Ends:
 
     """
 
-    def __init__(self, plan: Shortest, text: kernel.Text) -> None:
+    def __init__(self, plan: Shortest, text: kernel.TextMatcher) -> None:
         self._plan = plan
         self._pieces = plan.pieces
         self._text = text
@@ -177,7 +177,7 @@ class _Open:
     """An object or array that is open."""
 
     def __init__(
-        self, plan: Shortest, text: kernel.Text, level: int, frame: tuple[int, ...]
+        self, plan: Shortest, text: kernel.TextMatcher, level: int, frame: tuple[int, ...]
     ) -> None:
         self._plan, self._frame = plan, frame
         self._is_array, self._node = frame[0] == 1, frame[1]

@@ -9,10 +9,11 @@ from functools import cached_property
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+from enforcer import kernel
 from enforcer.engines import ArgumentEngine
 from enforcer.engines.client_grammar import ClientGrammars
 from enforcer.layouts import LayoutKind
-from enforcer.machine import kernel, wire
+from enforcer.machine import wire
 from enforcer.machine.grammar import MachineGrammar, bound_vocabulary
 from enforcer.machine.tables import make_usual, tables_of
 from enforcer.machine.text_formats import text_tables

@@ -1,9 +1,10 @@
-"""The modules of this package that are compiled, and whether they fit the sources beside them.
+"""The compiled kernel: its source files, and whether the extension module was made from them.
 
-They are written in Cython's pure Python mode. `hatch_build.py` makes an extension module of the
-stable ABI of each where this project is installed or built; Python imports that in place of the
-source. Without it the source runs as it is, for tests, a thousand times slower and with Cython
-installed. Must import nothing else of the library: `hatch_build.py` runs this file by itself.
+The files of `enforcer/kernel` are written in Cython's pure Python mode. `hatch_build.py` joins them
+into one translation unit, so that a call from one file to another is one of C, and compiles it to
+`enforcer.kernel.native`, an extension module of the stable ABI, where this project is installed or
+built. For tests the files run interpreted, as ordinary modules, a thousand times slower. Must
+import nothing else of the library: `hatch_build.py` runs this file by itself.
 """
 
 from __future__ import annotations
@@ -12,48 +13,34 @@ import hashlib
 from importlib import import_module
 from pathlib import Path
 
-# Each has a `.pyi` as well, which a type checker reads in its place.
-MODULES = ("kernel", "tree_builder")
+NAME = "enforcer.kernel.native"
+# In the order in which they are joined: each imports from those before it only.
+FILES = (
+    *("records", "tokens", "tables", "state", "automata", "names", "strings"),
+    *("objects", "arrays", "values", "search", "walk", "rows", "matcher"),
+)
 
-_FOLDER = Path(__file__).parent
+FOLDER = Path(__file__).parents[1] / "kernel"
 _INSTALL = "run `make env` or `pip install -e .` in the checkout (a C compiler is needed)"
 
 
 def digest() -> str:
-    """Return a digest of the sources; a compiled module has that of its own as `SOURCES`."""
+    """Return a digest of the source files; the extension module has its own as `SOURCES`."""
     sources = hashlib.sha256()
-    for name in MODULES:
-        sources.update((_FOLDER / f"{name}.py").read_bytes())
+    for name in FILES:
+        sources.update((FOLDER / f"{name}.py").read_bytes())
     return sources.hexdigest()
 
 
-def check() -> None:
-    """Raise `ConfigurationError` if a compiled module was made from other sources."""
-    from enforcer.errors import ConfigurationError
-
-    wanted = digest()
-    for name in MODULES:
-        try:
-            module = import_module(f"enforcer.machine.{name}")
-        except ModuleNotFoundError as error:
-            if error.name != "cython":
-                raise
-            raise ConfigurationError(
-                f"enforcer.machine.{name} is not compiled: {_INSTALL}"
-            ) from error
-        if getattr(module, "SOURCES", wanted) != wanted:
-            raise ConfigurationError(
-                f"{module.__file__} was compiled from other sources than are beside it: {_INSTALL}"
-            )
-
-
 def require_compiled() -> None:
-    """Raise `ConfigurationError` unless every module runs compiled, from the sources beside it."""
+    """Raise `ConfigurationError` unless the kernel was compiled from the sources beside it."""
     from enforcer.errors import ConfigurationError
 
-    check()
-    for name in MODULES:
-        if not hasattr(import_module(f"enforcer.machine.{name}"), "SOURCES"):
-            raise ConfigurationError(
-                f"enforcer.machine.{name} is not compiled, which is too slow to serve: {_INSTALL}"
-            )
+    try:
+        module = import_module(NAME)
+    except ModuleNotFoundError as error:
+        raise ConfigurationError(f"{NAME} is not compiled: {_INSTALL}") from error
+    if digest() != module.SOURCES:
+        raise ConfigurationError(
+            f"{module.__file__} was compiled from other sources than are beside it: {_INSTALL}"
+        )

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from enforcer import kernel
 from enforcer.errors import EngineFailure
-from enforcer.machine import kernel
 from enforcer.machine.json_text import SPANS_OF_JSON, SPANS_OF_PYTHON, QuotedTexts, may_occur
 from enforcer.machine.key_tokens import OF_MARKER, KeyTokens
 from enforcer.machine.pairs import AUTOMATA
@@ -56,7 +56,7 @@ def bound(tables: Tables, tree: kernel.Tree) -> kernel.Tables:
 
     """
     arrays = {
-        name: kernel.records(array, _RECORDS[name]) if name in _RECORDS else array.data
+        name: kernel.as_records(array, _RECORDS[name]) if name in _RECORDS else array.data
         for name, array in tables.arrays.items()
     }
     count = 2 * tables.wide_rows if tables.is_python else tables.wide_rows
@@ -132,7 +132,7 @@ def _free_rows(
     tree: kernel.Tree, tables: Tables, quote: str = '"'
 ) -> tuple[kernel.WideRow, npt.NDArray[np.int32]]:
     """Return the wide row of any text, and the rows of its tokens by their greatest length."""
-    free, added = kernel.Text(tree, bound(tables, tree)).free_row(ord(quote))
+    free, added = kernel.TextMatcher(tree, bound(tables, tree)).free_row(ord(quote))
     member = np.unpackbits(np.asarray(free.row).view(np.uint8), bitorder="little").astype(np.bool_)
     rows = [
         np.packbits(member & (added <= most), bitorder="little").view(np.int32)
@@ -162,6 +162,6 @@ class MachineGrammar:
         arrays = sum(array.nbytes for array in tables.arrays.values())
         self.weight = _OWN + _SLOTS * len(self.tables.rows) + arrays
 
-    def matcher(self) -> kernel.Text:
+    def matcher(self) -> kernel.TextMatcher:
         """Start a new text."""
-        return kernel.Text(self._tree, self.tables)
+        return kernel.TextMatcher(self._tree, self.tables)

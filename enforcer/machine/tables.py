@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from enforcer import kernel
 from enforcer.errors import UnsupportedSchema
 from enforcer.layouts import JSON, LayoutKind, WhiteSpace
-from enforcer.machine import kernel
 from enforcer.machine.holding import Counts, why_not_held
 from enforcer.machine.lengths import FAR_COUNT, Bounded, alternatives
 from enforcer.machine.objects import Objects
@@ -100,7 +100,7 @@ class Tables:
     @property
     def is_raw(self) -> bool:
         """Whether some text is raw, so that any token may come."""
-        kinds = kernel.records(self.arrays["nodes"], kernel.NODE)["raw"]
+        kinds = kernel.as_records(self.arrays["nodes"], kernel.NODE)["raw"]
         return bool(len(self.arrays["pairs"]) or (kinds != OF_JSON).any())
 
 

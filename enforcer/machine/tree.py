@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from enforcer import kernel
 from enforcer.errors import InvalidVocabulary
-from enforcer.machine import kernel, tree_builder
 from enforcer.vocabulary import MOST_EQUAL
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ GROUP_NUMBERS[0x80:0xC2] = GROUP_NUMBERS[0xF5:] = 61
 # int32; those, each with the number of its group from bit 8 on.
 SEARCH_ORDER = np.array([byte | int(GROUP_NUMBERS[byte]) << 8 for byte in _SEARCHED], np.int32).data
 
-# In the order in which `tree_builder.fill` takes them.
+# In the order in which `kernel.fill_trie` takes them.
 _COLUMNS: dict[str, type[np.generic]] = {
     "below": np.int64,
     "child": np.int32,
@@ -125,7 +125,7 @@ def build_tree(texts: Sequence[bytes], token_ids: Sequence[int]) -> VocabularyTr
     columns = {name: np.zeros(room, dtype) for name, dtype in _COLUMNS.items()}
     tables: tuple[npt.NDArray[Any], ...]
     tables = (starts, _BYTE_BITS, np.empty(room, np.uint8), *columns.values())
-    count = tree_builder.fill(b"".join(texts), *(table.data for table in tables))
+    count = kernel.fill_trie(b"".join(texts), *(table.data for table in tables))
     if columns["own"].max(initial=0) > MOST_EQUAL:
         raise InvalidVocabulary(f"more than {MOST_EQUAL:,} tokens of the same bytes")
     nodes = np.zeros(count, kernel.TRIE_NODE)

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from enforcer import kernel
     from enforcer.budget.pieces import Pieces
     from enforcer.engines import ArgumentMatcher
-    from enforcer.machine import kernel
     from enforcer.turn.envelope import Envelope
     from enforcer.turn.header import HeaderNode
     from enforcer.turn.lexer import Opening
@@ -101,7 +101,7 @@ class Deadline:
         """Return the ends of a text that begins; None where it may be cut off."""
         if tool and not self._plans(tool).is_timed:
             return None
-        own: kernel.Text = getattr(text, "engine", cast("Any", text))  # of an explained one
+        own: kernel.TextMatcher = getattr(text, "engine", cast("Any", text))  # of an explained one
         return Ends(Shortest.of(own.tables, self._pieces), own)
 
     def fits(self, at: Position, token_id: int, left: int) -> bool:

@@ -34,7 +34,7 @@ from tests.budget_cases import SCHEMAS
 from tests.vocabularies import small
 
 if TYPE_CHECKING:
-    from enforcer.machine import kernel
+    from enforcer import kernel
 
 _ROOT = Path(__file__).resolve().parents[2]
 _NODE: dict[str, Any] = {
@@ -210,7 +210,7 @@ def _try(examples: int, seed: int) -> None:
 
 
 def _build(folder: Path) -> None:
-    """Compile the modules without bounds checks, with the sanitizer, in a copy of the package."""
+    """Compile the kernel without bounds checks, with the sanitizer, in a copy of the package."""
     hook = runpy.run_path(str(_ROOT / "hatch_build.py"))
     shutil.copytree(_ROOT / "enforcer", folder / "enforcer", ignore=shutil.ignore_patterns("*.so"))
     for name in ("bench", "grammars", "tests"):
@@ -219,8 +219,7 @@ def _build(folder: Path) -> None:
     os.environ["LDFLAGS"] = "-fsanitize=address"
     hook["DIRECTIVES"]["boundscheck"] = False
     (folder / "scratch").mkdir()
-    for path in hook["compile_modules"](_ROOT, folder / "scratch"):
-        shutil.copy(path, folder / "enforcer" / "machine")
+    shutil.copy(hook["compile_kernel"](_ROOT, folder / "scratch"), folder / "enforcer" / "kernel")
 
 
 def main() -> int:

@@ -1,34 +1,39 @@
-"""The compiled modules are there and fit their sources; if not, the error says so."""
+"""The compiled kernel is there and fits its sources; if not, the error says so."""
 
 from __future__ import annotations
 
 import ast
+import re
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 import enforcer
-from enforcer.errors import ConfigurationError
+from enforcer import kernel
 from enforcer.machine import compiled
 from tests.machine.interpreted import interpreted
 
 PACKAGE = Path(enforcer.__file__).parent
 
 
-def test_make_env_has_compiled_every_module() -> None:
+def _source(name: str) -> Path:
+    return compiled.FOLDER / f"{name}.py"
+
+
+def test_make_env_has_compiled_it() -> None:
     compiled.require_compiled()
 
 
-@pytest.mark.parametrize("name", compiled.MODULES)
-def test_every_module_has_types_and_runs_interpreted(name: str) -> None:
-    types = ast.parse(Path(compiled.__file__).with_name(f"{name}.pyi").read_text())
+def test_it_has_types_and_runs_interpreted() -> None:
+    types = ast.parse((compiled.FOLDER / "native.pyi").read_text())
     named = [each for each in types.body if isinstance(each, ast.ClassDef | ast.FunctionDef)]
     assert named
-    for module in (import_module(f"enforcer.machine.{name}"), interpreted(name)):
+    for module in (import_module(compiled.NAME), interpreted()):
         assert not [each.name for each in named if not hasattr(module, each.name)]
         for each in named:
             if isinstance(each, ast.ClassDef):
@@ -41,7 +46,7 @@ def test_other_sources_are_an_error_on_import(tmp_path: Path) -> None:
     imports = [sys.executable, "-c", "import enforcer.machine"]
     before = subprocess.run(imports, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert before.returncode == 0, before.stderr
-    with (copy / "machine" / "tree_builder.py").open("a") as source:
+    with (copy / "kernel" / "walk.py").open("a") as source:
         source.write("\n# another line\n")
     after = subprocess.run(imports, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert "ConfigurationError" in after.stderr
@@ -49,20 +54,52 @@ def test_other_sources_are_an_error_on_import(tmp_path: Path) -> None:
     assert "make env" in after.stderr
 
 
-def test_sources_alone_do_not_serve(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "enforcer.machine.tree_builder", interpreted("tree_builder"))
-    compiled.check()
-    with pytest.raises(ConfigurationError, match=r"tree_builder is not compiled.*C compiler"):
-        compiled.require_compiled()
+def _names(path: Path) -> list[str]:
+    """List the names that a file defines, but for the loop that makes its classes run."""
+    found = []
+    for node in ast.parse(path.read_text()).body:
+        match node:
+            case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+                found.append(name)
+            case ast.Assign(targets=[ast.Name(id=name)]):
+                found.append(name)
+    return found
 
 
-def test_without_cython_sources_are_an_error_in_words(tmp_path: Path) -> None:
+def test_a_name_is_defined_in_one_file_only() -> None:
+    """Also a private one: all files are one translation unit."""
+    counts = Counter(each for name in compiled.FILES for each in _names(_source(name)))
+    assert counts["step"] == 1
+    assert not [name for name, count in counts.items() if count > 1]
+
+
+def test_each_file_imports_from_those_before_it_only() -> None:
+    for at, name in enumerate(compiled.FILES):
+        found = re.findall(
+            r"^from enforcer\.kernel\.(\w+)", _source(name).read_text(), re.MULTILINE
+        )
+        assert set(found) <= {*compiled.FILES[:at]}, name
+    there = {path.stem for path in compiled.FOLDER.glob("*.py")} - {"__init__"}
+    assert there == set(compiled.FILES)
+
+
+def test_a_traceback_names_file_and_line() -> None:
+    with pytest.raises(AttributeError) as caught:
+        kernel.as_records(None, None)
+    last = caught.tb
+    while last.tb_next:
+        last = last.tb_next
+    assert Path(last.tb_frame.f_code.co_filename).name == "records.py"
+    line = _source("records").read_text().splitlines()[last.tb_lineno - 1]
+    assert "reshape" in line
+
+
+def test_sources_alone_are_an_error_in_words(tmp_path: Path) -> None:
     ignored = shutil.ignore_patterns("*.so")
     shutil.copytree(PACKAGE, tmp_path / "enforcer", ignore=ignored)
-    code = "import sys; sys.modules['cython'] = None; import enforcer.machine"
+    code = "import enforcer.machine"
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
     )
-    assert (
-        f"ConfigurationError: enforcer.machine.{compiled.MODULES[0]} is not compiled" in done.stderr
-    )
+    assert f"ConfigurationError: {compiled.NAME} is not compiled" in done.stderr
+    assert "C compiler" in done.stderr

@@ -20,7 +20,7 @@ from tests.vocabularies import small
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from enforcer.machine import kernel
+    from enforcer import kernel
 
 _ANY_TWO = {"a": {"type": "integer"}, "b": {"type": "null"}, "c": {}}
 _CLOSED = {"additionalProperties": False}

@@ -23,7 +23,7 @@ from tests.vocabularies import bits, small
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from enforcer.machine import kernel
+    from enforcer import kernel
 
 _PIECES = (
     *('"', "a", "b", "ab", "ba", '"a', 'a"', '",', '","', '", "', '","a', '","a"', '","b",', '"]'),
@@ -166,7 +166,7 @@ def test_rows_of_one_array_are_not_those_of_another_with_other_strings() -> None
         assert b'","a' in _legal(matcher)
 
 
-def _legal(matcher: kernel.Text) -> set[bytes]:
+def _legal(matcher: kernel.TextMatcher) -> set[bytes]:
     row = np.zeros(_VOCABULARY.words, np.int32)
     matcher.fill(row)
     bits = np.unpackbits(row.view(np.uint8), bitorder="little")

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from enforcer import kernel
 from enforcer.errors import ConfigurationError
-from enforcer.machine import compiled, kernel
+from enforcer.machine import compiled
 from enforcer.machine.grammar import MachineGrammar, bound_vocabulary
 from enforcer.machine.json_text import QuotedTexts
 from enforcer.machine.tables import tables_of
@@ -33,10 +34,8 @@ if TYPE_CHECKING:
 
 _CLASSES: list[Any] = [
     each
-    for name in compiled.MODULES
-    for module in (import_module(f"enforcer.machine.{name}"),)
-    for each in vars(module).values()
-    if isinstance(each, type) and each.__module__ == module.__name__
+    for each in vars(import_module(compiled.NAME)).values()
+    if isinstance(each, type) and each.__module__ == compiled.NAME
 ]
 _OPEN = Conventions(closed_objects=False)
 
@@ -46,7 +45,7 @@ def grammar(schema: Any, tree: kernel.Tree) -> MachineGrammar:
     return MachineGrammar(tables_of(found, None), tree)
 
 
-def begun(found: MachineGrammar, begin: bytes) -> kernel.Text:
+def begun(found: MachineGrammar, begin: bytes) -> kernel.TextMatcher:
     """Start a text by single bytes, whose ids they are."""
     text = found.matcher()
     for at, byte in enumerate(begin, 1):
@@ -54,7 +53,7 @@ def begun(found: MachineGrammar, begin: bytes) -> kernel.Text:
     return text
 
 
-def agree(text: kernel.Text, vocabulary: Vocabulary) -> set[int]:
+def agree(text: kernel.TextMatcher, vocabulary: Vocabulary) -> set[int]:
     """Assert that a mask is what is accepted, and return it."""
     row = np.zeros(vocabulary.words, np.int32)
     text.fill(row)
@@ -105,7 +104,7 @@ def test_an_object_is_not_begun_anew() -> None:
 
 def test_a_second_thread_in_one_text_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """Python code that a call runs lets other threads in: they freed what it was reading."""
-    text: kernel.Text
+    text: kernel.TextMatcher
     refused: list[str] = []
     row = np.zeros(small().words, np.int32)
     calls: tuple[Callable[[], object], ...] = (
@@ -225,7 +224,8 @@ def test_tokens_of_any_length_need_little_stack() -> None:
 def test_tokens_that_no_trie_has_are_allowed_where_they_are_accepted(
     schema: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kernel, "LONGEST", 2)
+    for module in (kernel, import_module(compiled.NAME)):
+        monkeypatch.setattr(module, "LONGEST", 2)
     found = grammar(schema, bound_vocabulary(small()))
     for seed in range(6):
         agree_along_a_walk(found.matcher(), small(), Random(seed), lambda data: len(data) > 2)
@@ -233,4 +233,4 @@ def test_tokens_that_no_trie_has_are_allowed_where_they_are_accepted(
 
 @pytest.mark.slow
 def test_the_vocabulary_of_kimi_has_all_its_tokens_in_the_trie() -> None:
-    assert vocabularies.kimi().longest == kernel.LONGEST == interpreted("kernel").LONGEST
+    assert vocabularies.kimi().longest == kernel.LONGEST == interpreted().LONGEST

@@ -28,7 +28,7 @@ from tests.vocabularies import bits
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from enforcer.machine import kernel
+    from enforcer import kernel
 
 PAIRS = ("kimi_k3", *DECLARED)
 # Beside those of the formats, tokens that hold a key, the end of one, or a whole pair.
@@ -127,13 +127,13 @@ def written(name: str, keys: Sequence[str]) -> list[int]:
     return [symbol for key in keys for symbol in pair(name, key)] + end
 
 
-def legal_in(text: kernel.Text) -> set[int]:
+def legal_in(text: kernel.TextMatcher) -> set[int]:
     row = np.zeros(vocabulary().words, np.int32)
     text.fill(row)
     return bits(row)
 
 
-def takes(text: kernel.Text, found: Iterable[int]) -> bool:
+def takes(text: kernel.TextMatcher, found: Iterable[int]) -> bool:
     return all(text.accept(x - ID if x >= ID else x) for x in found)
 
 

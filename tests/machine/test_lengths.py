@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import OrderedDict
+from importlib import import_module
 from random import Random
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +26,7 @@ from tests.machine.interpreted import interpreted
 from tests.machine.test_pairs import FORMATS, ODD, layout, step, tree
 
 if TYPE_CHECKING:
-    from enforcer.machine import kernel
+    from enforcer import kernel
     from enforcer.machine.tables import Tables
     from enforcer.regex import Regex
 
@@ -98,7 +99,7 @@ def _counting_by_states(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(automata, "_kept", OrderedDict())
 
 
-def _sample(text: kernel.Text, other: kernel.Text, seed: int) -> bool:
+def _sample(text: kernel.TextMatcher, other: kernel.TextMatcher, seed: int) -> bool:
     """Write a text at random, with equal rows; return whether it is whole."""
     random = Random(seed)
     hurry = (0.1, 0.3, 0.02, 0.5)[seed % 4]
@@ -174,17 +175,17 @@ def test_behind_a_least_length_few_groups_are_looked_at() -> None:
 def test_a_mask_looks_once_at_what_lengths_leave_open(
     count: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    source = interpreted("kernel")
+    source: Any = import_module("enforcer.kernel.automata")
     asked = []
-    within = source.Text.within_bounds
+    within = source.within_bounds
 
-    def counted(self: Any, a: Any, state: int, *more: int) -> int:
+    def counted(text: kernel.TextMatcher, a: Any, state: int, *more: int) -> int:
         asked.append((state, *more))
-        found: int = within(self, a, state, *more)
+        found: int = within(text, a, state, *more)
         return found
 
-    monkeypatch.setattr(binding, "kernel", source)
-    monkeypatch.setattr(source.Text, "within_bounds", counted)
+    monkeypatch.setattr(binding, "kernel", interpreted())
+    monkeypatch.setattr(source, "within_bounds", counted)
     strings = [
         {**_STRING, "pattern": "^[^x]*x?$", "minLength": 9 * at, "maxLength": 9 * at + 5}
         for at in range(count)

@@ -21,7 +21,7 @@ from tests import vocabularies
 from tests.machine.test_used_up import agreed
 
 if TYPE_CHECKING:
-    from enforcer.machine import kernel
+    from enforcer import kernel
 
 _STRING: dict[str, Any] = {"type": "string"}
 _PIECES = (*"axyb. é一丁😀", "\\", "\\u", "\\n", "\\u0061", "\\u00e9", "\\u4e", '"')
@@ -57,7 +57,7 @@ def _kimi_tree() -> kernel.Tree:
     return bound_vocabulary(vocabularies.kimi())
 
 
-def _over_kimi(schema: dict[str, Any]) -> kernel.Text:
+def _over_kimi(schema: dict[str, Any]) -> kernel.TextMatcher:
     tables = tables_of(compile_schema(schema, root=Root.ANY), None)
     return MachineGrammar(tables, _kimi_tree()).matcher()
 

@@ -23,7 +23,7 @@ from tests.vocabularies import small
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from enforcer.machine import kernel
+    from enforcer import kernel
 
 _PIECES = (
     *('"', "a", "b", "ab", "ba", '"a', 'a"', '":', '":1', '":1,', '":1,"', '":1}', "},", '},"'),
@@ -166,7 +166,7 @@ def test_no_text_gets_stuck(number: int) -> None:
         assert text is None or is_valid(OBJECTS[number], json.loads(text))
 
 
-def _legal(matcher: kernel.Text) -> set[bytes]:
+def _legal(matcher: kernel.TextMatcher) -> set[bytes]:
     row = np.zeros(_VOCABULARY.words, np.int32)
     matcher.fill(row)
     bits = np.unpackbits(row.view(np.uint8), bitorder="little")
@@ -234,7 +234,7 @@ def test_names_are_known_after_taking_back_and_letting_go() -> None:
             assert np.array_equal(row, again)
 
 
-def _written(schema: dict[str, Any], *pieces: str) -> kernel.Text:
+def _written(schema: dict[str, Any], *pieces: str) -> kernel.TextMatcher:
     tables = tables_of(compile_schema(schema, root=Root.ANY), None)
     text = MachineGrammar(tables, _small_tree()).matcher()
     for piece in pieces:
@@ -290,7 +290,7 @@ def test_more_names_are_declared_than_a_word_of_words_has_bits() -> None:
     assert _takes(text, ',"n2050"')
 
 
-def _takes(text: kernel.Text, more: str) -> bool:
+def _takes(text: kernel.TextMatcher, more: str) -> bool:
     taken = 0
     for byte in more.encode():
         if not text.accept(byte):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 from random import Random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -13,13 +13,15 @@ import pytest
 from enforcer.layouts import BoundLayout, Layout
 from enforcer.layouts.pattern import ID, symbols
 from enforcer.machine import grammar as binding
-from enforcer.machine import kernel
 from enforcer.machine.grammar import MachineGrammar, bound_vocabulary
 from enforcer.machine.tables import tables_of
 from enforcer.schema import compile_schema
 from enforcer.vocabulary import Vocabulary
 from tests.laid_out import DECLARED, bound, legal, symbols_of, vocabulary
 from tests.machine.interpreted import interpreted
+
+if TYPE_CHECKING:
+    from enforcer import kernel
 
 FORMATS = ("kimi_k3", *DECLARED)
 SCHEMAS: dict[str, dict[str, Any]] = {
@@ -81,11 +83,11 @@ def layout(name: str | int) -> BoundLayout:
     return Layout.read({"layout": "pairs", **ODD[name]}).bind(vocabulary().controls.get)
 
 
-def begun(name: str | int, schema: dict[str, Any]) -> kernel.Text:
+def begun(name: str | int, schema: dict[str, Any]) -> kernel.TextMatcher:
     return MachineGrammar(tables_of(compile_schema(schema), layout(name)), tree()).matcher()
 
 
-def step(text: kernel.Text, random: Random, hurry: float) -> int | None:
+def step(text: kernel.TextMatcher, random: Random, hurry: float) -> int | None:
     ids = sorted(legal(text))
     ends = [i for i in ids if vocabulary().token_bytes(i)[:1] in b'<"}]>\n|']
     markers = [i for i in ids if i in vocabulary().control_ids]
@@ -134,7 +136,7 @@ def test_delimiters_in_nested_json(name: str, written: str, is_legal: bool) -> N
 
 @pytest.mark.parametrize("name", ["kimi_k3", "minimax_m2"])
 def test_the_source_does_as_the_compiled_kernel(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(binding, "kernel", interpreted("kernel"))
+    monkeypatch.setattr(binding, "kernel", interpreted())
     every = vocabulary()
     controls = {text: 256 + at for at, text in enumerate(("<|open|>", "<|close|>", "<|sep|>"))}
     small = Vocabulary([*every.texts[:256], b"", b"", b"", b"</", b'">x', b'{"b'], controls)

@@ -6,7 +6,7 @@ import ast
 from functools import cache
 from itertools import product
 from random import Random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -14,7 +14,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from enforcer.machine import grammar as binding
-from enforcer.machine import kernel
 from enforcer.machine.grammar import MachineGrammar, bound_vocabulary
 from enforcer.machine.tables import tables_of
 from enforcer.schema import Conventions, Root, compile_schema
@@ -25,6 +24,9 @@ from tests.machine.interpreted import interpreted
 from tests.schema_judge import is_valid
 from tests.vocabularies import bits, kimi
 from tests.walks import examples
+
+if TYPE_CHECKING:
+    from enforcer import kernel
 
 _LIST = {"type": "array", "uniqueItems": True}
 SCHEMAS: dict[str, dict[str, Any]] = {
@@ -75,12 +77,12 @@ def tree(*, is_kimi: bool = False) -> kernel.Tree:
     return bound_vocabulary(kimi() if is_kimi else vocabulary(), is_python=True)
 
 
-def begun(schema: dict[str, Any], *, is_kimi: bool = False) -> kernel.Text:
+def begun(schema: dict[str, Any], *, is_kimi: bool = False) -> kernel.TextMatcher:
     tables = tables_of(compile_schema(schema), bound("pythonic"))
     return MachineGrammar(tables, tree(is_kimi=is_kimi)).matcher()
 
 
-def legal(text: kernel.Text, names: Vocabulary | None = None) -> set[int]:
+def legal(text: kernel.TextMatcher, names: Vocabulary | None = None) -> set[int]:
     row = np.zeros((names or vocabulary()).words, np.int32)
     text.fill(row)
     return bits(row)
@@ -204,7 +206,7 @@ def test_an_unfinished_escape_leads_to_a_character_that_fits() -> None:
 
 
 def test_the_source_does_as_the_compiled_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(binding, "kernel", interpreted("kernel"))
+    monkeypatch.setattr(binding, "kernel", interpreted())
     every = vocabulary()
     small = Vocabulary([*every.texts[:256], b"='", b"': ", b"','", b'="'], {})
     written = "a='\\x41\"', o={'k': \"it's\", \"l\":['x','y']})"

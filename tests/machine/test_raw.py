@@ -23,7 +23,7 @@ from tests import vocabularies
 from tests.machine.interpreted import interpreted
 
 if TYPE_CHECKING:
-    from enforcer.machine import kernel
+    from enforcer import kernel
     from enforcer.regex import Regex
 
 _PIECES = ("<", "</", "</s", "</s>", "s>", ">", "a", "ab", "b</", "é", "\u2028", "😀", '"', "\\",
@@ -48,7 +48,7 @@ def tree() -> kernel.Tree:
     return bound_vocabulary(vocabulary(), is_raw=True)
 
 
-def row(text: kernel.Text) -> set[int]:
+def row(text: kernel.TextMatcher) -> set[int]:
     found = np.full(vocabulary().words, -1, np.int32)
     text.fill(found)
     return vocabularies.bits(found)
@@ -77,7 +77,7 @@ LANGUAGES: dict[str, tuple[tuple[Regex, ...], bool]] = {
 }
 
 
-def begun(name: str) -> kernel.Text:
+def begun(name: str) -> kernel.TextMatcher:
     languages, ends = LANGUAGES[name]
     tables = raw_tables(languages, ends=ends, markers=_MARKERS)
     return MachineGrammar(tables, tree()).matcher()
@@ -149,7 +149,7 @@ def test_markers_of_another_vocabulary_are_refused() -> None:
 
 @pytest.mark.parametrize("name", ["a stop", "a stop beyond ASCII", "a length", "markers between"])
 def test_the_source_does_as_the_compiled_kernel(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(binding, "kernel", interpreted("kernel"))
+    monkeypatch.setattr(binding, "kernel", interpreted())
     small = Vocabulary(vocabulary().texts[:300], {"<one>": 256, "<two>": 257})
     languages, ends = LANGUAGES[name]
     found = []

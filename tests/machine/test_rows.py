@@ -16,7 +16,7 @@ from enforcer.schema import compile_schema
 from tests.vocabularies import small
 
 if TYPE_CHECKING:
-    from enforcer.machine import kernel
+    from enforcer import kernel
 
 V = small()
 # Each comma leads to a state of its own, which takes most tokens.

@@ -20,7 +20,7 @@ from tests.vocabularies import small
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from enforcer.machine import kernel
+    from enforcer import kernel
     from enforcer.schema import ArgumentGrammar
 
 _STRING = {"type": "string"}
@@ -37,11 +37,11 @@ def _grammar(schema: Any) -> ArgumentGrammar:
     return compile_schema(schema, root=Root.ANY, conventions=_OPEN)
 
 
-def _begun(grammar: ArgumentGrammar) -> kernel.Text:
+def _begun(grammar: ArgumentGrammar) -> kernel.TextMatcher:
     return MachineGrammar(tables_of(grammar, None), _tree()).matcher()
 
 
-def _prefix(text: kernel.Text, data: bytes) -> int:
+def _prefix(text: kernel.TextMatcher, data: bytes) -> int:
     """Return how many bytes a text takes, one by one."""
     return next((at for at, byte in enumerate(data) if not text.accept(byte)), len(data))
 

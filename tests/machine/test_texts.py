@@ -6,6 +6,7 @@ import json
 import zlib
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from importlib import import_module
 from random import Random
 from typing import TYPE_CHECKING, Any
 
@@ -14,9 +15,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from enforcer import kernel
 from enforcer.errors import EnforcerError
 from enforcer.machine import grammar as binding
-from enforcer.machine import kernel
 from enforcer.machine.grammar import MachineGrammar, bound_vocabulary
 from enforcer.machine.tables import tables_of
 from enforcer.schema import Root, compile_schema
@@ -41,13 +42,13 @@ def compiled(grammar: ArgumentGrammar) -> MachineGrammar:
     return MachineGrammar(tables_of(grammar, None), tree())
 
 
-def row(text: kernel.Text) -> set[int]:
+def row(text: kernel.TextMatcher) -> set[int]:
     found = np.full(V.words, -1, np.int32)
     text.fill(found)
     return vocabularies.bits(found)
 
 
-def walked(text: kernel.Text, random: Random, most: int) -> list[int]:
+def walked(text: kernel.TextMatcher, random: Random, most: int) -> list[int]:
     """Follow random legal ids, preferring those that end something."""
     ids: list[int] = []
     while len(ids) < most and (legal := sorted(row(text))):
@@ -57,7 +58,7 @@ def walked(text: kernel.Text, random: Random, most: int) -> list[int]:
     return ids
 
 
-def replayed(found: MachineGrammar, ids: list[int]) -> kernel.Text:
+def replayed(found: MachineGrammar, ids: list[int]) -> kernel.TextMatcher:
     text = found.matcher()
     assert all(map(text.accept, ids))
     return text
@@ -167,17 +168,17 @@ def test_a_deep_text_grows_and_comes_back() -> None:
 
 
 def test_frames_of_a_deep_text_are_moved_seldom(monkeypatch: pytest.MonkeyPatch) -> None:
-    module = interpreted("kernel")
-    monkeypatch.setattr(binding, "kernel", module)
+    monkeypatch.setattr(binding, "kernel", interpreted())
     found = MachineGrammar(tables_of(compile_schema({}, root=Root.ANY), None), bound_vocabulary(V))
     moves = []
-    collect = module.Text.collect
+    names: Any = import_module("enforcer.kernel.names")
+    collect = names.collect
 
-    def counted(text: kernel.Text) -> None:
+    def counted(text: kernel.TextMatcher) -> None:
         moves.append(text)
         collect(text)
 
-    monkeypatch.setattr(module.Text, "collect", counted)
+    monkeypatch.setattr(names, "collect", counted)
     text = found.matcher()
     for _ in range(1_000):
         assert text.accept(V.encode("[")[0])
@@ -346,7 +347,7 @@ def test_interpreted_it_does_the_same(
     tables = tables_of(compile_schema(schema, root=Root.ANY), None)
     small = vocabularies.cut([json.dumps(value), json.dumps(value, ensure_ascii=False)])
     texts = []
-    for module in (kernel, interpreted("kernel")):
+    for module in (kernel, interpreted()):
         monkeypatch.setattr(binding, "kernel", module)
         texts.append(MachineGrammar(tables, bound_vocabulary(small)).matcher())
     for token_id in small.encode(json.dumps(value)):

@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from enforcer import kernel
 from enforcer.errors import InvalidVocabulary
-from enforcer.machine import kernel, tree, tree_builder
+from enforcer.machine import tree
 from enforcer.machine.tree import (
     AS_WHITE_SPACE,
     BEYOND_ASCII,
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 
-BUILDERS = [tree_builder, interpreted("tree_builder")]
+BUILDERS = [kernel, interpreted()]
 # First bytes of the characters that some automata tell apart.
 _LEADS = {
     0xE2: U_2000,
@@ -131,7 +132,7 @@ def assert_is(built: VocabularyTree, tokens: Sequence[bytes]) -> None:
 @given(tokens=_TOKENS)
 def test_the_trie_is_that_of_a_recursion(builder: ModuleType, tokens: list[bytes]) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tree, "tree_builder", builder)
+        patch.setattr(tree, "kernel", builder)
         assert_is(built_of(tokens), tokens)
 
 
@@ -177,7 +178,7 @@ def same(tokens: Sequence[bytes]) -> VocabularyTree:
     """Build the trie compiled and interpreted, and compare them."""
     built = built_of(tokens)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tree, "tree_builder", interpreted("tree_builder"))
+        patch.setattr(tree, "kernel", interpreted())
         other = built_of(tokens)
     assert np.array_equal(built.nodes, other.nodes)
     assert np.array_equal(built.ids, other.ids)

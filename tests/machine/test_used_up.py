@@ -18,7 +18,7 @@ from enforcer.schema import Root, compile_schema
 from enforcer.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from enforcer.machine import kernel
+    from enforcer import kernel
 
 _ONE = {"const": 1}
 # More characters than a pattern may have words that are made declared names of it.
@@ -49,7 +49,7 @@ def _tree() -> kernel.Tree:
     return bound_vocabulary(_vocabulary())
 
 
-def _text(schema: dict[str, Any], written: str, layout: Any = None) -> kernel.Text:
+def _text(schema: dict[str, Any], written: str, layout: Any = None) -> kernel.TextMatcher:
     text = MachineGrammar(
         tables_of(compile_schema(schema, root=Root.ANY), layout), _tree()
     ).matcher()
@@ -59,11 +59,11 @@ def _text(schema: dict[str, Any], written: str, layout: Any = None) -> kernel.Te
     return text
 
 
-def _agree(text: kernel.Text) -> dict[bytes, int]:
+def _agree(text: kernel.TextMatcher) -> dict[bytes, int]:
     return {_vocabulary().token_bytes(number): number for number in agreed(text, _vocabulary())}
 
 
-def agreed(text: kernel.Text, vocabulary: Vocabulary) -> list[int]:
+def agreed(text: kernel.TextMatcher, vocabulary: Vocabulary) -> list[int]:
     """The token ids that are accepted, which are those of the mask."""
     row = np.zeros(vocabulary.words, np.int32)
     text.fill(row)

@@ -32,7 +32,7 @@ from tests.mutants.known import equivalent
 from tests.mutants.mutants import ROOT, Mutant, mutants
 from tests.mutants.reach import record
 
-ROOMS = ("turn", "request", "schema", "regex", "numbers", "machine")
+ROOMS = ("turn", "request", "schema", "regex", "numbers", "machine", "kernel")
 WANTED = 0.9
 # Tests of what stands around the package; of a place of it they say nothing, or need a whole clone.
 _ASIDE = (
@@ -49,9 +49,9 @@ _ASIDE = (
 _PARALLEL = ("-n", "auto", "--dist", "loadgroup", "--no-loadscope-reorder")
 _FEW_SECONDS = 20  # of tests: not worth a second process
 _PATIENCE = (6, 90)  # times what the tests take unchanged, and seconds more
-_MACHINE = Path("enforcer", "machine")
-_COMPILED = frozenset(str(_MACHINE / f"{name}.py") for name in compiled.MODULES)
-_BOUND = str(_MACHINE / "grammar.py")  # whatever runs compiled is reached through it
+_KERNEL = Path("enforcer", "kernel")
+_COMPILED = frozenset(str(_KERNEL / f"{name}.py") for name in compiled.FILES)
+_BOUND = str(Path("enforcer", "machine", "grammar.py"))  # it reaches what runs compiled
 
 
 class Workplace:
@@ -77,7 +77,7 @@ class Workplace:
         self._environment = {**os.environ, "PYTHONPATH": str(folder), "CFLAGS": "-O0"}
         if not self._compile():
             raise SystemExit("the compiled modules cannot be compiled: python hatch_build.py")
-        self._unchanged = {each: each.read_bytes() for each in (folder / _MACHINE).glob("*.so")}
+        self._unchanged = {each: each.read_bytes() for each in (folder / _KERNEL).glob("*.so")}
         every = sorted(each for each in (folder / "tests").iterdir() if each.name not in _ASIDE)
         self._reach = record(
             folder,

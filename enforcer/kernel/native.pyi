@@ -1,12 +1,10 @@
-# Types of the kernel, which mypy cannot read.
+# Types of the compiled kernel, for type checkers.
 
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-
-from enforcer.machine.key_tokens import KeyTokens
 
 STATE: Final[np.dtype[Any]]
 NODE: Final[np.dtype[Any]]
@@ -21,10 +19,25 @@ AUTOMATON: Final[np.dtype[Any]]
 BOUND: Final[np.dtype[Any]]
 TRIE_NODE: Final[np.dtype[Any]]
 LONGEST: Final[int]
+SOURCES: Final[str]
 
 _Array: TypeAlias = npt.NDArray[Any] | memoryview
 
-def records(table: npt.NDArray[Any], dtype: np.dtype[Any]) -> npt.NDArray[Any]: ...
+def as_records(table: npt.NDArray[Any], dtype: np.dtype[Any]) -> npt.NDArray[Any]: ...
+def fill_trie(
+    data: bytes,
+    starts: memoryview,
+    bits: memoryview,
+    left: memoryview,
+    below: memoryview,
+    child: memoryview,
+    rank: memoryview,
+    rank_end: memoryview,
+    children: memoryview,
+    own: memoryview,
+    height: memoryview,
+    byte: memoryview,
+) -> int: ...
 
 class MemoryCounter:
     bytes: int
@@ -46,7 +59,7 @@ class Tree:
     tokens: int
     tries: dict[bytes, Trie]
     memory: MemoryCounter
-    key_tokens: Callable[[tuple[int, ...]], KeyTokens]
+    key_tokens: Callable[[tuple[int, ...]], Any]
     def __init__(
         self,
         trie: Trie,
@@ -56,7 +69,7 @@ class Tree:
         memory: MemoryCounter,
         make_trie: Callable[[list[bytes], list[int]], Trie],
         bears: Callable[[str, int], bool],
-        key_tokens: Callable[[tuple[int, ...]], KeyTokens],
+        key_tokens: Callable[[tuple[int, ...]], Any],
         spanning: _Array,
         listing: _Array,
         commas: _Array,
@@ -73,7 +86,7 @@ class Tables:
     def __init__(self, *arrays: Any) -> None: ...
     def set_shortest(self, shortest: object, size: int) -> None: ...
 
-class Text:
+class TextMatcher:
     work: int
     weight: int
     tables: Tables

@@ -1,0 +1,278 @@
+"""matcher."""
+
+from __future__ import annotations
+
+import cython
+import numpy as np
+
+from enforcer.errors import ConfigurationError
+from enforcer.kernel.names import character_of, ending_classes, held, length_of, let_go
+from enforcer.kernel.objects import full_at, open_object
+from enforcer.kernel.records import *
+from enforcer.kernel.rows import fill_row, make_wide_row
+from enforcer.kernel.search import takes
+from enforcer.kernel.state import (
+    MatcherState,
+    automaton_at,
+    automaton_of,
+    hits_at,
+    name_words,
+    names_at,
+    node_at,
+    node_of,
+    past_state,
+    resize_past,
+)
+from enforcer.kernel.tables import Tables
+from enforcer.kernel.tokens import Tree
+from enforcer.kernel.values import ended_texts, marker_of, open_pairs, open_text, take_marker
+
+_IN_USE = "a matcher serves one thread at a time, and this one is in a call of another thread"
+
+_OWN_BYTES = 1_500  # of a text, beside its arrays
+
+
+@cython.final
+@cython.cclass
+class TextMatcher(MatcherState):
+    """The state of one argument text; see `enforcer.engines.ArgumentMatcher`.
+
+    Args:
+        tree: the vocabulary.
+        tables: the grammar, bound to it.
+
+    """
+
+    def __cinit__(self, tree: Tree, tables: Tables):
+        begin_text(self)
+
+    def fill(self, row):
+        """Write the bitmask row of the token ids that may come next.
+
+        Args:
+            row: int32, as many words as the vocabulary's rows have, or more.
+
+        """
+        begin_call(self)
+        try:
+            fill_row(self, row)
+        finally:
+            self.is_in_use = False
+
+    def accept(self, token_id: i64) -> bool:
+        """Advance by one token id; False if it is illegal, the state being unchanged then."""
+        begin_call(self)
+        try:
+            return advance(self, token_id)
+        finally:
+            self.is_in_use = False
+
+    def rollback(self, count: i64):
+        """Take back the last `count` accepted ids.
+
+        Raises:
+            ValueError: fewer are kept.
+
+        """
+        if self.is_in_use:
+            raise ConfigurationError(_IN_USE)
+        if count < 0 or count > self.at:
+            raise ValueError(f"cannot take back {count} token ids of {self.at}")
+        self.at -= count
+        self.length -= count
+
+    def token_ids(self) -> list:
+        """Return the accepted token ids of the whole text."""
+        return [self.accepted[i] for i in range(self.length)]
+
+    def is_accepting(self) -> bool:
+        """Return whether the text so far is complete."""
+        s = past_state(self, self.at)
+        if s.phase == IN_RAW:
+            return s.pending == 0 and ended_texts(self, s) != 0
+        if s.phase == BETWEEN and s.pending == 0:
+            a = automaton_at(self, automaton_of(self, s))
+            return (self.tables.accepts[a.states + s.automaton_state] & s.languages & 2) != 0
+        if s.frame >= 0 or s.phase != IN_BARE:
+            return s.phase == DONE
+        a = automaton_at(self, automaton_of(self, s))
+        return (self.tables.accepts[a.states + s.automaton_state] & s.languages) != 0
+
+    def keep(self, count: i64):
+        """Let go of all that only taking back more than the last `count` ids would need."""
+        begin_call(self)
+        try:
+            let_go(self, count)
+        finally:
+            self.is_in_use = False
+
+    @property
+    def weight(self) -> int:
+        """Bytes of this text alone."""
+        own = _OWN_BYTES + 4 * self.accepted.shape[0]
+        return own + 8 * self.arena.shape[0] + STATE.itemsize * self.past.shape[0]
+
+    def open_values(self) -> tuple:
+        """Return the present state and the objects and arrays around it, the innermost first.
+
+        Returns:
+            Phase, node, values, automaton state, trie node, unfinished character, count and
+            languages; the characters of an undeclared name that is being written; of each object 0,
+            its node, the present name, the classes of that, live shapes, names that it has, names
+            that may come, shapes that have room for nothing else than they require, and witnesses;
+            of each array 1, its node, length and live arrays, and its tallies.
+
+        """
+        begin_call(self)
+        try:
+            return describe(self)
+        finally:
+            self.is_in_use = False
+
+    def undeclared_names(self, level: i64) -> list:
+        """Return the undeclared names of an object that is open, so many levels further out."""
+        frame = past_state(self, self.at).frame
+        for _ in range(level):
+            frame = self.arena[frame + PARENT]
+        classes = ending_classes(self, frame)
+        written = self.arena[frame + WRITTEN]
+        found = []
+        while written != 0:
+            name = written - 1
+            length = length_of(self, name)
+            found.append(
+                "".join([chr(character_of(self, name, classes, i)) for i in range(length)])
+            )
+            written = self.arena[name] & LOW_HALF
+        return found
+
+    def free_row(self, quote: i64):
+        """Make the wide row of the first automaton's first state.
+
+        Args:
+            quote: the byte that ends a string.
+
+        Returns:
+            It, and for each token id the characters that it adds (int32).
+
+        """
+        added = np.zeros(self.tree.words * 32, np.int32)
+        return make_wide_row(self, 0, 0, quote, added), added
+
+
+@cython.cfunc
+def begin_text(t: MatcherState):
+    """Set the state before the first byte; see `TextMatcher`."""
+    s = past_state(t, 0)
+    s.frame = -1
+    s.phase = BEGIN
+    s.values = 1
+    node = node_at(t, 0)
+    if t.is_python:
+        if not open_object(t, s):
+            s.phase = DONE
+    elif t.is_laid_out:
+        if not open_pairs(t, s):
+            s.phase = DONE
+    elif node.raw != OF_JSON:
+        s.values = bit(node.values) - 1
+        open_text(t, s, IN_RAW)
+
+
+@cython.cfunc
+@cython.exceptval(-1)
+def begin_call(t: MatcherState) -> cython.int:
+    """Raise `ConfigurationError` in the middle of another call; see `is_in_use`."""
+    if t.is_in_use:
+        raise ConfigurationError(_IN_USE)
+    t.is_in_use = True
+    return 0
+
+
+@cython.cfunc
+@cython.exceptval(-1)
+def advance(t: MatcherState, token_id: i64) -> cython.bint:
+    """Advance by one token id; see `accept`."""
+    t.work = 0
+    t.is_exact = True
+    t.shared = -1
+    t.top = LAST_63
+    t.tries = MOST_TRIED
+    if token_id < 0 or token_id >= t.tree.tokens:
+        return False
+    first = t.tree.text0[token_id]
+    end = t.tree.text0[token_id + 1]
+    marker = marker_of(t, token_id)
+    if first == end and marker < 0:
+        return False
+    if t.at + 1 == t.past.shape[0]:
+        resize_past(t, 2 * t.past.shape[0])
+    t.past[t.at + 1] = t.past[t.at]
+    s = past_state(t, t.at + 1)
+    if marker >= 0:
+        if not take_marker(t, s, marker):
+            return False
+    elif not takes(t, s, token_id):
+        return False
+    if t.is_lost:
+        raise IndexError(OUT_OF_BOUNDS)
+    if t.length == t.accepted.shape[0]:
+        wider = np.zeros(2 * t.length, np.int32)
+        wider[: t.length] = t.accepted
+        t.accepted = wider
+    t.accepted[t.length] = token_id
+    t.length += 1
+    t.at += 1
+    return True
+
+
+@cython.cfunc
+def describe(t: MatcherState) -> tuple:
+    """Return the present state and what is open; see `open_values`."""
+    s = past_state(t, t.at)
+    count = held(t, s)
+    typed = "".join([chr(t.arena[s.top - count + i]) for i in range(count)])
+    frames = []
+    frame = s.frame
+    while frame >= 0:
+        is_array = t.arena[frame + IS_ARRAY] != 0
+        frames.append(open_array_at(t, frame) if is_array else open_object_at(t, frame))
+        frame = t.arena[frame + PARENT]
+    state = [s.phase, s.node, s.values, s.automaton_state, s.trie_node, s.pending]
+    return (*state, s.count, s.languages), typed, frames
+
+
+@cython.cfunc
+def open_array_at(t: MatcherState, frame: i64) -> tuple:
+    """Return what `open_values` has of an array."""
+    words = [1, t.arena[frame + NODE_OF], t.arena[frame + CURRENT]]
+    size = LIVE + 1 + node_of(t, frame).tallies
+    return (*words, *[t.arena[frame + i] for i in range(LIVE, size)])
+
+
+@cython.cfunc
+def open_object_at(t: MatcherState, frame: i64) -> tuple:
+    """Return what `open_values` has of an object."""
+    node = node_of(t, frame)
+    shapes = cython.cast(cython.longlong, node.shape_words)
+    seen = names_at(t, frame)
+    words = name_words(t, frame)
+    full = full_at(t, frame)
+    return (
+        *(0, t.arena[frame + NODE_OF], t.arena[frame + CURRENT]),
+        *(t.arena[frame + CLASSES], bits_at(t, frame + LIVE, shapes)),
+        *(bits_at(t, seen, words), bits_at(t, seen + words, words)),
+        bits_at(t, full, shapes) if full >= 0 else 0,
+        bits_at(t, hits_at(t, frame), node.witnesses * shapes),
+    )
+
+
+@cython.cfunc
+def bits_at(t: MatcherState, at: i64, words: i64) -> object:
+    """Return words of bits as one number."""
+    return int.from_bytes(np.asarray(t.arena[at : at + words]).tobytes(), "little")
+
+
+if not cython.compiled:
+    for _class in (TextMatcher,):
+        _class.__init__ = _class.__cinit__

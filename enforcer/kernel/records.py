@@ -1,0 +1,471 @@
+"""records."""
+
+from __future__ import annotations
+
+import cython
+import numpy as np
+
+i32 = cython.typedef(cython.int)
+i64 = cython.typedef(cython.longlong)
+index = cython.typedef(cython.Py_ssize_t)
+
+
+def dtype_of(names: str, kind: type[np.generic]) -> np.dtype:
+    """Return the type of records whose fields are all of one kind."""
+    return np.dtype([(name, kind) for name in names.split()])
+
+
+# `pending` is the unfinished character of a string, and the white space before a token elsewhere.
+# `values` has a bit for each value of the node that may still be meant, `languages` one for each
+# language of the automaton or trie, `count` the characters of the string, `top` the arena's end,
+# `stop` how far a delimiter of raw values has been written in a JSON string, or the quote that ends
+# one of Python's, `print` of the text that is being written (see `mixed`).
+State = cython.struct(
+    frame=cython.longlong,
+    phase=cython.longlong,
+    node=cython.longlong,
+    values=cython.longlong,
+    automaton_state=cython.longlong,
+    trie_node=cython.longlong,
+    pending=cython.longlong,
+    count=cython.longlong,
+    languages=cython.longlong,
+    top=cython.longlong,
+    stop=cython.longlong,
+    print=cython.longlong,
+)
+STATE = dtype_of(
+    "frame phase node values automaton_state trie_node pending count languages top stop print",
+    np.int64,
+)
+
+# A node of a trie of tokens, in 32 bytes, since a walk meets most nodes in no cache. Siblings lie
+# side by side; `ids[rank : rank_end]` are the token ids at and below it, the first `own` at it.
+# `height` characters begin from it on.
+TrieNode = cython.struct(
+    below=cython.longlong,
+    child=cython.int,
+    rank=cython.int,
+    rank_end=cython.int,
+    token=cython.int,
+    children=cython.ushort,
+    own=cython.ushort,
+    height=cython.ushort,
+    byte=cython.uchar,
+    group=cython.uchar,
+)
+TRIE_NODE = np.dtype(
+    [
+        ("below", np.int64),
+        *((name, np.int32) for name in ("child", "rank", "rank_end", "token")),
+        *((name, np.uint16) for name in ("children", "own", "height")),
+        *((name, np.uint8) for name in ("byte", "group")),
+    ]
+)
+
+# The records of tables; `tables` says what their fields are.
+Node = cython.struct(
+    string_automaton=cython.int,
+    string_trie=cython.int,
+    bare_automaton=cython.int,
+    values=cython.int,
+    shape_words=cython.int,
+    shapes=cython.int,
+    shapes_of=cython.int,
+    required_names=cython.int,
+    name_trie=cython.int,
+    names=cython.int,
+    name0=cython.int,
+    class_automaton=cython.int,
+    classes=cython.int,
+    class0=cython.int,
+    class_node=cython.int,
+    class_values=cython.int,
+    arrays=cython.int,
+    array0=cython.int,
+    arrays_of=cython.int,
+    place0=cython.int,
+    places=cython.int,
+    strings_of=cython.int,
+    string_languages=cython.int,
+    bare_of=cython.int,
+    bare_languages=cython.int,
+    limits=cython.int,
+    limit0=cython.int,
+    least=cython.int,
+    room=cython.int,
+    tallies=cython.int,
+    marks=cython.int,
+    mark0=cython.int,
+    witnesses=cython.int,
+    witnessed=cython.int,
+    raw=cython.int,
+    names_end=cython.int,
+    distinct=cython.int,
+    scalars=cython.int,
+    json_node=cython.int,
+    printed=cython.int,
+    vast=cython.int,
+)
+NODE = dtype_of(
+    "string_automaton string_trie bare_automaton values shape_words shapes shapes_of "
+    "required_names name_trie names name0 class_automaton classes class0 class_node "
+    "class_values arrays array0 arrays_of place0 places strings_of string_languages "
+    "bare_of bare_languages limits limit0 least room tallies "
+    "marks mark0 witnesses witnessed raw names_end distinct scalars json_node "
+    "printed vast",
+    np.int32,
+)
+Name = cython.struct(node=cython.int, values=cython.int, fits=cython.int, required=cython.int)
+NAME = dtype_of("node values fits required", np.int32)
+Limit = cython.struct(minimum=cython.int, maximum=cython.int, required=cython.int)
+LIMIT = dtype_of("minimum maximum required", np.int32)
+Mark = cython.struct(name=cython.int, class_=cython.int, value=cython.int, hits=cython.int)
+MARK = dtype_of("name class_ value hits", np.int32)
+Place = cython.struct(node=cython.int, values=cython.int, fits=cython.int, hits=cython.int)
+PLACE = dtype_of("node values fits hits", np.int32)
+Array = cython.struct(
+    value=cython.int,
+    minimum=cython.int,
+    maximum=cython.int,
+    tally=cython.int,
+    counts=cython.int,
+    count0=cython.int,
+    places=cython.int,
+    sums=cython.int,
+    need0=cython.int,
+    farthest=cython.int,
+)
+ARRAY = dtype_of(
+    "value minimum maximum tally counts count0 places sums need0 farthest",
+    np.int32,
+)
+Count = cython.struct(step=cython.int, most=cython.int, is_bounded=cython.int)
+COUNT = dtype_of("step most is_bounded", np.int32)
+Need = cython.struct(least=cython.int, most=cython.int)
+NEED = dtype_of("least most", np.int32)
+Automaton = cython.struct(
+    transitions=cython.int,
+    classes=cython.int,
+    ascii=cython.int,
+    range0=cython.int,
+    ranges=cython.int,
+    states=cython.int,
+    kind=cython.int,
+    bound0=cython.int,
+    bounds=cython.int,
+    minimum=cython.int,
+    steady=cython.int,
+    varied=cython.int,
+)
+AUTOMATON = dtype_of(
+    "transitions classes ascii range0 ranges states kind bound0 bounds minimum steady varied",
+    np.int32,
+)
+Bound = cython.struct(
+    minimum=cython.int,
+    maximum=cython.int,
+    rest0=cython.int,
+    steady=cython.int,
+)
+BOUND = dtype_of("minimum maximum rest0 steady", np.int32)
+
+# What a walk has found of a place within a string, so that it is looked at once a row.
+Answer = cython.struct(
+    turn=cython.longlong,
+    place=cython.longlong,
+    languages=cython.longlong,
+    asked=cython.longlong,
+    found=cython.longlong,
+)
+ANSWER = dtype_of("turn place languages asked found", np.int64)
+
+# Phases of a text.
+BEGIN = cython.declare(cython.int, 0)
+OBJECT_OPEN = cython.declare(cython.int, 1)
+OBJECT_OPEN_SPACED = cython.declare(cython.int, 2)
+IN_NAME = cython.declare(cython.int, 3)
+NAMED = cython.declare(cython.int, 4)
+AFTER = cython.declare(cython.int, 5)
+OBJECT_COMMA = cython.declare(cython.int, 6)
+IN_STRING = cython.declare(cython.int, 7)
+IN_BARE = cython.declare(cython.int, 8)
+ARRAY_OPEN = cython.declare(cython.int, 9)
+ARRAY_OPEN_SPACED = cython.declare(cython.int, 10)
+DONE = cython.declare(cython.int, 11)
+IN_ANY = cython.declare(cython.int, 12)  # a string of the automaton number `node`, in no context
+IN_WRITTEN = cython.declare(cython.int, 13)  # a name whose next character is `values`
+IN_ARGUMENT = cython.declare(cython.int, 14)  # the name of one of Python's keyword arguments
+
+# Of text as it is, without quotes or escapes; the first one has to stay first.
+IN_RAW = cython.declare(cython.int, 15)
+IN_KEY = cython.declare(cython.int, 16)  # a name in a layout of pairs
+BETWEEN = cython.declare(cython.int, 17)  # pairs: up to a key, or to the end of the text
+BEHIND_KEY = cython.declare(cython.int, 18)
+IN_VALUE = cython.declare(cython.int, 19)
+BEHIND_NESTED = cython.declare(cython.int, 20)  # JSON, up to the end of the delimiter
+
+# Automata of `Tables.pairs`.
+AROUND_PAIRS = cython.declare(cython.int, 0)
+AROUND_VALUES = cython.declare(cython.int, 1)
+AROUND_NESTED = cython.declare(cython.int, 2)
+STOPS = cython.declare(cython.int, 3)
+
+# Kinds of automata: of JSON; of raw text that may go on where it is complete; of raw text that ends
+# as soon as it is.
+OF_JSON = cython.declare(cython.int, 0)
+RAW_OPEN = cython.declare(cython.int, 1)
+RAW_ENDING = cython.declare(cython.int, 2)
+
+# The unfinished character of a string: its kind, in the next four bits a count, then its bits.
+ESCAPE = cython.declare(cython.int, 1)
+DIGITS = cython.declare(cython.int, 2)
+SECOND_BACKSLASH = cython.declare(cython.int, 3)
+SECOND_U = cython.declare(cython.int, 4)
+SECOND_DIGITS = cython.declare(cython.int, 5)
+UTF_8_OF_2 = cython.declare(cython.int, 6)
+UTF_8_OF_3 = cython.declare(cython.int, 7)
+UTF_8_OF_4 = cython.declare(cython.int, 8)
+HEXADECIMAL = cython.declare(cython.int, 9)  # Python's: the count is of digits that are missing
+
+# White space before a token: a space, a carriage return that a line break must follow, or a line
+# break and as many characters of indentation.
+SPACE = cython.declare(cython.int, 1)
+CARRIAGE_RETURN = cython.declare(cython.int, 2)
+LINE_BREAK = cython.declare(cython.int, 3)
+INDENTATION = cython.declare(cython.int, 64)
+SECOND_SPACE = cython.declare(cython.int, 68)
+
+# Words of a frame. Behind them words of bits: of an array its live shapes (one word), then for each
+# that counts its elements or keeps them distinct a word (see `tally_behind`); of an object
+# its live shapes, the names that it has, and those that may come; where properties are counted,
+# then their count, and the live shapes that have room for nothing but what they require; and for
+# each undeclared property that some shape wants (a witness), the shapes that have it.
+# No row that is kept depends on the words before `IS_ARRAY`.
+PARENT = cython.declare(cython.int, 0)
+PRINT = cython.declare(cython.int, 1)  # of what an object or array has so far; see `mixed`
+NAME_PRINT = cython.declare(cython.int, 2)  # of the name that was written last
+IS_PRINTED = cython.declare(cython.int, 3)  # whether prints are needed of what is in it
+LEVEL = cython.declare(cython.int, 4)  # how many frames are around
+IS_ARRAY = cython.declare(cython.int, 5)
+NODE_OF = cython.declare(cython.int, 6)
+CURRENT = cython.declare(cython.int, 7)  # the name being written (-1: undeclared); the elements
+CLASSES = cython.declare(cython.int, 8)  # the classes of an undeclared name
+WRITTEN = cython.declare(cython.int, 9)  # the last undeclared name or distinct element, and one
+LIVE = cython.declare(cython.int, 10)
+
+# What `IS_ARRAY` has where elements are distinct: strings, which are kept themselves; any values,
+# of which prints are.
+KEEPS = cython.declare(cython.int, 2)
+PRINTS = cython.declare(cython.int, 3)
+
+# What is asked of a place; else the range of characters of which one has to lead on.
+LEADS_ON = cython.declare(cython.longlong, -1)
+ROOM = cython.declare(cython.longlong, -2)
+VARIES = cython.declare(cython.longlong, -3)  # these three of a frame that is steady
+OUTER = cython.declare(cython.longlong, -4)
+AROUND = cython.declare(cython.longlong, -5)
+EXACT = cython.declare(cython.longlong, 1 << 60)  # beside a range
+NOT_ASKED = cython.declare(cython.longlong, -(1 << 62))
+ANSWERS = cython.declare(cython.int, 2048)
+
+# Where prints begin, by the kind of value.
+STRING_PRINT = cython.declare(cython.int, 1)
+NUMBER_PRINT = cython.declare(cython.int, 2)
+WORD_PRINT = cython.declare(cython.int, 3)
+ARRAY_PRINT = cython.declare(cython.int, 4)
+OBJECT_PRINT = cython.declare(cython.int, 5)
+LAST_62 = cython.declare(cython.longlong, (1 << 62) - 1)
+SURE_DIGITS = cython.declare(cython.int, 8)  # behind which doubles may be equal
+DOUBLE_DIGITS = cython.declare(cython.int, 17)  # behind which all are
+WHOLE_DIGITS = cython.declare(cython.int, 18)  # of a number, with its sign, that is its own hash
+
+# `distinct` of a node whose arrays keep no strings distinct, and of one with always more of them.
+NOT_KEPT = cython.declare(cython.int, 0)
+NEVER_ENDING = cython.declare(cython.int, 0x7FFFFFFF)
+
+# A written name or string: a word with the one before it, the number of its characters and whether
+# rows depend on one of both (see `Tree.bears`); where they may run out, for each class or language
+# how many of its first characters begin no other one of these, one more than it has if they do; its
+# characters.
+LENGTH_AT = cython.declare(cython.int, 32)
+LENGTHS = cython.declare(cython.longlong, (1 << 29) - 1)
+BEARS = cython.declare(cython.longlong, 1 << 62)
+IS_ENDED = cython.declare(cython.longlong, 1 << 61)  # of some beginning no name is left
+CHARACTERS = cython.declare(cython.longlong, 3)  # in a word
+CHARACTER_BITS = cython.declare(cython.longlong, 21)
+CHARACTER = cython.declare(cython.longlong, (1 << 21) - 1)
+
+# What a byte does to a string.
+ILLEGAL = cython.declare(cython.int, 0)
+INSIDE = cython.declare(cython.int, 1)
+QUOTE = cython.declare(cython.int, 2)
+ILLEGAL_CHARACTER = cython.declare(cython.int, -3)  # in place of an automaton's state
+
+# Groups of bytes (`tree.ASCII_GROUPS`), as bits: white space and the characters of structure.
+SPACES = cython.declare(cython.longlong, 1 << 5 | 1 << 62)
+QUOTE_GROUP = cython.declare(cython.longlong, 1 << 7)
+APOSTROPHE_GROUP = cython.declare(cython.longlong, 1 << 12)
+COMMA_GROUP = cython.declare(cython.longlong, 1 << 17)
+COLON_GROUP = cython.declare(cython.longlong, 1 << 21)
+OPENING_GROUPS = cython.declare(cython.longlong, 1 << 28 | 1 << 34)
+BACKSLASH_GROUP = cython.declare(cython.longlong, 1 << 29)
+CLOSE_ARRAY_GROUP = cython.declare(cython.longlong, 1 << 30)
+CJK_GROUP = cython.declare(cython.longlong, 1 << 58)
+BEYOND_ASCII_GROUP = cython.declare(cython.longlong, 1 << 61)
+BEYOND_ASCII_GROUPS = cython.declare(cython.longlong, 15 << 58)
+CLOSE_OBJECT_GROUP = cython.declare(cython.longlong, 1 << 36)
+CONTROL_GROUP = cython.declare(cython.longlong, 1 << 62)
+
+LAST_CHARACTER = cython.declare(cython.int, 0x10FFFF)
+FIRST_SURROGATE = cython.declare(cython.int, 0xD800)  # in automata the characters of markers
+LAST_SURROGATE = cython.declare(cython.int, 0xDFFF)
+ALWAYS = cython.declare(cython.int, 63)  # no group of bytes has this number
+PRIME = cython.declare(cython.ulonglong, 0x9E3779B97F4A7C15)
+ALL_64 = cython.declare(cython.ulonglong, 0xFFFFFFFFFFFFFFFF)
+ODD_BITS = cython.declare(cython.ulonglong, 0x5555555555555555)
+PAIRS = cython.declare(cython.ulonglong, 0x3333333333333333)
+NIBBLES = cython.declare(cython.ulonglong, 0x0F0F0F0F0F0F0F0F)
+BYTES = cython.declare(cython.ulonglong, 0x0101010101010101)
+LOW_HALF = cython.declare(cython.longlong, 0xFFFFFFFF)
+LAST_63 = cython.declare(cython.longlong, 0x7FFFFFFFFFFFFFFF)
+FAR = cython.declare(cython.int, 1 << 30)
+FAR_STEPS = cython.declare(cython.int, 1 << 28)  # of what is safe for ever
+MOST_RESTS = cython.declare(cython.int, 62)  # from which on a bit stands for all lengths
+SLOTS = cython.declare(cython.int, 512)  # for kept rows of one grammar
+BLOCK = cython.declare(cython.Py_ssize_t, 16)  # words that are compared at once
+OUT_OF_BOUNDS = "an index of the kernel is out of bounds"
+
+LONGEST = 256  # bytes of a token in a trie; a walk takes up to 600 bytes of stack for each
+FIRST_WORDS = 384  # of an arena
+FIRST_STATES = 40
+
+MOST_TRIED = 50_000  # steps of all searches for a row, or for an id
+
+# Of a table of states, and at least of one of prints.
+PRINT_SLOTS = cython.declare(cython.longlong, 16_384)
+ENDING_LEVELS = cython.declare(
+    cython.int, 8
+)  # objects and arrays in one another that end an element
+
+MOST_DIFFERING = 1_536  # words
+
+# What a kept row differs from, where that is no wide row.
+NO_BASE = cython.declare(cython.Py_ssize_t, -1)
+DIGITS_BASE = cython.declare(cython.Py_ssize_t, -2)
+
+
+def as_records(table: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """Return a flat table as records, whose fields are attributes."""
+    flat = table.reshape(-1)
+    whole = flat.nbytes // dtype.itemsize * dtype.itemsize // flat.itemsize
+    return flat[:whole].view(dtype).view(np.recarray)
+
+
+def new_words(count: int) -> np.ndarray | memoryview:
+    """Return so many words of 64 bits, all zero, whose elements are Python's own integers."""
+    words = np.zeros(count, np.int64)
+    return words if cython.compiled else memoryview(words)
+
+
+def new_records(count: int, dtype: np.dtype) -> np.ndarray:
+    """Return so many records of words of 64 bits, all zero."""
+    words = np.zeros(count * len(dtype), np.int64)
+    return words.view(dtype) if cython.compiled else as_records(words, dtype)
+
+
+def new_states(count: int) -> np.ndarray:
+    """Return so many states, all zero."""
+    return new_records(count, STATE)
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
+def bit(n: i64) -> i64:
+    """Return a word with one bit."""
+    if not cython.compiled and n == 63:
+        return -(1 << 63)
+    return cython.cast(cython.longlong, 1) << n
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
+def bit32(n: i32) -> i32:
+    """Return a word of a bitmask row with one bit."""
+    if not cython.compiled and n == 31:
+        return -(1 << 31)
+    return cython.cast(cython.int, cython.cast(cython.uint, 1) << n)
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
+def count_bits(word: i64) -> i64:
+    """Return how many bits of a word are set."""
+    n = cython.cast(cython.ulonglong, word) & ALL_64
+    n -= n >> 1 & ODD_BITS
+    n = (n & PAIRS) + (n >> 2 & PAIRS)
+    n = n + (n >> 4) & NIBBLES
+    return cython.cast(cython.longlong, n * BYTES & ALL_64) >> 56
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
+def mixed(found: i64, word: i64) -> i64:
+    """Return the print of a sequence with one word more.
+
+    A *print* is a hash of 62 bits. Equal values have equal ones; of others the chance is that of a
+    hash, and the error is that a value is illegal as if it were repeated.
+    """
+    n = cython.cast(cython.ulonglong, found) * PRIME & ALL_64
+    n = ((n ^ n >> 32) + cython.cast(cython.ulonglong, word)) * PRIME & ALL_64
+    n ^= n >> 29
+    n = n * PRIME & ALL_64
+    return cython.cast(cython.longlong, n >> 2)
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
+def within(first: i64, count: i64, size: i64) -> cython.bint:
+    """Return whether so many entries from the first one on are in a table of that size."""
+    return first >= 0 and 0 <= count <= size - first
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
+def low_half(word: i64) -> i32:
+    """Return the lower half of a word, with its sign."""
+    if not cython.compiled:
+        half = word & LOW_HALF
+        return half - (1 << 32) if half >> 31 else half
+    return cython.cast(cython.int, word & LOW_HALF)
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
+def hexadecimal(byte: i64) -> i64:
+    """Return the value of a hexadecimal digit; -1 for any other byte."""
+    if 48 <= byte <= 57:
+        return byte - 48
+    if 97 <= byte <= 102:
+        return byte - 87
+    if 65 <= byte <= 70:
+        return byte - 55
+    return -1
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
+def is_of_word(byte: i64) -> cython.bint:
+    """Return whether a byte may stand in a name of Python's, which are in ASCII here."""
+    return 97 <= (byte | 32) <= 122 or 48 <= byte <= 57 or byte == 95
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
+def first_byte(character: i64) -> i64:
+    """Return the first byte of a character in UTF-8."""
+    if character < 0x80:
+        return character
+    if character < 0x800:
+        return 0xC0 | character >> 6
+    return 0xE0 | character >> 12 if character < 0x10000 else 0xF0 | character >> 18

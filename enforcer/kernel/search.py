@@ -1,0 +1,545 @@
+"""search."""
+
+from __future__ import annotations
+
+import cython
+
+from enforcer.kernel.arrays import has_print, note_prints
+from enforcer.kernel.automata import answer, child_of, state_behind
+from enforcer.kernel.names import keeps_characters
+from enforcer.kernel.objects import open_classes
+from enforcer.kernel.records import *
+from enforcer.kernel.state import (
+    MatcherState,
+    automaton_at,
+    automaton_of,
+    frame_size,
+    is_printed,
+    level_of,
+    names_at,
+    node_at,
+    node_of,
+    state_at,
+)
+from enforcer.kernel.strings import is_quote, quote_of, viable
+from enforcer.kernel.values import close_bare, ended_texts, legal_groups, step
+
+if cython.compiled:
+    from cython.cimports.libc.string import memcpy
+
+PLACES = cython.declare(cython.int, 16)  # behind a point, that a search looks at
+
+_LEAST_TRIED = 16  # of each of them all the same: many have no way on but one
+
+UNKNOWN = cython.declare(cython.int, 2)  # in place of whether a search has ended
+
+
+@cython.cfunc
+@cython.exceptval(-1)
+def takes(t: MatcherState, s: cython.pointer[State], token_id: index) -> cython.bint:
+    """Advance a state by the bytes of a token; return whether they are legal."""
+    for i in range(t.tree.text0[token_id], t.tree.text0[token_id + 1]):
+        if not step(t, s, t.tree.text[i]):
+            return False
+    return can_complete(t, s)
+
+
+@cython.cfunc
+@cython.exceptval(-1)
+def can_complete(t: MatcherState, s: cython.pointer[State]) -> cython.bint:
+    """Return whether each element that is being written can become one that is not there."""
+    if not is_printed(t, s.frame):
+        return True
+    outer = outer_of(t, s, is_vast(t, s))
+    if outer < 0:
+        return True
+    if s.phase == IN_STRING and s.pending == 0 and s.frame == t.shared:
+        if ends_anew(t, ended_texts(t, s), s.print, outer):
+            return True
+    return search_end(t, s, outer)
+
+
+@cython.cfunc
+def outer_of(t: MatcherState, s: cython.pointer[State], is_varied: cython.bint) -> i64:
+    """Return the outermost array of which an element is not surely alive; -1 for none.
+
+    Args:
+        s: in the element.
+        is_varied: whether the value at hand has a great many ways to go on.
+
+    """
+    is_begun: cython.bint = (
+        s.phase != AFTER and s.phase != ARRAY_OPEN and s.phase != ARRAY_OPEN_SPACED
+    )
+    outer = cython.cast(cython.longlong, -1)
+    inner = outer
+    noted = outer
+    asked = outer
+    frame = s.frame
+    while is_printed(t, frame):
+        if noted < 0 and frame != s.frame and frame < t.steady:
+            asked = 1 if is_varied else 0
+            known = answer(t, frame, 0, asked, OUTER)
+            if known.found != NOT_ASKED:
+                return known.found if known.found >= 0 else outer
+            noted = frame
+            inner = outer
+            outer = -1
+        t.work += 1
+        if t.arena[frame + IS_ARRAY] == PRINTS and t.arena[frame + WRITTEN] != 0:
+            if is_begun and not is_varied:
+                outer = frame
+        if not (is_varied or (frame == s.frame and is_empty(s))):
+            is_varied = can_vary(t, frame, is_begun, False)
+        is_begun = True
+        frame = t.arena[frame + PARENT]
+    if noted < 0:
+        return outer
+    answer(t, noted, 0, asked, OUTER).found = outer
+    return outer if outer >= 0 else inner
+
+
+@cython.cfunc
+def is_vast(t: MatcherState, s: cython.pointer[State]) -> cython.bint:
+    """Return whether the value at hand has a great many ways to go on."""
+    if s.phase == BEGIN or s.phase == NAMED:
+        return t.tables.bits[node_at(t, s.node).vast] & s.values != 0
+    if s.phase == IN_BARE:
+        if s.count > SURE_DIGITS:
+            return False
+    elif (s.phase != IN_STRING and s.phase != IN_NAME) or s.automaton_state < 0:
+        return False
+    elif s.pending != 0:
+        return endless_characters(t, s) >= 1
+    a = automaton_at(t, automaton_of(t, s))
+    return has_many(t, a, s.automaton_state, s.languages, s.count)
+
+
+@cython.cfunc
+@cython.exceptval(-1)
+def endless_characters(t: MatcherState, s: cython.pointer[State]) -> i64:
+    """Return how many characters, any that are legal, leave a string many ways; -1 if none."""
+    if s.automaton_state < 0:
+        return -1
+    a = automaton_at(t, automaton_of(t, s))
+    leads = t.tables.leads[a.states + s.automaton_state] & s.languages
+    room = cython.cast(cython.longlong, t.tables.vast_steps[a.states + s.automaton_state])
+    for k in range(a.bounds):
+        bound = t.tables.bounds[a.bound0 + k]
+        if leads >> k & 1 and bound.maximum >= 0:
+            room = min(room, bound.maximum - a.varied - s.count)
+    return max(room, -1)
+
+
+@cython.cfunc
+@cython.exceptval(-1)
+def has_many(
+    t: MatcherState, a: cython.pointer[Automaton], state: i64, languages: i64, count: i64
+) -> cython.bint:
+    """Return whether a text of so many characters has a great many ways to go on."""
+    languages &= t.tables.vast[a.states + state]
+    for k in range(a.bounds):
+        maximum = t.tables.bounds[a.bound0 + k].maximum
+        if 0 <= maximum < count + a.varied:
+            languages &= ~bit(k)
+    return languages != 0
+
+
+@cython.cfunc
+@cython.exceptval(-1)
+def ends_anew(t: MatcherState, ended: i64, found: i64, outer: i64) -> cython.bint:
+    """Return whether an element is not there that ends as noted, behind a string.
+
+    Args:
+        ended: the languages that the string is in.
+        found: the print of the string.
+        outer: the array.
+
+    """
+    if t.levels < 0 or ended != t.ended or outer != t.around:
+        return False
+    for k in range(t.levels):
+        found = (t.ends[2 * k + 1] + mixed(t.ends[2 * k], found)) & LAST_62
+    return not has_print(t, outer, found)
+
+
+@cython.cfunc
+def search_end(t: MatcherState, s: cython.pointer[State], outer: i64) -> cython.bint:
+    """Return whether some text ends the element of an array.
+
+    True where that takes long to tell: an element is repeated in no case, and the text would
+    end by an error where nothing else is left.
+    """
+    is_alone: cython.bint = t.scratch is None
+    if is_alone:
+        t.scratch = t.tree.borrow()
+        t.scratch.begin()
+        t.steady = s.top
+    note_prints(t, outer)
+    if cython.compiled:
+        memcpy(cython.address(t.scratch.search[0]), s, cython.sizeof(State))
+    else:
+        t.scratch.search[0] = s
+    start = searched_state(t, 0)
+    is_text: cython.bint = start.phase == IN_STRING or start.phase == IN_NAME or start.phase > DONE
+    if start.pending == CARRIAGE_RETURN and not is_text:
+        start.pending = LINE_BREAK
+    if not is_text:
+        t.tries = max(t.tries, _LEAST_TRIED)
+    t.is_far = False
+    t.reached = -1
+    found = seek(t, level_of(t, outer))
+    t.is_ordered = False
+    if t.scratch.noted > t.top:  # other tokens have other elements there
+        t.scratch.noted = 0
+    if t.reached > 0 and start.frame == t.shared:
+        note_end(t, outer)
+    if is_alone:
+        t.tree.spare.append(t.scratch)
+        t.scratch = None
+        t.steady = 0
+    return found or t.is_far
+
+
+@cython.cfunc
+def seek(t: MatcherState, level: i64) -> cython.bint:
+    """Search depth first, from the first state on; no recursion, which takes 400 bytes a byte.
+
+    Args:
+        level: of the array, one of whose elements has to end.
+
+    """
+    i = cython.cast(cython.Py_ssize_t, 0)
+    found = known_end(t, i, level)
+    while True:
+        if found == UNKNOWN:
+            found = seek_on(t, i, level)
+            if found == UNKNOWN:
+                i += 1
+                found = known_end(t, i, level)
+                continue
+        asked = t.scratch.asked[i]
+        if asked != 0 and (found or not t.is_far):
+            t.scratch.told[asked & (PRINT_SLOTS - 1)] = asked << 1 | found
+        if i == 0:
+            return found
+        i -= 1
+        if not found:
+            found = UNKNOWN
+
+
+@cython.cfunc
+def known_end(t: MatcherState, i: index, level: i64) -> cython.int:
+    """Return whether a search that has come to so many bytes ends, if it is known from there.
+
+    Else note that none of its bytes has been tried, and under which print to note the answer.
+    """
+    t.scratch.tried[i] = 0
+    t.scratch.asked[i] = 0
+    s = searched_state(t, i)
+    is_text: cython.bint = s.phase == IN_STRING and s.pending == 0
+    is_text |= s.phase == IN_BARE and level_of(t, s.frame) == level  # else there are many
+    if s.phase == BEGIN or is_text:
+        found = print_of(t, s, level)
+        if is_text:
+            found = mixed(mixed(mixed(found, s.print), s.languages), s.phase)
+        told = t.scratch.told[found & (PRINT_SLOTS - 1)]
+        if told >> 1 == found:
+            return told & 1
+        t.scratch.asked[i] = found
+    if i + 2 > t.scratch.search.shape[0]:
+        t.is_far = True
+        return False
+    return UNKNOWN
+
+
+@cython.cfunc
+@cython.exceptval(-1)
+def print_of(t: MatcherState, s: cython.pointer[State], level: i64) -> i64:
+    """Return a print of all that it depends on how a value may go on, up to an array."""
+    found = mixed(mixed(mixed(t.scratch.round, level), s.node), s.values)
+    frame = s.frame
+    while frame >= t.steady and level_of(t, frame) >= level:
+        found = with_frame(t, found, frame)
+        frame = t.arena[frame + PARENT]
+    if level_of(t, frame) < level:
+        return found
+    known = answer(t, frame, 0, level, AROUND)
+    if known.found == NOT_ASKED:
+        around = cython.cast(cython.longlong, 0)
+        outer = frame
+        while level_of(t, outer) >= level:
+            around = with_frame(t, around, outer)
+            outer = t.arena[outer + PARENT]
+        answer(t, frame, 0, level, AROUND).found = around
+        return mixed(found, around)
+    return mixed(found, known.found)
+
+
+@cython.cfunc
+@cython.exceptval(-1)
+def with_frame(t: MatcherState, found: i64, frame: i64) -> i64:
+    """Mix what a frame has into a print."""
+    size = frame_size(t, frame)
+    t.work += size >> 2
+    for i in range(PRINT, size):
+        found = mixed(found, t.arena[frame + i])
+    return found
+
+
+@cython.cfunc
+def seek_on(t: MatcherState, i: index, level: i64) -> cython.int:
+    """Try the next byte behind so many; white space and needless escapes are left out.
+
+    Returns whether the element has ended, `UNKNOWN` where there is a state behind that byte.
+    """
+    s = searched_state(t, i)
+    first = t.scratch.tried[i]
+    is_last: cython.bint = s.phase == IN_BARE and level_of(t, s.frame) == level
+    if is_last and first == 0:
+        t.scratch.search[i + 1] = t.scratch.search[i]
+        if close_bare(t, searched_state(t, i + 1)):
+            return True
+    is_text: cython.bint = s.phase == IN_STRING or s.phase == IN_NAME
+    is_escape: cython.bint = is_text and i > 0 and s.pending & 15 == ESCAPE
+    # The members of an object are as different in one order as in any.
+    is_own: cython.bint = s.phase == IN_NAME and i > 0 and began_name(t, i)
+    groups = legal_groups(t, s)
+    if is_last:
+        groups &= ~(COMMA_GROUP | CLOSE_OBJECT_GROUP | CLOSE_ARRAY_GROUP)
+    for k in range(first, t.tree.order.shape[0]):
+        byte = cython.cast(cython.longlong, t.tree.order[k] & 255)
+        if groups >> (t.tree.order[k] >> 8) & 1 == 0 or (byte == 32 and not is_text):
+            continue
+        if not is_worth_trying(t, s, byte):
+            continue
+        if is_escape and (byte == 47 or byte == 85):
+            continue  # /, U
+        if is_escape and (byte == 117 or byte == 120) and not viable(t, s, 0, 31):
+            continue  # u, x
+        if t.tries <= 0:
+            t.is_far = True
+            return False
+        t.tries -= 1
+        t.work += 4
+        t.scratch.search[i + 1] = t.scratch.search[i]
+        following = searched_state(t, i + 1)
+        t.is_ordered = is_own
+        if not step(t, following, byte) or (is_last and following.phase != IN_BARE):
+            continue
+        left = level_of(t, following.frame)
+        if left < level or (left == level and following.phase == AFTER):
+            t.reached = i + 1
+            return True
+        t.scratch.tried[i] = k + 1
+        return UNKNOWN
+    return False
+
+
+@cython.cfunc
+def began_name(t: MatcherState, i: index) -> cython.bint:
+    """Return whether a search has begun the name that it is in."""
+    for k in range(i):
+        if searched_state(t, k).phase != IN_NAME:
+            return True
+    return False
+
+
+@cython.cfunc
+@cython.exceptval(-1)
+def is_worth_trying(t: MatcherState, s: cython.pointer[State], byte: i64) -> cython.bint:
+    """Return whether a byte may lead on in a search, where that is told without a step."""
+    if s.phase == IN_BARE:
+        return is_needed(t, s, byte)
+    if s.phase == BEGIN or s.phase == ARRAY_OPEN:
+        if is_quote(t, byte) or byte == 91 or byte == 93 or byte == 123:
+            return True
+        bare = node_at(t, s.node).bare_automaton
+        return bare >= 0 and state_behind(t, automaton_at(t, bare), 0, byte) >= 0
+    kind = s.pending & 15
+    if (s.phase != IN_STRING and s.phase != IN_NAME) or byte == quote_of(t, s):
+        return True
+    if byte == 92 and kind == 0:  # for characters that are written in no other way
+        quote = quote_of(t, s)
+        is_control = viable(t, s, 0, 31)
+        return is_control or viable(t, s, quote, quote) or viable(t, s, 92, 92)
+    if UTF_8_OF_2 <= kind <= UTF_8_OF_4:
+        return byte >= 128
+    if kind == SECOND_BACKSLASH:
+        return byte == 92
+    if kind != 0:
+        return kind == ESCAPE or byte == 117 or hexadecimal(byte) >= 0
+    if byte >= 128:
+        missing = 1 if byte < 0xE0 else 2 if byte < 0xF0 else 3
+        low = (byte & (63 >> missing)) << (6 * missing)
+        return viable(t, s, low, low + bit(6 * missing) - 1)
+    if s.trie_node >= 0 and child_of(t, s.trie_node, byte) >= 0:
+        return True
+    if s.automaton_state < 0:
+        return False
+    return state_behind(t, automaton_at(t, automaton_of(t, s)), s.automaton_state, byte) >= 0
+
+
+@cython.cfunc
+def is_needed(t: MatcherState, s: cython.pointer[State], byte: i64) -> cython.bint:
+    """Return whether a number or word goes on by a byte: few are spelled in two ways."""
+    a = automaton_at(t, node_at(t, s.node).bare_automaton)
+    state = state_behind(t, a, s.automaton_state, byte)
+    if state < 0:
+        is_end: cython.bint = byte == 44 or byte == 93 or byte == 125 or byte == 41  # , ] } )
+        return is_end and t.tables.accepts[a.states + s.automaton_state] & s.languages != 0
+    if t.arena[s.top - s.count] >= 65:  # a word
+        return True
+    if byte == 101 or byte == 69:  # e, E
+        return byte == 101 and s.count > DOUBLE_DIGITS
+    if byte == 46:  # a point, behind which there is more than zeros
+        for _ in range(PLACES):
+            for digit in range(49, 58):
+                to = state_behind(t, a, state, digit)
+                if to >= 0 and t.tables.leads[a.states + to] & s.languages != 0:
+                    return True
+            before = state
+            state = state_behind(t, a, state, 48)
+            if state < 0 or state == before:
+                return False
+        return False
+    if byte == 48 and state == s.automaton_state:  # behind a point, where any number may come
+        for i in range(s.top - s.count, s.top):
+            if t.arena[i] == 46:
+                return False
+    return True
+
+
+@cython.cfunc
+def note_end(t: MatcherState, outer: i64) -> cython.bint:
+    """Note the end that was found for an element whose string ends where a search began.
+
+    Of each object and array around the string: the print of the name, or the place, of what is
+    in it; and what it has beside.
+    """
+    s = searched_state(t, 0)
+    depth = level_of(t, s.frame)
+    levels = cython.cast(cython.longlong, 0)
+    frame = s.frame
+    found = s.print
+    if s.phase != IN_STRING or s.pending != 0 or searched_state(t, 1).phase == IN_STRING:
+        return False
+    if (keeps_characters(t, s) and t.arena[s.frame + WRITTEN] != 0) or depth - level_of(
+        t, outer
+    ) > ENDING_LEVELS:
+        return False
+    for i in range(1, t.reached + 1):
+        following = searched_state(t, i)
+        if level_of(t, following.frame) < depth:
+            kind = t.arena[frame + IS_ARRAY]
+            if kind == PRINTS:
+                return False
+            t.ends[2 * levels] = t.arena[frame + (CURRENT if kind else NAME_PRINT)]
+            member = mixed(t.ends[2 * levels], found)
+            found = following.print
+            t.ends[2 * levels + 1] = found - member
+            frame = t.arena[frame + PARENT]
+            levels += 1
+            depth -= 1
+    t.levels = levels
+    t.ended = ended_texts(t, s)
+    t.around = outer
+    return True
+
+
+@cython.cfunc
+@cython.exceptval(check=False)
+def searched_state(t: MatcherState, i: index) -> cython.pointer[State]:
+    """Return the state of a search behind so many bytes."""
+    if not cython.compiled:
+        return t.scratch.search[i]
+    return cython.address(t.scratch.search[i])
+
+
+@cython.cfunc
+def begin_searches(t: MatcherState):
+    """Forget what was found for another mask, maybe another text's."""
+    t.tries = MOST_TRIED
+    t.levels = -1
+    t.shared = state_at(t, 0).frame
+    t.top = state_at(t, 0).top
+    t.steady = t.top
+    t.scratch.begin()
+
+
+@cython.cfunc
+@cython.exceptval(-1)
+def varies_around(t: MatcherState, s: cython.pointer[State]) -> cython.bint:
+    """Return whether there is more to write in an element, whatever the value at hand is."""
+    frame = s.frame
+    may_vary = not is_empty(s)
+    noted = cython.cast(cython.longlong, -1)
+    found = False
+    while not found and frame >= 0 and t.arena[frame + IS_ARRAY] != PRINTS:
+        if may_vary and noted < 0 and frame < t.steady:
+            known = answer(t, frame, 0, 0, VARIES)
+            if known.found != NOT_ASKED:
+                return known.found != 0
+            noted = frame
+        found = may_vary and can_vary(t, frame, 1, True)
+        may_vary = True
+        frame = t.arena[frame + PARENT]
+        t.work += 1
+    if noted >= 0:
+        answer(t, noted, 0, 0, VARIES).found = found
+    return found
+
+
+@cython.cfunc
+def is_empty(s: cython.pointer[State]) -> cython.bint:
+    """Return whether nothing may follow in an object or array but its end."""
+    return s.phase == OBJECT_OPEN_SPACED or s.phase == ARRAY_OPEN_SPACED
+
+
+@cython.cfunc
+def can_vary(t: MatcherState, frame: i64, begun: i64, lasting: cython.bint) -> cython.bint:
+    """Return whether an object or array has a great many ways to go on with further parts.
+
+    Args:
+        frame: of it.
+        begun: how many elements have been begun, 0 or 1.
+        lasting: whether it has to have them also behind parts that are few.
+
+    """
+    node = node_of(t, frame)
+    if t.arena[frame + IS_ARRAY]:
+        if node.tallies != 0:
+            return False
+        length = t.arena[frame + CURRENT] + begun
+        place = node.place0 + min(length, cython.cast(cython.longlong, node.places) - 1)
+        child = node_at(t, t.tables.places[place].node)
+        for i in range(node.arrays):
+            maximum = t.tables.arrays[node.array0 + i].maximum
+            is_endless: cython.bint = maximum < 0
+            if not (t.arena[frame + LIVE] >> i & 1 and (is_endless or length < maximum)):
+                continue
+            for v in range(t.tables.places[place].values):
+                if t.tables.bits[t.tables.places[place].fits + v] >> i & 1 == 0:
+                    continue
+                if is_endless and t.arena[frame + IS_ARRAY] == 1:
+                    return True
+                if not lasting and t.tables.bits[child.vast] >> v & 1:
+                    return True
+        return False
+    if node.limits != 0:
+        return False
+    if node.names_end == 0 and node.classes != 0 and open_classes(t, frame) != 0:
+        return True
+    for n in range(node.names):
+        if t.arena[names_at(t, frame) + (n >> 6)] >> (n & 63) & 1:
+            continue
+        name = node.name0 + n
+        vast = t.tables.bits[node_at(t, t.tables.names[name].node).vast]
+        for v in range(t.tables.names[name].values):
+            if vast >> v & 1:
+                fits = t.tables.names[name].fits + v * node.shape_words
+                for w in range(node.shape_words):
+                    if t.arena[frame + LIVE + w] & t.tables.bits[fits + w]:
+                        return True
+    t.work += node.names
+    return False

@@ -1,0 +1,336 @@
+"""state."""
+
+from __future__ import annotations
+
+import cython
+import numpy as np
+
+from enforcer.kernel.records import *
+from enforcer.kernel.tables import Tables
+from enforcer.kernel.tokens import Scratch, Tree
+
+_FIRST_IDS = 128
+
+
+@cython.cclass
+class MatcherState:
+    """The state of one argument text; see `enforcer.engines.ArgumentMatcher`.
+
+    Args:
+        tree: the vocabulary.
+        tables: the grammar, bound to it.
+
+    Attributes:
+        work: units of work of the last `fill` or `accept`; see the module.
+
+    """
+
+    work = cython.declare(cython.longlong, visibility="readonly")
+    tree: Tree
+    tables = cython.declare(Tables, visibility="readonly")
+    arena: cython.longlong[::1]
+    past: State[
+        ::1
+    ]  # the state before each accepted id that can be taken back, and the present one
+    at: i64  # the present one
+    accepted: cython.int[::1]  # token ids of the whole text
+    length: i64  # how many
+    collected: i64  # words of frames that were left when they were moved last
+    states: State[::1]  # of a walk: the state behind so many bytes of a token
+    row: cython.int[::1]
+    target: object  # whose view the row is; a view takes half as long as a kept row
+    base: index  # the number of the wide row that the row was made from; `NO_BASE` for none
+    nodes: TrieNode[::1]  # of the trie that is walked
+    ids: cython.const_int[::1]
+    exits: cython.int[::1]  # of a wide row that is made, as are those below
+    depths: cython.int[::1]
+    count: i64
+    finite_ids: cython.int[::1]  # see `WideRow`
+    finite_keys: cython.longlong[::1]
+    finite_count: i64  # -1 where they are not noted
+    is_counted: cython.bint
+    last_range: index  # of characters; see `is_in_range`
+    limit: i64  # characters up to which tokens of a string are set already; less than 0 for none
+    is_lost: cython.bint  # whether an index was out of bounds
+    is_in_use: cython.bint  # by a call, which clears it when it ends
+    is_exact: cython.bint  # whether names that were written matter; see `leave_out` for rows
+    scratch: Scratch  # of a mask or search
+    tries: i64  # that are left of all searches
+    is_far: cython.bint  # whether a search has reached a bound
+    reached: i64  # behind so many bytes a search found the end of an element
+    shared: i64  # the frame of the first state of a mask, and where the arena goes on behind it
+    top: i64
+    steady: i64  # where frames end that no state of a mask or search changes
+    is_masking: cython.bint  # whether a mask is made
+    listed: i64  # the frame in whose string only tokens that end it are left to look at
+    ends: cython.longlong[::1]  # of what a string is in, to the end of the element; see `note_end`
+    levels: i64
+    ended: i64
+    around: i64
+    is_ordered: cython.bint  # whether a search began the name that ends: it takes them in one order
+    is_laid_out: cython.bint  # in pairs, rather than as JSON
+    is_python: cython.bint
+    has_stops: cython.bint  # whether strings of JSON may hold no delimiter
+    is_plain: cython.bint  # whether names and listed strings have no needless escapes
+    added: object
+
+    def __cinit__(self, tree: Tree, tables: Tables):
+        self.tree = tree
+        self.tables = tables
+        self.arena = new_words(FIRST_WORDS)
+        self.past = new_states(FIRST_STATES)
+        self.accepted = np.zeros(_FIRST_IDS, np.int32)
+        self.target = None
+        self.length = 0
+        self.collected = 0
+        self.at = 0
+        self.work = 0
+        self.count = 0
+        self.finite_count = -1
+        self.last_range = -1
+        self.limit = -LAST_62
+        self.is_counted = False
+        self.is_lost = False
+        self.is_in_use = False
+        self.is_exact = False
+        self.scratch = None
+        self.tries = 0
+        self.is_far = False
+        self.reached = -1
+        self.shared = -1
+        self.top = 0
+        self.steady = 0
+        self.is_masking = False
+        self.listed = -1
+        self.ends = new_words(2 * ENDING_LEVELS if tables.has_prints else 0)
+        self.levels = -1
+        self.ended = 0
+        self.around = -1
+        self.is_ordered = False
+        self.is_laid_out = tables.pairs.shape[0] != 0
+        self.is_python = tables.is_python
+        self.has_stops = len(tables.ending) != 0
+        self.is_plain = tables.unescaped.shape[0] != 0
+
+
+@cython.cfunc
+@cython.boundscheck(False)
+@cython.exceptval(check=False)
+def past_state(t: MatcherState, i: index) -> cython.pointer[State]:
+    """Return the state behind so many of the ids that can be taken back."""
+    if i < 0 or i >= t.past.shape[0]:
+        t.is_lost = True
+        i = 0
+    if not cython.compiled:
+        return t.past[i]
+    return cython.address(t.past[i])
+
+
+@cython.cfunc
+@cython.boundscheck(False)
+@cython.exceptval(check=False)
+def state_at(t: MatcherState, depth: index) -> cython.pointer[State]:
+    """Return the state of a walk behind so many bytes."""
+    if depth < 0 or depth >= t.states.shape[0]:
+        t.is_lost = True
+        depth = 0
+    if not cython.compiled:
+        return t.states[depth]
+    return cython.address(t.states[depth])
+
+
+@cython.cfunc
+@cython.boundscheck(False)
+@cython.exceptval(check=False)
+def node_at(t: MatcherState, number: index) -> cython.pointer[Node]:
+    """Return a node of the grammar."""
+    if number < 0 or number >= t.tables.nodes.shape[0]:
+        t.is_lost = True
+        number = 0
+    if not cython.compiled:
+        return t.tables.nodes[number]
+    return cython.address(t.tables.nodes[number])
+
+
+@cython.cfunc
+@cython.boundscheck(False)
+@cython.exceptval(check=False)
+def node_of(t: MatcherState, frame: index) -> cython.pointer[Node]:
+    """Return the node of which a frame's object or array is a value."""
+    if frame < 0 or frame + NODE_OF >= t.arena.shape[0]:
+        t.is_lost = True
+        return node_at(t, 0)
+    return node_at(t, t.arena[frame + NODE_OF])
+
+
+@cython.cfunc
+@cython.boundscheck(False)
+@cython.exceptval(check=False)
+def automaton_at(t: MatcherState, number: index) -> cython.pointer[Automaton]:
+    """Return an automaton of the grammar."""
+    if number < 0 or number >= t.tables.automata.shape[0]:
+        t.is_lost = True
+        number = 0
+    if not cython.compiled:
+        return t.tables.automata[number]
+    return cython.address(t.tables.automata[number])
+
+
+@cython.cfunc
+@cython.exceptval(-9, check=False)
+def automaton_of(t: MatcherState, s: cython.pointer[State]) -> index:
+    """Return the number of the automaton of the string, name or word that a state is in."""
+    if s.phase == IN_STRING or s.phase == IN_RAW or s.phase == IN_VALUE:
+        return node_at(t, s.node).string_automaton
+    if s.phase == IN_NAME or s.phase == IN_KEY or s.phase == IN_ARGUMENT:
+        return node_of(t, s.frame).class_automaton
+    if s.phase == IN_ANY:
+        return s.node
+    if s.phase == BETWEEN:
+        return t.tables.pairs[AROUND_PAIRS]
+    if s.phase == BEHIND_KEY:
+        return t.tables.pairs[AROUND_VALUES]
+    if s.phase == BEHIND_NESTED:
+        return t.tables.pairs[AROUND_NESTED]
+    return node_at(t, s.node).bare_automaton
+
+
+@cython.cfunc
+@cython.boundscheck(False)
+@cython.exceptval(check=False)
+def trie_node_at(t: MatcherState, number: index) -> cython.pointer[TrieNode]:
+    """Return a node of the trie that is walked."""
+    if number < 0 or number >= t.nodes.shape[0]:
+        t.is_lost = True
+        number = 0
+    if not cython.compiled:
+        return t.nodes[number]
+    return cython.address(t.nodes[number])
+
+
+@cython.cfunc
+@cython.exceptval(-1)
+def names_at(t: MatcherState, frame: i64) -> i64:
+    """Return where an object's frame has the names that it has had."""
+    return frame + LIVE + node_of(t, frame).shape_words
+
+
+@cython.cfunc
+@cython.exceptval(-1)
+def name_words(t: MatcherState, frame: i64) -> i64:
+    """Return how many words of bits an object's frame has for names."""
+    return (node_of(t, frame).names + 63) >> 6
+
+
+@cython.cfunc
+@cython.exceptval(-1)
+def frame_size(t: MatcherState, frame: i64) -> i64:
+    """Return how many words a frame has."""
+    if t.arena[frame + IS_ARRAY]:
+        return LIVE + 1 + node_of(t, frame).tallies
+    node = node_of(t, frame)
+    return hits_at(t, frame) - frame + node.witnesses * node.shape_words
+
+
+@cython.cfunc
+@cython.exceptval(-1)
+def hits_at(t: MatcherState, frame: i64) -> i64:
+    """Return where an object's frame has the shapes whose witnesses it has had."""
+    node = node_of(t, frame)
+    counted = counted_at(t, frame)
+    return counted if node.limits == 0 else counted + 1 + node.shape_words
+
+
+@cython.cfunc
+@cython.exceptval(-1)
+def counted_at(t: MatcherState, frame: i64) -> i64:
+    """Return where an object's frame has the number of its properties, if it has that."""
+    return names_at(t, frame) + 2 * name_words(t, frame)
+
+
+@cython.cfunc
+def new_frame(t: MatcherState, s: cython.pointer[State], node: i64, is_array: i64) -> i64:
+    """Put an empty frame on the arena, for an object or array that opens."""
+    at = s.top
+    reserve(t, at + LIVE)
+    t.arena[at + PARENT] = s.frame
+    t.arena[at + PRINT] = 0
+    t.arena[at + NAME_PRINT] = 0
+    t.arena[at + IS_PRINTED] = 1 if is_array == PRINTS or is_printed(t, s.frame) else 0
+    t.arena[at + LEVEL] = level_of(t, s.frame) + 1
+    t.arena[at + IS_ARRAY] = is_array
+    t.arena[at + NODE_OF] = node
+    size = frame_size(t, at)
+    reserve(t, at + size)
+    for i in range(CURRENT, size):
+        t.arena[at + i] = 0
+    s.top = at + size
+    s.frame = at
+    return at
+
+
+@cython.cfunc
+@cython.exceptval(-1)
+def is_printed(t: MatcherState, frame: i64) -> cython.bint:
+    """Return whether prints are needed of what is in a frame's object or array."""
+    return frame >= 0 and t.arena[frame + IS_PRINTED] != 0
+
+
+@cython.cfunc
+@cython.exceptval(-1)
+def level_of(t: MatcherState, frame: i64) -> i64:
+    """Return how many frames are around one."""
+    return -1 if frame < 0 else t.arena[frame + LEVEL]
+
+
+@cython.cfunc
+@cython.exceptval(-1)
+def copy_frame(t: MatcherState, s: cython.pointer[State]) -> i64:
+    """Put a copy of a state's frame on the arena, to be changed."""
+    size = frame_size(t, s.frame)
+    t.work += size >> 2
+    at = s.top
+    reserve(t, at + size)
+    for i in range(size):
+        t.arena[at + i] = t.arena[s.frame + i]
+    s.top = at + size
+    s.frame = at
+    return at
+
+
+@cython.cfunc
+@cython.exceptval(-1)
+def reserve(t: MatcherState, end: i64) -> i64:
+    """Make room for so many words of frames."""
+    if end > t.arena.shape[0]:
+        wider = new_words(max(end, 2 * t.arena.shape[0]))
+        wider[: t.arena.shape[0]] = t.arena
+        t.arena = wider
+    return 0
+
+
+@cython.cfunc
+def is_of_pairs(t: MatcherState, frame: i64) -> cython.bint:
+    """Return whether a frame is of pairs, rather than of an object or array in one."""
+    return t.is_laid_out and t.arena[frame + PARENT] < 0
+
+
+@cython.cfunc
+def is_of_call(t: MatcherState, frame: i64) -> cython.bint:
+    """Return whether a frame is of Python's keyword arguments, rather than of an object."""
+    return t.is_python and t.arena[frame + PARENT] < 0
+
+
+@cython.cfunc
+def resize_past(t: MatcherState, count: index):
+    """Make room for so many states."""
+    states = new_states(count)
+    past: State[::1] = states
+    for i in range(t.at + 1):
+        past[i] = t.past[i]
+    t.past = states
+
+
+if not cython.compiled:
+    for _class in (MatcherState,):
+        _class.__init__ = _class.__cinit__
