@@ -275,4 +275,4 @@ def bits_at(t: MatcherState, at: i64, words: i64) -> object:
 
 if not cython.compiled:
     for _class in (TextMatcher,):
-        _class.__init__ = _class.__cinit__
+        _class.__init__ = run_cinits

@@ -355,6 +355,13 @@ NO_BASE = cython.declare(cython.Py_ssize_t, -1)
 DIGITS_BASE = cython.declare(cython.Py_ssize_t, -2)
 
 
+def run_cinits(self, *arguments):
+    """Run every `__cinit__` from the base class down: `__init__` where nothing is compiled."""
+    for each in reversed(type(self).__mro__):
+        if "__cinit__" in vars(each):
+            each.__cinit__(self, *arguments)
+
+
 def as_records(table: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """Return a flat table as records, whose fields are attributes."""
     flat = table.reshape(-1)

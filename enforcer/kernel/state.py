@@ -333,4 +333,4 @@ def resize_past(t: MatcherState, count: index):
 
 if not cython.compiled:
     for _class in (MatcherState,):
-        _class.__init__ = _class.__cinit__
+        _class.__init__ = run_cinits

@@ -586,4 +586,4 @@ class Tables:
 
 if not cython.compiled:
     for _class in (Tables,):
-        _class.__init__ = _class.__cinit__
+        _class.__init__ = run_cinits

@@ -623,4 +623,4 @@ def sum_up(
 
 if not cython.compiled:
     for _class in (Scratch, Trie, MemoryCounter, Charge, Row, WideRow, KeptRow, Tree):
-        _class.__init__ = _class.__cinit__
+        _class.__init__ = run_cinits
