@@ -199,7 +199,6 @@ def need_of(t: MatcherState, array: index, length: i64, tally: i64) -> index:
 
 
 @cython.cfunc
-@cython.exceptval(-1)
 def has_print(t: MatcherState, frame: i64, value: i64) -> cython.bint:
     """Return whether an array has an element with a print."""
     written = t.arena[frame + WRITTEN]
@@ -234,7 +233,6 @@ def note_prints(t: MatcherState, frame: i64) -> cython.bint:
 
 
 @cython.cfunc
-@cython.exceptval(-1)
 def slot_of(t: MatcherState, value: i64) -> index:
     """Return where a print is among those that were noted, or the empty slot for it."""
     slots = t.scratch.prints.shape[0]

@@ -12,7 +12,6 @@ BOUNDS_OF_UNIT = cython.declare(cython.int, 4)  # that take as long as a node
 
 
 @cython.cfunc
-@cython.exceptval(-1)
 def leads_on(
     t: MatcherState, a: cython.pointer[Automaton], state: i64, languages: i64, count: i64
 ) -> cython.bint:
@@ -73,7 +72,6 @@ def answer_in(t: MatcherState, slot: index) -> cython.pointer[Answer]:
 
 
 @cython.cfunc
-@cython.exceptval(-1)
 def within_bounds(
     t: MatcherState, a: cython.pointer[Automaton], state: i64, languages: i64, count: i64
 ) -> i64:
@@ -87,7 +85,6 @@ def within_bounds(
 
 
 @cython.cfunc
-@cython.exceptval(-1)
 def is_within(t: MatcherState, number: index, state: i64, count: i64) -> cython.bint:
     """Return whether a word of a length within a bound is reached from a state."""
     bound = t.tables.bounds[number]
@@ -119,7 +116,6 @@ def too_long(t: MatcherState, s: cython.pointer[State]) -> i64:
 
 
 @cython.cfunc
-@cython.exceptval(-1)
 def ended_at(
     t: MatcherState, a: cython.pointer[Automaton], state: i64, languages: i64, count: i64
 ) -> i64:
@@ -135,7 +131,6 @@ def ended_at(
 
 
 @cython.cfunc
-@cython.exceptval(-1)
 def room_of(
     t: MatcherState, a: cython.pointer[Automaton], state: i64, languages: i64, count: i64
 ) -> i64:
@@ -189,7 +184,6 @@ def is_any_length(t: MatcherState, s: cython.pointer[State]) -> cython.bint:
 
 
 @cython.cfunc
-@cython.exceptval(-1)
 def trie_leads_on(t: MatcherState, s: cython.pointer[State], trie_node: i64) -> cython.bint:
     """Return whether a text below a trie's node may come: of a name, one that may come."""
     if trie_node < 0:

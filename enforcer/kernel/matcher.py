@@ -180,7 +180,6 @@ def begin_text(t: MatcherState):
 
 
 @cython.cfunc
-@cython.exceptval(-1)
 def begin_call(t: MatcherState) -> cython.int:
     """Raise `ConfigurationError` in the middle of another call; see `is_in_use`."""
     if t.is_in_use:
@@ -190,14 +189,13 @@ def begin_call(t: MatcherState) -> cython.int:
 
 
 @cython.cfunc
-@cython.exceptval(-1)
 def advance(t: MatcherState, token_id: i64) -> cython.bint:
     """Advance by one token id; see `accept`."""
     t.work = 0
     t.is_exact = True
-    t.shared = -1
-    t.top = LAST_63
-    t.tries = MOST_TRIED
+    t.search.frame = -1
+    t.search.top = LAST_63
+    t.search.tries = MOST_TRIED
     if token_id < 0 or token_id >= t.tree.tokens:
         return False
     first = t.tree.text0[token_id]

@@ -19,7 +19,6 @@ from enforcer.kernel.state import (
 
 
 @cython.cfunc
-@cython.exceptval(-1)
 def ending_classes(t: MatcherState, frame: i64) -> i64:
     """Return how many classes a frame's names note of which they may be the last ones."""
     node = node_of(t, frame)
@@ -31,7 +30,6 @@ def ending_classes(t: MatcherState, frame: i64) -> i64:
 
 
 @cython.cfunc
-@cython.exceptval(-1)
 def keeps_characters(t: MatcherState, s: cython.pointer[State]) -> cython.bint:
     """Return whether a state is in a name or string that may not be written again.
 
@@ -43,7 +41,6 @@ def keeps_characters(t: MatcherState, s: cython.pointer[State]) -> cython.bint:
 
 
 @cython.cfunc
-@cython.exceptval(-1)
 def length_of(t: MatcherState, name: i64) -> i64:
     """Return how many characters a written name has."""
     return t.arena[name] >> LENGTH_AT & LENGTHS
@@ -193,7 +190,6 @@ def affects_earlier_tokens(
 
 
 @cython.cfunc
-@cython.exceptval(-1)
 def classes_left(t: MatcherState, frame: i64, first: i64, count: i64, classes: i64) -> i64:
     """Leave out the classes of which no name is left that begins with some characters."""
     written = t.arena[frame + WRITTEN]
@@ -212,7 +208,6 @@ def classes_left(t: MatcherState, frame: i64, first: i64, count: i64, classes: i
 
 
 @cython.cfunc
-@cython.exceptval(-1)
 def leads_to_name(
     t: MatcherState,
     s: cython.pointer[State],
@@ -239,7 +234,6 @@ def leads_to_name(
 
 
 @cython.cfunc
-@cython.exceptval(-1)
 def characters_left(
     t: MatcherState, s: cython.pointer[State], classes: i64, k: i64, low: i64, high: i64
 ) -> i64:

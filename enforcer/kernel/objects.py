@@ -227,7 +227,7 @@ def declared_name(t: MatcherState, s: cython.pointer[State], n: i64) -> cython.b
     t.arena[names_at(t, frame) + (n >> 6)] |= bit(n & 63)
     t.arena[frame + CURRENT] = n
     t.arena[frame + NAME_PRINT] = s.print
-    if t.is_ordered:
+    if t.search.is_ordered:
         leave_earlier(t, frame, n)
     values = cython.cast(cython.longlong, 0)
     t.work += t.tables.names[name].values * node.shape_words

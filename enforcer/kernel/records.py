@@ -15,11 +15,32 @@ def dtype_of(names: str, kind: type[np.generic]) -> np.dtype:
     return np.dtype([(name, kind) for name in names.split()])
 
 
-# `pending` is the unfinished character of a string, and the white space before a token elsewhere.
-# `values` has a bit for each value of the node that may still be meant, `languages` one for each
-# language of the automaton or trie, `count` the characters of the string, `top` the arena's end,
-# `stop` how far a delimiter of raw values has been written in a JSON string, or the quote that ends
-# one of Python's, `print` of the text that is being written (see `mixed`).
+# The state of a text. Where a phase is not named, a field has what was there before.
+#
+# field           | phase          | meaning
+# ----------------|----------------|------------------------------------------------------------
+# frame           | all            | innermost open object or array, in the arena; -1 for none
+# top             | all            | where the arena ends for this state
+# node            | value          | of the value that begins or is being written
+#                 | IN_ANY         | the number of an automaton
+# values          | value          | of the node, a bit for each that may still be meant
+#                 | IN_WRITTEN     | the next character of the written name
+#                 | BEHIND_NESTED  | those that the nested JSON fits
+# automaton_state | text, IN_BARE  | of the automaton; -1 if no word of it is left
+# trie_node       | text           | of listed strings or declared names; -1 if none is left
+# languages       | text, IN_BARE  | of the automaton or trie, a bit for each that is followed
+#                 | IN_NAME        | classes of undeclared names, likewise
+#                 | BETWEEN        | 1 where another key may follow, 2 where the text may end
+# count           | text           | characters so far
+#                 | IN_BARE        | bytes that lie in the arena
+# pending         | text           | the unfinished character or escape: its kind, a count, its bits
+#                 | others         | white space before the next token
+# stop            | text of JSON   | state of the automaton of delimiters, in layouts of pairs
+#                 | text of Python | the byte that ends the string
+# print           | text, IN_BARE  | fingerprint of what is written so far; then of the whole value
+#
+# "value" is BEGIN, IN_STRING, IN_RAW, IN_VALUE and IN_BARE; "text" is IN_STRING, IN_NAME and all
+# phases from IN_ANY on.
 State = cython.struct(
     frame=cython.longlong,
     phase=cython.longlong,

@@ -114,7 +114,7 @@ def fill_row(t: MatcherState, row):
             decide(t, t.tree.longer)
     finally:
         t.is_masking = False
-        t.steady = 0
+        t.search.steady = 0
         t.scratch = None
         t.tree.spare.append(scratch)
     if t.is_lost:
@@ -122,7 +122,6 @@ def fill_row(t: MatcherState, row):
 
 
 @cython.cfunc
-@cython.exceptval(-1)
 def configuration(t: MatcherState, key: cython.longlong[::1]) -> i64:
     """Write all that the row of the first state depends on, and return how many words it has.
 
@@ -235,7 +234,6 @@ def relevant_properties(t: MatcherState, frame: i64) -> i64:
 
 
 @cython.cfunc
-@cython.exceptval(-1)
 def recall(t: MatcherState, key: cython.longlong[::1], words: i64) -> cython.bint:
     """Write the kept row of a configuration, if there is one."""
     slot = key[0] & (SLOTS - 1)
@@ -395,7 +393,6 @@ def first_groups(t: MatcherState, exits: cython.int[::1], depths: cython.int[::1
 
 
 @cython.cfunc
-@cython.exceptval(-1)
 def clear_finite(t: MatcherState, a: cython.pointer[Automaton], wide: WideRow) -> cython.bint:
     """Clear those of a wide row's tokens that lead to no text of a legal length."""
     s = state_at(t, 0)
@@ -649,10 +646,10 @@ def leave_out_repeated(t: MatcherState) -> cython.bint:
     t.nodes = t.tree.trie.nodes
     t.ids = t.tree.trie.ids
     t.is_exact = True
-    if is_printed(t, t.shared):
+    if is_printed(t, t.search.frame):
         leave_out_long(t)
         leave_out_dead(t, 0, t.tree.trie.roots, 0)
-        t.listed = -1
+        t.search.spent = -1
     else:
         for i in range(t.tree.opening.shape[0]):
             token_id = t.tree.opening[i]
@@ -675,7 +672,7 @@ def leave_out_long(t: MatcherState) -> cython.bint:
     shorter = t.tree.raw_shorter if is_second else t.tree.shorter
     words = t.tree.words
     if outer_of(t, s, False) < 0 or room >= shorter.shape[0] // words:
-        t.listed = s.frame
+        t.search.spent = s.frame
         return True
     inside = cython.cast(Row, t.tree.raw_free if is_second else t.tree.free).row
     for w in range(words):
@@ -687,12 +684,11 @@ def leave_out_long(t: MatcherState) -> cython.bint:
         for b in range(32):
             if left >> b & 1 and not keeps_alive(t, w << 5 | b):
                 t.row[w] &= ~bit32(b)
-    t.listed = s.frame
+    t.search.spent = s.frame
     return True
 
 
 @cython.cfunc
-@cython.exceptval(-1)
 def keeps_alive(t: MatcherState, token_id: index) -> cython.bint:
     """Return whether an element is alive behind a token that stays within its string."""
     s = state_at(t, 0)
@@ -722,7 +718,7 @@ def keeps_alive(t: MatcherState, token_id: index) -> cython.bint:
     if at >= end:
         if has_many(t, a, state, s.languages, count):
             return True
-        if ends_anew(t, ended_at(t, a, state, s.languages, count), found, t.around):
+        if ends_anew(t, ended_at(t, a, state, s.languages, count), found, t.search.outer):
             return True
     t.states[1] = t.states[0]
     return takes(t, state_at(t, 1), token_id)
@@ -771,7 +767,6 @@ def begin_wide(
 
 
 @cython.cfunc
-@cython.exceptval(-1)
 def leave_out_dead(t: MatcherState, first: index, end: index, depth: index) -> cython.bint:
     """Do the same at and below some siblings, but where all that is legal is alive."""
     s = state_at(t, depth)
@@ -783,7 +778,7 @@ def leave_out_dead(t: MatcherState, first: index, end: index, depth: index) -> c
     quotes = cython.cast(cython.longlong, -1)
     room = cython.cast(cython.longlong, FAR)
     if (s.phase == IN_STRING or s.phase == IN_NAME) and s.pending == 0:
-        if not varies and s.frame != t.listed:
+        if not varies and s.frame != t.search.spent:
             room = endless_characters(t, s)
         quotes = QUOTE_GROUP | APOSTROPHE_GROUP if t.is_python else QUOTE_GROUP
     elif not varies:

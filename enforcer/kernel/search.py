@@ -35,7 +35,6 @@ UNKNOWN = cython.declare(cython.int, 2)  # in place of whether a search has ende
 
 
 @cython.cfunc
-@cython.exceptval(-1)
 def takes(t: MatcherState, s: cython.pointer[State], token_id: index) -> cython.bint:
     """Advance a state by the bytes of a token; return whether they are legal."""
     for i in range(t.tree.text0[token_id], t.tree.text0[token_id + 1]):
@@ -45,7 +44,6 @@ def takes(t: MatcherState, s: cython.pointer[State], token_id: index) -> cython.
 
 
 @cython.cfunc
-@cython.exceptval(-1)
 def can_complete(t: MatcherState, s: cython.pointer[State]) -> cython.bint:
     """Return whether each element that is being written can become one that is not there."""
     if not is_printed(t, s.frame):
@@ -53,7 +51,7 @@ def can_complete(t: MatcherState, s: cython.pointer[State]) -> cython.bint:
     outer = outer_of(t, s, is_vast(t, s))
     if outer < 0:
         return True
-    if s.phase == IN_STRING and s.pending == 0 and s.frame == t.shared:
+    if s.phase == IN_STRING and s.pending == 0 and s.frame == t.search.frame:
         if ends_anew(t, ended_texts(t, s), s.print, outer):
             return True
     return search_end(t, s, outer)
@@ -77,7 +75,7 @@ def outer_of(t: MatcherState, s: cython.pointer[State], is_varied: cython.bint) 
     asked = outer
     frame = s.frame
     while is_printed(t, frame):
-        if noted < 0 and frame != s.frame and frame < t.steady:
+        if noted < 0 and frame != s.frame and frame < t.search.steady:
             asked = 1 if is_varied else 0
             known = answer(t, frame, 0, asked, OUTER)
             if known.found != NOT_ASKED:
@@ -116,7 +114,6 @@ def is_vast(t: MatcherState, s: cython.pointer[State]) -> cython.bint:
 
 
 @cython.cfunc
-@cython.exceptval(-1)
 def endless_characters(t: MatcherState, s: cython.pointer[State]) -> i64:
     """Return how many characters, any that are legal, leave a string many ways; -1 if none."""
     if s.automaton_state < 0:
@@ -132,7 +129,6 @@ def endless_characters(t: MatcherState, s: cython.pointer[State]) -> i64:
 
 
 @cython.cfunc
-@cython.exceptval(-1)
 def has_many(
     t: MatcherState, a: cython.pointer[Automaton], state: i64, languages: i64, count: i64
 ) -> cython.bint:
@@ -146,7 +142,6 @@ def has_many(
 
 
 @cython.cfunc
-@cython.exceptval(-1)
 def ends_anew(t: MatcherState, ended: i64, found: i64, outer: i64) -> cython.bint:
     """Return whether an element is not there that ends as noted, behind a string.
 
@@ -156,10 +151,10 @@ def ends_anew(t: MatcherState, ended: i64, found: i64, outer: i64) -> cython.bin
         outer: the array.
 
     """
-    if t.levels < 0 or ended != t.ended or outer != t.around:
+    if t.search.levels < 0 or ended != t.search.languages or outer != t.search.outer:
         return False
-    for k in range(t.levels):
-        found = (t.ends[2 * k + 1] + mixed(t.ends[2 * k], found)) & LAST_62
+    for k in range(t.search.levels):
+        found = (t.search.ends[2 * k + 1] + mixed(t.search.ends[2 * k], found)) & LAST_62
     return not has_print(t, outer, found)
 
 
@@ -174,7 +169,7 @@ def search_end(t: MatcherState, s: cython.pointer[State], outer: i64) -> cython.
     if is_alone:
         t.scratch = t.tree.borrow()
         t.scratch.begin()
-        t.steady = s.top
+        t.search.steady = s.top
     note_prints(t, outer)
     if cython.compiled:
         memcpy(cython.address(t.scratch.search[0]), s, cython.sizeof(State))
@@ -185,20 +180,20 @@ def search_end(t: MatcherState, s: cython.pointer[State], outer: i64) -> cython.
     if start.pending == CARRIAGE_RETURN and not is_text:
         start.pending = LINE_BREAK
     if not is_text:
-        t.tries = max(t.tries, _LEAST_TRIED)
-    t.is_far = False
-    t.reached = -1
+        t.search.tries = max(t.search.tries, _LEAST_TRIED)
+    t.search.is_far = False
+    t.search.reached = -1
     found = seek(t, level_of(t, outer))
-    t.is_ordered = False
-    if t.scratch.noted > t.top:  # other tokens have other elements there
+    t.search.is_ordered = False
+    if t.scratch.noted > t.search.top:  # other tokens have other elements there
         t.scratch.noted = 0
-    if t.reached > 0 and start.frame == t.shared:
+    if t.search.reached > 0 and start.frame == t.search.frame:
         note_end(t, outer)
     if is_alone:
         t.tree.spare.append(t.scratch)
         t.scratch = None
-        t.steady = 0
-    return found or t.is_far
+        t.search.steady = 0
+    return found or t.search.is_far
 
 
 @cython.cfunc
@@ -219,7 +214,7 @@ def seek(t: MatcherState, level: i64) -> cython.bint:
                 found = known_end(t, i, level)
                 continue
         asked = t.scratch.asked[i]
-        if asked != 0 and (found or not t.is_far):
+        if asked != 0 and (found or not t.search.is_far):
             t.scratch.told[asked & (PRINT_SLOTS - 1)] = asked << 1 | found
         if i == 0:
             return found
@@ -248,18 +243,17 @@ def known_end(t: MatcherState, i: index, level: i64) -> cython.int:
             return told & 1
         t.scratch.asked[i] = found
     if i + 2 > t.scratch.search.shape[0]:
-        t.is_far = True
+        t.search.is_far = True
         return False
     return UNKNOWN
 
 
 @cython.cfunc
-@cython.exceptval(-1)
 def print_of(t: MatcherState, s: cython.pointer[State], level: i64) -> i64:
     """Return a print of all that it depends on how a value may go on, up to an array."""
     found = mixed(mixed(mixed(t.scratch.round, level), s.node), s.values)
     frame = s.frame
-    while frame >= t.steady and level_of(t, frame) >= level:
+    while frame >= t.search.steady and level_of(t, frame) >= level:
         found = with_frame(t, found, frame)
         frame = t.arena[frame + PARENT]
     if level_of(t, frame) < level:
@@ -277,7 +271,6 @@ def print_of(t: MatcherState, s: cython.pointer[State], level: i64) -> i64:
 
 
 @cython.cfunc
-@cython.exceptval(-1)
 def with_frame(t: MatcherState, found: i64, frame: i64) -> i64:
     """Mix what a frame has into a print."""
     size = frame_size(t, frame)
@@ -317,19 +310,19 @@ def seek_on(t: MatcherState, i: index, level: i64) -> cython.int:
             continue  # /, U
         if is_escape and (byte == 117 or byte == 120) and not viable(t, s, 0, 31):
             continue  # u, x
-        if t.tries <= 0:
-            t.is_far = True
+        if t.search.tries <= 0:
+            t.search.is_far = True
             return False
-        t.tries -= 1
+        t.search.tries -= 1
         t.work += 4
         t.scratch.search[i + 1] = t.scratch.search[i]
         following = searched_state(t, i + 1)
-        t.is_ordered = is_own
+        t.search.is_ordered = is_own
         if not step(t, following, byte) or (is_last and following.phase != IN_BARE):
             continue
         left = level_of(t, following.frame)
         if left < level or (left == level and following.phase == AFTER):
-            t.reached = i + 1
+            t.search.reached = i + 1
             return True
         t.scratch.tried[i] = k + 1
         return UNKNOWN
@@ -346,7 +339,6 @@ def began_name(t: MatcherState, i: index) -> cython.bint:
 
 
 @cython.cfunc
-@cython.exceptval(-1)
 def is_worth_trying(t: MatcherState, s: cython.pointer[State], byte: i64) -> cython.bint:
     """Return whether a byte may lead on in a search, where that is told without a step."""
     if s.phase == IN_BARE:
@@ -428,22 +420,22 @@ def note_end(t: MatcherState, outer: i64) -> cython.bint:
         t, outer
     ) > ENDING_LEVELS:
         return False
-    for i in range(1, t.reached + 1):
+    for i in range(1, t.search.reached + 1):
         following = searched_state(t, i)
         if level_of(t, following.frame) < depth:
             kind = t.arena[frame + IS_ARRAY]
             if kind == PRINTS:
                 return False
-            t.ends[2 * levels] = t.arena[frame + (CURRENT if kind else NAME_PRINT)]
-            member = mixed(t.ends[2 * levels], found)
+            t.search.ends[2 * levels] = t.arena[frame + (CURRENT if kind else NAME_PRINT)]
+            member = mixed(t.search.ends[2 * levels], found)
             found = following.print
-            t.ends[2 * levels + 1] = found - member
+            t.search.ends[2 * levels + 1] = found - member
             frame = t.arena[frame + PARENT]
             levels += 1
             depth -= 1
-    t.levels = levels
-    t.ended = ended_texts(t, s)
-    t.around = outer
+    t.search.levels = levels
+    t.search.languages = ended_texts(t, s)
+    t.search.outer = outer
     return True
 
 
@@ -459,16 +451,15 @@ def searched_state(t: MatcherState, i: index) -> cython.pointer[State]:
 @cython.cfunc
 def begin_searches(t: MatcherState):
     """Forget what was found for another mask, maybe another text's."""
-    t.tries = MOST_TRIED
-    t.levels = -1
-    t.shared = state_at(t, 0).frame
-    t.top = state_at(t, 0).top
-    t.steady = t.top
+    t.search.tries = MOST_TRIED
+    t.search.levels = -1
+    t.search.frame = state_at(t, 0).frame
+    t.search.top = state_at(t, 0).top
+    t.search.steady = t.search.top
     t.scratch.begin()
 
 
 @cython.cfunc
-@cython.exceptval(-1)
 def varies_around(t: MatcherState, s: cython.pointer[State]) -> cython.bint:
     """Return whether there is more to write in an element, whatever the value at hand is."""
     frame = s.frame
@@ -476,7 +467,7 @@ def varies_around(t: MatcherState, s: cython.pointer[State]) -> cython.bint:
     noted = cython.cast(cython.longlong, -1)
     found = False
     while not found and frame >= 0 and t.arena[frame + IS_ARRAY] != PRINTS:
-        if may_vary and noted < 0 and frame < t.steady:
+        if may_vary and noted < 0 and frame < t.search.steady:
             known = answer(t, frame, 0, 0, VARIES)
             if known.found != NOT_ASKED:
                 return known.found != 0

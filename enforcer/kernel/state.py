@@ -12,67 +12,110 @@ from enforcer.kernel.tokens import Scratch, Tree
 _FIRST_IDS = 128
 
 
+@cython.final
+@cython.cclass
+class Search:
+    """What searches among distinct elements are given, and what they have found; see `search`.
+
+    Attributes:
+        tries: steps that are left to all searches of a row, or of an accepted token id.
+        is_far: whether the last search has reached a bound.
+        reached: bytes behind which the last search found the end of an element; -1 if none.
+        frame: the frame of the state of which a row is made; -1 for none.
+        top: where the arena goes on behind that state.
+        steady: where the frames end that no state of a row or search changes.
+        spent: the frame in whose string only the tokens that end it are left to look at.
+        is_ordered: whether a search began the name that ends; it takes names in one order.
+        levels: how many objects and arrays are around the string of `note_end`; -1 for none.
+        ends: two words for each of these: the fingerprint of the name or place in it, and the sum
+            of the fingerprints of its other parts.
+        languages: those that the string of `note_end` is in.
+        outer: the array whose element that string is in.
+
+    """
+
+    tries: i64
+    is_far: cython.bint
+    reached: i64
+    frame: i64
+    top: i64
+    steady: i64
+    spent: i64
+    is_ordered: cython.bint
+    levels: i64
+    ends: cython.longlong[::1]
+    languages: i64
+    outer: i64
+
+    def __cinit__(self, has_unique_values: cython.bint):
+        self.tries = 0
+        self.is_far = False
+        self.reached = -1
+        self.frame = -1
+        self.top = 0
+        self.steady = 0
+        self.spent = -1
+        self.is_ordered = False
+        self.levels = -1
+        self.ends = new_words(2 * ENDING_LEVELS if has_unique_values else 0)
+        self.languages = 0
+        self.outer = -1
+
+
 @cython.cclass
 class MatcherState:
-    """The state of one argument text; see `enforcer.engines.ArgumentMatcher`.
+    """The fields of a matcher of one argument text.
 
     Args:
         tree: the vocabulary.
         tables: the grammar, bound to it.
 
     Attributes:
-        work: units of work of the last `fill` or `accept`; see the module.
+        work: units of work of the last `fill` or `accept`; see the package.
 
     """
 
     work = cython.declare(cython.longlong, visibility="readonly")
     tree: Tree
     tables = cython.declare(Tables, visibility="readonly")
-    arena: cython.longlong[::1]
-    past: State[
-        ::1
-    ]  # the state before each accepted id that can be taken back, and the present one
-    at: i64  # the present one
+    is_laid_out: cython.bint  # the text is pairs, rather than JSON
+    is_python: cython.bint  # the text is Python's keyword arguments
+    has_stops: cython.bint  # a JSON string may hold no delimiter
+    is_plain: cython.bint  # names and listed strings have no needless escapes
+
+    # Of the whole text.
+    arena: cython.longlong[::1]  # frames, and characters that matter later
+    past: State[::1]  # the state before each token id that can be taken back, and the present one
+    at: i64  # the index of the present one
     accepted: cython.int[::1]  # token ids of the whole text
     length: i64  # how many
-    collected: i64  # words of frames that were left when they were moved last
+    collected: i64  # words of the arena when it was collected last
+
+    # Of one call.
+    is_lost: cython.bint  # an index was out of bounds
+    is_in_use: cython.bint  # set by a call, which clears it when it ends
+    is_exact: cython.bint  # names and elements that were written matter, as they do for `accept`
+    is_masking: cython.bint  # a row is made
+    search: Search
+    scratch: Scratch  # of a row or search; None between calls
     states: State[::1]  # of a walk: the state behind so many bytes of a token
-    row: cython.int[::1]
-    target: object  # whose view the row is; a view takes half as long as a kept row
-    base: index  # the number of the wide row that the row was made from; `NO_BASE` for none
+    row: cython.int[::1]  # that is filled
+    target: object  # whose view `row` is; a view takes half as long as a cached row
+    base: index  # number of the wide row that `row` was made from; `NO_BASE` for none
     nodes: TrieNode[::1]  # of the trie that is walked
-    ids: cython.const_int[::1]
-    exits: cython.int[::1]  # of a wide row that is made, as are those below
-    depths: cython.int[::1]
-    count: i64
-    finite_ids: cython.int[::1]  # see `WideRow`
-    finite_keys: cython.longlong[::1]
-    finite_count: i64  # -1 where they are not noted
-    is_counted: cython.bint
+    ids: cython.const_int[::1]  # of the same trie
     last_range: index  # of characters; see `is_in_range`
     limit: i64  # characters up to which tokens of a string are set already; less than 0 for none
-    is_lost: cython.bint  # whether an index was out of bounds
-    is_in_use: cython.bint  # by a call, which clears it when it ends
-    is_exact: cython.bint  # whether names that were written matter; see `leave_out` for rows
-    scratch: Scratch  # of a mask or search
-    tries: i64  # that are left of all searches
-    is_far: cython.bint  # whether a search has reached a bound
-    reached: i64  # behind so many bytes a search found the end of an element
-    shared: i64  # the frame of the first state of a mask, and where the arena goes on behind it
-    top: i64
-    steady: i64  # where frames end that no state of a mask or search changes
-    is_masking: cython.bint  # whether a mask is made
-    listed: i64  # the frame in whose string only tokens that end it are left to look at
-    ends: cython.longlong[::1]  # of what a string is in, to the end of the element; see `note_end`
-    levels: i64
-    ended: i64
-    around: i64
-    is_ordered: cython.bint  # whether a search began the name that ends: it takes them in one order
-    is_laid_out: cython.bint  # in pairs, rather than as JSON
-    is_python: cython.bint
-    has_stops: cython.bint  # whether strings of JSON may hold no delimiter
-    is_plain: cython.bint  # whether names and listed strings have no needless escapes
-    added: object
+
+    # Of a wide row that is made.
+    exits: cython.int[::1]  # see `WideRow`, as for the next four
+    depths: cython.int[::1]
+    count: i64  # of exits
+    finite_ids: cython.int[::1]
+    finite_keys: cython.longlong[::1]
+    finite_count: i64  # -1 where finite tokens are not noted
+    is_counted: cython.bint  # `added` is wanted
+    added: object  # int32; the characters that each token id adds
 
     def __cinit__(self, tree: Tree, tables: Tables):
         self.tree = tree
@@ -94,19 +137,8 @@ class MatcherState:
         self.is_in_use = False
         self.is_exact = False
         self.scratch = None
-        self.tries = 0
-        self.is_far = False
-        self.reached = -1
-        self.shared = -1
-        self.top = 0
-        self.steady = 0
         self.is_masking = False
-        self.listed = -1
-        self.ends = new_words(2 * ENDING_LEVELS if tables.has_prints else 0)
-        self.levels = -1
-        self.ended = 0
-        self.around = -1
-        self.is_ordered = False
+        self.search = Search(tables.has_prints)
         self.is_laid_out = tables.pairs.shape[0] != 0
         self.is_python = tables.is_python
         self.has_stops = len(tables.ending) != 0
@@ -209,21 +241,18 @@ def trie_node_at(t: MatcherState, number: index) -> cython.pointer[TrieNode]:
 
 
 @cython.cfunc
-@cython.exceptval(-1)
 def names_at(t: MatcherState, frame: i64) -> i64:
     """Return where an object's frame has the names that it has had."""
     return frame + LIVE + node_of(t, frame).shape_words
 
 
 @cython.cfunc
-@cython.exceptval(-1)
 def name_words(t: MatcherState, frame: i64) -> i64:
     """Return how many words of bits an object's frame has for names."""
     return (node_of(t, frame).names + 63) >> 6
 
 
 @cython.cfunc
-@cython.exceptval(-1)
 def frame_size(t: MatcherState, frame: i64) -> i64:
     """Return how many words a frame has."""
     if t.arena[frame + IS_ARRAY]:
@@ -233,7 +262,6 @@ def frame_size(t: MatcherState, frame: i64) -> i64:
 
 
 @cython.cfunc
-@cython.exceptval(-1)
 def hits_at(t: MatcherState, frame: i64) -> i64:
     """Return where an object's frame has the shapes whose witnesses it has had."""
     node = node_of(t, frame)
@@ -242,7 +270,6 @@ def hits_at(t: MatcherState, frame: i64) -> i64:
 
 
 @cython.cfunc
-@cython.exceptval(-1)
 def counted_at(t: MatcherState, frame: i64) -> i64:
     """Return where an object's frame has the number of its properties, if it has that."""
     return names_at(t, frame) + 2 * name_words(t, frame)
@@ -270,21 +297,18 @@ def new_frame(t: MatcherState, s: cython.pointer[State], node: i64, is_array: i6
 
 
 @cython.cfunc
-@cython.exceptval(-1)
 def is_printed(t: MatcherState, frame: i64) -> cython.bint:
     """Return whether prints are needed of what is in a frame's object or array."""
     return frame >= 0 and t.arena[frame + IS_PRINTED] != 0
 
 
 @cython.cfunc
-@cython.exceptval(-1)
 def level_of(t: MatcherState, frame: i64) -> i64:
     """Return how many frames are around one."""
     return -1 if frame < 0 else t.arena[frame + LEVEL]
 
 
 @cython.cfunc
-@cython.exceptval(-1)
 def copy_frame(t: MatcherState, s: cython.pointer[State]) -> i64:
     """Put a copy of a state's frame on the arena, to be changed."""
     size = frame_size(t, s.frame)
@@ -299,7 +323,6 @@ def copy_frame(t: MatcherState, s: cython.pointer[State]) -> i64:
 
 
 @cython.cfunc
-@cython.exceptval(-1)
 def reserve(t: MatcherState, end: i64) -> i64:
     """Make room for so many words of frames."""
     if end > t.arena.shape[0]:
@@ -332,5 +355,5 @@ def resize_past(t: MatcherState, count: index):
 
 
 if not cython.compiled:
-    for _class in (MatcherState,):
+    for _class in (Search, MatcherState):
         _class.__init__ = run_cinits

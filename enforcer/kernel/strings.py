@@ -27,7 +27,6 @@ from enforcer.kernel.state import (
 
 
 @cython.cfunc
-@cython.exceptval(-1)
 def viable(t: MatcherState, s: cython.pointer[State], low: i64, high: i64) -> cython.bint:
     """Return whether some character of a range may come next in a string or name."""
     if low > high:
@@ -48,7 +47,6 @@ def viable(t: MatcherState, s: cython.pointer[State], low: i64, high: i64) -> cy
 
 
 @cython.cfunc
-@cython.exceptval(-1)
 def is_in_automaton(t: MatcherState, s: cython.pointer[State], low: i64, high: i64) -> cython.bint:
     """Return whether a character of a range may come next in the automaton of a string."""
     a = automaton_at(t, automaton_of(t, s))
@@ -83,7 +81,6 @@ def is_in_automaton(t: MatcherState, s: cython.pointer[State], low: i64, high: i
 
 
 @cython.cfunc
-@cython.exceptval(-1)
 def take(t: MatcherState, s: cython.pointer[State], character: i64) -> cython.bint:
     """Advance a string or name by a whole character."""
     state = s.automaton_state
@@ -122,7 +119,6 @@ def take(t: MatcherState, s: cython.pointer[State], character: i64) -> cython.bi
 
 
 @cython.cfunc
-@cython.exceptval(-1)
 def character_byte(t: MatcherState, s: cython.pointer[State], byte: i64) -> cython.int:
     """Advance a string or name by a byte: `ILLEGAL`, `INSIDE`, or `QUOTE` for its end."""
     if t.is_python:
@@ -156,7 +152,6 @@ def character_byte(t: MatcherState, s: cython.pointer[State], byte: i64) -> cyth
 
 
 @cython.cfunc
-@cython.exceptval(-1)
 def python_byte(t: MatcherState, s: cython.pointer[State], byte: i64) -> cython.int:
     """Advance a string or name of Python by a byte; see `character_byte`."""
     kind = s.pending & 15
@@ -190,7 +185,6 @@ def python_byte(t: MatcherState, s: cython.pointer[State], byte: i64) -> cython.
 
 
 @cython.cfunc
-@cython.exceptval(-1)
 def may_be_raw(t: MatcherState, byte: i64) -> cython.bint:
     """Return whether a string may hold a control character as it is."""
     return t.is_python and byte != 0 and byte != 10 and byte != 13
@@ -210,7 +204,6 @@ def python_digit(t: MatcherState, s: cython.pointer[State], missing: i64, value:
 
 
 @cython.cfunc
-@cython.exceptval(-1)
 def escape(t: MatcherState, s: cython.pointer[State], byte: i64) -> cython.int:
     """Advance by the byte behind a backslash."""
     if byte == 117:
@@ -230,7 +223,6 @@ def escape(t: MatcherState, s: cython.pointer[State], byte: i64) -> cython.int:
 
 
 @cython.cfunc
-@cython.exceptval(-1)
 def digits(t: MatcherState, s: cython.pointer[State], count: i64, value: i64) -> cython.int:
     r"""Advance by a digit of `\u....`, which may be the first half of a surrogate pair."""
     missing = 4 * (4 - count)
@@ -252,14 +244,12 @@ def digits(t: MatcherState, s: cython.pointer[State], count: i64, value: i64) ->
 
 
 @cython.cfunc
-@cython.exceptval(-1)
 def takes_escaped(t: MatcherState, s: cython.pointer[State], character: i64) -> cython.bint:
     """Advance a string or name by a whole character that an escape stands for."""
     return may_escape(t, s, character) and take(t, s, character)
 
 
 @cython.cfunc
-@cython.exceptval(-1)
 def escapable(t: MatcherState, s: cython.pointer[State], low: i64, high: i64) -> cython.bint:
     """Return whether an escape of some character of a range may come next."""
     if t.is_plain:
@@ -272,7 +262,6 @@ def escapable(t: MatcherState, s: cython.pointer[State], low: i64, high: i64) ->
 
 
 @cython.cfunc
-@cython.exceptval(-1)
 def may_escape(t: MatcherState, s: cython.pointer[State], character: i64) -> cython.bint:
     """Return whether an escape may stand for a character in a string or name."""
     if not t.is_plain or character >= t.tables.unescaped.shape[0]:
@@ -299,7 +288,6 @@ def second_digits(
 
 
 @cython.cfunc
-@cython.exceptval(-1)
 def plain_byte(t: MatcherState, s: cython.pointer[State], byte: i64) -> cython.int:
     """Advance a text by a byte that neither ends nor escapes anything."""
     if s.pending != 0:
@@ -319,7 +307,6 @@ def plain_byte(t: MatcherState, s: cython.pointer[State], byte: i64) -> cython.i
 
 
 @cython.cfunc
-@cython.exceptval(-1)
 def utf_8(
     t: MatcherState, s: cython.pointer[State], kind: i64, missing: i64, value: i64
 ) -> cython.int:
@@ -340,21 +327,18 @@ def utf_8(
 
 
 @cython.cfunc
-@cython.exceptval(-1)
 def is_quote(t: MatcherState, byte: i64) -> cython.bint:
     """Return whether a byte opens a string."""
     return byte == 34 or (t.is_python and byte == 39)
 
 
 @cython.cfunc
-@cython.exceptval(-1)
 def quote_of(t: MatcherState, s: cython.pointer[State]) -> i64:
     """Return the byte that ends a string."""
     return s.stop if t.is_python else 34
 
 
 @cython.cfunc
-@cython.exceptval(-1)
 def avoids_stops(t: MatcherState, s: cython.pointer[State], byte: i64) -> cython.bint:
     """Advance a JSON string by a byte; return whether no delimiter ends with it."""
     a = automaton_at(t, t.tables.pairs[STOPS])

@@ -38,7 +38,6 @@ from enforcer.kernel.strings import avoids_stops, character_byte, is_quote, plai
 
 
 @cython.cfunc
-@cython.exceptval(-1)
 def step(t: MatcherState, s: cython.pointer[State], byte: i64) -> cython.bint:
     """Advance a state by a byte, in place; return whether it is legal."""
     if t.has_stops and (s.phase == IN_STRING or s.phase == IN_NAME):
@@ -111,7 +110,6 @@ def close_string(t: MatcherState, s: cython.pointer[State]) -> cython.bint:
 
 
 @cython.cfunc
-@cython.exceptval(-1)
 def close_bare(t: MatcherState, s: cython.pointer[State]) -> cython.bint:
     """End a number or word before the byte that comes next."""
     node = node_at(t, s.node)
@@ -149,7 +147,6 @@ def bare_print(t: MatcherState, s: cython.pointer[State]) -> i64:
 
 
 @cython.cfunc
-@cython.exceptval(-1)
 def white_space(t: MatcherState, s: cython.pointer[State], byte: i64) -> cython.bint:
     """Advance by white space between tokens: one space, or a line break and its indentation.
 
@@ -179,7 +176,6 @@ def white_space(t: MatcherState, s: cython.pointer[State], byte: i64) -> cython.
 
 
 @cython.cfunc
-@cython.exceptval(-1)
 def open_value(t: MatcherState, s: cython.pointer[State], byte: i64) -> cython.bint:
     """Advance by the first byte of a value."""
     s.pending = 0
@@ -219,7 +215,6 @@ def open_bare(t: MatcherState, s: cython.pointer[State], byte: i64) -> cython.bi
 
 
 @cython.cfunc
-@cython.exceptval(-1)
 def bare_byte(t: MatcherState, s: cython.pointer[State], byte: i64) -> cython.bint:
     """Advance a number or word by a byte of its own."""
     if byte >= 128:
@@ -376,7 +371,6 @@ def end_raw_value(
 
 
 @cython.cfunc
-@cython.exceptval(-1)
 def close_value(t: MatcherState, s: cython.pointer[State], fitted: i64) -> cython.bint:
     """Go on behind a value that fits some values of its node."""
     if fitted == 0:
@@ -508,7 +502,6 @@ def begin_part(s: cython.pointer[State], phase: i64, languages: i64) -> cython.b
 
 
 @cython.cfunc
-@cython.exceptval(-1)
 def legal_groups(t: MatcherState, s: cython.pointer[State]) -> i64:
     """Return the groups of bytes of which some may be legal."""
     if t.is_python:

@@ -35,7 +35,6 @@ from enforcer.kernel.values import legal_groups, step
 
 
 @cython.cfunc
-@cython.exceptval(-1)
 def clear_ids(t: MatcherState, first: index, end: index) -> cython.bint:
     """Clear the bits of some token ids of the trie."""
     t.work += (end - first) >> 3
@@ -46,7 +45,6 @@ def clear_ids(t: MatcherState, first: index, end: index) -> cython.bint:
 
 
 @cython.cfunc
-@cython.exceptval(-1)
 def walk(t: MatcherState, first: index, end: index, depth: index) -> cython.bint:
     """Set the bits of the legal tokens at and below some siblings.
 
@@ -174,7 +172,6 @@ def is_legal_token(t: MatcherState, token_id: index) -> cython.bint:
 
 
 @cython.cfunc
-@cython.exceptval(-1)
 def set_ids(t: MatcherState, first: index, end: index) -> cython.bint:
     """Set the bits of some token ids of the trie."""
     t.work += (end - first) >> 3
@@ -185,7 +182,6 @@ def set_ids(t: MatcherState, first: index, end: index) -> cython.bint:
 
 
 @cython.cfunc
-@cython.exceptval(-1)
 def set_own(t: MatcherState, node: cython.pointer[TrieNode]) -> cython.bint:
     """Set the bits of the token ids that end at a node."""
     if node.own == 1:
@@ -196,7 +192,6 @@ def set_own(t: MatcherState, node: cython.pointer[TrieNode]) -> cython.bint:
 
 
 @cython.cfunc
-@cython.exceptval(-1)
 def set_text(t: MatcherState, node: cython.pointer[TrieNode], count: i64) -> cython.bint:
     """Do so with those of a string that has so many characters then."""
     set_own(t, node)
@@ -213,7 +208,6 @@ def count_characters(t: MatcherState, node: cython.pointer[TrieNode], count: i64
 
 
 @cython.cfunc
-@cython.exceptval(-1)
 def walk_string(
     t: MatcherState,
     a: cython.pointer[Automaton],
@@ -296,7 +290,6 @@ def walk_string(
 
 
 @cython.cfunc
-@cython.exceptval(-1)
 def ending_groups(t: MatcherState, is_json: cython.bint) -> i64:
     """Return the groups of bytes that are looked at in each state of a string or raw text."""
     groups = QUOTE_GROUP | BACKSLASH_GROUP if is_json else CONTROL_GROUP
@@ -304,7 +297,6 @@ def ending_groups(t: MatcherState, is_json: cython.bint) -> i64:
 
 
 @cython.cfunc
-@cython.exceptval(-1)
 def leads_beyond(
     t: MatcherState, a: cython.pointer[Automaton], state: i64, languages: i64
 ) -> cython.bint:
@@ -329,7 +321,6 @@ def leads_beyond(
 
 
 @cython.cfunc
-@cython.exceptval(-1)
 def walk_beyond(
     t: MatcherState,
     a: cython.pointer[Automaton],
@@ -355,7 +346,6 @@ def walk_beyond(
 
 
 @cython.cfunc
-@cython.exceptval(-1)
 def leave_string(
     t: MatcherState,
     number: index,
@@ -388,7 +378,6 @@ def leave_string(
 
 
 @cython.cfunc
-@cython.exceptval(-1)
 def safe_groups(t: MatcherState, at: index) -> i64:
     """Return the safe groups of a state of an automaton, which stands there in the tables."""
     safe = t.tables.safe[at]
@@ -396,7 +385,6 @@ def safe_groups(t: MatcherState, at: index) -> i64:
 
 
 @cython.cfunc
-@cython.exceptval(-1)
 def walk_character(
     t: MatcherState,
     a: cython.pointer[Automaton],
@@ -509,7 +497,6 @@ def state_of_all(
 
 
 @cython.cfunc
-@cython.exceptval(-1)
 def is_in_range(t: MatcherState, a: cython.pointer[Automaton], character: i64) -> cython.bint:
     """Return whether a character is in the range that the last one was in."""
     end = a.range0 + a.ranges
@@ -577,7 +564,6 @@ def leave_out_from(t: MatcherState, node: cython.pointer[TrieNode], depth: index
 
 
 @cython.cfunc
-@cython.exceptval(-1)
 def takes_all(
     t: MatcherState,
     a: cython.pointer[Automaton],
@@ -616,14 +602,12 @@ def takes_all(
 
 
 @cython.cfunc
-@cython.exceptval(-1)
 def has_few_lengths(t: MatcherState, at: index) -> cython.bint:
     """Return whether texts of a few lengths are left in a state, which stands there."""
     return t.finite_count >= 0 and t.tables.free_to[at] < 0
 
 
 @cython.cfunc
-@cython.exceptval(-1)
 def note_finite(
     t: MatcherState,
     a: cython.pointer[Automaton],
@@ -655,7 +639,6 @@ def note_finite(
 
 
 @cython.cfunc
-@cython.exceptval(-1)
 def walk_pending(
     t: MatcherState, first: index, end: index, depth: index, is_looping: cython.bint
 ) -> cython.bint:
