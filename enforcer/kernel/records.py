@@ -453,13 +453,6 @@ def mixed(found: i64, word: i64) -> i64:
 
 @cython.cfunc
 @cython.exceptval(check=False)
-def within(first: i64, count: i64, size: i64) -> cython.bint:
-    """Return whether so many entries from the first one on are in a table of that size."""
-    return first >= 0 and 0 <= count <= size - first
-
-
-@cython.cfunc
-@cython.exceptval(check=False)
 def low_half(word: i64) -> i32:
     """Return the lower half of a word, with its sign."""
     if not cython.compiled:

@@ -20,6 +20,7 @@ from enforcer.machine.pairs import AUTOMATA
 from enforcer.machine.parts import OWN_ROWS
 from enforcer.machine.tables import free_tables
 from enforcer.machine.tree import SEARCH_ORDER, build_tree
+from enforcer.machine.verification import RECORDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,18 +30,6 @@ if TYPE_CHECKING:
     from enforcer.machine.tables import Tables
     from enforcer.vocabulary import Vocabulary
 
-_RECORDS = {
-    "nodes": kernel.NODE,
-    "names": kernel.NAME,
-    "places": kernel.PLACE,
-    "arrays": kernel.ARRAY,
-    "limits": kernel.LIMIT,
-    "marks": kernel.MARK,
-    "counts": kernel.COUNT,
-    "needs": kernel.NEED,
-    "automata": kernel.AUTOMATON,
-    "bounds": kernel.BOUND,
-}
 _OWN = 40_000  # bytes of views and objects beside arrays, measured
 _SLOTS = 16  # bytes for each row that it may hold
 _LAYOUTS = 4  # of a vocabulary, whose tokens about keys are remembered
@@ -52,11 +41,11 @@ def bound(tables: Tables, tree: kernel.Tree) -> kernel.Tables:
     """Bind tables to a vocabulary.
 
     Raises:
-        EngineFailure: a text could be led out of bounds by them.
+        EngineFailure: their markers are no tokens of it.
 
     """
     arrays = {
-        name: kernel.as_records(array, _RECORDS[name]) if name in _RECORDS else array.data
+        name: kernel.as_records(array, RECORDS[name]) if name in RECORDS else array.data
         for name, array in tables.arrays.items()
     }
     count = 2 * tables.wide_rows if tables.is_python else tables.wide_rows
@@ -64,14 +53,11 @@ def bound(tables: Tables, tree: kernel.Tree) -> kernel.Tables:
     if max(tables.arrays["markers"], default=0) >= tree.tokens:
         raise EngineFailure("tables of a grammar are of another vocabulary's markers")
     around = tuple(tables.arrays["pairs"][AUTOMATA:].tolist())
-    try:
-        keys = tree.key_tokens(around) if around else _NO_KEYS
-        spanning = np.array(keys.spanning, np.int32)
-        return kernel.Tables(
-            arrays, tables.white_space, tables.is_python, rows, keys.bears, spanning, tree.memory
-        )
-    except ValueError as error:
-        raise EngineFailure(f"tables of a grammar are damaged: {error}") from error
+    keys = tree.key_tokens(around) if around else _NO_KEYS
+    spanning = np.array(keys.spanning, np.int32)
+    return kernel.Tables(
+        arrays, tables.white_space, tables.is_python, rows, keys.bears, spanning, tree.memory
+    )
 
 
 def bound_vocabulary(

@@ -2,7 +2,7 @@
 
 A header, then the arrays one behind the other, those of 64-bit words first, little-endian. The
 header has the version, the length of each array, and a digest of all that follows; indices are
-checked by `kernel.Tables`. Owns: the form of the bytes. Must not know: how tables are made.
+verified. Owns: the form of the bytes. Must not know: how tables are made.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 from enforcer.errors import ConfigurationError, EngineFailure
 from enforcer.machine.parts import OWN_ROWS
 from enforcer.machine.tables import Tables
+from enforcer.machine.verification import verify
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -98,7 +99,9 @@ def read(data: bytes) -> Tables:
         at += length * kind.itemsize
     if at != len(body) or wide_rows > OWN_ROWS + len(arrays["wide"]):
         raise EngineFailure("tables of a grammar do not have the size that they state")
-    return Tables(arrays, wide_rows, white_space, bool(is_python))
+    tables = Tables(arrays, wide_rows, white_space, bool(is_python))
+    verify(tables)
+    return tables
 
 
 def digest_of(data: bytes) -> bytes:

@@ -27,6 +27,7 @@ from enforcer.errors import EngineFailure
 from enforcer.layouts import Layout
 from enforcer.machine.grammar import MachineGrammar, bound_vocabulary
 from enforcer.machine.tables import Tables, raw_tables, tables_of
+from enforcer.machine.verification import verify
 from enforcer.regex import literal, marker, parse
 from enforcer.regex.constructors import concat
 from enforcer.schema import Conventions, Root, compile_schema
@@ -186,6 +187,7 @@ def walk(found: Tables, random: Random) -> None:
         EngineFailure: the tables are refused.
 
     """
+    verify(found)
     text = MachineGrammar(found, tree(is_python=found.is_python)).matcher()
     row = np.zeros(small().words, np.int32)
     for count in range(_IDS):

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from enforcer.errors import ConfigurationError, EngineFailure
 from enforcer.machine import wire
-from enforcer.machine.grammar import _RECORDS, bound
 from enforcer.machine.tables import _record
-from tests.machine.hostile_tables import KINDS, mutated, tables, tree, walk
+from enforcer.machine.verification import RECORDS, verify
+from tests.machine.hostile_tables import KINDS, mutated, tables, walk
 
 if TYPE_CHECKING:
     from random import Random
@@ -28,7 +28,7 @@ NUMBERS = {
 }
 INDICES = [
     (record, field)
-    for record, fields in _RECORDS.items()
+    for record, fields in RECORDS.items()
     for field in fields.names or ()
     if (record, field) not in NUMBERS
 ]
@@ -88,7 +88,7 @@ def test_tables_with_wrong_numbers_are_refused_or_do_no_harm(number: int, random
 
 def test_white_space_that_is_none_of_the_four_is_refused() -> None:
     with pytest.raises(EngineFailure, match="white space"):
-        bound(wire.read(wire.write(replace(tables(0), white_space=4))), tree())
+        wire.read(wire.write(replace(tables(0), white_space=4)))
 
 
 def test_more_wide_rows_than_states_are_refused() -> None:
@@ -103,7 +103,7 @@ def test_a_node_without_values_has_no_more_words_of_shapes_than_there_are() -> N
     array: Any = found.arrays["nodes"].copy()
     array[: len(record)] = record
     with pytest.raises(EngineFailure, match="damaged: the table of nodes"):
-        bound(replace(found, arrays={**found.arrays, "nodes": array}), tree())
+        verify(replace(found, arrays={**found.arrays, "nodes": array}))
 
 
 @pytest.mark.parametrize("value", [-2, 1 << 30])
@@ -113,9 +113,9 @@ def test_an_index_of_a_record_that_is_out_of_bounds_is_refused(
 ) -> None:
     # The first node is an object with undeclared names, and one behind it an array.
     found = tables(0)
-    fields = _RECORDS[record].names or ()
+    fields = RECORDS[record].names or ()
     array: Any = found.arrays[record].copy().reshape(-1, len(fields))
     used = array[:, fields.index("arrays")] > 0 if field == "arrays_of" else slice(0, 1)
     array[used, fields.index(field)] = value
     with pytest.raises(EngineFailure, match="damaged"):
-        bound(replace(found, arrays={**found.arrays, record: array.reshape(-1)}), tree())
+        verify(replace(found, arrays={**found.arrays, record: array.reshape(-1)}))

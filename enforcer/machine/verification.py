@@ -1,0 +1,278 @@
+"""Verification of tables that another process has written: no index leads out of bounds.
+
+The kernel follows the indices of tables as they are. Tables in bounds that are wrong otherwise give
+wrong masks, and nothing worse. Owns: the rules, as lists of fields, and what relates two records.
+Must not know: how tables are made, or what their numbers mean to a text.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from enforcer import kernel
+from enforcer.errors import EngineFailure
+from enforcer.layouts import WhiteSpace
+from enforcer.machine.pairs import AUTOMATA
+from enforcer.machine.parts import OF_JSON, RAW_ENDING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy.typing as npt
+
+    from enforcer.machine.tables import Tables
+
+_Column: TypeAlias = "npt.NDArray[np.int64]"
+
+RECORDS = {
+    "nodes": kernel.NODE,
+    "names": kernel.NAME,
+    "places": kernel.PLACE,
+    "arrays": kernel.ARRAY,
+    "limits": kernel.LIMIT,
+    "marks": kernel.MARK,
+    "counts": kernel.COUNT,
+    "needs": kernel.NEED,
+    "automata": kernel.AUTOMATON,
+    "bounds": kernel.BOUND,
+}
+_BITS = 63  # of a word, without its sign
+_ANY = 1 << 31
+# For each table its fields: the least and the first that is too large.
+_NUMBERS = {
+    "nodes": {
+        **dict.fromkeys(("values", "string_languages", "bare_languages"), (0, _BITS)),
+        **dict.fromkeys(("classes", "class_values", "arrays"), (0, _BITS)),
+        "raw": (OF_JSON, RAW_ENDING + 1),
+        "names_end": (0, 2),
+        "distinct": (0, _ANY),
+    },
+    "names": {"values": (0, _BITS)},
+    "marks": {"value": (0, _BITS)},
+    "arrays": {"value": (0, _BITS)},
+    "automata": {
+        "classes": (1, _ANY),
+        "ranges": (1, _ANY),
+        "kind": (OF_JSON, RAW_ENDING + 1),
+        "varied": (0, 9),
+        "bounds": (0, _BITS),
+    },
+}
+# The table into which a field is an index, and the least: -1 where there may be none.
+_INDICES = {
+    "nodes": {
+        **dict.fromkeys(("string_automaton", "bare_automaton"), (-1, "automata")),
+        **dict.fromkeys(("string_trie", "name_trie"), (-1, "trie_value")),
+        "class_automaton": (-1, "automata"),
+        "class_node": (0, "nodes"),
+        "json_node": (-1, "nodes"),
+        "printed": (-1, "bits"),
+        "vast": (0, "bits"),
+    },
+    "names": {"node": (0, "nodes")},
+    "places": {"node": (0, "nodes")},
+}
+# The first of some records of a table, and the field that counts them.
+_SPANS = {
+    "nodes": {
+        "name0": ("names", "names"),
+        "class0": ("classes", "classes"),
+        "limit0": ("limits", "limits"),
+        "mark0": ("marks", "marks"),
+        "array0": ("arrays", "arrays"),
+        "place0": ("places", "places"),
+    },
+    "automata": {"range0": ("range_low", "ranges"), "bound0": ("bounds", "bounds")},
+}
+# Arrays with an element for each state of an automaton, or node of a trie.
+_OF_STATES = (
+    *("accepts", "leads", "safe", "safe_steps", "cjk_steps"),
+    *("opens", "vast", "vast_steps", "free_to"),
+)
+_OF_TRIE_NODES = ("trie_low", "trie_high", "trie_opens")
+
+
+def verify(tables: Tables) -> None:
+    """Raise `EngineFailure` if an index of some tables is out of bounds."""
+    _Verifier(tables).verify()
+
+
+class _Verifier:
+    """Tables as columns of int64, by record and field."""
+
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+        self._arrays: Mapping[str, npt.NDArray[Any]] = tables.arrays
+        self._sizes = {name: len(array) for name, array in tables.arrays.items()}
+        self._columns: dict[str, dict[str, _Column]] = {}
+        for name, kind in RECORDS.items():
+            fields = kind.names or ()
+            count = self._sizes[name] = self._sizes[name] // len(fields)
+            rows = self._arrays[name][: count * len(fields)].reshape(-1, len(fields))
+            self._columns[name] = dict(zip(fields, rows.T.astype(np.int64), strict=True))
+
+    def verify(self) -> None:
+        self._require("white space", 0 <= self._tables.white_space <= len(WhiteSpace))
+        self._require("escapes", self._sizes["unescaped"] in {0, 128})
+        self._require("markers", self._arrays["markers"] >= 0)
+        self._require("nodes", self._sizes["nodes"] > 0)
+        for name, columns in self._columns.items():
+            for field, (least, end) in _NUMBERS.get(name, {}).items():
+                self._require(name, columns[field] >= least, columns[field] < end)
+            for field, (least, table) in _INDICES.get(name, {}).items():
+                self._require(name, columns[field] >= least, columns[field] < self._sizes[table])
+        self._automata()
+        self._tries()
+        self._pairs()
+        self._objects()
+        self._elements()
+
+    @staticmethod
+    def _require(table: str, *rules: Any) -> None:
+        if not all(np.all(rule) for rule in rules):
+            raise EngineFailure(
+                f"tables of a grammar are damaged: the table of {table} has an index that is out "
+                "of bounds"
+            )
+
+    def _spread(self, name: str, table: str, first: _Column, count: Any) -> tuple[_Column, _Column]:
+        """Return all indices of some spans of a table, which share none, and of what each is."""
+        count = np.broadcast_to(count, first.shape)
+        self._require(name, first >= 0, count >= 0, count <= self._sizes[table] - first)
+        self._require(name, int(count.sum()) <= self._sizes[table])
+        owner = np.repeat(np.arange(len(count)), count)
+        return owner, np.arange(len(owner)) - (np.cumsum(count) - count - first)[owner]
+
+    def _children(self, name: str, field: str) -> tuple[_Column, _Column]:
+        """Return the records of a span of each record, and the number of the one that has each."""
+        table, counted = _SPANS[name][field]
+        columns = self._columns[name]
+        return self._spread(name, table, columns[field], columns[counted])
+
+    def _bits(self, name: str, first: _Column, sets: Any, words: Any) -> None:
+        """Require so many sets of bits, of so many words each, from some word on."""
+        sets, words = np.broadcast_to(sets, first.shape), np.broadcast_to(words, first.shape)
+        self._require(name, first >= 0, sets >= 0, sets <= _BITS + 1, words >= 0)
+        self._require(name, first <= self._sizes["bits"] - sets * words)
+
+    def _automata(self) -> None:
+        automata, arrays = self._columns["automata"], self._arrays
+        count = self._sizes["wide"]
+        self._require("automata", *(self._sizes[name] == count for name in _OF_STATES))
+        self._require("automata", self._sizes["range_class"] == self._sizes["range_low"])
+        self._require("automata", arrays["wide"] >= -1, arrays["wide"] < self._tables.wide_rows)
+        states = np.diff(automata["states"], append=count)
+        self._require("automata", automata["states"] >= 0, states >= 1)
+        for table, first, size, end in (
+            ("transitions", "transitions", states * automata["classes"], states),
+            ("ascii", "ascii", 128, automata["classes"]),
+            ("range_class", "range0", automata["ranges"], automata["classes"]),
+        ):
+            owner, at = self._spread("automata", table, automata[first], size)
+            self._require("automata", arrays[table][at] >= -1, arrays[table][at] < end[owner])
+        self._require("automata", arrays["range_low"][automata["range0"]] == 0)
+        owner, at = self._children("automata", "bound0")
+        rests = self._columns["bounds"]["rest0"][at]
+        fit = (rests >= 0) & (rests <= self._sizes["rests"] - states[owner])
+        self._require("automata", (rests == -1) | fit)
+
+    def _tries(self) -> None:
+        """Require that edges lead forward, which ends every walk, within a trie.
+
+        And that the nodes of a trie of names have the names of the objects that it is of.
+        """
+        arrays, count = self._arrays, self._sizes["trie_value"]
+        edges = arrays["trie_edges"].astype(np.int64)
+        self._require("tries", *(self._sizes[name] == count for name in _OF_TRIE_NODES))
+        self._require("tries", self._sizes["edge_character"] == self._sizes["edge_to"])
+        self._require("tries", len(edges) == count + 1)
+        self._require("tries", edges[0] == 0, edges[-1] == self._sizes["edge_to"])
+        self._require("tries", np.diff(edges) >= 0)
+        origin, to = np.repeat(np.arange(count), np.diff(edges)), arrays["edge_to"]
+        self._require("tries", origin < to, to < count)
+        nodes = self._columns["nodes"]
+        named = nodes["name_trie"] >= 0
+        if named.any():
+            roots = np.union1d(nodes["name_trie"][named], nodes["string_trie"])
+            most = np.full(len(roots), _ANY, np.int64)  # names, of each trie
+            own = np.searchsorted(roots, nodes["name_trie"][named])
+            np.minimum.at(most, own, nodes["names"][named])
+            trie = np.searchsorted(roots, np.arange(count), "right") - 1
+            self._require("names", trie[origin] == trie[to])
+            end = most[trie]
+            value, low, high = (arrays[f"trie_{each}"] for each in ("value", "low", "high"))
+            fit = (value < end) & (low >= 0) & (low < high) & (high <= end)
+            self._require("names", fit | (end == _ANY))
+
+    def _pairs(self) -> None:
+        pairs = self._arrays["pairs"]
+        if len(pairs):
+            self._require("pairs", len(pairs) >= AUTOMATA)
+            self._require("pairs", pairs[:AUTOMATA] >= -1, pairs[[0, 2]] >= 0)
+            self._require("pairs", pairs[:AUTOMATA] < self._sizes["automata"])
+
+    def _objects(self) -> None:
+        nodes, names, marks = (self._columns[each] for each in ("nodes", "names", "marks"))
+        words, name_words = nodes["shape_words"], (nodes["names"] + 63) >> 6
+        self._bits("nodes", nodes["strings_of"], nodes["string_languages"], 1)
+        self._bits("nodes", nodes["bare_of"], nodes["bare_languages"], 1)
+        self._require("nodes", nodes["scalars"] >= 0, nodes["scalars"] <= nodes["string_languages"])
+        # A frame has these words even where no value of the node is an object.
+        self._bits("nodes", nodes["shapes_of"], np.maximum(nodes["values"], 1), words)
+        self._bits("nodes", nodes["required_names"], 1, name_words)
+        self._bits("nodes", nodes["witnessed"], nodes["witnesses"], words)
+        self._require("nodes", (nodes["classes"] == 0) | (nodes["class_automaton"] >= 0))
+        self._require("limits", nodes["limits"] <= words << 6)
+        owner, at = self._children("nodes", "name0")
+        self._bits("nodes", names["fits"][at], names["values"][at], words[owner])
+        self._bits("nodes", names["required"][at], 1, words[owner])
+        last = nodes["names"] & 63
+        word = self._arrays["bits"][(nodes["required_names"] + name_words - 1)[last > 0]]
+        self._require("nodes", word >> last[last > 0] == 0)  # no name behind the last is required
+        owner, at = self._children("nodes", "class0")
+        fits = self._arrays["classes"][at].astype(np.int64)
+        self._bits("nodes", fits, nodes["class_values"][owner], words[owner])
+        owner, at = self._children("nodes", "limit0")
+        self._bits("limits", self._columns["limits"]["required"][at], 1, name_words[owner])
+        owner, at = self._children("nodes", "mark0")
+        name, class_ = marks["name"][at], marks["class_"][at]
+        is_class = (class_ >= 0) & (class_ < nodes["classes"][owner])
+        self._require("marks", name >= -1, name < nodes["names"][owner], (name >= 0) | is_class)
+        self._bits("marks", marks["hits"][at], nodes["witnesses"][owner], words[owner])
+
+    def _elements(self) -> None:
+        nodes, arrays, places = (self._columns[each] for each in ("nodes", "arrays", "places"))
+        self._bits("places", places["fits"], places["values"], 1)
+        some = nodes["arrays"] > 0
+        self._bits("nodes", nodes["arrays_of"][some], nodes["values"][some], 1)
+        self._require("nodes", ~some | (nodes["places"] > 0))
+        self._require("nodes", nodes["tallies"] >= 0, nodes["tallies"] <= nodes["arrays"])
+        owner, at = self._children("nodes", "place0")
+        tallied = nodes["tallies"][owner] > 0
+        at, owner = at[tallied], owner[tallied]
+        self._bits("nodes", places["hits"][at], places["values"][at], nodes["arrays"][owner])
+        kept = nodes["distinct"] > 0
+        self._require("nodes", nodes["places"][kept] == 1)
+        element = places["node"][nodes["place0"][kept]]
+        self._require("nodes", nodes["string_automaton"][element] >= 0)
+        self._require("nodes", nodes["string_trie"][element] < 0)
+        owner, at = self._children("nodes", "array0")
+        tally = arrays["tally"][at]
+        self._require("nodes", tally >= -1, tally < nodes["tallies"][owner])
+        for number in at[(tally >= 0) & (arrays["counts"][at] != 0)].tolist():
+            self._counts({field: int(column[number]) for field, column in arrays.items()})
+
+    def _counts(self, array: Mapping[str, int]) -> None:
+        """Require that every tally of an array has an entry in the table of needs."""
+        first, end = array["count0"], array["count0"] + array["counts"]
+        self._require("nodes", 0 <= first < end <= self._sizes["counts"], array["places"] > 0)
+        sums = 1
+        counts = self._columns["counts"]
+        for step, most in zip(counts["step"][first:end], counts["most"][first:end], strict=True):
+            self._require("nodes", step == sums, most >= 0)
+            sums *= int(most) + 1
+            self._require("nodes", sums <= self._sizes["needs"])
+        last = self._sizes["needs"] - array["places"] * sums
+        self._require("nodes", sums == array["sums"], 0 <= array["need0"] <= last)
