@@ -25,14 +25,15 @@ from bench.demo.servers import FREE, Server, Setting
 from bench.real_model import __main__ as real_model
 from bench.real_model import weights
 from bench.real_model import workload as real_workload
+from enforcer.judging import expected
+from enforcer.judging.judge import Fault, judge
+from enforcer.tools.verify import client, report
 from enforcer.turn import dialects
-from enforcer.verify import client, expected, report
-from enforcer.verify.measure import Fault, judge
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from enforcer.verify.replies import Reply
+    from enforcer.judging.replies import Reply
 
 _WAIT = 300  # seconds until all replies are judged
 _FAULTS = ("undeclared", "schema", "id", "choice", "finish", "leak")

@@ -17,7 +17,7 @@ from bench.leaderboard.counting import Outcome
 from bench.leaderboard.published import Question
 from bench.leaderboard.workload import Request
 from bench.real_model import weights
-from enforcer.verify.replies import Call, Reply
+from enforcer.judging.replies import Call, Reply
 from enforcer.vocabulary import Vocabulary
 from tests.vocabularies import small
 

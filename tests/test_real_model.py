@@ -15,7 +15,7 @@ pytest.importorskip("rich")
 
 from bench.real_model import __main__ as demo
 from bench.real_model import counting, weights, workload
-from enforcer.verify.replies import Call, Reply
+from enforcer.judging.replies import Call, Reply
 from enforcer.vocabulary import Vocabulary
 from tests.vocabularies import small
 

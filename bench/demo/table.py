@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 from rich import box
 from rich.table import Table
 
-from enforcer.verify.measure import Fault
-from enforcer.verify.report import percent
+from enforcer.judging.judge import Fault
+from enforcer.tools.verify.report import percent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from enforcer.verify.report import Row
+    from enforcer.tools.verify.report import Row
 
 # K2-Vendor-Verifier's columns, then the ones that it does not have.
 COLUMNS = (

@@ -9,14 +9,14 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from enforcer.verify.measure import Expected, Fault, judge
-from enforcer.verify.measure import IdRule as Rule
+from enforcer.judging.judge import Fault, ReplyRules, judge
+from enforcer.judging.judge import IdRule as Rule
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from bench.formats.catalogue import Format
-    from enforcer.verify.replies import Reply
+    from enforcer.judging.replies import Reply
     from enforcer.vocabulary import Vocabulary
 
 # Column to what it counts; all count replies.
@@ -49,7 +49,7 @@ def count(
 def _columns(
     row: Format, vocabulary: Vocabulary, body: Mapping[str, Any], reply: Reply
 ) -> list[str]:
-    verdict = judge(body, reply, Expected(Rule.UNIQUE))
+    verdict = judge(body, reply, ReplyRules(Rule.UNIQUE))
     if not reply.answered:
         return ["failed"]
     is_so = {

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from bench.demo.servers import Setting
     from bench.leaderboard.counting import Outcome
-    from enforcer.verify.replies import Reply
+    from enforcer.judging.replies import Reply
 
 WAYS = dict(zip(("vllm", "strict", "open", "enforcer"), SETTINGS, strict=True))
 BASE = "strict"

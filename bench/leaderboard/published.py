@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from enforcer.verify.replies import Call
+    from enforcer.judging.replies import Call
 
 CATEGORIES = (
     *("simple_python", "simple_java", "simple_javascript", "multiple", "parallel"),

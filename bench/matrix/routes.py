@@ -16,7 +16,7 @@ import anthropic
 import openai
 
 import enforcer
-from enforcer.verify.replies import OK, Call, Reply
+from enforcer.judging.replies import OK, Call, Reply
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

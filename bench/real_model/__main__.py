@@ -19,13 +19,13 @@ from transformers import PreTrainedTokenizerFast
 from bench.demo.__main__ import serve_all, until_interrupted
 from bench.demo.servers import Setting
 from bench.real_model import counting, weights, workload
-from enforcer.verify.measure import Fault
+from enforcer.judging.judge import Fault
 from enforcer.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from enforcer.verify.replies import Reply
+    from enforcer.judging.replies import Reply
 
 IN_FLIGHT = 16
 WIDTH = 120

@@ -12,14 +12,14 @@ from rich.table import Table
 
 from bench.formats.catalogue import FORMATS
 from bench.formats.count import begun
-from enforcer.verify.measure import Expected, Fault, IdRule, judge
+from enforcer.judging.judge import Fault, IdRule, ReplyRules, judge
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from bench.real_model.workload import Request
-    from enforcer.verify.measure import Verdict
-    from enforcer.verify.replies import Reply
+    from enforcer.judging.judge import Verdict
+    from enforcer.judging.replies import Reply
     from enforcer.vocabulary import Vocabulary
 
 _HERMES = FORMATS["hermes"]
@@ -64,7 +64,7 @@ class Counts:
 def verdicts(requests: Sequence[Request], replies: Sequence[Reply]) -> list[Verdict]:
     """Judge each reply by its request."""
     return [
-        judge(request.body, reply, Expected(IdRule.UNIQUE))
+        judge(request.body, reply, ReplyRules(IdRule.UNIQUE))
         for request, reply in zip(requests, replies, strict=True)
     ]
 

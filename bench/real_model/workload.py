@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from enforcer.verify.replies import Reply
+    from enforcer.judging.replies import Reply
 
 MODEL_NAME = "smollm2"
 MAX_TOKENS = 160

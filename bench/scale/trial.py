@@ -22,12 +22,12 @@ from bench.matrix import cells
 from bench.matrix.routes import Client, Route
 from bench.scale import ray_head
 from bench.scale.ways import PORT, WAYS, Way, is_headless
-from enforcer.doctor import Status
-from enforcer.doctor import server as doctor
-from enforcer.verify.client import Endpoint
+from enforcer.tools.doctor import Status
+from enforcer.tools.doctor import server as doctor
+from enforcer.tools.verify.client import Endpoint
 
 if TYPE_CHECKING:
-    from enforcer.verify.replies import Reply
+    from enforcer.judging.replies import Reply
 
 _TINY = Path(__file__).resolve().parents[1] / "models" / "tiny-kimi"
 _SMALL_CACHE = ("--kv-cache-memory-bytes", str(256 << 20))

@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from enforcer.verify.measure import judge
-from enforcer.verify.replies import OK, Call, Reply, joined, whole
+from enforcer.judging.judge import judge
+from enforcer.judging.replies import OK, Call, Reply, joined, whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

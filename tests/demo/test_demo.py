@@ -16,8 +16,8 @@ from bench.demo import __main__ as demo
 from bench.demo import servers
 from bench.demo.__main__ import MODEL, ROOT, SETTINGS
 from bench.demo.table import COLUMNS
-from enforcer.verify import client
-from enforcer.verify.replies import Reply
+from enforcer.judging.replies import Reply
+from enforcer.tools.verify import client
 from tests.processes import descendants, is_running
 
 if TYPE_CHECKING:

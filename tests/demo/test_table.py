@@ -7,8 +7,8 @@ from rich.console import Console
 
 from bench.demo import table
 from bench.demo.__main__ import WIDTH
-from enforcer.verify.measure import Fault
-from enforcer.verify.report import Row
+from enforcer.judging.judge import Fault
+from enforcer.tools.verify.report import Row
 
 ROW = Row(
     requests=12,

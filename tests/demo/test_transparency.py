@@ -7,8 +7,8 @@ import pytest
 
 from bench.demo import transparency
 from bench.demo.transparency import Markers
-from enforcer.verify.measure import judge
-from enforcer.verify.replies import Call, Reply
+from enforcer.judging.judge import judge
+from enforcer.judging.replies import Call, Reply
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,7 +6,7 @@ import pytest
 
 from bench.formats.catalogue import FORMATS
 from bench.formats.count import begun, count
-from enforcer.verify.replies import Call, Reply
+from enforcer.judging.replies import Call, Reply
 from enforcer.vocabulary import Vocabulary
 
 TOOL = {

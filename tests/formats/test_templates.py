@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from transformers import PreTrainedTokenizerFast
 
-from enforcer.doctor import Status, template
+from enforcer.tools.doctor import Status, template
 from enforcer.turn import dialects
 from tests.formats import vocabularies
 

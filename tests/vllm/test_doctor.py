@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from enforcer.doctor import Status, server
-from enforcer.verify.client import Endpoint
+from enforcer.tools.doctor import Status, server
+from enforcer.tools.verify.client import Endpoint
 from tests.vllm_servers import sample
 
 if TYPE_CHECKING:

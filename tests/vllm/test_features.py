@@ -16,9 +16,9 @@ import enforcer
 from bench.demo.servers import ENFORCED, MODEL_NAME, Server
 from bench.matrix import modes
 from bench.tiny_model.requests import generate
-from enforcer import cli
-from enforcer.verify.measure import judge
-from enforcer.verify.replies import joined, whole
+from enforcer.judging.judge import judge
+from enforcer.judging.replies import joined, whole
+from enforcer.tools import cli
 from tests.vllm_servers import TINY, sample, serving
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from httpx import Response
 
-    from enforcer.verify.replies import Reply
+    from enforcer.judging.replies import Reply
 
 
 pytestmark = pytest.mark.vllm

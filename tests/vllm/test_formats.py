@@ -14,8 +14,8 @@ import pytest
 from bench.demo.servers import MODEL_NAME, Setting
 from bench.matrix import cells
 from bench.matrix.routes import Client, Route
+from enforcer.judging import expected
 from enforcer.turn import dialects
-from enforcer.verify import expected
 from tests import format_models
 from tests.vllm_servers import serving
 

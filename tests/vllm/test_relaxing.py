@@ -17,11 +17,11 @@ from vllm.sampling_params import SamplingParams, StructuredOutputsParams
 from bench.demo.servers import ENFORCED, MODEL_NAME
 from enforcer.cache import Cache
 from enforcer.client.body import Route
-from enforcer.doctor import Status, answers, probes
-from enforcer.doctor import server as doctor
+from enforcer.judging.replies import Reply
 from enforcer.request import carrier, spec_text
-from enforcer.verify.client import Endpoint
-from enforcer.verify.replies import Reply
+from enforcer.tools.doctor import Status, answers, probes
+from enforcer.tools.doctor import server as doctor
+from enforcer.tools.verify.client import Endpoint
 from enforcer.vllm.config import settings
 from enforcer.vllm.intake import frontend
 from enforcer.vllm.observe import metrics, request_context

@@ -15,9 +15,10 @@ import pytest
 import enforcer
 from bench.demo import workload
 from bench.demo.servers import FREE, MODEL_NAME
+from enforcer.judging import expected
+from enforcer.judging.judge import Fault, judge
+from enforcer.tools.verify import client
 from enforcer.turn import dialects
-from enforcer.verify import client, expected
-from enforcer.verify.measure import Fault, judge
 from enforcer.vllm.observe.families import Change, Judged
 from tests.checking_cases import slow
 from tests.vllm_servers import TINY, sampled, serving
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from bench.demo.servers import Server
-    from enforcer.verify.replies import Reply
+    from enforcer.judging.replies import Reply
 
 pytestmark = pytest.mark.vllm
 

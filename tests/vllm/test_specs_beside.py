@@ -18,10 +18,10 @@ import enforcer
 from bench.demo.servers import ENFORCED, FREE, MODEL_NAME, Server
 from bench.matrix import modes
 from enforcer import Route
-from enforcer.doctor import Status
-from enforcer.doctor import server as doctor
-from enforcer.verify.client import Endpoint
-from enforcer.verify.replies import whole
+from enforcer.judging.replies import whole
+from enforcer.tools.doctor import Status
+from enforcer.tools.doctor import server as doctor
+from enforcer.tools.verify.client import Endpoint
 from tests.vllm_servers import TINY, serving
 
 if TYPE_CHECKING:

@@ -14,10 +14,10 @@ from vllm.exceptions import VLLMValidationError
 from vllm.parser.parser_manager import ParserManager
 
 from enforcer.errors import SchemaError, UnknownTag
+from enforcer.judging.judge import Fault, judge
+from enforcer.judging.replies import Call, Reply
 from enforcer.schema.bundling import Documents
 from enforcer.turn import dialects
-from enforcer.verify.measure import Fault, judge
-from enforcer.verify.replies import Call, Reply
 from enforcer.vllm.native import stock
 from enforcer.vllm.native.misreadings import ReadableMatcher
 from enforcer.vllm.observe import metrics

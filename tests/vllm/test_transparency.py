@@ -12,14 +12,14 @@ import pytest
 
 from bench.demo.servers import MODEL_NAME
 from bench.tiny_model.requests import generate
-from enforcer.verify.measure import judge
-from enforcer.verify.replies import Call, whole
+from enforcer.judging.judge import judge
+from enforcer.judging.replies import Call, whole
 from tests.vllm_servers import TINY, reader
 
 if TYPE_CHECKING:
     from bench.demo.servers import Server
     from enforcer import Enforcer
-    from enforcer.verify.replies import Reply
+    from enforcer.judging.replies import Reply
 
 
 pytestmark = pytest.mark.vllm

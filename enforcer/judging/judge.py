@@ -1,0 +1,281 @@
+"""Judging replies by what the request declared.
+
+Owns: what can be wrong with a reply, in K2-Vendor-Verifier's terms and a few more. Must not know:
+the library, how many replies there are (`report`). The judge shares no code with what it judges: it
+has `jsonschema` and the format's own description, no more.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+import jsonschema
+from jsonschema.exceptions import best_match
+from referencing import Registry
+from referencing.jsonschema import DRAFT202012
+
+from enforcer.judging.patterns import validator_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import NoReturn
+
+    from enforcer.judging.replies import Call, Reply
+
+# Kimi K2's, which are judged by where nothing else is said.
+MARKERS = (
+    "<|tool_calls_section_begin|>",
+    "<|tool_call_begin|>",
+    "<|tool_call_argument_begin|>",
+    "<|tool_call_end|>",
+    "<|tool_calls_section_end|>",
+    "<|im_end|>",
+    "<think>",
+    "</think>",
+)
+_CUT_OFF = "length"
+_REFUSED = (400, 422)
+_QUOTED = 300
+
+
+class Fault(Enum):
+    """What can be wrong with a reply."""
+
+    UNDECLARED = "undeclared calls"  # or such that the request does not allow
+    SCHEMA = "schema errors"
+    ID = "id errors"
+    CHOICE = "ignored tool choice"
+    FINISH = "wrong finish reason"
+    LEAK = "leaked markers"
+    REFUSED = "refused (HTTP 400)"  # or 422
+    FAILED = "failed"
+
+
+class IdRule(Enum):
+    """What a call's id has to be."""
+
+    KIMI = "kimi"  # functions.NAME:IDX, as the model writes it
+    INDEX = "index"  # anything:IDX, as Moonshot's own API answers
+    NINE = "nine"  # nine letters and digits, as Mistral's templates demand; unique
+    UNIQUE = "unique"  # anything that no other call of the reply has
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One fault of one reply, what it is about, and the name in the call at fault, if it is one."""
+
+    fault: Fault
+    message: str
+    tool: str = field(default="", compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyVerdict:
+    """A reply, judged.
+
+    Attributes:
+        finish: `stop`, `tool_calls`, or `others` as K2-Vendor-Verifier groups them.
+        complete: the reply was made, and was not cut off by `max_tokens`.
+        has_calls: it is complete and has calls. By the API's rule a call to a function that
+            `tool_choice` names finishes with `stop`; it counts all the same.
+        empty: it is complete, with neither text nor calls. That is no good to anyone, but a
+            model may choose to say nothing.
+        findings: what is wrong with it.
+
+    """
+
+    finish: str
+    complete: bool
+    has_calls: bool
+    empty: bool = False
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def faults(self) -> frozenset[Fault]:
+        """Kinds of what is wrong."""
+        return frozenset(finding.fault for finding in self.findings)
+
+
+def documents(schemas: Mapping[str, Any]) -> Registry[Any]:
+    """Make a registry of schemas that others may refer to; it asks nobody for any other."""
+    registry: Registry[Any] = Registry()
+    pairs = schemas.items()
+    return registry.with_contents(pairs, default_specification=DRAFT202012).crawl()
+
+
+NO_DOCUMENTS = documents({})
+
+
+def is_refusal(reply: Reply) -> bool:
+    """Return whether the server refused the request as one that the client must mend."""
+    return reply.status in _REFUSED
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyRules:
+    """What the replies of a format's model must look like.
+
+    Attributes:
+        ids: what the id of a call has to be.
+        markers: what no text may have in it.
+        registry: what the schemas of requests may refer to.
+
+    """
+
+    ids: IdRule = IdRule.KIMI
+    markers: Sequence[str] = MARKERS
+    registry: Registry[Any] = NO_DOCUMENTS
+
+
+KIMI_K2 = ReplyRules()
+
+
+def judge(body: Mapping[str, Any], reply: Reply, expected: ReplyRules = KIMI_K2) -> ReplyVerdict:
+    """Judge one reply to a chat request.
+
+    A reply that was cut off (`finish_reason` is `length`) has no calls: not streamed, it
+    must not report any; streamed, the last one is a prefix and is judged only if its
+    arguments are a whole JSON value.
+
+    """
+    if not reply.answered:
+        fault = Fault.REFUSED if is_refusal(reply) else Fault.FAILED
+        status = f"HTTP {reply.status}: " if reply.status not in (0, 200) else ""
+        finding = Finding(fault, status + reply.error)
+        return ReplyVerdict("others", complete=False, has_calls=False, findings=(finding,))
+    finish = reply.finish_reason if reply.finish_reason in ("stop", "tool_calls") else "others"
+    complete = reply.finish_reason != _CUT_OFF
+    return ReplyVerdict(
+        finish,
+        complete=complete,
+        has_calls=complete and bool(reply.calls),
+        empty=complete and not reply.calls and not reply.content,
+        findings=tuple(_findings(body, reply, expected)),
+    )
+
+
+def _findings(body: Mapping[str, Any], reply: Reply, expected: ReplyRules) -> Iterable[Finding]:
+    for marker in expected.markers:
+        if marker in reply.content:
+            yield Finding(Fault.LEAK, f"{marker} in the content")
+    calls = reply.calls
+    if reply.finish_reason == _CUT_OFF:
+        if calls and not body.get("stream"):
+            yield Finding(Fault.FINISH, "a reply that was cut off reports calls")
+        if calls and not _is_whole(calls[-1].arguments):
+            calls = calls[:-1]
+    else:
+        if reply.finish_reason == "tool_calls" and not calls:
+            yield Finding(Fault.FINISH, "finish_reason is tool_calls, and there is no call")
+        if broken := _disobeyed(body, calls):
+            yield Finding(Fault.CHOICE, broken)
+    schemas = _allowed(body)
+    for call in calls:
+        if call.name not in schemas:
+            message = f"{call.name!r} is not declared or not allowed"
+            yield Finding(Fault.UNDECLARED, message, call.name)
+        elif problem := _mismatch(call.arguments, schemas[call.name], expected.registry):
+            yield Finding(Fault.SCHEMA, f"{call.name}: {problem}", call.name)
+    yield from _wrong_ids(body, calls, expected.ids)
+
+
+def _wrong_ids(body: Mapping[str, Any], calls: Sequence[Call], rule: IdRule) -> Iterable[Finding]:
+    earlier = sum(len(message.get("tool_calls") or ()) for message in body["messages"])
+    seen: set[str] = set()
+    for index, call in enumerate(calls, earlier):
+        if call.id in seen:
+            yield Finding(Fault.ID, f"{call.id!r} is repeated", call.name)
+        elif rule is IdRule.KIMI and call.id != f"functions.{call.name}:{index}":
+            message = f"{call.id!r} is not functions.{call.name}:{index}"
+            yield Finding(Fault.ID, message, call.name)
+        elif rule is IdRule.INDEX and not re.fullmatch(rf".+:{index}", call.id, re.DOTALL):
+            yield Finding(Fault.ID, f"{call.id!r} does not end in :{index}", call.name)
+        elif rule is IdRule.NINE and not re.fullmatch("[a-zA-Z0-9]{9}", call.id):
+            yield Finding(Fault.ID, f"{call.id!r} is not nine letters and digits", call.name)
+        seen.add(call.id)
+
+
+def _allowed(body: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters' schema of each function that may be called."""
+    choice = _choice(body)
+    if choice == "none":
+        return {}
+    functions = [tool["function"] for tool in tools_of(body)]
+    schemas = {f["name"]: f.get("parameters") or {"type": "object"} for f in functions}
+    if isinstance(choice, dict) and choice.get("type") == "allowed_tools":
+        listed = {tool["function"]["name"] for tool in choice["allowed_tools"]["tools"]}
+        return {name: schema for name, schema in schemas.items() if name in listed}
+    return schemas
+
+
+def tools_of(body: Mapping[str, Any]) -> list[Any]:
+    """List the request's tools and those that Kimi's system messages declare."""
+    dynamic = [tool for message in body["messages"] for tool in message.get("tools") or ()]
+    return [*(body.get("tools") or ()), *dynamic]
+
+
+def _choice(body: Mapping[str, Any]) -> Any:
+    return body.get("tool_choice") or ("auto" if tools_of(body) else "none")
+
+
+def _disobeyed(body: Mapping[str, Any], calls: Sequence[Call]) -> str:
+    """Return which option a complete reply goes against; empty if none."""
+    choice = _choice(body)
+    if body.get("parallel_tool_calls") is False and len(calls) > 1:
+        return f"{len(calls)} calls, though parallel_tool_calls is false"
+    if isinstance(choice, dict) and choice.get("type") == "function":
+        named = choice["function"]["name"]
+        called = sorted({call.name for call in calls})
+        return "" if called == [named] else f"{named!r} was demanded, called was {called}"
+    if isinstance(choice, dict):
+        choice = choice["allowed_tools"].get("mode", "auto")
+    if choice == "required" and not calls:
+        return "a call was required, and none was made"
+    return ""  # calls despite "none" are undeclared ones
+
+
+def _is_whole(text: str) -> bool:
+    """Return whether arguments have come to their end; what stands in them is judged elsewhere."""
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _no_constant(word: str) -> NoReturn:
+    raise ValueError(f"{word} is not JSON")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if math.isinf(number):
+        raise ValueError(f"{text[:_QUOTED]} is a number beyond what clients can hold")
+    return number
+
+
+def _mismatch(arguments: str, schema: Any, registry: Registry[Any]) -> str:
+    """Return how the arguments fail the schema; empty if they fit.
+
+    The draft is the one that `$schema` names, 2020-12 by default; formats are not
+    asserted. A schema that cannot be evaluated fits nothing.
+    """
+    try:
+        # Python alone reads `NaN` and `Infinity`, and any number that is too large as infinite.
+        value = json.loads(arguments, parse_constant=_no_constant, parse_float=_finite)
+    except (ValueError, RecursionError) as error:
+        return f"the arguments are not JSON: {error}"[:_QUOTED]
+    try:
+        draft = jsonschema.validators.validator_for(schema, default=jsonschema.Draft202012Validator)
+        validator = validator_of(draft)(schema, registry=registry)
+        worst = best_match(validator.iter_errors(value))
+    # `jsonschema` raises whatever comes of a schema that is none: that is no end of a measurement.
+    except Exception as problem:  # noqa: BLE001
+        return f"the schema cannot be evaluated: {problem!r}"[:_QUOTED]
+    # The message quotes the value, which may be long; the path is what one looks for.
+    return "" if worst is None else f"{worst.message[:_QUOTED]} (at `{worst.json_path}`)"

@@ -1,0 +1,282 @@
+"""What `enforcer check` has found out, and how it is shown.
+
+Owns: the rows for people, what stands below them, and the one object for machines. Must not know:
+how anything is checked.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass, field, fields
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from enforcer.checking.work import SECONDS
+from enforcer.schema import Root
+from enforcer.tools.cli.output import number
+from enforcer.tools.lint import OPEN
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from enforcer.errors import Problem, RequestError
+    from enforcer.tools.cli.declarations import Declaration, Found
+
+_SHOWN = 20  # records that cannot be read
+_MOST_PROBLEMS = 20  # of one schema
+_MILLI = 1000
+_PART = "a request that declares all of them is refused; it may declare a part"
+_FUNCTIONS = (
+    "note: vLLM does not read `functions`, so that nothing is declared there and nothing enforced: "
+    "declare them in `tools`"
+)
+_HEAVY = (
+    "the schemas of this request take {seconds:.1f} s of processor time "
+    "together, more than a server gives one request: it may answer 503 at "
+    "first. Send the request again then: schemas that passed are remembered"
+)
+
+
+class Status(Enum):
+    """How a schema is enforced."""
+
+    EXACT = "exact"
+    RELAXED = "relaxed"
+    REFUSED = "refused"
+
+
+@dataclass(slots=True)
+class Checked:
+    """What was found out about one declaration.
+
+    Attributes:
+        problems: why it is refused, or what is not enforced where it is relaxed; paths
+            from the document's root.
+        error: name of the error's class where it is refused; else None.
+        relaxable: refused, and `--relax` would enforce a superset.
+        milliseconds: of processor time, with a vocabulary of single bytes.
+        rules: number of distinct values that the compiled grammar defines; 0 if refused.
+        notes: mistakes that do not make it refused, and other things that may not be meant.
+        untimed: why nobody can tell how soon its texts can end, where they are to end in time.
+
+    """
+
+    declaration: Declaration
+    status: Status = Status.EXACT
+    problems: tuple[Problem, ...] = ()
+    error: str | None = None
+    relaxable: bool = False
+    milliseconds: float = 0.0
+    rules: int = 0
+    notes: tuple[Problem, ...] = ()
+    untimed: tuple[Problem, ...] = ()
+
+    def refuse(self, error: RequestError) -> None:
+        """Refuse it, for one more reason where it has been refused before."""
+        earlier = self.problems if self.status is Status.REFUSED else ()
+        self.status = Status.REFUSED
+        self.problems = (*error.problems, *earlier)
+        self.error = self.error or type(error).__name__
+        self.relaxable = False
+
+
+@dataclass(frozen=True, slots=True)
+class Oversized:
+    """Declarations of which a server takes fewer in one request.
+
+    Attributes:
+        where: the file, and the line in JSON Lines.
+        path: where the list of tools, or the only schema, stands there.
+        reason: what is too much.
+        refused: whether they stand in a request; else they are a list, such as an MCP server's, of
+            which a request may declare a part.
+
+    """
+
+    where: str
+    path: str
+    reason: str
+    refused: bool
+
+
+@dataclass(slots=True)
+class Tally:
+    """Everything that was found out, as it comes in.
+
+    Attributes:
+        checked: in the order of the files.
+        unreadable: messages about records that are none of the kinds, or no JSON.
+        repeated: how often a tool or format came again with the same schema.
+        without_tools: how many requests declare no tool that could be checked.
+        functions: what requests declare in a form that vLLM does not read.
+        oversized: what is too much for one request, each only once however many requests bring it.
+
+    """
+
+    checked: list[Checked] = field(default_factory=list)
+    unreadable: list[str] = field(default_factory=list)
+    repeated: int = 0
+    without_tools: int = 0
+    functions: list[dict[str, str]] = field(default_factory=list)
+    oversized: dict[str, Oversized] = field(default_factory=dict)
+
+    def add(self, found: Found, oversized: Iterable[Oversized]) -> None:
+        """Add what a document has beside schemas; of what is too much, nothing twice."""
+        self.without_tools += found.without_tools
+        self.functions += found.functions
+        self.unreadable += found.unreadable
+        for one in oversized:
+            known = self.oversized.get(one.reason)
+            if known is None or (one.refused and not known.refused):
+                self.oversized[one.reason] = one
+
+    @property
+    def has_refused(self) -> bool:
+        """Whether a server refuses a schema, or a request for all of its schemas together."""
+        whole = any(one.refused for one in self.oversized.values())
+        return whole or self.counts[Status.REFUSED] > 0
+
+    @property
+    def noted(self) -> int:
+        """How many schemas have notes."""
+        return sum(bool(one.notes) for one in self.checked)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was found: neither what can be checked, nor a request without any."""
+        return not (self.checked or self.unreadable or self.without_tools)
+
+    def heavy(self) -> list[dict[str, Any]]:
+        """List the requests whose schemas have more time each than all together.
+
+        A server checks equal schemas once, and none that it remembers of earlier requests.
+        """
+        spent: dict[tuple[str, str], dict[str, float]] = {}
+        for one in self.checked:
+            of = one.declaration
+            if of.request is not None and one.status is not Status.REFUSED:
+                schema = json.dumps([of.root.value, of.schema, of.form], sort_keys=True)
+                spent.setdefault((of.where, of.request), {})[schema] = one.milliseconds
+        return [
+            {"where": where, "path": path, "milliseconds": sum(each.values())}
+            for (where, path), each in spent.items()
+            if sum(each.values()) > SECONDS * _MILLI
+        ]
+
+    @property
+    def counts(self) -> Counter[Status]:
+        """How many schemas are enforced in which way."""
+        return Counter(one.status for one in self.checked)
+
+
+def row(one: Checked) -> Iterator[str]:
+    """Yield the lines about one schema. The columns are as wide for any other."""
+    rules = f"{one.rules:5} rules" if one.rules else " " * 11
+    yield f"{one.status.value:<8}{one.milliseconds:8.1f} ms  {rules}  {_title(one)}"
+    for problem in one.problems[:_MOST_PROBLEMS]:
+        yield f"         {problem}"
+    if len(one.problems) > _MOST_PROBLEMS:
+        more = len(one.problems) - _MOST_PROBLEMS
+        yield f"         and {number(more, 'more problem')}; --json has them all"
+    for problem in one.untimed if one.status is not Status.REFUSED else ():
+        yield f"         calls may be cut off by `max_tokens`: {problem}"
+    for line in _notes(one.notes):
+        yield f"         note: {line}"
+    if one.relaxable:
+        yield "         --relax would enforce " + (
+            "the nearest superset"
+            if not one.untimed
+            else "it as it is, and let its calls be cut off by `max_tokens`"
+        )
+
+
+def summary(tally: Tally) -> Iterator[str]:
+    """Yield the lines below the rows: what notes mean, the counts."""
+    # Nearly every tool has such objects, so that what they mean is said once, below the rows.
+    if any(note.reason == OPEN for one in tally.checked for note in one.notes):
+        yield f"open objects: {OPEN}"
+    for one in tally.heavy():
+        inside = "" if one["path"] == "$" else f" {one['path']}"
+        yield f"{one['where']}{inside}: {_HEAVY.format(seconds=one['milliseconds'] / _MILLI)}"
+    for large in tally.oversized.values():
+        said_of = f"refused, {large.reason}" if large.refused else f"{large.reason}: {_PART}"
+        yield f"{large.where} {large.path}: {said_of}"
+    if tally.functions:
+        first, *others = tally.functions
+        more = f", and in {number(len(others), 'more request')}" if others else ""
+        yield f"{first['where']} {first['path']}: {_FUNCTIONS}{more}"
+    counts = tally.counts
+    said = [f"{counts[status]} {status.value}" for status in Status if counts[status]]
+    line = f"{len(tally.checked)} checked" + (": " if said else "") + ", ".join(said)
+    taken = (one for one in tally.checked if one.status is not Status.REFUSED)
+    late = sum(bool(one.untimed) for one in taken)
+    if late:
+        line += f"; calls to {number(late, 'tool')} may be cut off by `max_tokens`"
+    if any(large.refused for large in tally.oversized.values()):
+        line += " by themselves; a request that declares too much is refused"
+    if tally.noted:
+        line += f"; {tally.noted} with notes"
+    if tally.repeated:
+        line += f"; {tally.repeated} more were the same again"
+    if tally.without_tools:
+        line += f"; {number(tally.without_tools, 'request')} without tools"
+    if tally.functions:
+        line += f"; {number(len(tally.functions), 'request')} with `functions`, which are not read"
+    if tally.unreadable:
+        line += f"; {len(tally.unreadable)} could not be read"
+    yield line
+
+
+def complaints(tally: Tally) -> Iterator[str]:
+    """Yield the lines about what could not be read, or was not there."""
+    yield from tally.unreadable[:_SHOWN]
+    if len(tally.unreadable) > _SHOWN:
+        yield f"and {len(tally.unreadable) - _SHOWN} more that cannot be read; --json has them all"
+    if tally.is_empty:
+        yield "nothing to check: what was given has no schema, no tool and no request"
+    elif not tally.checked and not tally.unreadable:
+        yield "no tool was found in what was given"
+
+
+def as_json(tally: Tally) -> Any:
+    """Return everything as JSON values."""
+    counts = tally.counts
+    return msgspec.to_builtins(
+        {
+            "checked": [_values(one) for one in tally.checked],
+            "counts": {status.value: counts[status] for status in Status},
+            "repeated": tally.repeated,
+            "without_tools": tally.without_tools,
+            "functions": tally.functions,
+            "unreadable": tally.unreadable,
+            "heavy": tally.heavy(),
+            "oversized": list(tally.oversized.values()),
+        }
+    )
+
+
+def _notes(notes: Sequence[Problem]) -> Iterator[str]:
+    """Yield one line for all places of a schema that have the same note."""
+    alike: dict[str, list[Problem]] = {}
+    for problem in notes:
+        alike.setdefault(problem.reason, []).append(problem)
+    for first, *others in alike.values():
+        said = f"open objects (at `{first.path}`)" if first.reason == OPEN else str(first)
+        yield f"{said}, and in {number(len(others), 'more place')}" if others else said
+
+
+def _title(one: Checked) -> str:
+    declaration = one.declaration
+    if declaration.root is Root.OBJECT:
+        return f"{declaration.name}  {declaration.where}"
+    inside = "" if declaration.path == "$" else f" {declaration.path}"
+    return declaration.where + inside
+
+
+def _values(one: Checked) -> dict[str, Any]:
+    place = {name: getattr(one.declaration, name) for name in ("name", "where", "path")}
+    found = {each.name: getattr(one, each.name) for each in fields(one)[1:]}
+    return place | found | {"surprises": one.notes}  # as `notes` were named in 0.2
