@@ -33,7 +33,7 @@ from enforcer.turn import dialects
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from enforcer.judging.replies import Reply
+    from enforcer.judging.replies import ChatReply
 
 _WAIT = 300  # seconds until all replies are judged
 _FAULTS = ("undeclared", "schema", "id", "choice", "finish", "leak")
@@ -47,7 +47,7 @@ def shadowed(setting: Setting) -> Setting:
 
 def ask(
     model: Path, setting: Setting, bodies: Sequence[Mapping[str, Any]], log: Path
-) -> tuple[list[Reply], dict[str, float]]:
+) -> tuple[list[ChatReply], dict[str, float]]:
     """Serve the model, send the requests; return the replies, and shadow mode's counts."""
     with Server(model, setting, log) as server:
         server.wait_until_ready()
@@ -73,7 +73,7 @@ def counts(text: str) -> dict[str, float]:
 
 
 def judged(
-    bodies: Sequence[Mapping[str, Any]], replies: Sequence[Reply], dialect: str
+    bodies: Sequence[Mapping[str, Any]], replies: Sequence[ChatReply], dialect: str
 ) -> dict[str, float]:
     """Return the same counts as `enforcer verify` has them."""
     known = expected.of(dialects.load(dialect))

@@ -28,7 +28,7 @@ from enforcer.tools.verify import client, report
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from enforcer.judging.replies import Reply
+    from enforcer.judging.replies import ChatReply
 
 ROOT = Path(__file__).resolve().parents[2]
 MODEL = ROOT / "bench" / "models" / "tiny-kimi"
@@ -62,7 +62,7 @@ def until_interrupted(run: Callable[[], int]) -> int:
 
 def _run(arguments: argparse.Namespace) -> int:
     bodies = workload.bodies(arguments.requests)
-    replies: dict[servers.Setting, list[Reply]] = {}
+    replies: dict[servers.Setting, list[ChatReply]] = {}
     try:
         serve_all(arguments.model, SETTINGS, bodies, replies)
     except KeyboardInterrupt:
@@ -83,7 +83,7 @@ def serve_all(
     model: Path,
     settings: Sequence[servers.Setting],
     bodies: Sequence[Mapping[str, Any]],
-    replies: dict[servers.Setting, list[Reply]],
+    replies: dict[servers.Setting, list[ChatReply]],
     *,
     in_flight: int = IN_FLIGHT,
 ) -> None:
@@ -119,7 +119,7 @@ def serve_all(
 
 
 def _judged(
-    bodies: Sequence[Mapping[str, Any]], replies: Mapping[servers.Setting, Sequence[Reply]]
+    bodies: Sequence[Mapping[str, Any]], replies: Mapping[servers.Setting, Sequence[ChatReply]]
 ) -> dict[servers.Setting, list[ReplyVerdict]]:
     return {
         setting: [judge(*pair) for pair in zip(bodies, got, strict=True)]
@@ -140,7 +140,7 @@ def _show(verdicts: Mapping[servers.Setting, Sequence[ReplyVerdict]]) -> Console
 def _report(
     model: Path,
     bodies: Sequence[Mapping[str, Any]],
-    replies: Mapping[servers.Setting, Sequence[Reply]],
+    replies: Mapping[servers.Setting, Sequence[ChatReply]],
 ) -> int:
     verdicts = _judged(bodies, replies)
     console = _show(verdicts)

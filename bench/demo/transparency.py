@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from enforcer.judging.replies import Reply
+    from enforcer.judging.replies import ChatReply
 
 # Kimi K2's markers, and a letter for each: a turn's layout is then a short word.
 _MARKERS = {
@@ -69,8 +69,8 @@ class Transparency:
 
 def compare(
     bodies: Sequence[Mapping[str, Any]],
-    free: Sequence[Reply],
-    constrained: Sequence[Reply],
+    free: Sequence[ChatReply],
+    constrained: Sequence[ChatReply],
     markers: Markers,
 ) -> Transparency:
     """Compare greedy turns, id by id.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bench.leaderboard.workload import Request
-    from enforcer.judging.replies import Reply
+    from enforcer.judging.replies import ChatReply
     from enforcer.vocabulary import Vocabulary
 
 _95_PERCENT = 1.96  # standard deviations of the normal distribution
@@ -56,7 +56,7 @@ class Outcome:
     failed: bool
 
 
-def outcome(vocabulary: Vocabulary, request: Request, reply: Reply) -> Outcome:
+def outcome(vocabulary: Vocabulary, request: Request, reply: ChatReply) -> Outcome:
     """Judge a reply: by its schemas, and by the leaderboard's checker."""
     verdict = judge(request.body, reply, ReplyRules(IdRule.UNIQUE))
     invalid = verdict.faults & {Fault.UNDECLARED, Fault.SCHEMA}

@@ -18,7 +18,7 @@ from enforcer.judging.judge import Fault, Finding, IdRule, ReplyRules, judge
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from enforcer.judging.replies import Reply
+    from enforcer.judging.replies import ChatReply
 
 # The Responses API and Anthropic's give the model's id as it is, but the judge of theirs
 # does not know how the history was counted there: unique is what their clients rely on.
@@ -93,7 +93,7 @@ async def run(
 
 
 def assess(
-    cell: Cell, body: dict[str, Any], reply: Reply, expected: ReplyRules = _KIMI_K2
+    cell: Cell, body: dict[str, Any], reply: ChatReply, expected: ReplyRules = _KIMI_K2
 ) -> list[Finding]:
     """Judge one reply; text beside a response format must fit it or be empty."""
     # What these routes stream is put together by the client, which leaves out what was cut.

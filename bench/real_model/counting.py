@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from bench.real_model.workload import Request
     from enforcer.judging.judge import Verdict
-    from enforcer.judging.replies import Reply
+    from enforcer.judging.replies import ChatReply
     from enforcer.vocabulary import Vocabulary
 
 _HERMES = FORMATS["hermes"]
@@ -61,7 +61,7 @@ class Counts:
     named: int
 
 
-def verdicts(requests: Sequence[Request], replies: Sequence[Reply]) -> list[Verdict]:
+def verdicts(requests: Sequence[Request], replies: Sequence[ChatReply]) -> list[Verdict]:
     """Judge each reply by its request."""
     return [
         judge(request.body, reply, ReplyRules(IdRule.UNIQUE))
@@ -72,8 +72,8 @@ def verdicts(requests: Sequence[Request], replies: Sequence[Reply]) -> list[Verd
 def count(
     vocabulary: Vocabulary,
     requests: Sequence[Request],
-    replies: Sequence[Reply],
-    stock: Sequence[Reply],
+    replies: Sequence[ChatReply],
+    stock: Sequence[ChatReply],
 ) -> Counts:
     """Count the replies of one server; `stock` are those of vLLM as it is."""
     judged = verdicts(requests, replies)

@@ -34,7 +34,7 @@ from tests import format_models
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from enforcer.judging.replies import Reply
+    from enforcer.judging.replies import ChatReply
 
 # No dialog has a thousand million calls.
 _ENDLESS = re.compile(rb'(functions\.[^:<]*:|index=")\d{10}')
@@ -116,7 +116,7 @@ def _without_dots(body: dict[str, Any]) -> dict[str, Any]:
 
 def count(
     requests: Sequence[Mapping[str, Any]],
-    replies: Sequence[Reply],
+    replies: Sequence[ChatReply],
     vocabulary: enforcer.Vocabulary,
     spoken: Format,
 ) -> Counter[str]:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from typing import NoReturn
 
-    from enforcer.judging.replies import Call, Reply
+    from enforcer.judging.replies import ChatCall, ChatReply
 
 # Kimi K2's, which are judged by where nothing else is said.
 MARKERS = (
@@ -111,7 +111,7 @@ def documents(schemas: Mapping[str, Any]) -> Registry[Any]:
 NO_DOCUMENTS = documents({})
 
 
-def is_refusal(reply: Reply) -> bool:
+def is_refusal(reply: ChatReply) -> bool:
     """Return whether the server refused the request as one that the client must mend."""
     return reply.status in _REFUSED
 
@@ -135,7 +135,9 @@ class ReplyRules:
 KIMI_K2 = ReplyRules()
 
 
-def judge(body: Mapping[str, Any], reply: Reply, expected: ReplyRules = KIMI_K2) -> ReplyVerdict:
+def judge(
+    body: Mapping[str, Any], reply: ChatReply, expected: ReplyRules = KIMI_K2
+) -> ReplyVerdict:
     """Judge one reply to a chat request.
 
     A reply that was cut off (`finish_reason` is `length`) has no calls: not streamed, it
@@ -159,7 +161,7 @@ def judge(body: Mapping[str, Any], reply: Reply, expected: ReplyRules = KIMI_K2)
     )
 
 
-def _findings(body: Mapping[str, Any], reply: Reply, expected: ReplyRules) -> Iterable[Finding]:
+def _findings(body: Mapping[str, Any], reply: ChatReply, expected: ReplyRules) -> Iterable[Finding]:
     for marker in expected.markers:
         if marker in reply.content:
             yield Finding(Fault.LEAK, f"{marker} in the content")
@@ -184,7 +186,9 @@ def _findings(body: Mapping[str, Any], reply: Reply, expected: ReplyRules) -> It
     yield from _wrong_ids(body, calls, expected.ids)
 
 
-def _wrong_ids(body: Mapping[str, Any], calls: Sequence[Call], rule: IdRule) -> Iterable[Finding]:
+def _wrong_ids(
+    body: Mapping[str, Any], calls: Sequence[ChatCall], rule: IdRule
+) -> Iterable[Finding]:
     earlier = sum(len(message.get("tool_calls") or ()) for message in body["messages"])
     seen: set[str] = set()
     for index, call in enumerate(calls, earlier):
@@ -223,7 +227,7 @@ def _choice(body: Mapping[str, Any]) -> Any:
     return body.get("tool_choice") or ("auto" if tools_of(body) else "none")
 
 
-def _disobeyed(body: Mapping[str, Any], calls: Sequence[Call]) -> str:
+def _disobeyed(body: Mapping[str, Any], calls: Sequence[ChatCall]) -> str:
     """Return which option a complete reply goes against; empty if none."""
     choice = _choice(body)
     if body.get("parallel_tool_calls") is False and len(calls) > 1:

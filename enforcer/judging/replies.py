@@ -18,7 +18,7 @@ ABORTED = "abort"  # vLLM's finish_reason of what it ended itself, as when it is
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ChatCall:
     """A tool call as the client sees it; `arguments` is the text, not yet parsed."""
 
     id: str
@@ -27,7 +27,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class ChatReply:
     """What came back for one request.
 
     Attributes:
@@ -43,7 +43,7 @@ class Reply:
     error: str = ""
     finish_reason: str | None = None
     content: str = ""
-    calls: tuple[Call, ...] = ()
+    calls: tuple[ChatCall, ...] = ()
     token_ids: tuple[int, ...] = ()
     reasoning: str = ""
 
@@ -53,7 +53,7 @@ class Reply:
         return self.status == OK and not self.error
 
 
-def whole(response: Any) -> Reply:
+def whole(response: Any) -> ChatReply:
     """Read a response that was not streamed; its first choice, if it has several.
 
     A response of another form gives a reply with an `error`.
@@ -61,7 +61,7 @@ def whole(response: Any) -> Reply:
     return joined([response])
 
 
-def joined(events: Iterable[Any]) -> Reply:
+def joined(events: Iterable[Any]) -> ChatReply:
     """Put the events of a stream together, as far as it has come; see `whole`."""
     status, error, finish_reason = OK, "", None
     content, reasoning = "", ""
@@ -92,12 +92,12 @@ def joined(events: Iterable[Any]) -> Reply:
         error = "it ended without a finish_reason"
     elif not error and finish_reason == ABORTED:
         error = "the server aborted the reply"
-    return Reply(
+    return ChatReply(
         status,
         error,
         finish_reason=finish_reason,
         content=content,
-        calls=tuple(Call(*calls[number]) for number in sorted(calls)),
+        calls=tuple(ChatCall(*calls[number]) for number in sorted(calls)),
         token_ids=tuple(token_ids),
         reasoning=reasoning,
     )

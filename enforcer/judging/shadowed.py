@@ -56,7 +56,7 @@ class ShadowVerdict(Verdict):
 
 
 @dataclass(frozen=True, slots=True)
-class Exchange:
+class ShadowedExchange:
     """Asks what is wrong with a reply that nothing was enforced in.
 
     Attributes:

@@ -8,9 +8,9 @@ from rich.console import Console
 from bench.demo import table
 from bench.demo.__main__ import WIDTH
 from enforcer.judging.judge import Fault
-from enforcer.tools.verify.report import Row
+from enforcer.tools.verify.report import RunCounts
 
-ROW = Row(
+ROW = RunCounts(
     requests=12,
     finish_reasons={"stop": 3, "tool_calls": 8, "others": 1},
     faults={Fault.UNDECLARED: 2, Fault.SCHEMA: 1, Fault.FAILED: 1, Fault.CHOICE: 2, Fault.LEAK: 4},

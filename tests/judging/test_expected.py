@@ -9,7 +9,7 @@ import pytest
 
 from enforcer.judging import expected
 from enforcer.judging.judge import MARKERS, Fault, IdRule, ReplyRules, judge
-from enforcer.judging.replies import Call, Reply
+from enforcer.judging.replies import ChatCall, ChatReply
 from enforcer.turn import dialects
 from enforcer.turn.dialect import Ids
 
@@ -31,10 +31,10 @@ def test_every_kind_of_id_has_a_rule(ids: Ids) -> None:
 
 
 def test_a_reply_is_judged_by_them() -> None:
-    reply = Reply(
+    reply = ChatReply(
         finish_reason="tool_calls",
         content="<tool_call>",
-        calls=(Call("call_1", "f", "{}"),),
+        calls=(ChatCall("call_1", "f", "{}"),),
         status=200,
     )
     strict = judge(BODY, reply, ReplyRules(IdRule.NINE, ("<tool_call>",)))
@@ -48,8 +48,8 @@ def test_schemas_may_refer_to_documents_and_to_nothing_else() -> None:
     body = {"messages": [], "tools": [{"function": {"name": "f", "parameters": schema}}]}
 
     def faults(arguments: str, schemas: dict[str, Any]) -> frozenset[Fault]:
-        reply = Reply(
-            200, finish_reason="tool_calls", calls=(Call("functions.f:0", "f", arguments),)
+        reply = ChatReply(
+            200, finish_reason="tool_calls", calls=(ChatCall("functions.f:0", "f", arguments),)
         )
         return judge(body, reply, expected.of(KIMI, schemas=schemas)).faults
 

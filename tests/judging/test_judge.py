@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from enforcer.judging.judge import Fault, IdRule, ReplyRules, ReplyVerdict, judge
-from enforcer.judging.replies import Call, Reply
+from enforcer.judging.replies import ChatCall, ChatReply
 
 WEATHER = {
     "type": "object",
@@ -38,9 +38,11 @@ def body(
     return {**request, "tools": [tool(n) for n in names]} if names else request
 
 
-def called(*calls: tuple[str, str, Any], finish: str = "tool_calls", content: str = "") -> Reply:
-    made = tuple(Call(id_, name, json.dumps(arguments)) for id_, name, arguments in calls)
-    return Reply(200, finish_reason=finish, content=content, calls=made)
+def called(
+    *calls: tuple[str, str, Any], finish: str = "tool_calls", content: str = ""
+) -> ChatReply:
+    made = tuple(ChatCall(id_, name, json.dumps(arguments)) for id_, name, arguments in calls)
+    return ChatReply(200, finish_reason=finish, content=content, calls=made)
 
 
 def only(*names: str, mode: str = "auto") -> dict[str, Any]:
@@ -55,12 +57,12 @@ def test_a_valid_call_has_no_fault() -> None:
 
 
 def test_text_has_no_fault() -> None:
-    reply = Reply(200, finish_reason="stop", content="Hello.")
+    reply = ChatReply(200, finish_reason="stop", content="Hello.")
     assert judge(body("weather"), reply) == ReplyVerdict("stop", complete=True, has_calls=False)
 
 
 def test_an_empty_reply_is_told_and_forgiven() -> None:
-    verdict = judge(body("weather"), Reply(200, finish_reason="stop", reasoning="Well."))
+    verdict = judge(body("weather"), ChatReply(200, finish_reason="stop", reasoning="Well."))
     assert (verdict.empty, verdict.findings) == (True, ())
     assert not judge(body("weather"), SAID).empty
     assert not judge(body("weather"), called(GOOD)).empty
@@ -68,7 +70,7 @@ def test_an_empty_reply_is_told_and_forgiven() -> None:
 
 
 NAMED = {"type": "function", "function": {"name": "clock"}}
-SAID = Reply(200, finish_reason="stop", content="Hello.")
+SAID = ChatReply(200, finish_reason="stop", content="Hello.")
 
 
 @pytest.mark.parametrize(
@@ -93,21 +95,25 @@ SAID = Reply(200, finish_reason="stop", content="Hello.")
         (body("weather"), called(("weather:0", *GOOD[1:])), Fault.ID),
         (body("weather"), called(GOOD, GOOD), Fault.ID),
         (body("weather", messages=EARLIER), called(GOOD), Fault.ID),
-        (body("weather"), Reply(200, finish_reason="stop", content="<|im_end|>"), Fault.LEAK),
+        (
+            body("weather"),
+            ChatReply(200, finish_reason="stop", content="<|im_end|>"),
+            Fault.LEAK,
+        ),
         (body("weather", tool_choice="required"), SAID, Fault.CHOICE),
         (body("weather", tool_choice=only("weather", mode="required")), SAID, Fault.CHOICE),
         (body("weather", "clock", tool_choice=NAMED), called(GOOD), Fault.CHOICE),
         (body("weather", parallel_tool_calls=False), called(GOOD, NEXT), Fault.CHOICE),
         (body("weather"), called(content="I call."), Fault.FINISH),
         (body("weather"), called(GOOD, finish="length"), Fault.FINISH),
-        (body("weather"), Reply(400, "no such keyword"), Fault.REFUSED),
-        (body("weather"), Reply(500, "Internal Server Error"), Fault.FAILED),
-        (body("weather"), Reply(0, "ConnectError()"), Fault.FAILED),
-        (body("weather"), Reply(200, "the stream ended"), Fault.FAILED),
+        (body("weather"), ChatReply(400, "no such keyword"), Fault.REFUSED),
+        (body("weather"), ChatReply(500, "Internal Server Error"), Fault.FAILED),
+        (body("weather"), ChatReply(0, "ConnectError()"), Fault.FAILED),
+        (body("weather"), ChatReply(200, "the stream ended"), Fault.FAILED),
     ],
 )
 def test_each_fault_is_found_and_no_other(
-    request_body: dict[str, Any], reply: Reply, fault: Fault
+    request_body: dict[str, Any], reply: ChatReply, fault: Fault
 ) -> None:
     assert judge(request_body, reply).faults == {fault}
 
@@ -122,7 +128,7 @@ def test_allowed_tools_may_be_called() -> None:
 
 
 def test_arguments_that_are_no_json_fail_the_schema() -> None:
-    reply = Reply(200, finish_reason="tool_calls", calls=(Call(*GOOD[:2], '{"city": "Os'),))
+    reply = ChatReply(200, finish_reason="tool_calls", calls=(ChatCall(*GOOD[:2], '{"city": "Os'),))
     [finding] = judge(body("weather"), reply).findings
     assert finding.fault is Fault.SCHEMA
     assert "not JSON" in finding.message
@@ -138,12 +144,12 @@ def test_what_python_alone_reads_fails_the_schema(number: str) -> None:
         ('{"v": 1e300, "w": "NaN"}', set()),
         (f'{{"v": {number}}}', {Fault.SCHEMA}),
     ):
-        call = Call("functions.f:0", "f", arguments)
-        whole = judge(asked, Reply(200, finish_reason="tool_calls", calls=(call,)))
+        call = ChatCall("functions.f:0", "f", arguments)
+        whole = judge(asked, ChatReply(200, finish_reason="tool_calls", calls=(call,)))
         assert whole.faults == faults
         # One that was cut off behind them is judged, too.
         cut_off = judge(
-            {**asked, "stream": True}, Reply(200, finish_reason="length", calls=(call,))
+            {**asked, "stream": True}, ChatReply(200, finish_reason="length", calls=(call,))
         )
         assert cut_off.faults == faults
 
@@ -199,8 +205,8 @@ def test_rules_of_ids(rule: IdRule, right: tuple[str, str], wrong: tuple[str, st
 
 
 def cut(*arguments: str, stream: bool = True) -> ReplyVerdict:
-    calls = tuple(Call(f"functions.weather:{n}", "weather", a) for n, a in enumerate(arguments))
-    reply = Reply(200, finish_reason="length", calls=calls)
+    calls = tuple(ChatCall(f"functions.weather:{n}", "weather", a) for n, a in enumerate(arguments))
+    reply = ChatReply(200, finish_reason="length", calls=calls)
     return judge(body("weather", tool_choice="required", stream=stream), reply)
 
 

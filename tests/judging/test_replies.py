@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from enforcer.judging.replies import Call, Reply, joined, whole
+from enforcer.judging.replies import ChatCall, ChatReply, joined, whole
 from tests.fake_server import call, reply
 
 CALLS = st.lists(
@@ -46,8 +46,11 @@ def test_the_parts_of_parallel_calls_may_be_mixed() -> None:
             {"choices": [{"delta": {}, "finish_reason": "tool_calls", "token_ids": [1, 2]}]},
         ]
     )
-    calls = (Call("functions.f:0", "f", '{"a": 1}'), Call("functions.g:1", "g", "{}"))
-    assert got == Reply(200, finish_reason="tool_calls", calls=calls, token_ids=(1, 2))
+    calls = (
+        ChatCall("functions.f:0", "f", '{"a": 1}'),
+        ChatCall("functions.g:1", "g", "{}"),
+    )
+    assert got == ChatReply(200, finish_reason="tool_calls", calls=calls, token_ids=(1, 2))
 
 
 def test_the_first_choice_is_read() -> None:

@@ -15,7 +15,7 @@ from enforcer.engines import load
 from enforcer.errors import InvalidTools, SchemaLimit
 from enforcer.judging.judge import Fault, judge
 from enforcer.judging.replies import joined
-from enforcer.judging.shadowed import Exchange, ShadowVerdict, tool_at
+from enforcer.judging.shadowed import ShadowedExchange, ShadowVerdict, tool_at
 from enforcer.request.options import Options
 from enforcer.schema.limits import Limits
 from enforcer.turn import dialects
@@ -61,9 +61,9 @@ def written(value: Any) -> bytes:
     return value if isinstance(value, bytes) else json.dumps(value).encode()
 
 
-def exchange(body: Any, reply: Any, number: int = 0) -> Exchange:
+def exchange(body: Any, reply: Any, number: int = 0) -> ShadowedExchange:
     both = written(body), written(reply)
-    return Exchange(number, *both, "kimi_k2", (), Options(), trusts_plain=True)
+    return ShadowedExchange(number, *both, "kimi_k2", (), Options(), trusts_plain=True)
 
 
 def events(*said: dict[str, Any]) -> bytes:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from bench.demo.servers import Server
-    from enforcer.judging.replies import Reply
+    from enforcer.judging.replies import ChatReply
 
 pytestmark = pytest.mark.vllm
 
@@ -37,20 +37,22 @@ KINDS = [Change(name) for name in ("undeclared", "schema", "id", "choice", "fini
 GET = {"type": "function", "function": {"name": "get", "parameters": {"type": "object"}}}
 
 
-def answers(server: Server, bodies: Sequence[Mapping[str, Any]]) -> list[Reply]:
+def answers(server: Server, bodies: Sequence[Mapping[str, Any]]) -> list[ChatReply]:
     endpoint = client.Endpoint.at(f"{server.url}/v1", concurrency=16, timeout=600)
     return asyncio.run(client.send_all(endpoint, bodies))
 
 
 @pytest.fixture(scope="module")
-def free_replies(tmp_path_factory: pytest.TempPathFactory) -> list[Reply]:
+def free_replies(tmp_path_factory: pytest.TempPathFactory) -> list[ChatReply]:
     """Replies of vLLM without the plugin, to `BODIES`; its server has ended."""
     with serving(TINY, FREE, tmp_path_factory.mktemp("log") / "free.log") as server:
         return answers(server, BODIES)
 
 
 @pytest.fixture(scope="module")
-def server(free_replies: list[Reply], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def server(
+    free_replies: list[ChatReply], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Server]:
     assert free_replies  # and so no other server runs
     log = tmp_path_factory.mktemp("log") / "shadow.log"
     with serving(TINY, SHADOW, log) as running:
@@ -103,7 +105,7 @@ def counts(server: Server) -> Counts:
 
 
 def test_replies_are_vllm_s_own_and_the_counts_are_the_judge_s(
-    server: Server, free_replies: list[Reply], counts: Counts
+    server: Server, free_replies: list[ChatReply], counts: Counts
 ) -> None:
     found = answers(server, BODIES)
     assert found == free_replies  # texts, calls, finish reasons and token ids

@@ -19,7 +19,7 @@ from bench.demo.servers import ENFORCED, FREE, MODEL_NAME, Server
 from bench.matrix import modes
 from enforcer import Route
 from enforcer.judging.replies import whole
-from enforcer.tools.doctor import Status
+from enforcer.tools.doctor import CheckStatus
 from enforcer.tools.doctor import server as doctor
 from enforcer.tools.verify.client import Endpoint
 from tests.vllm_servers import TINY, serving
@@ -58,7 +58,7 @@ def server(log: Path) -> Iterator[Server]:
 
 def test_the_doctor_finds_such_a_server_well_but_on_request(server: Server) -> None:
     checks = list(doctor.checks(Endpoint.at(server.url)))
-    assert [check.found for check in checks if check.status is Status.BAD] == []
+    assert [check.found for check in checks if check.status is CheckStatus.BAD] == []
     assert any("only those that ask for it" in check.found for check in checks)
 
 

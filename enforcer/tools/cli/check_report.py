@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from enforcer.errors import Problem, RequestError
-    from enforcer.tools.cli.declarations import Declaration, Found
+    from enforcer.tools.cli.declarations import Declaration, Declarations
 
 _SHOWN = 20  # records that cannot be read
 _MOST_PROBLEMS = 20  # of one schema
@@ -40,7 +40,7 @@ _HEAVY = (
 )
 
 
-class Status(Enum):
+class SchemaStatus(Enum):
     """How a schema is enforced."""
 
     EXACT = "exact"
@@ -49,7 +49,7 @@ class Status(Enum):
 
 
 @dataclass(slots=True)
-class Checked:
+class CheckedSchema:
     """What was found out about one declaration.
 
     Attributes:
@@ -65,7 +65,7 @@ class Checked:
     """
 
     declaration: Declaration
-    status: Status = Status.EXACT
+    status: SchemaStatus = SchemaStatus.EXACT
     problems: tuple[Problem, ...] = ()
     error: str | None = None
     relaxable: bool = False
@@ -76,8 +76,8 @@ class Checked:
 
     def refuse(self, error: RequestError) -> None:
         """Refuse it, for one more reason where it has been refused before."""
-        earlier = self.problems if self.status is Status.REFUSED else ()
-        self.status = Status.REFUSED
+        earlier = self.problems if self.status is SchemaStatus.REFUSED else ()
+        self.status = SchemaStatus.REFUSED
         self.problems = (*error.problems, *earlier)
         self.error = self.error or type(error).__name__
         self.relaxable = False
@@ -116,14 +116,14 @@ class Tally:
 
     """
 
-    checked: list[Checked] = field(default_factory=list)
+    checked: list[CheckedSchema] = field(default_factory=list)
     unreadable: list[str] = field(default_factory=list)
     repeated: int = 0
     without_tools: int = 0
     functions: list[dict[str, str]] = field(default_factory=list)
     oversized: dict[str, Oversized] = field(default_factory=dict)
 
-    def add(self, found: Found, oversized: Iterable[Oversized]) -> None:
+    def add(self, found: Declarations, oversized: Iterable[Oversized]) -> None:
         """Add what a document has beside schemas; of what is too much, nothing twice."""
         self.without_tools += found.without_tools
         self.functions += found.functions
@@ -137,7 +137,7 @@ class Tally:
     def has_refused(self) -> bool:
         """Whether a server refuses a schema, or a request for all of its schemas together."""
         whole = any(one.refused for one in self.oversized.values())
-        return whole or self.counts[Status.REFUSED] > 0
+        return whole or self.counts[SchemaStatus.REFUSED] > 0
 
     @property
     def noted(self) -> int:
@@ -157,7 +157,7 @@ class Tally:
         spent: dict[tuple[str, str], dict[str, float]] = {}
         for one in self.checked:
             of = one.declaration
-            if of.request is not None and one.status is not Status.REFUSED:
+            if of.request is not None and one.status is not SchemaStatus.REFUSED:
                 schema = json.dumps([of.root.value, of.schema, of.form], sort_keys=True)
                 spent.setdefault((of.where, of.request), {})[schema] = one.milliseconds
         return [
@@ -167,12 +167,12 @@ class Tally:
         ]
 
     @property
-    def counts(self) -> Counter[Status]:
+    def counts(self) -> Counter[SchemaStatus]:
         """How many schemas are enforced in which way."""
         return Counter(one.status for one in self.checked)
 
 
-def row(one: Checked) -> Iterator[str]:
+def row(one: CheckedSchema) -> Iterator[str]:
     """Yield the lines about one schema. The columns are as wide for any other."""
     rules = f"{one.rules:5} rules" if one.rules else " " * 11
     yield f"{one.status.value:<8}{one.milliseconds:8.1f} ms  {rules}  {_title(one)}"
@@ -181,7 +181,7 @@ def row(one: Checked) -> Iterator[str]:
     if len(one.problems) > _MOST_PROBLEMS:
         more = len(one.problems) - _MOST_PROBLEMS
         yield f"         and {number(more, 'more problem')}; --json has them all"
-    for problem in one.untimed if one.status is not Status.REFUSED else ():
+    for problem in one.untimed if one.status is not SchemaStatus.REFUSED else ():
         yield f"         calls may be cut off by `max_tokens`: {problem}"
     for line in _notes(one.notes):
         yield f"         note: {line}"
@@ -209,9 +209,9 @@ def summary(tally: Tally) -> Iterator[str]:
         more = f", and in {number(len(others), 'more request')}" if others else ""
         yield f"{first['where']} {first['path']}: {_FUNCTIONS}{more}"
     counts = tally.counts
-    said = [f"{counts[status]} {status.value}" for status in Status if counts[status]]
+    said = [f"{counts[status]} {status.value}" for status in SchemaStatus if counts[status]]
     line = f"{len(tally.checked)} checked" + (": " if said else "") + ", ".join(said)
-    taken = (one for one in tally.checked if one.status is not Status.REFUSED)
+    taken = (one for one in tally.checked if one.status is not SchemaStatus.REFUSED)
     late = sum(bool(one.untimed) for one in taken)
     if late:
         line += f"; calls to {number(late, 'tool')} may be cut off by `max_tokens`"
@@ -247,7 +247,7 @@ def as_json(tally: Tally) -> Any:
     return msgspec.to_builtins(
         {
             "checked": [_values(one) for one in tally.checked],
-            "counts": {status.value: counts[status] for status in Status},
+            "counts": {status.value: counts[status] for status in SchemaStatus},
             "repeated": tally.repeated,
             "without_tools": tally.without_tools,
             "functions": tally.functions,
@@ -268,7 +268,7 @@ def _notes(notes: Sequence[Problem]) -> Iterator[str]:
         yield f"{said}, and in {number(len(others), 'more place')}" if others else said
 
 
-def _title(one: Checked) -> str:
+def _title(one: CheckedSchema) -> str:
     declaration = one.declaration
     if declaration.root is Root.OBJECT:
         return f"{declaration.name}  {declaration.where}"
@@ -276,7 +276,7 @@ def _title(one: Checked) -> str:
     return declaration.where + inside
 
 
-def _values(one: Checked) -> dict[str, Any]:
+def _values(one: CheckedSchema) -> dict[str, Any]:
     place = {name: getattr(one.declaration, name) for name in ("name", "where", "path")}
     found = {each.name: getattr(one, each.name) for each in fields(one)[1:]}
     return place | found | {"surprises": one.notes}  # as `notes` were named in 0.2

@@ -79,7 +79,7 @@ class Declaration:
 
 
 @dataclass(slots=True)
-class Found:
+class Declarations:
     """What stands in a document.
 
     Attributes:
@@ -101,14 +101,14 @@ class Found:
     body: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
 
-def find(document: Document) -> Found:
+def find(document: Document) -> Declarations:
     """List what a document declares; what is none of the kinds spoils nothing else in it."""
-    found = Found(document.where)
+    found = Declarations(document.where)
     _read(found, document.value, "$")
     return found
 
 
-def _read(found: Found, value: Any, path: str) -> None:
+def _read(found: Declarations, value: Any, path: str) -> None:
     if isinstance(value, list):
         for at, item in enumerate(value):
             _read(found, item, f"{path}[{at}]")
@@ -145,7 +145,7 @@ def _is_request(value: Mapping[str, Any]) -> bool:
     return said and not _BESIDE.isdisjoint(value)
 
 
-def _read_request(found: Found, value: Mapping[str, Any], path: str) -> None:
+def _read_request(found: Declarations, value: Mapping[str, Any], path: str) -> None:
     found.body = value
     lists = [(value.get("tools"), f"{path}.tools")]
     messages = value.get("messages")
@@ -170,7 +170,7 @@ def _read_request(found: Found, value: Mapping[str, Any], path: str) -> None:
         found.declared.append(wanted)
 
 
-def _listed(found: Found, tools: list[Any], path: str) -> Iterator[Declaration]:
+def _listed(found: Declarations, tools: list[Any], path: str) -> Iterator[Declaration]:
     for at, value in enumerate(tools):
         here = f"{path}[{at}]"
         kind = value.get("type") if isinstance(value, Mapping) else None

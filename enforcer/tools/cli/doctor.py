@@ -19,7 +19,7 @@ from enforcer.tools.cli.options import (
     path,
 )
 from enforcer.tools.cli.output import number, say, say_json
-from enforcer.tools.doctor import Check, Status, installation
+from enforcer.tools.doctor import CheckResult, CheckStatus, installation
 from enforcer.turn import dialects
 from enforcer.vllm.config import names
 
@@ -35,7 +35,7 @@ in its place. Each line says what was checked and what was found; the line below
 to do.
 
 Exit status: 0 if nothing must be mended, 1 if something must, 2 on wrong usage."""
-_SIGNS = {Status.OK: "ok  ", Status.NOTE: "note", Status.BAD: "BAD "}
+_SIGNS = {CheckStatus.OK: "ok  ", CheckStatus.NOTE: "note", CheckStatus.BAD: "BAD "}
 _INDENT = " " * 6
 
 
@@ -66,7 +66,7 @@ def run(options: argparse.Namespace) -> int:
         raise ConfigurationError("--require-all is asked of a server: name it with --url")
     if options.dialect is not None:
         dialects.named(names.stock(options.dialect))  # whatever else is checked
-    checks: list[Check] = []
+    checks: list[CheckResult] = []
     endpoint = None if options.url is None else endpoint_of(options)
     for group, found in _groups(options, endpoint):
         if options.url and options.model and not options.json:
@@ -77,7 +77,7 @@ def run(options: argparse.Namespace) -> int:
                 mend = [f"{_INDENT}{check.mend}"] if check.mend else []
                 say(f"{_SIGNS[check.status]}  {check.name}: {check.found}", *mend)
     count = number(len(checks), "check")
-    bad = sum(check.status is Status.BAD for check in checks)
+    bad = sum(check.status is CheckStatus.BAD for check in checks)
     caveats = [check.caveat for check in checks if check.caveat]
     if options.json:
         values = [
@@ -96,7 +96,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _groups(
     options: argparse.Namespace, endpoint: Endpoint | None
-) -> Iterator[tuple[str, Iterable[Check]]]:
+) -> Iterator[tuple[str, Iterable[CheckResult]]]:
     """Yield the checks that the options ask for, by what is checked.
 
     This environment says nothing of a server: its settings are those of another shell, and its

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     import argparse
 
     from enforcer.tools.cli.chat_request import ChatRequest
-    from enforcer.tools.explain.reply import Recorded
+    from enforcer.tools.explain.reply import RecordedTurn
     from enforcer.turn.dialect import Dialect
 
 _DESCRIPTION = """\
@@ -190,7 +190,7 @@ def _text(given: str) -> str:
 
 def _recorded(
     options: argparse.Namespace, request: ChatRequest, text: str, enforcer: Enforcer
-) -> Recorded:
+) -> RecordedTurn:
     vocabulary = enforcer.vocabulary
     if options.url is not None:
         answer, scores = _asked(options, request)
@@ -208,7 +208,7 @@ def _recorded(
     is_opened = state == turn.state and any(vocabulary.controls.get(n) in ids for n in turn.begin)
     begin = len(ids) - len(begun) if is_opened else 0
     given = tuple(Given(token_id) for token_id in ids[begin:])
-    return reply.Recorded(given, tuple(ids[:begin]) or None)
+    return reply.RecordedTurn(given, tuple(ids[:begin]) or None)
 
 
 def _asked(options: argparse.Namespace, request: ChatRequest) -> tuple[Any, Any]:

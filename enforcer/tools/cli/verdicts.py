@@ -32,7 +32,7 @@ from enforcer.schema import OnUnsupported, Root, compile_schema
 from enforcer.schema.grammar import NEVER
 from enforcer.schema.reading.document import step
 from enforcer.schema.reading.mistakes import NO_VALUE, mistake
-from enforcer.tools.cli.check_report import Checked, Oversized, Status
+from enforcer.tools.cli.check_report import CheckedSchema, Oversized, SchemaStatus
 from enforcer.tools.lint import notes
 from enforcer.turn.request_envelope import refuse_name
 
@@ -112,7 +112,7 @@ class Judge:
     in_time: bool = False
     told: set[tuple[str, str]] = field(default_factory=set)
 
-    def check(self, declared: Sequence[Declaration]) -> Iterator[Checked]:
+    def check(self, declared: Sequence[Declaration]) -> Iterator[CheckedSchema]:
         """Check what one document declares, apart from what documents before it have declared."""
         names: set[str] = set()
         before = frozenset(self.told)
@@ -136,9 +136,9 @@ class Judge:
                     one.refuse(error)
             yield one
 
-    def _check(self, declaration: Declaration) -> Checked:
+    def _check(self, declaration: Declaration) -> CheckedSchema:
         """Check one schema or format, and say what the time that it took means on a server."""
-        one = Checked(declaration)
+        one = CheckedSchema(declaration)
         begun = process_time()
         how = "took"
         try:
@@ -150,15 +150,18 @@ class Judge:
             how = "was stopped after"
         seconds = process_time() - begun
         if seconds > SECONDS:
-            one = Checked(declaration)
+            one = CheckedSchema(declaration)
             reason = f"{TOO_SLOW}; here it {how} {seconds:.1f} s"
             one.refuse(SchemaLimit.of(declaration.path, "", reason))
-        elif seconds > LOOK and one.status is not Status.REFUSED:
+        elif seconds > LOOK and one.status is not SchemaStatus.REFUSED:
             one.notes += (Problem(declaration.path, "", _SLOW.format(seconds=seconds)),)
         one.milliseconds = round(seconds * _MILLI, 3)
         if declaration.form is not None and declaration.schema is None:
             return one
-        if one.status is Status.REFUSED and self.options.on_unsupported is OnUnsupported.REFUSE:
+        if (
+            one.status is SchemaStatus.REFUSED
+            and self.options.on_unsupported is OnUnsupported.REFUSE
+        ):
             one.relaxable = self._relaxable(one)
         if isinstance(declaration.schema, Mapping):
             noted = notes(declaration.schema, closed=self.options.conventions.closed_objects)
@@ -166,7 +169,7 @@ class Judge:
             one.notes += tuple(each for each in found if each not in one.problems)
         return one
 
-    def _enforce(self, one: Checked) -> None:
+    def _enforce(self, one: CheckedSchema) -> None:
         """Do what a server does before it takes a schema or format.
 
         Raises:
@@ -199,7 +202,7 @@ class Judge:
         one.rules = len(grammar.definitions)
         one.notes = tuple(_never_given(grammar, declaration))
         if grammar.relaxed:
-            one.status = Status.RELAXED
+            one.status = SchemaStatus.RELAXED
             one.problems = tuple(each.under(declaration.path) for each in grammar.relaxed)
 
     def _enforce_text(self, form: Mapping[str, Any]) -> None:
@@ -221,7 +224,7 @@ class Judge:
             conventions=self.options.conventions,
         )
 
-    def _relaxable(self, one: Checked) -> bool:
+    def _relaxable(self, one: CheckedSchema) -> bool:
         """Return whether relaxing would have the refused schema enforced, or a superset of it."""
         if one.error != UnsupportedSchema.__name__:
             return False

@@ -31,7 +31,7 @@ from enforcer.tools.cli.options import (
 from enforcer.tools.cli.output import complain, number, remark, say
 from enforcer.tools.verify import reference, suites
 from enforcer.tools.verify.report import Request, Result
-from enforcer.tools.verify.suites import Recorded
+from enforcer.tools.verify.suites import RecordedRequests
 from enforcer.turn import dialects
 from enforcer.vllm.config import names
 
@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from enforcer.judging.judge import ReplyRules
-    from enforcer.judging.replies import Reply
+    from enforcer.judging.replies import ChatReply
     from enforcer.tools.verify.client import Endpoint
-    from enforcer.tools.verify.reference import Reference
+    from enforcer.tools.verify.reference import ReferenceRun
     from enforcer.tools.verify.suites import Case
 
 _DESCRIPTION = """\
@@ -131,7 +131,7 @@ def run(options: argparse.Namespace) -> int:
     if options.report:
         verify_report.refuse_unwritable(options.report)
     schemas = suites.schema_cases(options.schemas) if options.schemas else []
-    recorded = suites.recorded_cases(options.requests) if options.requests else Recorded()
+    recorded = suites.recorded_cases(options.requests) if options.requests else RecordedRequests()
     theirs = reference.read(options.reference) if options.reference else None
     _tell_left_out(recorded)
     model, shown = asyncio.run(_asked(endpoint, options.model))
@@ -163,7 +163,7 @@ async def _asked(endpoint: Endpoint, model: str | None) -> tuple[str, str | None
     return name, await client.metrics(endpoint)
 
 
-def _tell_left_out(recorded: Recorded) -> None:
+def _tell_left_out(recorded: RecordedRequests) -> None:
     """Report what is not sent; each line that cannot be read is to be mended, so all are named."""
     complain(*recorded.unreadable)
     if skipped := recorded.skipped:
@@ -189,9 +189,9 @@ def _measure(
     """Send the requests and judge the replies; fewer than requests after Ctrl-C."""
     from enforcer.tools.verify import client
 
-    replies: dict[int, Reply] = {}
+    replies: dict[int, ChatReply] = {}
 
-    def arrived(at: int, reply: Reply) -> None:
+    def arrived(at: int, reply: ChatReply) -> None:
         replies[at] = reply
         done, total = len(replies), len(requests)
         if not quiet and done * 10 // total > (done - 1) * 10 // total:  # a tenth of the way
@@ -221,7 +221,9 @@ def _body(
     return body
 
 
-def _tell(results: Sequence[Result], theirs: Reference | None, options: argparse.Namespace) -> int:
+def _tell(
+    results: Sequence[Result], theirs: ReferenceRun | None, options: argparse.Namespace
+) -> int:
     """Print what was found; return the exit status."""
     if all(Fault.FAILED in result.verdict.faults for result in results):
         first = results[0]

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from enforcer.judging.judge import ReplyVerdict
-    from enforcer.tools.verify.reference import Reference
-    from enforcer.tools.verify.report import Result, Row
+    from enforcer.tools.verify.reference import ReferenceRun
+    from enforcer.tools.verify.report import Result, RunCounts
 
 _SHOWN = 5  # findings of one kind
 _HOW_ALIKE = (
@@ -36,8 +36,8 @@ _NOTHING_ALIKE = (
 
 
 def show(
-    results: Sequence[Result], requests: int, theirs: Reference | None, file: Path | None
-) -> Row:
+    results: Sequence[Result], requests: int, theirs: ReferenceRun | None, file: Path | None
+) -> RunCounts:
     """Print the table and the findings, and write the report; return the counts of all runs.
 
     Args:
@@ -71,7 +71,7 @@ def show(
     return whole
 
 
-def summary(row: Row) -> str:
+def summary(row: RunCounts) -> str:
     """Return what replies violate apart from what was refused or failed, which are no replies."""
     refused, failed = row.faults[Fault.REFUSED], row.faults[Fault.FAILED]
     replies = row.requests - refused - failed
@@ -85,7 +85,7 @@ def summary(row: Row) -> str:
     return line
 
 
-def _similarity(results: Sequence[Result], theirs: Reference) -> report.Similarity:
+def _similarity(results: Sequence[Result], theirs: ReferenceRun) -> report.Similarity:
     """Compare the answers to recorded requests with the reference."""
     return report.similarity(
         (

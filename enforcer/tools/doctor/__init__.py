@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 
-class Status(Enum):
+class CheckStatus(Enum):
     """How a check came out."""
 
     OK = "ok"
@@ -19,7 +19,7 @@ class Status(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class CheckResult:
     """The result of one check.
 
     Attributes:
@@ -31,22 +31,22 @@ class Check:
     """
 
     name: str
-    status: Status
+    status: CheckStatus
     found: str
     mend: str = ""
     caveat: str = ""
 
 
-def ok(name: str, found: str) -> Check:
+def ok(name: str, found: str) -> CheckResult:
     """Report that something is as it should be."""
-    return Check(name, Status.OK, found)
+    return CheckResult(name, CheckStatus.OK, found)
 
 
-def note(name: str, found: str, mend: str = "", caveat: str = "") -> Check:
+def note(name: str, found: str, mend: str = "", caveat: str = "") -> CheckResult:
     """Report something that may be meant so."""
-    return Check(name, Status.NOTE, found, mend, caveat)
+    return CheckResult(name, CheckStatus.NOTE, found, mend, caveat)
 
 
-def bad(name: str, found: str, mend: str) -> Check:
+def bad(name: str, found: str, mend: str) -> CheckResult:
     """Report something that must be mended."""
-    return Check(name, Status.BAD, found, mend)
+    return CheckResult(name, CheckStatus.BAD, found, mend)

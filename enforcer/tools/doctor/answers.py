@@ -15,7 +15,7 @@ from enforcer.judging import expected as expected_
 from enforcer.judging.expected import samples
 from enforcer.judging.judge import is_refusal, judge
 from enforcer.request.carrier import ALLOW
-from enforcer.tools.doctor import Check, bad, note, ok
+from enforcer.tools.doctor import CheckResult, bad, note, ok
 from enforcer.turn import dialects
 from enforcer.vllm.config import names
 from enforcer.vllm.observe import families
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from enforcer.errors import RequestError
     from enforcer.judging.judge import ReplyRules, ReplyVerdict
-    from enforcer.judging.replies import Reply
+    from enforcer.judging.replies import ChatReply
 
 _FLAGS = "start it with --enable-auto-tool-choice --tool-call-parser"
 _START = f"{_FLAGS} NAME_enforced, where NAME is vLLM's parser of the model's format"
@@ -48,12 +48,12 @@ def how_to_start(metrics: str | None) -> str:
     return f"{_FLAGS} {names.enforced(parsers[0])}" if parsers else _START
 
 
-def is_ours(reply: Reply, error: type[RequestError]) -> bool:
+def is_ours(reply: ChatReply, error: type[RequestError]) -> bool:
     """Return whether a server refuses a request as the Enforcer does, with this error."""
     return is_refusal(reply) and error.__name__ in reply.error
 
 
-def enforces(reply: Reply, start: str) -> Check:
+def enforces(reply: ChatReply, start: str) -> CheckResult:
     """Judge the answer to `probes.twice`: our front end refuses it, no other one does."""
     title = _WHICH
     if is_ours(reply, InvalidTools):
@@ -66,7 +66,7 @@ def enforces(reply: Reply, start: str) -> Check:
     return _unknown(title, reply, start if is_refusal(reply) else "read the server's log")
 
 
-def _unknown(title: str, reply: Reply, mend: str = "read the server's log") -> Check:
+def _unknown(title: str, reply: ChatReply, mend: str = "read the server's log") -> CheckResult:
     """Report an answer that neither the Enforcer nor a server without it gives."""
     if not reply.status:
         mend = "read the server's log; if it is slow or busy, give it longer with --timeout"
@@ -78,7 +78,7 @@ def _unknown(title: str, reply: Reply, mend: str = "read the server's log") -> C
     return bad(title, f"not known: {said}: HTTP {reply.status}: {reply.error}", mend)
 
 
-def by_request(route: Route, start: str, *, alone: bool, require_all: bool) -> Check:
+def by_request(route: Route, start: str, *, alone: bool, require_all: bool) -> CheckResult:
     """Return the check of a server that enforces only where asked.
 
     Args:
@@ -104,7 +104,7 @@ def by_request(route: Route, start: str, *, alone: bool, require_all: bool) -> C
     return note(_WHICH, f"only {asking}", mend, "only requests that ask for it are enforced")
 
 
-def switches(reply: Reply) -> Check:
+def switches(reply: ChatReply) -> CheckResult:
     """Judge the answer to `probes.switching_off`: refused, or served as nobody enforces it."""
     title = "switching enforcement off"
     if is_ours(reply, InvalidTools) or (is_refusal(reply) and ALLOW in reply.error):
@@ -117,7 +117,7 @@ def switches(reply: Reply) -> Check:
     return _unknown(title, reply)
 
 
-def in_time(reply: Reply) -> Check:
+def in_time(reply: ChatReply) -> CheckResult:
     """Judge the answer to `without_known_end`: what must end in time is refused, or begun."""
     title = "call at `max_tokens`"
     if is_ours(reply, UnsupportedSchema) and "finish_within_budget" in reply.error:
@@ -132,7 +132,7 @@ def in_time(reply: Reply) -> Check:
     return note(title, f"not known: HTTP {reply.status}: {reply.error}", mend)
 
 
-def refuses(inexact: Reply, nothing: Reply) -> Check:
+def refuses(inexact: ChatReply, nothing: ChatReply) -> CheckResult:
     """Judge the answers to `unenforceable` and `impossible`, each with a format that nothing fits.
 
     Which part of a request is refused tells the mode: a tool, or the format once the tools have
@@ -157,11 +157,11 @@ def refuses(inexact: Reply, nothing: Reply) -> Check:
     return _unknown(title, wrong)
 
 
-def _is_at_format(reply: Reply) -> bool:
+def _is_at_format(reply: ChatReply) -> bool:
     return is_ours(reply, UnsatisfiableSchema) and "$.response_format" in reply.error
 
 
-def calls(body: Mapping[str, Any], reply: Reply, expected: ReplyRules) -> Check:
+def calls(body: Mapping[str, Any], reply: ChatReply, expected: ReplyRules) -> CheckResult:
     """Judge the answer to `required`: it shows that the engine process enforces as well."""
     title = f"required call, {'streamed' if body.get('stream') else 'not streamed'}"
     if not reply.status:
@@ -182,7 +182,9 @@ def _wrong(verdict: ReplyVerdict) -> str:
     return "; ".join(finding.message for finding in verdict.findings)
 
 
-def keeps_quiet(body: Mapping[str, Any], reply: Reply, expected: ReplyRules, start: str) -> Check:
+def keeps_quiet(
+    body: Mapping[str, Any], reply: ChatReply, expected: ReplyRules, start: str
+) -> CheckResult:
     """Judge the answer to `without_tools`."""
     title = "reply to a request without tools"
     if not reply.status:
@@ -193,7 +195,7 @@ def keeps_quiet(body: Mapping[str, Any], reply: Reply, expected: ReplyRules, sta
     return ok(title, "it calls nothing, though earlier replies of the dialog do")
 
 
-def processes(shown: str | None) -> Check:
+def processes(shown: str | None) -> CheckResult:
     """Judge what `/metrics` says of the processes that have the plugin.
 
     An engine that lacks it would have failed the probes; this shows all the others, which
@@ -216,7 +218,7 @@ def processes(shown: str | None) -> Check:
     return ok(title, said)
 
 
-def versions(shown: str | None) -> Iterator[Check]:
+def versions(shown: str | None) -> Iterator[CheckResult]:
     """Compare the versions on `/metrics` with those here; no check where the server shows none.
 
     `enforcer check` asks the version that is installed here.

@@ -18,7 +18,7 @@ from enforcer import engines
 from enforcer.errors import EnforcerError, UnknownDialect
 from enforcer.schema import compile_schema
 from enforcer.schema.bundling import read_documents
-from enforcer.tools.doctor import Check, bad, note, ok
+from enforcer.tools.doctor import CheckResult, bad, note, ok
 from enforcer.turn import dialects
 from enforcer.vllm.config import settings as server_settings
 from enforcer.vllm.config.names import TESTED_VERSIONS
@@ -40,7 +40,7 @@ TESTED_ENGINES: Mapping[str, tuple[str, str]] = {
 }
 
 
-def checks() -> Iterator[Check]:
+def checks() -> Iterator[CheckResult]:
     """Check the installation, the cheap things first."""
     yield ok("Python", platform.python_version())
     yield distribution()
@@ -56,7 +56,7 @@ def checks() -> Iterator[Check]:
     yield vllm_signatures()
 
 
-def distribution() -> Check:
+def distribution() -> CheckResult:
     """Check that this package is installed, and not just on the path."""
     version = families.installed(_DISTRIBUTION)
     if version == "unknown":
@@ -65,7 +65,7 @@ def distribution() -> Check:
     return ok(_DISTRIBUTION, version)
 
 
-def engine(name: str) -> Check:
+def engine(name: str) -> CheckResult:
     """Check the version of an engine's package, and that the engine compiles a schema."""
     title = f"engine {name}"
     oldest, untested = TESTED_ENGINES[name]
@@ -82,7 +82,7 @@ def engine(name: str) -> Check:
     return ok(title, version)
 
 
-def compiled_modules() -> Check:
+def compiled_modules() -> CheckResult:
     """Check that `enforcer.machine` runs compiled, from the sources that are there."""
     title = "compiled modules"
     try:
@@ -101,7 +101,7 @@ def _parts(version: str) -> tuple[int, ...]:
     return () if release is None else tuple(map(int, release[0].split(".")))
 
 
-def settings(environment: Mapping[str, str]) -> Iterator[Check]:
+def settings(environment: Mapping[str, str]) -> Iterator[CheckResult]:
     """Check the operator's settings in the environment, and the engine that they choose."""
     try:
         found = server_settings.read(environment)
@@ -124,7 +124,7 @@ def settings(environment: Mapping[str, str]) -> Iterator[Check]:
         yield engine(found.engine)
 
 
-def entry_point() -> Check:
+def entry_point() -> CheckResult:
     """Check that vLLM finds the plugin."""
     title = "plugin entry point"
     found = [e.value for e in metadata.entry_points(group=_GROUP) if e.name == _PLUGIN]
@@ -137,7 +137,7 @@ def entry_point() -> Check:
     return bad(title, f"vLLM finds no plugin {_PLUGIN!r} in {_GROUP}", mend)
 
 
-def plugin_filter(environment: Mapping[str, str]) -> Check:
+def plugin_filter(environment: Mapping[str, str]) -> CheckResult:
     """Check that VLLM_PLUGINS lets the plugin load."""
     wanted = environment.get("VLLM_PLUGINS")
     if wanted is None:
@@ -148,7 +148,7 @@ def plugin_filter(environment: Mapping[str, str]) -> Check:
     return bad("VLLM_PLUGINS", f"{wanted!r} leaves the plugin out", mend)
 
 
-def vllm_version() -> Check:
+def vllm_version() -> CheckResult:
     """Check that vLLM can be imported, and was tested."""
     logging.disable(logging.WARNING)  # as it is imported, vLLM logs to the standard output
     try:
@@ -170,7 +170,7 @@ def vllm_version() -> Check:
     return ok("vLLM", vllm.__version__)
 
 
-def vllm_signatures() -> Check:
+def vllm_signatures() -> CheckResult:
     """Check that everything in vLLM that the plugin replaces is what it was."""
     from enforcer.vllm import fit, patches
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from enforcer.errors import ConfigurationError, EnforcerError, UnknownDialect
 from enforcer.extras import needed_for
-from enforcer.tools.doctor import Check, bad, note, ok
+from enforcer.tools.doctor import CheckResult, bad, note, ok
 from enforcer.tools.doctor.template import checks_of
 from enforcer.turn import dialects
 from enforcer.turn.table import Table
@@ -30,7 +30,7 @@ def checks(
     dialect: str | None = None,
     template: Path | None = None,
     trust_remote_code: bool = False,
-) -> Iterator[Check]:
+) -> Iterator[CheckResult]:
     """Check a model's folder.
 
     Args:
@@ -100,7 +100,7 @@ def load_tokenizer(folder: Path, *, trust_remote_code: bool) -> Any:
         ) from error
 
 
-def _size(folder: Path, vocabulary: Vocabulary) -> Check:
+def _size(folder: Path, vocabulary: Vocabulary) -> CheckResult:
     title = "size of the model"
     try:
         config = json.loads((folder / "config.json").read_text(encoding="utf-8"))

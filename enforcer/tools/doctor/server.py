@@ -16,7 +16,7 @@ from enforcer.errors import UnsatisfiableSchema
 from enforcer.judging import expected as expected_
 from enforcer.judging.judge import is_refusal
 from enforcer.request.carrier import REQUIRES
-from enforcer.tools.doctor import Check, Status, answers, bad, ok, probes
+from enforcer.tools.doctor import CheckResult, CheckStatus, answers, bad, ok, probes
 from enforcer.tools.verify import client
 from enforcer.turn import dialects
 from enforcer.vllm.config import names, settings
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from enforcer.judging.judge import ReplyRules
-    from enforcer.judging.replies import Reply
+    from enforcer.judging.replies import ChatReply
     from enforcer.tools.verify.client import Endpoint
 
 _SOON = 10.0  # seconds in which a server answers what takes no model
@@ -37,7 +37,7 @@ def checks(
     model: str | None = None,
     dialect: str | None = None,
     require_all: bool = False,
-) -> Iterator[Check]:
+) -> Iterator[CheckResult]:
     """Probe a server.
 
     Args:
@@ -60,7 +60,7 @@ def checks(
     start = answers.how_to_start(metrics)
     enforcing, route = _find_route(endpoint, model, metrics, start, require_all=require_all)
     yield enforcing
-    if enforcing.status is Status.BAD and route is None:
+    if enforcing.status is CheckStatus.BAD and route is None:
         return  # an unenforced server may well answer the others rightly by chance
     if dialect is None:
         dialect = expected_.told(metrics) or settings.read(os.environ).dialect
@@ -75,7 +75,7 @@ def checks(
     yield from answers.versions(metrics)
 
 
-def _find_model(endpoint: Endpoint, model: str | None) -> tuple[Check, str | None]:
+def _find_model(endpoint: Endpoint, model: str | None) -> tuple[CheckResult, str | None]:
     """Return whether a model is served, and its name; None where there is nothing to probe."""
     served: list[str] = []
     try:
@@ -95,7 +95,7 @@ def _find_model(endpoint: Endpoint, model: str | None) -> tuple[Check, str | Non
 
 def _enforced(
     endpoint: Endpoint, model: str, route: Route | None, expected: ReplyRules, start: str
-) -> Iterator[Check]:
+) -> Iterator[CheckResult]:
     """Send the probes of a server that enforces, all at once, and judge the answers."""
     demand, quiet = probes.required(model), probes.without_tools(model)
     streamed = {**probes.required(model), "stream": True}
@@ -120,7 +120,7 @@ def _enforced(
 
 def _find_route(
     endpoint: Endpoint, model: str, metrics: str | None, start: str, *, require_all: bool
-) -> tuple[Check, Route | None]:
+) -> tuple[CheckResult, Route | None]:
     """Find out whether the server enforces every request, or those that ask for it, and how.
 
     Both probes are refused whatever `ENFORCER_ON_UNSUPPORTED` says. Without the plugin, an engine
@@ -153,5 +153,5 @@ def _find_route(
     return found, route
 
 
-def _ask(endpoint: Endpoint, body: Mapping[str, Any]) -> Reply:
+def _ask(endpoint: Endpoint, body: Mapping[str, Any]) -> ChatReply:
     return asyncio.run(client.send_all(endpoint, [body]))[0]

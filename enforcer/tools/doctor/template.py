@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from enforcer.tools.doctor import Check, bad, ok
+from enforcer.tools.doctor import CheckResult, bad, ok
 from enforcer.tools.explain.trace import read_spelled, split_markers
 from enforcer.turn.dialect import Ids
 from enforcer.turn.pattern import plain
@@ -45,7 +45,7 @@ _STRINGS = "texts in the prompt"
 _CALLS = "calls in the prompt"
 
 
-def checks(render: Render, dialect: Dialect) -> Iterator[Check]:
+def checks(render: Render, dialect: Dialect) -> Iterator[CheckResult]:
     """Check a template against the dialect of its model.
 
     Args:
@@ -61,7 +61,7 @@ def checks(render: Render, dialect: Dialect) -> Iterator[Check]:
             yield bad(name, f"the template fails: {error!r}", "use the template of the model")
 
 
-def _header(render: Render, dialect: Dialect) -> Check:
+def _header(render: Render, dialect: Dialect) -> CheckResult:
     if not dialect.turn.begin:
         return ok(_HEADER, "text alone, which is not looked at")
     dialog = [{"role": "user", "content": _TEXTS["user"]}]
@@ -92,7 +92,7 @@ def _header(render: Render, dialect: Dialect) -> Check:
     )
 
 
-def _strings(render: Render, _: Dialect) -> Check:
+def _strings(render: Render, _: Dialect) -> CheckResult:
     dialog = [{"role": role, "content": text} for role, text in _TEXTS.items()]
     full = render(dialog, tools=None, generate=True)
     lost = [role for role, text in _TEXTS.items() if full.count(text) != 1]
@@ -110,7 +110,7 @@ def _strings(render: Render, _: Dialect) -> Check:
     return ok(_STRINGS, "strings are rendered as strings, empty ones as nothing")
 
 
-def _calls(render: Render, dialect: Dialect) -> Check:
+def _calls(render: Render, dialect: Dialect) -> CheckResult:
     written = dialect.ids is Ids.WRITTEN
     header = dialect.header_text("look_up", 1 if dialect.ids is Ids.MESSAGE else 0)
     call_id = header if written else _ANY_ID
@@ -143,7 +143,7 @@ def _calls(render: Render, dialect: Dialect) -> Check:
     return ok(_CALLS, "declarations, calls and results are there, as the model writes them")
 
 
-def checks_of(tokenizer: Any, given: Path | str | None, dialect: Dialect) -> Iterator[Check]:
+def checks_of(tokenizer: Any, given: Path | str | None, dialect: Dialect) -> Iterator[CheckResult]:
     """Check the chat template: one that is given, the tokenizer's own, or code in its place.
 
     Args:

@@ -15,7 +15,7 @@ from enforcer.numbers.languages import number_texts
 from enforcer.regex import ANY, NOTHING, RegexBudget, both, either, example, inverse, literal
 from enforcer.regex.derivative import derivative
 from enforcer.schema.grammar import NEVER, ArrayShape, ObjectShape, Value
-from enforcer.tools.explain.cursor import Due
+from enforcer.tools.explain.cursor import JsonDue
 from enforcer.tools.explain.words import DraftOption, Option, constants, kinds, quoted
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def declared_rests(outline: Outline, cursor: Cursor) -> tuple[str, ...] | None:
 
     None where there is no such name, and in objects that are not closed.
     """
-    if cursor.due is not Due.NAME or cursor.string is None or cursor.string[1]:
+    if cursor.due is not JsonDue.NAME or cursor.string is None or cursor.string[1]:
         return None
     typed, _ = cursor.string
     found = [shape for shape, _ in outline.shapes(cursor.inside) if isinstance(shape, ObjectShape)]
@@ -70,16 +70,16 @@ class _View:
         """Add what may follow."""
         self._cursor = cursor
         if not cursor.inside:
-            if cursor.due is Due.VALUE:
+            if cursor.due is JsonDue.VALUE:
                 self._values(self._outline.what, self._outline.whole)
             return
         shapes = self._outline.shapes(cursor.inside)
         arrays = [(shape, sources) for shape, sources in shapes if isinstance(shape, ArrayShape)]
         objects = [(shape, sources) for shape, sources in shapes if isinstance(shape, ObjectShape)]
-        if cursor.due is Due.COLON:
+        if cursor.due is JsonDue.COLON:
             for _, sources in shapes:
                 self._draft("`:`, behind the name", sources)
-        elif cursor.due is Due.VALUE:
+        elif cursor.due is JsonDue.VALUE:
             key = cursor.inside[-1].key
             differs = self._differs(arrays) if key and not cursor.begun else ""
             self._values(self._subject(cursor.path) + differs, self._outline.values(shapes, key))
@@ -89,7 +89,7 @@ class _View:
             here = f"`,` and another element of {self._container(cursor.path)}"
             values = self._outline.values(shapes, len(cursor.inside[-1].members))
             self._values(here + self._differs(arrays), values)
-        if cursor.due is Due.MORE or cursor.opened:
+        if cursor.due is JsonDue.MORE or cursor.opened:
             end = "`]`" if arrays else self._ask.end
             path = cursor.path[: len(cursor.inside) - 1]
             for _, sources in shapes if end and self._ask.can_close(cursor) else ():
@@ -177,7 +177,7 @@ class _View:
     def _names(self, shapes: Iterable[tuple[ObjectShape, Sources]]) -> None:
         """Add the names that may follow, or those that a name that has been begun may be."""
         cursor, ask = self._cursor, self._ask
-        usual = "`,` and another" if cursor.due is Due.MORE else "the name of a"
+        usual = "`,` and another" if cursor.due is JsonDue.MORE else "the name of a"
         subject = ("" if cursor.begun else ask.another) or f"{usual} property"
         seen = [*map(str, cursor.inside[-1].members)]
         typed, part = cursor.string or ("", b"")

@@ -18,7 +18,7 @@ from enforcer.schema.reading.document import step
 _TOKEN = re.compile(rb'[{}\[\],:]|"(?:[^"\\]|\\.?)*("?)|[^\s{}\[\],:"]+', re.DOTALL)
 
 
-class Due(Enum):
+class JsonDue(Enum):
     """The next part of a text."""
 
     NAME = "the name of a property"
@@ -57,14 +57,14 @@ class Cursor:
 
     text: bytes
     inside: tuple[Container, ...]
-    due: Due
+    due: JsonDue
     begun: bytes = b""
     opened: bool = False
 
     @property
     def path(self) -> tuple[str | int, ...]:
         """Names and indices that lead to the value that is due or has been begun, if one is."""
-        found = (each.key for each in self.inside[: None if self.due is Due.VALUE else -1])
+        found = (each.key for each in self.inside[: None if self.due is JsonDue.VALUE else -1])
         return tuple(key for key in found if key is not None)
 
     @cached_property
@@ -102,7 +102,7 @@ def locate(text: bytes) -> Cursor:
 
     """
     inside: list[Container] = []
-    due, begun, opened = Due.VALUE, b"", False
+    due, begun, opened = JsonDue.VALUE, b"", False
     for found in _TOKEN.finditer(text):
         token = found[0]
         opened = token in {b"{", b"["}
@@ -110,21 +110,21 @@ def locate(text: bytes) -> Cursor:
             raise ValueError("a bracket or a comma outside of all values")
         if opened:
             inside.append(Container({}) if token == b"{" else Container([], 0))
-            due = Due.NAME if token == b"{" else Due.VALUE
+            due = JsonDue.NAME if token == b"{" else JsonDue.VALUE
         elif token == b":":
-            due = Due.VALUE
+            due = JsonDue.VALUE
         elif token == b",":
             last = inside[-1]
-            due = Due.VALUE if isinstance(last.members, list) else Due.NAME
+            due = JsonDue.VALUE if isinstance(last.members, list) else JsonDue.NAME
             last.key = len(last.members) if isinstance(last.members, list) else last.key
         elif token not in {b"}", b"]"} and found.end() == len(text) and not found[1]:
             begun = token
-        elif token not in {b"}", b"]"} and due is Due.NAME:
+        elif token not in {b"}", b"]"} and due is JsonDue.NAME:
             inside[-1].key = json.loads(token)
-            due = Due.COLON
+            due = JsonDue.COLON
         else:
             value = inside.pop().members if token in {b"}", b"]"} else json.loads(token)
-            due = Due.MORE if inside else Due.NOTHING
+            due = JsonDue.MORE if inside else JsonDue.NOTHING
             members = inside[-1].members if inside else []
             if isinstance(members, list):
                 members.append(value)

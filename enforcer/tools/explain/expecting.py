@@ -40,7 +40,7 @@ def is_set(row: npt.NDArray[np.int32], token_id: int) -> bool:
     return 0 <= token_id < 32 * len(row) and is_member(row, token_id)
 
 
-class Place:
+class ExplainedPosition:
     """One place of a turn, with its mask row: int32, shape `(vocabulary.words,)`."""
 
     def __init__(self, matcher: Matcher) -> None:

@@ -21,7 +21,7 @@ from enforcer.layouts.scanning import PYTHON_TEXT
 from enforcer.layouts.tagged_text import begins_stop, characters, expression, trimmed
 from enforcer.layouts.texts import keys
 from enforcer.regex import ANY
-from enforcer.tools.explain.cursor import Due, locate
+from enforcer.tools.explain.cursor import JsonDue, locate
 from enforcer.tools.explain.words import Option, listing, quoted, shown, spelled
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class JsonQuestions:
 
 
 def _comma(cursor: Cursor) -> bytes:
-    return b"," if cursor.due is Due.MORE else b""
+    return b"," if cursor.due is JsonDue.MORE else b""
 
 
 @dataclass(eq=False)
@@ -137,7 +137,7 @@ class _Questions(ABC):
         """Return whether a JSON text may be the name or the value that is due or begun."""
         value = json.loads(text)
         whole = json.dumps({self.key: value})
-        if cursor.due is Due.VALUE:
+        if cursor.due is JsonDue.VALUE:
             members = self._valued(text, value)
             return self._end(members, lambda read: self._whole(read) == whole) is not None
 

@@ -71,7 +71,7 @@ class _Reply(msgspec.Struct):
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class RecordedTurn:
     """A recorded turn.
 
     Attributes:
@@ -84,7 +84,7 @@ class Recorded:
     prompt_ids: Sequence[int] | None = None
 
 
-def read_ids(value: object, where: str) -> Recorded:
+def read_ids(value: object, where: str) -> RecordedTurn:
     """Read a list of ids, or of objects with an `id` and its rivals.
 
     Known are `[1, 2, …]` and `[{"id": 1, "top": [[2, -0.1], …]}, …]`, by themselves or under
@@ -99,10 +99,10 @@ def read_ids(value: object, where: str) -> Recorded:
         Given(each.id, _sorted(each.top)) if isinstance(each, _Scored) else Given(each)
         for each in found.token_ids
     )
-    return Recorded(tuple(given), found.prompt_token_ids)
+    return RecordedTurn(tuple(given), found.prompt_token_ids)
 
 
-def read_reply(value: object, vocabulary: Vocabulary, where: str) -> Recorded:
+def read_reply(value: object, vocabulary: Vocabulary, where: str) -> RecordedTurn:
     """Read the first choice of a chat completion with `logprobs` or `token_ids`.
 
     Raises:
@@ -123,10 +123,10 @@ def read_reply(value: object, vocabulary: Vocabulary, where: str) -> Recorded:
     if own is None:
         own = [_own(each, vocabulary, where) for each in content or ()]
     tops += [()] * (len(own) - len(tops))
-    return Recorded(tuple(map(Given, own, tops)), reply.prompt_token_ids)
+    return RecordedTurn(tuple(map(Given, own, tops)), reply.prompt_token_ids)
 
 
-def scored(recorded: Recorded, value: object, where: str) -> Recorded:
+def scored(recorded: RecordedTurn, value: object, where: str) -> RecordedTurn:
     """Put the scores of `prompt_logprobs` beside the ids of a turn.
 
     Args:

@@ -17,7 +17,7 @@ from enforcer.tools.explain.words import shown
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from enforcer.tools.explain.trace import Step, Trace
+    from enforcer.tools.explain.trace import Trace, TraceStep
     from enforcer.tools.explain.words import Expected, Explanation
 
 _WIDEST = 30  # characters of a token
@@ -54,7 +54,7 @@ def lines(trace: Trace) -> Iterator[str]:
     yield f"{followed} token{'' if followed == 1 else 's'}: {said}"
 
 
-def _reasons(step: Step) -> Iterator[str]:
+def _reasons(step: TraceStep) -> Iterator[str]:
     """Return a line for each reason why tokens are illegal, and once what is expected instead."""
     found: dict[str, list[str]] = {}
     for rival, score in step.taken_away:
@@ -91,7 +91,7 @@ def as_json(trace: Trace) -> dict[str, Any]:
     }
 
 
-def _step(step: Step) -> dict[str, Any]:
+def _step(step: TraceStep) -> dict[str, Any]:
     return _token(step.own) | {
         "at": step.at,
         "marker": step.is_marker,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from enforcer.tools.explain.expecting import Place
+from enforcer.tools.explain.expecting import ExplainedPosition
 from enforcer.tools.explain.turn import why
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class Given:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class TraceStep:
     """One id of a turn.
 
     Attributes:
@@ -75,14 +75,14 @@ class Trace:
 
     """
 
-    steps: tuple[Step, ...]
+    steps: tuple[TraceStep, ...]
     left: tuple[int, ...]
     after: Expected | None
     title: str
     ended: bool
 
     @property
-    def changed(self) -> tuple[Step, ...]:
+    def changed(self) -> tuple[TraceStep, ...]:
         """The steps at which the model's own first choice was not legal, or the id was not."""
         return tuple(step for step in self.steps if step.taken_away or not step.own.legal)
 
@@ -90,18 +90,18 @@ class Trace:
 def follow(matcher: Matcher, given: Sequence[Given], title: str = "") -> Trace:
     """Follow a turn; ends at the first id that is not legal."""
     vocabulary = matcher.envelope.table.vocabulary
-    steps: list[Step] = []
+    steps: list[TraceStep] = []
     after: Expected | None = None
     for at, each in enumerate(given):
-        place = Place(matcher)
+        place = ExplainedPosition(matcher)
         top = tuple((why(place, token_id), score) for token_id, score in each.top)
         own = why(place, each.token_id)
         is_marker = own.token_id in vocabulary.control_ids
-        steps.append(Step(at, own, top, is_marker, vocabulary.size))
+        steps.append(TraceStep(at, own, top, is_marker, vocabulary.size))
         if not own.legal or not matcher.accept(own.token_id):
             break
     else:
-        after = Place(matcher).expected
+        after = ExplainedPosition(matcher).expected
     left = tuple(each.token_id for each in given[len(steps) :])
     ended = after is not None and matcher.is_finished
     return Trace(tuple(steps), left, after, title, ended)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from enforcer.tools.explain.expecting import Place, is_set
+from enforcer.tools.explain.expecting import ExplainedPosition, is_set
 from enforcer.tools.explain.text import FollowedGrammar, FollowedText
 from enforcer.tools.explain.words import Explanation, in_words, shown
 from enforcer.turn.dialect import Guard, Segment
@@ -39,11 +39,11 @@ class ExplainedMatcher(Matcher):
 
         With some hundred alternatives of an `anyOf` that are still open, up to a second.
         """
-        return Place(self).expected
+        return ExplainedPosition(self).expected
 
     def explain(self, token_id: int) -> Explanation:
         """Return why an id may come next or may not; takes as long as `expected`."""
-        return why(Place(self), number(token_id, "an id"))
+        return why(ExplainedPosition(self), number(token_id, "an id"))
 
 
 def explained(
@@ -69,7 +69,7 @@ def explained(
     return cast("ExplainedMatcher", made)
 
 
-def why(place: Place, token_id: int) -> Explanation:
+def why(place: ExplainedPosition, token_id: int) -> Explanation:
     """Return why a token id is legal at a place, or not."""
     size = place.vocabulary.size
     known = 0 <= token_id < size
@@ -96,7 +96,7 @@ def why(place: Place, token_id: int) -> Explanation:
 # Reasons that end in a colon or a comma go on with what is expected.
 
 
-def _why_no_marker(place: Place, token_id: int, marker: str) -> str:
+def _why_no_marker(place: ExplainedPosition, token_id: int, marker: str) -> str:
     now, name, dialect = place.now, shown(marker), place.table.dialect
     ways = dialect.states[now.state].on.items()
     guards = [transition.when for role, transition in ways if marker in dialect.markers[role]]
@@ -112,7 +112,7 @@ def _why_no_marker(place: Place, token_id: int, marker: str) -> str:
     return f"{name} comes too early: there is more to {text},"
 
 
-def _closed(place: Place, guard: Guard) -> str:
+def _closed(place: ExplainedPosition, guard: Guard) -> str:
     now, envelope = place.now, place.envelope
     if guard is Guard.CALL:
         if not envelope.names:
@@ -127,7 +127,7 @@ def _closed(place: Place, guard: Guard) -> str:
     return "the turn may not end here"
 
 
-def _why_no_text(place: Place, token_id: int, data: bytes) -> str:
+def _why_no_text(place: ExplainedPosition, token_id: int, data: bytes) -> str:
     now, segment = place.now, place.table.segment(place.now.state)
     if isinstance(now.grammar, FollowedText):
         return _why_not_in(place, now.grammar, token_id, data)
@@ -152,7 +152,7 @@ def _why_no_text(place: Place, token_id: int, data: bytes) -> str:
     return f"{shown(data)} is no text:"
 
 
-def _why_not_in(place: Place, text: FollowedText, token_id: int, data: bytes) -> str:
+def _why_not_in(place: ExplainedPosition, text: FollowedText, token_id: int, data: bytes) -> str:
     row = np.zeros_like(place.row)
     text.fill(row)
     if is_set(row, token_id):

@@ -18,7 +18,7 @@ import httpx
 
 from enforcer.errors import ConfigurationError
 from enforcer.judging import replies
-from enforcer.judging.replies import Reply
+from enforcer.judging.replies import ChatReply
 from enforcer.tools.verify import KEY_VARIABLE
 
 if TYPE_CHECKING:
@@ -205,9 +205,9 @@ def _unanswered(endpoint: Endpoint, error: httpx.HTTPError) -> Unanswered:
 async def send_all(
     endpoint: Endpoint,
     bodies: Sequence[Mapping[str, Any]],
-    done: Callable[[int, Reply], None] = lambda _at, _reply: None,
+    done: Callable[[int, ChatReply], None] = lambda _at, _reply: None,
     ids: Sequence[str] | None = None,
-) -> list[Reply]:
+) -> list[ChatReply]:
     """Send every body to `/chat/completions`.
 
     Args:
@@ -223,7 +223,7 @@ async def send_all(
     gate = asyncio.Semaphore(endpoint.concurrency)
     async with endpoint.client() as client:
 
-        async def send(at: int, body: Mapping[str, Any]) -> Reply:
+        async def send(at: int, body: Mapping[str, Any]) -> ChatReply:
             async with gate:
                 reply = await _send(client, body, {_REQUEST_ID: ids[at]} if ids else {})
             done(at, reply)
@@ -246,14 +246,14 @@ def _said(response: httpx.Response) -> str:
 
 async def _send(
     client: httpx.AsyncClient, body: Mapping[str, Any], headers: Mapping[str, str]
-) -> Reply:
+) -> ChatReply:
     try:
         async with client.stream(
             "POST", "/chat/completions", content=_written(body), headers={**_JSON, **headers}
         ) as response:
             if not response.is_success:
                 await response.aread()
-                return Reply(response.status_code, _said(response))
+                return ChatReply(response.status_code, _said(response))
             if not body.get("stream"):
                 return replies.whole(json.loads(await response.aread()))
             events = []
@@ -263,13 +263,13 @@ async def _send(
                     events.append(json.loads(data))
             return replies.joined(events)
     except ConfigurationError as error:
-        return Reply(0, f"not sent: {error}")
+        return ChatReply(0, f"not sent: {error}")
     except httpx.HTTPError as error:
-        return Reply(0, repr(error))
+        return ChatReply(0, repr(error))
     except RecursionError:
-        return Reply(replies.OK, "the server sent JSON that is nested too deeply to be read")
+        return ChatReply(replies.OK, "the server sent JSON that is nested too deeply to be read")
     except ValueError as error:
-        return Reply(replies.OK, f"the server sent what is not JSON: {error}")
+        return ChatReply(replies.OK, f"the server sent what is not JSON: {error}")
 
 
 def _written(body: Mapping[str, Any]) -> bytes:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Reference:
+class ReferenceRun:
     """What another server answered.
 
     Attributes:
@@ -34,7 +34,7 @@ class Reference:
     interrupted: tuple[Any, Any] | None = None
 
 
-def read(path: Path) -> Reference:
+def read(path: Path) -> ReferenceRun:
     """Read a reference.
 
     Understood: our own reports, and JSON Lines whose lines are finish reasons or objects
@@ -63,7 +63,7 @@ def read(path: Path) -> Reference:
         if not isinstance(index, int) or index < 1:
             raise ConfigurationError(f"{where}: {index!r} is no data_index (1, 2, …)")
         found[index - 1] = _finish_reason(entry, where)
-    return Reference(found, interrupted)
+    return ReferenceRun(found, interrupted)
 
 
 def _finish_reason(entry: Any, where: str) -> str | None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from enforcer.judging.judge import ReplyVerdict
-    from enforcer.judging.replies import Reply
+    from enforcer.judging.replies import ChatReply
     from enforcer.tools.verify.suites import Case
 
 
@@ -41,12 +41,12 @@ class Result:
     """One request, what came, and what is wrong with it."""
 
     request: Request
-    reply: Reply
+    reply: ChatReply
     verdict: ReplyVerdict
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class RunCounts:
     """The counts of one run; all of them count requests, as K2-Vendor-Verifier does.
 
     Attributes:
@@ -68,13 +68,13 @@ class Row:
     right: int
 
 
-def count(verdicts: Sequence[ReplyVerdict]) -> Row:
+def count(verdicts: Sequence[ReplyVerdict]) -> RunCounts:
     """Count the verdicts of one run."""
     bad_call = {Fault.UNDECLARED, Fault.SCHEMA}
     unanswered = {Fault.FAILED, Fault.REFUSED}
     with_calls = [verdict for verdict in verdicts if verdict.has_calls]
     successful = sum(not verdict.faults & bad_call for verdict in with_calls)
-    return Row(
+    return RunCounts(
         requests=len(verdicts),
         finish_reasons=dict(Counter(verdict.finish for verdict in verdicts)),
         complete=sum(verdict.complete for verdict in verdicts),
@@ -124,7 +124,7 @@ def percent(share: float | None) -> str:
     return "-" if share is None else f"{int(share * 10_000) / 100:.2f} %"
 
 
-def table(rows: Mapping[str, Row], found: Similarity | None = None) -> list[str]:
+def table(rows: Mapping[str, RunCounts], found: Similarity | None = None) -> list[str]:
     """Return the lines of a table with a column a run, K2-Vendor-Verifier's measures first."""
     columns = [_column(row) for row in rows.values()]
     lines: list[tuple[str, list[str]]] = [("", list(rows))]
@@ -140,7 +140,7 @@ def table(rows: Mapping[str, Row], found: Similarity | None = None) -> list[str]
     ]
 
 
-def _column(row: Row) -> dict[str, object]:
+def _column(row: RunCounts) -> dict[str, object]:
     reasons = ("stop", "tool_calls", "others")
     return {
         "requests": row.requests,
@@ -155,7 +155,10 @@ def _column(row: Row) -> dict[str, object]:
 
 
 def as_json(
-    rows: Mapping[str, Row], results: Sequence[Result], found: Similarity | None, requests: int
+    rows: Mapping[str, RunCounts],
+    results: Sequence[Result],
+    found: Similarity | None,
+    requests: int,
 ) -> dict[str, Any]:
     """Return the whole measurement as JSON values; `results` may serve as a reference later.
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from enforcer import documents
 from enforcer.errors import ConfigurationError
 from enforcer.judging.judge import judge
-from enforcer.judging.replies import OK, Reply
+from enforcer.judging.replies import OK, ChatReply
 from enforcer.tools.verify.apis import api_of
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class Case:
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class RecordedRequests:
     """The records of a file.
 
     Attributes:
@@ -171,7 +171,7 @@ def _moved(node: Any, *, root: bool = False) -> Any:
     return copy
 
 
-def recorded_cases(path: Path) -> Recorded:
+def recorded_cases(path: Path) -> RecordedRequests:
     """Read recorded chat requests, one a line: a body, or an object with it as `request` or `body`.
 
     What is no chat request is skipped, and a line that is no JSON spoils no other. The role
@@ -200,7 +200,7 @@ def recorded_cases(path: Path) -> Recorded:
         told = "; ".join([*unreadable, *skipped[:SHOWN]])
         more = f" (and {len(skipped) - SHOWN} more)" if len(skipped) > SHOWN else ""
         raise ConfigurationError(f"no requests in {path}" + (f": {told}{more}" if told else ""))
-    return Recorded(tuple(cases), tuple(skipped), tuple(unreadable))
+    return RecordedRequests(tuple(cases), tuple(skipped), tuple(unreadable))
 
 
 def _body(value: Any) -> Any:
@@ -228,7 +228,7 @@ def _malformed(value: Any) -> str:
     if (whose := api_of(value)) in ("responses", "messages"):
         return f"it is one of the {whose.title()} API (verify replays Chat Completions only)"
     try:
-        judge(value, Reply(OK, finish_reason="stop"))
+        judge(value, ChatReply(OK, finish_reason="stop"))
     except (AttributeError, LookupError, TypeError) as error:
         return (
             "its `messages`, `tools` or `tool_choice` are not as Chat Completions has them: "

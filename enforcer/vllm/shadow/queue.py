@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from enforcer import engines
 from enforcer.errors import EnforcerError, RequestError
 from enforcer.judging.judge import Fault
-from enforcer.judging.shadowed import Exchange, ShadowVerdict, tool_at
+from enforcer.judging.shadowed import ShadowedExchange, ShadowVerdict, tool_at
 from enforcer.request.spec import bundled
 from enforcer.schema.limits import USUAL
 from enforcer.vllm.config import settings
@@ -158,7 +158,7 @@ class Queue:
         chosen = settings.current()
         dialect = runtime.dialect_for().name
         is_ours = chosen.engine == engines.MACHINE and chosen.options.limits == USUAL
-        exchange = Exchange(
+        exchange = ShadowedExchange(
             next(self._numbers),
             body,
             reply,

@@ -6,13 +6,13 @@ import pytest
 
 from enforcer.documents import Document
 from enforcer.schema import Root
-from enforcer.tools.cli.declarations import Found, find
+from enforcer.tools.cli.declarations import Declarations, find
 
 TOOL = {"name": "f", "inputSchema": {"type": "object"}}
 USER = {"role": "user", "content": "hi"}
 
 
-def found(value: Any) -> Found:
+def found(value: Any) -> Declarations:
     return find(Document(value, "file:1"))
 
 
@@ -32,15 +32,15 @@ WITHOUT_TOOLS = {
 
 @pytest.mark.parametrize("value", WITHOUT_TOOLS.values(), ids=WITHOUT_TOOLS)
 def test_a_request_without_tools_is_one(value: dict[str, Any]) -> None:
-    assert found(value) == Found("file:1", without_tools=1)
+    assert found(value) == Declarations("file:1", without_tools=1)
 
 
 def test_functions_of_a_chat_are_no_tools() -> None:
     chat = {"model": "m", "messages": [USER], "functions": [{"name": "f", "parameters": {}}]}
-    assert found(chat) == Found(
+    assert found(chat) == Declarations(
         "file:1", without_tools=1, functions=[{"where": "file:1", "path": "$.functions"}]
     )
-    assert found(chat | {"functions": []}) == Found("file:1", without_tools=1)
+    assert found(chat | {"functions": []}) == Declarations("file:1", without_tools=1)
     assert found({"tools": [TOOL], "functions": [TOOL]}).functions == []  # no request
 
 
@@ -60,7 +60,7 @@ def test_a_schema_is_still_one(value: dict[str, Any]) -> None:
 
 
 def test_an_empty_tool_list_of_a_server_is_no_request() -> None:
-    assert found({"tools": []}) == Found("file:1")
+    assert found({"tools": []}) == Declarations("file:1")
 
 
 def test_one_bad_tool_spoils_no_other() -> None:
@@ -97,7 +97,7 @@ def test_a_format_is_declared_beside_tools_and_without() -> None:
 
 def test_the_format_of_a_completion_is_left_to_vllm() -> None:
     body = {"model": "m", "prompt": "hi", "structured_outputs": {"regex": "("}}
-    assert found(body) == Found("file:1", without_tools=1)
+    assert found(body) == Declarations("file:1", without_tools=1)
 
 
 def test_a_kind_of_tool_that_is_no_word_is_told() -> None:

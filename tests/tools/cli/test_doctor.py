@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from enforcer.tools import cli
-from enforcer.tools.doctor import Status, bad, installation, note, ok
+from enforcer.tools.doctor import CheckStatus, bad, installation, note, ok
 from tests.fake_server import call, reply, serving
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from enforcer.tools.doctor import Check
+    from enforcer.tools.doctor import CheckResult
 
 
 @pytest.fixture
 def installed(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Put these results in place of the installation's checks."""
 
-    def put(*results: Check) -> None:
+    def put(*results: CheckResult) -> None:
         monkeypatch.setattr(installation, "checks", lambda: iter(results))
 
     return put
@@ -239,7 +239,7 @@ def test_a_wrong_url_is_told(
 
 
 def test_this_installation_is_well(capsys: pytest.CaptureFixture[str]) -> None:
-    if installation.distribution().status is Status.BAD:
+    if installation.distribution().status is CheckStatus.BAD:
         pytest.skip("the project is not installed here, just on the path")
     status, out = doctor(capsys)
     assert status == 0, out

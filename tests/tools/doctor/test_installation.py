@@ -10,7 +10,7 @@ import pytest
 
 from enforcer.errors import UnsupportedHost
 from enforcer.machine import compiled
-from enforcer.tools.doctor import Status, installation
+from enforcer.tools.doctor import CheckStatus, installation
 from enforcer.vllm.observe import families
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def entries(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 def test_the_entry_point_is_the_one_of_the_project(entries: Callable[..., None]) -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     entries(*project["entry-points"]["vllm.general_plugins"].items())
-    assert installation.entry_point().status is Status.OK
+    assert installation.entry_point().status is CheckStatus.OK
 
 
 @pytest.mark.parametrize(
@@ -47,43 +47,43 @@ def test_another_entry_point_must_be_mended(
     entries: Callable[..., None], found: tuple[tuple[str, str], ...]
 ) -> None:
     entries(*found)
-    assert installation.entry_point().status is Status.BAD
+    assert installation.entry_point().status is CheckStatus.BAD
 
 
 @pytest.mark.parametrize(
     ("environment", "status"),
     [
-        ({}, Status.OK),
-        ({"VLLM_PLUGINS": "a,enforcer"}, Status.OK),
-        ({"VLLM_PLUGINS": ""}, Status.BAD),
-        ({"VLLM_PLUGINS": "enforcer2"}, Status.BAD),
+        ({}, CheckStatus.OK),
+        ({"VLLM_PLUGINS": "a,enforcer"}, CheckStatus.OK),
+        ({"VLLM_PLUGINS": ""}, CheckStatus.BAD),
+        ({"VLLM_PLUGINS": "enforcer2"}, CheckStatus.BAD),
     ],
 )
-def test_the_filter_of_plugins(environment: dict[str, Any], status: Status) -> None:
+def test_the_filter_of_plugins(environment: dict[str, Any], status: CheckStatus) -> None:
     assert installation.plugin_filter(environment).status is status
 
 
 @pytest.mark.parametrize(
     ("environment", "status"),
     [
-        ({}, Status.OK),
-        ({"ENFORCER_DIALECT": "kimi_k9"}, Status.BAD),
-        ({"ENFORCER_ENGINE": "magic"}, Status.BAD),
-        ({"ENFORCER_MAX_CALLS": "many"}, Status.BAD),
-        ({"ENFORCER_ENGINE": "", "ENFORCER_DIALECT": ""}, Status.OK),
+        ({}, CheckStatus.OK),
+        ({"ENFORCER_DIALECT": "kimi_k9"}, CheckStatus.BAD),
+        ({"ENFORCER_ENGINE": "magic"}, CheckStatus.BAD),
+        ({"ENFORCER_MAX_CALLS": "many"}, CheckStatus.BAD),
+        ({"ENFORCER_ENGINE": "", "ENFORCER_DIALECT": ""}, CheckStatus.OK),
     ],
 )
-def test_settings(environment: dict[str, Any], status: Status) -> None:
+def test_settings(environment: dict[str, Any], status: CheckStatus) -> None:
     found, *_ = installation.settings(environment)
     assert found.status is status
-    assert status is Status.OK or next(iter(environment)) in f"{found.found} {found.mend}"
+    assert status is CheckStatus.OK or next(iter(environment)) in f"{found.found} {found.mend}"
 
 
 def test_compiled_modules(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert installation.compiled_modules().status is Status.OK
+    assert installation.compiled_modules().status is CheckStatus.OK
     monkeypatch.setattr(compiled, "digest", lambda: "another")
     found = installation.compiled_modules()
-    assert found.status is Status.BAD
+    assert found.status is CheckStatus.BAD
     assert "was compiled from other sources" in found.found
     assert found.mend.startswith("run `make env`")
 
@@ -117,16 +117,16 @@ def test_the_engine_that_is_chosen_is_checked(
 @pytest.mark.parametrize(
     ("version", "status"),
     [
-        (None, Status.BAD),
-        ("0.2.7", Status.BAD),
-        ("0.2.8", Status.OK),
-        ("0.2.10", Status.OK),
-        ("0.3.0", Status.BAD),
-        ("0.2.8+local", Status.OK),
+        (None, CheckStatus.BAD),
+        ("0.2.7", CheckStatus.BAD),
+        ("0.2.8", CheckStatus.OK),
+        ("0.2.10", CheckStatus.OK),
+        ("0.3.0", CheckStatus.BAD),
+        ("0.2.8+local", CheckStatus.OK),
     ],
 )
 def test_versions_of_the_chosen_engine(
-    monkeypatch: pytest.MonkeyPatch, version: str | None, status: Status
+    monkeypatch: pytest.MonkeyPatch, version: str | None, status: CheckStatus
 ) -> None:
     pytest.importorskip("enforcer.engines.xgrammar")  # its package asks for versions, too
     if version is None:
@@ -141,20 +141,20 @@ def test_a_folder_on_the_path_is_not_installed(monkeypatch: pytest.MonkeyPatch) 
         raise metadata.PackageNotFoundError(name)
 
     monkeypatch.setattr(families, "version", found)
-    assert installation.distribution().status is Status.BAD
+    assert installation.distribution().status is CheckStatus.BAD
 
 
 def test_without_vllm_nothing_of_it_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(installation, "find_spec", lambda _: None)
     *_, last = installation.checks()
-    assert (last.name, last.status) == ("vLLM", Status.NOTE)
+    assert (last.name, last.status) == ("vLLM", CheckStatus.NOTE)
     assert last.caveat == "vLLM is not installed here"
 
 
 def test_an_untested_vllm(monkeypatch: pytest.MonkeyPatch) -> None:
     vllm = pytest.importorskip("vllm")
     monkeypatch.setattr(vllm, "__version__", "0.11.0")
-    assert installation.vllm_version().status is Status.BAD
+    assert installation.vllm_version().status is CheckStatus.BAD
 
 
 def test_a_vllm_that_was_changed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -166,15 +166,15 @@ def test_a_vllm_that_was_changed(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(fit, "check_signatures", changed)
     check = installation.vllm_signatures()
-    assert (check.status, check.found) == (Status.BAD, "this vLLM has no f")
+    assert (check.status, check.found) == (CheckStatus.BAD, "this vLLM has no f")
 
 
 def test_documents_are_read(tmp_path: Path) -> None:
     file = tmp_path / "city.json"
     file.write_text('{"$id": "https://schemas.example.com/city"}')
     [good] = installation.settings({"ENFORCER_DOCUMENTS": str(tmp_path)})
-    assert (good.status, "documents: 1" in good.found) == (Status.OK, True)
+    assert (good.status, "documents: 1" in good.found) == (CheckStatus.OK, True)
     file.write_text("{")
     [bad] = installation.settings({"ENFORCER_DOCUMENTS": str(tmp_path)})
-    assert bad.status is Status.BAD
+    assert bad.status is CheckStatus.BAD
     assert str(file) in bad.found

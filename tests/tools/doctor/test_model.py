@@ -14,7 +14,7 @@ pytest.importorskip("transformers")
 
 from transformers import PreTrainedTokenizerFast
 
-from enforcer.tools.doctor import Status, model
+from enforcer.tools.doctor import CheckStatus, model
 from enforcer.turn import dialects
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-OK, NOTE, BAD = Status.OK, Status.NOTE, Status.BAD
+OK, NOTE, BAD = CheckStatus.OK, CheckStatus.NOTE, CheckStatus.BAD
 K2 = dialects.load("kimi_k2")
 TEMPLATE = """
 {%- if tools %}<|im_system|>tool_declare<|im_middle|>{{ tools | tojson }}<|im_end|>{% endif -%}
@@ -66,7 +66,7 @@ def save(tmp_path: Path) -> Callable[..., Path]:
     return write
 
 
-def statuses(folder: Path, **options: Any) -> dict[str, Status]:
+def statuses(folder: Path, **options: Any) -> dict[str, CheckStatus]:
     return {check.name: check.status for check in model.checks(folder, **options)}
 
 

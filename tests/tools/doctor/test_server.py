@@ -11,7 +11,7 @@ import pytest
 
 from enforcer.request import carrier, spec_text
 from enforcer.request.carrier import REQUIRES
-from enforcer.tools.doctor import Status, probes, server
+from enforcer.tools.doctor import CheckStatus, probes, server
 from enforcer.tools.doctor.answers import processes
 from enforcer.tools.verify.client import Endpoint
 from enforcer.vllm.config import names
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-OK, NOTE, BAD = Status.OK, Status.NOTE, Status.BAD
+OK, NOTE, BAD = CheckStatus.OK, CheckStatus.NOTE, CheckStatus.BAD
 
 
 def refused(error: str, path: str = "$.tools[0]") -> tuple[int, Any]:
@@ -62,7 +62,7 @@ def shown(engines: int = 1, **counts: Any) -> str:
     return "\n".join(lines) + "\n"
 
 
-def statuses(answer: Callable[..., Any], **options: Any) -> list[Status]:
+def statuses(answer: Callable[..., Any], **options: Any) -> list[CheckStatus]:
     with serving(answer, **options) as fake:
         return [check.status for check in server.checks(Endpoint.at(fake.url))]
 
@@ -164,7 +164,7 @@ def test_a_call_without_tools() -> None:
         (shown(front=1, engine=1, worker=0, engines=2), NOTE),
     ],
 )
-def test_processes_that_have_the_plugin(metrics: str | None, status: Status) -> None:
+def test_processes_that_have_the_plugin(metrics: str | None, status: CheckStatus) -> None:
     assert processes(metrics).status is status
 
 
@@ -237,7 +237,7 @@ def silent(name: str) -> Callable[..., Any]:
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "told"), [("twice", [OK, BAD]), ("pick_colour", [OK] * 3)])
 def test_what_was_found_is_told_before_the_server_falls_silent(
-    name: str, told: list[Status]
+    name: str, told: list[CheckStatus]
 ) -> None:
     with serving(silent(name)) as fake:
         checks = server.checks(Endpoint.at(fake.url, timeout=0.2))
@@ -262,7 +262,7 @@ LATE = refused("UnsupportedSchema", "$.response_format.json_schema.schema.unique
         ((500, {"error": {"message": "broken"}}), NOTE, "broken"),
     ],
 )
-def test_whether_calls_end_in_time_is_told(answer: Any, status: Status, said: str) -> None:
+def test_whether_calls_end_in_time_is_told(answer: Any, status: CheckStatus, said: str) -> None:
     def other(body: dict[str, Any]) -> tuple[int, Any]:
         if "response_format" in body and "tools" not in body:
             assert body["max_tokens"] == 1
@@ -367,7 +367,9 @@ def test_a_server_that_enforces_every_request_is_well_where_all_are_meant() -> N
         ((500, {"error": {"message": "broken"}}), BAD, "broken"),
     ],
 )
-def test_whether_a_request_may_switch_it_off_is_told(off: Any, status: Status, said: str) -> None:
+def test_whether_a_request_may_switch_it_off_is_told(
+    off: Any, status: CheckStatus, said: str
+) -> None:
     def answer(body: dict[str, Any]) -> tuple[int, Any]:
         if "vllm_xargs" in body:
             assert body["vllm_xargs"] == {"enforcer": "off"}
@@ -439,7 +441,7 @@ def test_a_model_that_is_not_served() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("field", "status"), [("vllm_xargs", OK), ("", BAD)])
 def test_thinks_in_the_text_are_no_fault_where_vllms_own_parser_reads_it(
-    field: str, status: Status
+    field: str, status: CheckStatus
 ) -> None:
     def answer(body: dict[str, Any]) -> tuple[int, Any]:
         if "tools" not in body:

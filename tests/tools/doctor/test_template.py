@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from enforcer.tools.doctor import Status, template
+from enforcer.tools.doctor import CheckStatus, template
 from enforcer.turn import dialects
 from tests import kimi_k3_tokenizer
 
@@ -43,11 +43,11 @@ class Template:
         return out + (self.header if generate else "")
 
 
-def statuses(render: Any) -> list[Status]:
+def statuses(render: Any) -> list[CheckStatus]:
     return [check.status for check in template.checks(render, K2)]
 
 
-OK, BAD = Status.OK, Status.BAD
+OK, BAD = CheckStatus.OK, CheckStatus.BAD
 
 
 @pytest.mark.parametrize("thought", ["", "<think>", "<think></think>", "<think>\n\n</think>\n"])

@@ -6,7 +6,7 @@ from importlib import metadata
 
 import pytest
 
-from enforcer.tools.doctor import Status
+from enforcer.tools.doctor import CheckStatus
 from enforcer.tools.doctor.answers import versions
 
 OWN = metadata.version("kimi-enforcer")
@@ -20,13 +20,13 @@ def shown(*of: str) -> str:
 @pytest.mark.parametrize(
     ("of", "status", "says"),
     [
-        ([OWN], Status.OK, OWN),
-        (["1.99.0"], Status.NOTE, f"enforcer 1.99.0; installed here is kimi-enforcer {OWN}"),
-        (["0.0.9"], Status.NOTE, "the server runs kimi-enforcer 0.0.9"),
-        ([OWN, "0.0.9"], Status.NOTE, "the API servers run kimi-enforcer 0.0.9"),
+        ([OWN], CheckStatus.OK, OWN),
+        (["1.99.0"], CheckStatus.NOTE, f"enforcer 1.99.0; installed here is kimi-enforcer {OWN}"),
+        (["0.0.9"], CheckStatus.NOTE, "the server runs kimi-enforcer 0.0.9"),
+        ([OWN, "0.0.9"], CheckStatus.NOTE, "the API servers run kimi-enforcer 0.0.9"),
     ],
 )
-def test_versions(of: list[str], status: Status, says: str) -> None:
+def test_versions(of: list[str], status: CheckStatus, says: str) -> None:
     [found] = versions(shown(*of))
     assert found.status is status
     assert says in found.found

@@ -7,7 +7,7 @@ import pytest
 import enforcer
 from enforcer.request.spec import Spec
 from enforcer.request.tools import parse
-from enforcer.tools.explain.expecting import Place
+from enforcer.tools.explain.expecting import ExplainedPosition
 from enforcer.tools.explain.turn import why as reason_of
 from tests.explained_turns import ARGUMENTS, TOOLS, told, turn, why
 from tests.vocabularies import write
@@ -249,9 +249,9 @@ def test_servers_matchers_remember_no_text() -> None:
     matcher = served.start(spec, None)
     for token_id in write(V, ARGUMENTS):
         assert matcher.accept(token_id)
-    (option,) = Place(matcher).expected.options
+    (option,) = ExplainedPosition(matcher).expected.options
     assert option.what == "more of this text"
-    assert not reason_of(Place(matcher), V.find(b"1")).legal
+    assert not reason_of(ExplainedPosition(matcher), V.find(b"1")).legal
 
 
 UNIQUE = {

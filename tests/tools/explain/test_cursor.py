@@ -9,32 +9,32 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from enforcer.tools.explain.cursor import Due, locate, written
+from enforcer.tools.explain.cursor import JsonDue, locate, written
 from tests.drawn_json import any_value
 
 
 @pytest.mark.parametrize(
     ("text", "path", "due", "begun"),
     [
-        ("", (), Due.VALUE, ""),
-        ("12", (), Due.VALUE, "12"),
-        ("{", (), Due.NAME, ""),
-        ('{"a', (), Due.NAME, '"a'),
-        ('{"a"', (), Due.COLON, ""),
-        ('{"a":', ("a",), Due.VALUE, ""),
-        ('{"a": "x\\"y', ("a",), Due.VALUE, '"x\\"y'),
-        ('{"a": "x\\', ("a",), Due.VALUE, '"x\\'),
-        ('{"a": 1', ("a",), Due.VALUE, "1"),
-        ('{"a": 1 ', (), Due.MORE, ""),
-        ('{"a": 1, ', (), Due.NAME, ""),
-        ('{"a": {"b": [', ("a", "b", 0), Due.VALUE, ""),
-        ('{"a": {"b": [1, ', ("a", "b", 1), Due.VALUE, ""),
-        ('{"a": {"b": [1]', ("a",), Due.MORE, ""),
-        ('[[], [{}, "', (1, 1), Due.VALUE, '"'),
-        ('["a,]}"', (), Due.MORE, ""),
+        ("", (), JsonDue.VALUE, ""),
+        ("12", (), JsonDue.VALUE, "12"),
+        ("{", (), JsonDue.NAME, ""),
+        ('{"a', (), JsonDue.NAME, '"a'),
+        ('{"a"', (), JsonDue.COLON, ""),
+        ('{"a":', ("a",), JsonDue.VALUE, ""),
+        ('{"a": "x\\"y', ("a",), JsonDue.VALUE, '"x\\"y'),
+        ('{"a": "x\\', ("a",), JsonDue.VALUE, '"x\\'),
+        ('{"a": 1', ("a",), JsonDue.VALUE, "1"),
+        ('{"a": 1 ', (), JsonDue.MORE, ""),
+        ('{"a": 1, ', (), JsonDue.NAME, ""),
+        ('{"a": {"b": [', ("a", "b", 0), JsonDue.VALUE, ""),
+        ('{"a": {"b": [1, ', ("a", "b", 1), JsonDue.VALUE, ""),
+        ('{"a": {"b": [1]', ("a",), JsonDue.MORE, ""),
+        ('[[], [{}, "', (1, 1), JsonDue.VALUE, '"'),
+        ('["a,]}"', (), JsonDue.MORE, ""),
     ],
 )
-def test_places(text: str, path: tuple[int | str, ...], due: Due, begun: str) -> None:
+def test_places(text: str, path: tuple[int | str, ...], due: JsonDue, begun: str) -> None:
     found = locate(text.encode())
     assert (found.path, found.due, found.begun) == (path, due, begun.encode())
     assert found.opened == text.endswith(("{", "["))
@@ -46,7 +46,7 @@ def test_what_is_complete_is_read() -> None:
     assert found.ended() is None
     behind = locate(b"[1, 12").ended()
     assert behind is not None
-    assert (behind.due, behind.inside[0].members) == (Due.MORE, [1, 12])
+    assert (behind.due, behind.inside[0].members) == (JsonDue.MORE, [1, 12])
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from enforcer.tools.verify.client import Endpoint
 from tests.fake_server import reply, serving
 
 if TYPE_CHECKING:
-    from enforcer.judging.replies import Reply
+    from enforcer.judging.replies import ChatReply
 
 
 NOWHERE = "http://127.0.0.1:9"
@@ -29,7 +29,7 @@ def answer(body: dict[str, Any]) -> tuple[int, Any]:
     return reply(body, content=name)
 
 
-def ask(url: str, *bodies: dict[str, Any], **more: Any) -> list[Reply]:
+def ask(url: str, *bodies: dict[str, Any], **more: Any) -> list[ChatReply]:
     endpoint = Endpoint.at(url, **more)
     done = []
     replies = asyncio.run(client.send_all(endpoint, bodies, lambda *one: done.append(one)))

@@ -7,7 +7,7 @@ import pytest
 
 from enforcer.errors import ConfigurationError
 from enforcer.tools.verify import reference
-from enforcer.tools.verify.reference import Reference
+from enforcer.tools.verify.reference import ReferenceRun
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,7 +44,7 @@ def test_a_reference_has_several_forms(tmp_path: Path, lines: list[Any]) -> None
 def test_a_reference_without_an_answer(tmp_path: Path) -> None:
     lines = [{"response": {"error": "x"}}, {"finish_reason": None}, {"finish_reason": "abort"}]
     file = write(tmp_path / "r.jsonl", *lines)
-    assert reference.read(file) == Reference({0: None, 1: None, 2: None})
+    assert reference.read(file) == ReferenceRun({0: None, 1: None, 2: None})
 
 
 @pytest.mark.parametrize("line", [{}, 7, {"finish_reason": 3}, {"data_index": 0}, {"results": 3}])
@@ -60,7 +60,7 @@ def report(measured: int, requests: int, *results: dict[str, Any]) -> dict[str, 
 def test_an_interrupted_report_says_what_it_has(tmp_path: Path) -> None:
     result = {"data_index": 2, "finish_reason": "stop"}
     file = write(tmp_path / "part.json", report(1, 3, result))
-    assert reference.read(file) == Reference({1: "stop"}, interrupted=(1, 3))
+    assert reference.read(file) == ReferenceRun({1: "stop"}, interrupted=(1, 3))
     file = write(tmp_path / "whole.json", report(1, 1, result))
     assert reference.read(file).interrupted is None
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from enforcer.errors import ConfigurationError
 from enforcer.judging.judge import judge
-from enforcer.judging.replies import Call, Reply
+from enforcer.judging.replies import ChatCall, ChatReply
 from enforcer.tools.verify import suites
 from tests.shared_data import shared
 
@@ -182,8 +182,8 @@ def test_every_request_that_is_read_can_be_judged(
         [case] = suites.recorded_cases(file).cases
     except ConfigurationError:
         return
-    made = (Call("functions.f:0", "f", "{}"),) if calls else ()
-    judge(case.body, Reply(200, finish_reason=finish, calls=made))
+    made = (ChatCall("functions.f:0", "f", "{}"),) if calls else ()
+    judge(case.body, ChatReply(200, finish_reason=finish, calls=made))
 
 
 @pytest.mark.parametrize(
