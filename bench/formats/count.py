@@ -9,8 +9,9 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from enforcer.judging.judge import Fault, ReplyRules, judge
-from enforcer.judging.judge import IdRule as Rule
+from enforcer.judging.judge import Fault, judge
+from enforcer.judging.rules import IdRule as Rule
+from enforcer.judging.rules import ReplyRules
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

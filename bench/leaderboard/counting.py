@@ -12,7 +12,8 @@ from rich import box
 from rich.table import Table
 
 from bench.leaderboard import published
-from enforcer.judging.judge import Fault, IdRule, ReplyRules, judge
+from enforcer.judging.judge import Fault, judge
+from enforcer.judging.rules import IdRule, ReplyRules
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from bench.matrix import modes
 from bench.matrix.routes import Client, Route
-from enforcer.judging.judge import Fault, Finding, IdRule, ReplyRules, judge
+from enforcer.judging.judge import Fault, Finding, judge
+from enforcer.judging.rules import IdRule, ReplyRules
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

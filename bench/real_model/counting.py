@@ -12,7 +12,8 @@ from rich.table import Table
 
 from bench.formats.catalogue import FORMATS
 from bench.formats.count import begun
-from enforcer.judging.judge import Fault, IdRule, ReplyRules, judge
+from enforcer.judging.judge import Fault, judge
+from enforcer.judging.rules import IdRule, ReplyRules
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

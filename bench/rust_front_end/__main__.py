@@ -27,7 +27,8 @@ from bench import random_model
 from bench.demo.servers import MODEL_NAME
 from bench.matrix import workload
 from bench.rust_front_end.server import ENFORCED, STOCK, serving, settings
-from enforcer.judging.judge import MARKERS, Fault, IdRule, ReplyRules, judge
+from enforcer.judging.judge import Fault, judge
+from enforcer.judging.rules import MARKERS, IdRule, ReplyRules
 from enforcer.tools.verify import client
 from tests import format_models
 

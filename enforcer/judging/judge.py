@@ -16,28 +16,19 @@ from typing import TYPE_CHECKING, Any
 
 import jsonschema
 from jsonschema.exceptions import best_match
-from referencing import Registry
-from referencing.jsonschema import DRAFT202012
 
 from enforcer.judging.patterns import validator_of
+from enforcer.judging.rules import KIMI_K2, IdRule
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from typing import NoReturn
 
-    from enforcer.judging.replies import ChatCall, ChatReply
+    from referencing import Registry
 
-# Kimi K2's, which are judged by where nothing else is said.
-MARKERS = (
-    "<|tool_calls_section_begin|>",
-    "<|tool_call_begin|>",
-    "<|tool_call_argument_begin|>",
-    "<|tool_call_end|>",
-    "<|tool_calls_section_end|>",
-    "<|im_end|>",
-    "<think>",
-    "</think>",
-)
+    from enforcer.judging.replies import ChatCall, ChatReply
+    from enforcer.judging.rules import ReplyRules
+
 _CUT_OFF = "length"
 _REFUSED = (400, 422)
 _QUOTED = 300
@@ -54,15 +45,6 @@ class Fault(Enum):
     LEAK = "leaked markers"
     REFUSED = "refused (HTTP 400)"  # or 422
     FAILED = "failed"
-
-
-class IdRule(Enum):
-    """What a call's id has to be."""
-
-    KIMI = "kimi"  # functions.NAME:IDX, as the model writes it
-    INDEX = "index"  # anything:IDX, as Moonshot's own API answers
-    NINE = "nine"  # nine letters and digits, as Mistral's templates demand; unique
-    UNIQUE = "unique"  # anything that no other call of the reply has
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,38 +83,9 @@ class ReplyVerdict:
         return frozenset(finding.fault for finding in self.findings)
 
 
-def documents(schemas: Mapping[str, Any]) -> Registry[Any]:
-    """Make a registry of schemas that others may refer to; it asks nobody for any other."""
-    registry: Registry[Any] = Registry()
-    pairs = schemas.items()
-    return registry.with_contents(pairs, default_specification=DRAFT202012).crawl()
-
-
-NO_DOCUMENTS = documents({})
-
-
 def is_refusal(reply: ChatReply) -> bool:
     """Return whether the server refused the request as one that the client must mend."""
     return reply.status in _REFUSED
-
-
-@dataclass(frozen=True, slots=True)
-class ReplyRules:
-    """What the replies of a format's model must look like.
-
-    Attributes:
-        ids: what the id of a call has to be.
-        markers: what no text may have in it.
-        registry: what the schemas of requests may refer to.
-
-    """
-
-    ids: IdRule = IdRule.KIMI
-    markers: Sequence[str] = MARKERS
-    registry: Registry[Any] = NO_DOCUMENTS
-
-
-KIMI_K2 = ReplyRules()
 
 
 def judge(

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from enforcer.checking.verdict import Verdict
 from enforcer.errors import RequestError
-from enforcer.judging import expected, replies
+from enforcer.judging import replies
 from enforcer.judging.judge import judge, tools_of
+from enforcer.judging.rules import rules_of
 from enforcer.request import history
 from enforcer.request import response_format as formats
 from enforcer.request import tools as tools_
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Mapping
 
     from enforcer.checking.beginning import Starter
-    from enforcer.judging.judge import ReplyRules, ReplyVerdict
+    from enforcer.judging.judge import ReplyVerdict
+    from enforcer.judging.rules import ReplyRules
     from enforcer.request.options import Options
     from enforcer.request.tools import Tools
 
@@ -139,7 +141,7 @@ def _named(tools: list[Any], path: str) -> str:
 
 @cache
 def _expected(dialect: str, documents: tuple[str, ...]) -> ReplyRules:
-    return expected.of(dialects.load(dialect), None, read_schemas(documents)[0])
+    return rules_of(dialects.load(dialect), None, read_schemas(documents)[0])
 
 
 def _choices(reply: bytes) -> list[list[Any]]:

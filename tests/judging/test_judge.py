@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from enforcer.judging.judge import Fault, IdRule, ReplyRules, ReplyVerdict, judge
+from enforcer.judging.judge import Fault, ReplyVerdict, judge
 from enforcer.judging.replies import ChatCall, ChatReply
+from enforcer.judging.rules import IdRule, ReplyRules
 
 WEATHER = {
     "type": "object",

@@ -15,8 +15,8 @@ import pytest
 import enforcer
 from bench.demo import workload
 from bench.demo.servers import FREE, MODEL_NAME
-from enforcer.judging import expected
 from enforcer.judging.judge import Fault, judge
+from enforcer.judging.rules import rules_of
 from enforcer.tools.verify import client
 from enforcer.turn import dialects
 from enforcer.vllm.observe.families import Change, Judged
@@ -109,7 +109,7 @@ def test_replies_are_vllm_s_own_and_the_counts_are_the_judge_s(
 ) -> None:
     found = answers(server, BODIES)
     assert found == free_replies  # texts, calls, finish reasons and token ids
-    known = expected.of(dialects.load("kimi_k2"))
+    known = rules_of(dialects.load("kimi_k2"))
     verdicts = [judge(*pair, known) for pair in zip(BODIES, found, strict=True)]
     told = counts.after(len(BODIES))
     assert told["dropped"] == 0

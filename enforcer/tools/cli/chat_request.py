@@ -15,7 +15,7 @@ from enforcer import documents
 from enforcer.errors import ConfigurationError
 from enforcer.schema import Root
 from enforcer.tools.cli import declarations
-from enforcer.tools.verify.apis import api_of
+from enforcer.tools.verify.suites import api_of
 
 _CALLED = {"function_call", "tool_use"}  # a call in the dialog of Responses, of Messages
 

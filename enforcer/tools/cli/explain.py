@@ -41,9 +41,11 @@ from enforcer.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Callable, Mapping
 
     from enforcer.tools.cli.chat_request import ChatRequest
     from enforcer.tools.explain.reply import RecordedTurn
+    from enforcer.tools.verify.client import Endpoint
     from enforcer.turn.dialect import Dialect
 
 _DESCRIPTION = """\
@@ -58,6 +60,8 @@ tokenizer splits text into. With --url a server answers the request, and scores 
 Exit status: 0 if every id is legal and none was taken away, 1 if one was, or a tool cannot be
 enforced, 2 if a file cannot be read or is none of these, or the server does not answer."""
 _TOP = 5  # scores beside an id's own
+# Of another kind of reply than one that is whole and tells its ids.
+_DROPPED = ("stream", "stream_options", "logprobs", "top_logprobs", "n")
 
 
 def add_parser(commands: Any) -> None:
@@ -214,8 +218,6 @@ def _recorded(
 def _asked(options: argparse.Namespace, request: ChatRequest) -> tuple[Any, Any]:
     """Have a server answer the request of the file, and score its answer."""
     endpoint = endpoint_of(options)
-    from enforcer.tools.verify import scored
-
     if request.api != "chat":
         raise ConfigurationError(
             f"{options.tools} is no chat request: --url sends one to /chat/completions, with its "
@@ -224,7 +226,49 @@ def _asked(options: argparse.Namespace, request: ChatRequest) -> tuple[Any, Any]
     body = dict(request.body)
     if options.tool_choice is not None:
         body["tool_choice"] = request.fields["tool_choice"]
-    return asyncio.run(scored.ask(endpoint, body, _TOP, remark))
+    return asyncio.run(scored_turn(endpoint, body, _TOP, remark))
+
+
+async def scored_turn(
+    endpoint: Endpoint, request: Mapping[str, Any], top: int, tell: Callable[[str], None]
+) -> tuple[Any, Any]:
+    """Have a chat request answered, and the answer scored.
+
+    With the plugin a reply's own scores are masked already, so the same ids are scored once more
+    as a prompt, to which no mask is applied.
+
+    Args:
+        endpoint: the server.
+        request: as it would be sent to `/chat/completions`.
+        top: how many scores an id of the turn gets beside its own.
+        tell: is given each step before it begins.
+
+    Returns:
+        The chat completion, with its ids; and the answer of `/completions` to prompt and turn as
+        one prompt, with `prompt_logprobs`.
+
+    Raises:
+        ConfigurationError: no server answers, it refuses one of them, or tells no ids.
+
+    """
+    from enforcer.tools.verify import client
+
+    body = {key: value for key, value in request.items() if key not in _DROPPED}
+    if "model" not in body:
+        body["model"] = await client.only_model(endpoint, "in the request, as `model`")
+    tell(f"waiting for the reply of {endpoint.url}")
+    reply = await client.post(endpoint, "/chat/completions", body | {"return_token_ids": True})
+    choices = reply.get("choices") if isinstance(reply, dict) else None
+    prompt = reply.get("prompt_token_ids") if choices else None
+    turn = choices[0].get("token_ids") if choices else None
+    if not isinstance(prompt, list) or not isinstance(turn, list):
+        raise ConfigurationError(
+            f"the server at {endpoint.url} does not tell ids, as vLLM does when it is asked for "
+            "`return_token_ids`"
+        )
+    tell(f"waiting for the scores of {len(prompt)} tokens of prompt and {len(turn)} of reply")
+    asked = {"prompt": prompt + turn, "max_tokens": 1, "prompt_logprobs": top}
+    return reply, await client.post(endpoint, "/completions", {"model": body["model"], **asked})
 
 
 def _json(file: Path) -> Any:

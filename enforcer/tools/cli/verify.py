@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from enforcer import documents
 from enforcer.errors import ConfigurationError
-from enforcer.judging import expected
-from enforcer.judging.judge import Fault, IdRule, judge
+from enforcer.judging.judge import Fault, judge
+from enforcer.judging.rules import IdRule, rules_of
 from enforcer.schema.bundling.folders import read_schemas
 from enforcer.tools.cli import verify_report
 from enforcer.tools.cli.options import (
@@ -38,8 +38,8 @@ from enforcer.vllm.config import names
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from enforcer.judging.judge import ReplyRules
     from enforcer.judging.replies import ChatReply
+    from enforcer.judging.rules import ReplyRules
     from enforcer.tools.verify.client import Endpoint
     from enforcer.tools.verify.reference import ReferenceRun
     from enforcer.tools.verify.suites import Case
@@ -134,10 +134,10 @@ def run(options: argparse.Namespace) -> int:
     recorded = suites.recorded_cases(options.requests) if options.requests else RecordedRequests()
     theirs = reference.read(options.reference) if options.reference else None
     _tell_left_out(recorded)
-    model, shown = asyncio.run(_asked(endpoint, options.model))
+    model, told = asyncio.run(_asked(endpoint, options.model))
     provided, _ = read_schemas(options.documents)
-    dialect = options.dialect or expected.told(shown) or "kimi_k2"
-    judging = expected.of(dialects.named(names.stock(dialect)), options.ids, provided)
+    dialect = options.dialect or told or "kimi_k2"
+    judging = rules_of(dialects.named(names.stock(dialect)), options.ids, provided)
     requests = [
         *_requests(schemas, "schemas", options.stream or "both", model, options),
         *_requests(recorded.cases, "requests", options.stream or "recorded", model, options),
@@ -156,11 +156,11 @@ def run(options: argparse.Namespace) -> int:
 
 
 async def _asked(endpoint: Endpoint, model: str | None) -> tuple[str, str | None]:
-    """Return the model's name, by default that of the only one, and the server's metrics."""
+    """Return the model's name, by default that of the only one, and the server's dialect."""
     from enforcer.tools.verify import client
 
     name = model or await client.only_model(endpoint, "with --model")
-    return name, await client.metrics(endpoint)
+    return name, client.dialect_told(await client.metrics(endpoint))
 
 
 def _tell_left_out(recorded: RecordedRequests) -> None:

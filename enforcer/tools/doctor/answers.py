@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from enforcer.client.body import Route
 from enforcer.errors import InvalidTools, UnsatisfiableSchema, UnsupportedSchema
-from enforcer.judging import expected as expected_
-from enforcer.judging.expected import samples
 from enforcer.judging.judge import is_refusal, judge
 from enforcer.request.carrier import ALLOW
 from enforcer.tools.doctor import CheckResult, bad, note, ok
+from enforcer.tools.verify.client import dialect_told, samples
 from enforcer.turn import dialects
 from enforcer.vllm.config import names
 from enforcer.vllm.observe import families
@@ -24,8 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from enforcer.errors import RequestError
-    from enforcer.judging.judge import ReplyRules, ReplyVerdict
+    from enforcer.judging.judge import ReplyVerdict
     from enforcer.judging.replies import ChatReply
+    from enforcer.judging.rules import ReplyRules
 
 _FLAGS = "start it with --enable-auto-tool-choice --tool-call-parser"
 _START = f"{_FLAGS} NAME_enforced, where NAME is vLLM's parser of the model's format"
@@ -43,7 +43,7 @@ PROCESSES = "enforcer_processes"
 
 def how_to_start(metrics: str | None) -> str:
     """Return how to start the server; with the parser's name where its metrics have it."""
-    told = expected_.told(metrics)
+    told = dialect_told(metrics)
     parsers = dialects.load(told).parsers if told in dialects.available() else ()
     return f"{_FLAGS} {names.enforced(parsers[0])}" if parsers else _START
 

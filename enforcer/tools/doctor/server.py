@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from enforcer.client.body import Route
 from enforcer.errors import UnsatisfiableSchema
-from enforcer.judging import expected as expected_
 from enforcer.judging.judge import is_refusal
+from enforcer.judging.rules import rules_of
 from enforcer.request.carrier import REQUIRES
 from enforcer.tools.doctor import CheckResult, CheckStatus, answers, bad, ok, probes
 from enforcer.tools.verify import client
@@ -24,8 +24,8 @@ from enforcer.vllm.config import names, settings
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from enforcer.judging.judge import ReplyRules
     from enforcer.judging.replies import ChatReply
+    from enforcer.judging.rules import ReplyRules
     from enforcer.tools.verify.client import Endpoint
 
 _SOON = 10.0  # seconds in which a server answers what takes no model
@@ -63,8 +63,8 @@ def checks(
     if enforcing.status is CheckStatus.BAD and route is None:
         return  # an unenforced server may well answer the others rightly by chance
     if dialect is None:
-        dialect = expected_.told(metrics) or settings.read(os.environ).dialect
-    format_ = expected_.of(dialects.named(names.stock(dialect)))
+        dialect = client.dialect_told(metrics) or settings.read(os.environ).dialect
+    format_ = rules_of(dialects.named(names.stock(dialect)))
     if route is not None:
         # vLLM's own parser reads replies, and takes --reasoning-parser to split reasoning off.
         markers = [each for each in format_.markers if "think>" not in each]
@@ -136,7 +136,7 @@ def _find_route(
     if not plain.answered and not requires:
         return answers.enforces(plain, start), None
     shown = metrics or ""
-    without = "vllm:" in shown and not expected_.samples(shown, answers.PROCESSES)
+    without = "vllm:" in shown and not client.samples(shown, answers.PROCESSES)
     for route in Route:
         if route is Route.PLUGIN and without:
             continue
@@ -145,7 +145,7 @@ def _find_route(
             break
     else:
         # Where vLLM has a constraint of its own as well, the probes above cannot ask.
-        told = expected_.samples(metrics, "enforcer_api_servers")
+        told = client.samples(metrics, "enforcer_api_servers")
         if not any(count and labels["enforces"] == "on_request" for labels, count in told):
             return answers.enforces(plain, start), None
         route, requires = Route.PLUGIN, False

@@ -1,9 +1,7 @@
-"""Measuring a server from outside, as the vendor verifiers do.
+"""Measurement of a server from outside, as the vendor verifiers do it.
 
-`suites` makes requests of files (`apis` tells whose API they are of), `client` sends them,
-`replies` reads what comes back, `measure` judges it, `reference` has what another server answered,
-`report` counts and writes it down. None of it shares code with what it judges: the judge
-has `jsonschema` and the format's own description.
+`suites` makes requests of files, `client` sends them, `enforcer.judging` judges the replies,
+`reference` reads another server's answers, and `report` counts results and writes them down.
 """
 
 KEY_VARIABLE = "OPENAI_API_KEY"  # environment variable of the key that is sent to a server

@@ -28,6 +28,7 @@ _ROUTES = ("/chat/completions", "/completions", "/responses", "/messages", "/mod
 _JSON = {"Content-Type": "application/json"}
 _REQUEST_ID = "X-Request-Id"
 _SENDABLE = re.compile("[!-~]([ -~]*[!-~])?")  # what a header may have behind `Bearer`
+_LABEL = re.compile(r'(\w+)="([^"]*)"')
 _QUOTED = 10_000  # characters of a server's error that are kept
 
 
@@ -148,6 +149,18 @@ async def metrics(endpoint: Endpoint) -> str | None:
     except Unanswered:
         return None  # a gateway may let nothing but `/v1` through
     return response.text if response.is_success else None
+
+
+def dialect_told(metrics: str | None) -> str | None:
+    """Return the dialect that a server's metrics name; None if they name none, or several."""
+    found = {labels["dialect"] for labels, count in samples(metrics, "enforcer_dialect") if count}
+    return found.pop() if len(found) == 1 else None
+
+
+def samples(metrics: str | None, family: str) -> list[tuple[dict[str, str], float]]:
+    """Return the labels and the value of each sample of a metric family."""
+    found = re.findall(rf"^{family}\{{(.*)\}} (\S+)$", metrics or "", re.MULTILINE)
+    return [(dict(_LABEL.findall(labels)), float(value)) for labels, value in found]
 
 
 async def post(endpoint: Endpoint, route: str, body: Mapping[str, Any]) -> Any:

@@ -6,18 +6,15 @@ replay of recorded requests, those that can be judged. Must not know: how reques
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from enforcer import documents
 from enforcer.errors import ConfigurationError
 from enforcer.judging.judge import judge
 from enforcer.judging.replies import OK, ChatReply
-from enforcer.tools.verify.apis import api_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 TOOL_NAME = "submit"
 _PROMPT = "Call the tool `submit` once, with any arguments that its schema allows."
@@ -32,6 +29,8 @@ _TOOLS = (
     "(`parameters`) by itself, or send chat requests with these tools and `tool_choice: required` "
     "by --requests; `enforcer check` reads tools"
 )
+# The modes that Messages has as objects; Chat Completions has them as words.
+_MODES = ("auto", "any", "none", "tool")
 SHOWN = 5  # of the records that are skipped, which are mostly alike
 
 
@@ -235,3 +234,22 @@ def _malformed(value: Any) -> str:
             f"{error!r}"
         )
     return ""
+
+
+def api_of(body: Mapping[str, Any]) -> str:
+    """Return the API of a body: "chat", "responses", "messages", or empty; of two, "chat"."""
+    if "messages" not in body:
+        return "responses" if "input" in body else ""
+    choice, tools = body.get("tool_choice"), body.get("tools")
+    kind = choice.get("type") if isinstance(choice, Mapping) else None
+    is_messages = (
+        kind in _MODES
+        or "system" in body
+        or "anthropic_version" in body
+        or (isinstance(tools, list) and any(_is_of_messages(tool) for tool in tools))
+    )
+    return "messages" if is_messages else "chat"
+
+
+def _is_of_messages(tool: object) -> bool:
+    return isinstance(tool, Mapping) and "input_schema" in tool and "function" not in tool

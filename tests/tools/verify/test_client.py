@@ -219,3 +219,21 @@ def test_the_half_of_a_surrogate_pair_is_sent_as_it_was_recorded() -> None:
     with serving(answer) as server:
         ask(server.url, {"name": "x", "user": "\ud800é"})
     assert server.bodies == [{"name": "x", "user": "\ud800é"}]
+
+
+@pytest.mark.parametrize(
+    ("metrics", "dialect"),
+    [
+        (None, None),
+        ("", None),
+        (
+            'enforcer_dialect{dialect="hermes"} 0.0\nenforcer_dialect{dialect="kimi_k2"} 2.0\n',
+            "kimi_k2",
+        ),
+        ('# HELP enforcer_dialect x\nenforcer_dialect{dialect="kimi_k3"} 1.0\n', "kimi_k3"),
+        # One of several servers behind one address.
+        ('enforcer_dialect{dialect="hermes"} 1.0\nenforcer_dialect{dialect="kimi_k2"} 1.0\n', None),
+    ],
+)
+def test_a_server_tells_its_format(metrics: str | None, dialect: str | None) -> None:
+    assert client.dialect_told(metrics) == dialect

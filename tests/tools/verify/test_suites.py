@@ -268,3 +268,29 @@ def test_tools_are_no_schemas(tool: dict[str, Any], tmp_path: Path) -> None:
         suites.schema_cases(file)
     file.write_text(json.dumps([{"properties": {"type": {"const": "function"}, "tools": {}}}]))
     assert suites.schema_cases(file)
+
+
+CHAT_TOOL = {"type": "function", "function": {"name": "f"}}
+
+
+@pytest.mark.parametrize(
+    ("body", "api"),
+    [
+        ({}, ""),
+        ({"prompt": "hi"}, ""),
+        ({"input": "hi"}, "responses"),
+        ({"messages": [USER]}, "chat"),
+        ({"messages": [USER], "input": "hi"}, "chat"),
+        ({"messages": [USER], "tools": [CHAT_TOOL], "tool_choice": "auto"}, "chat"),
+        ({"messages": [USER], "tool_choice": {"type": "function"}}, "chat"),
+        ({"messages": [USER], "tools": [7, "input_schema", None]}, "chat"),
+        ({"messages": [USER], "tools": [{**CHAT_TOOL, "input_schema": {}}]}, "chat"),
+        ({"messages": [USER], "tools": 7, "tool_choice": {"type": []}}, "chat"),
+        ({"messages": [USER], "tools": [{"name": "f", "input_schema": {}}]}, "messages"),
+        ({"messages": [USER], "tool_choice": {"type": "any"}}, "messages"),
+        ({"messages": [USER], "system": "x"}, "messages"),
+        ({"messages": [USER], "anthropic_version": "bedrock-2023-05-31"}, "messages"),
+    ],
+)
+def test_bodies_are_told_apart(body: dict[str, Any], api: str) -> None:
+    assert suites.api_of(body) == api

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from enforcer.errors import ConfigurationError
-from enforcer.tools.verify import scored
+from enforcer.tools.cli.explain import scored_turn
 from enforcer.tools.verify.client import Endpoint
 from tests import fake_server
 
@@ -26,7 +26,7 @@ def ask(
     answer: Callable[..., Any], request: dict[str, Any] = REQUEST, **more: Any
 ) -> tuple[tuple[dict[str, Any], dict[str, Any]], list[dict[str, Any]]]:
     with fake_server.serving(answer, **more) as server:
-        found = asyncio.run(scored.ask(Endpoint.at(server.url), request, 3, lambda _: None))
+        found = asyncio.run(scored_turn(Endpoint.at(server.url), request, 3, lambda _: None))
     return found, server.bodies
 
 
@@ -77,4 +77,4 @@ def test_what_a_server_does_not_do_is_told(
 def test_where_no_server_is_that_is_told() -> None:
     endpoint = Endpoint.at("http://127.0.0.1:9")
     with pytest.raises(ConfigurationError, match="no server answers"):
-        asyncio.run(scored.ask(endpoint, {**REQUEST, "model": "toy"}, 1, print))
+        asyncio.run(scored_turn(endpoint, {**REQUEST, "model": "toy"}, 1, print))
