@@ -10,12 +10,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from enforcer.errors import EnforcerError
-from enforcer.tools.cli import output
-from enforcer.tools.cli.check import add_parser as add_check
-from enforcer.tools.cli.doctor import add_parser as add_doctor
-from enforcer.tools.cli.explain import add_parser as add_explain
-from enforcer.tools.cli.verify import INTERRUPTED
-from enforcer.tools.cli.verify import add_parser as add_verify
+from enforcer.tools.cli import check, doctor, explain, output, verify
 from enforcer.vllm.observe import families
 
 if TYPE_CHECKING:
@@ -40,8 +35,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     version = f"%(prog)s {families.installed('kimi-enforcer')}"
     parser.add_argument("--version", action="version", version=version)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for add in (add_check, add_explain, add_verify, add_doctor):
-        add(commands)
+    for command in (check, explain, verify, doctor):
+        command.add_parser(commands)
     options = parser.parse_args(arguments)
     try:
         output.say()  # before any work
@@ -55,5 +50,5 @@ def main(arguments: Sequence[str] | None = None) -> int:
         output.discard()  # whoever read the output (`head`, say) has had enough
         return PIPE_CLOSED
     except KeyboardInterrupt:
-        return INTERRUPTED
+        return verify.INTERRUPTED
     return status

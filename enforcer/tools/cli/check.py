@@ -17,16 +17,9 @@ from enforcer.errors import UnknownLength
 from enforcer.request.options import Options
 from enforcer.schema import Conventions, OnUnsupported
 from enforcer.schema.bundling import read_documents
-from enforcer.tools.cli import declarations
+from enforcer.tools.cli import declarations, flags
 from enforcer.tools.cli.check_report import Tally, as_json, complaints, row, summary
-from enforcer.tools.cli.options import (
-    add_command,
-    add_dialect,
-    add_engine,
-    add_json,
-    add_schemas,
-    named,
-)
+from enforcer.tools.cli.flags import named
 from enforcer.tools.cli.output import complain, say, say_json
 from enforcer.tools.cli.verdicts import Judge, oversized
 from enforcer.turn import dialects
@@ -51,7 +44,8 @@ or, with --fail-on-notes, has a note, 2 if something cannot be read or there is 
 
 def add_parser(commands: Any) -> None:
     """Add the command to the parser's commands."""
-    parser = add_command(commands, run, "check", "tell which schemas can be enforced", _DESCRIPTION)
+    told = "tell which schemas can be enforced"
+    parser = flags.add_command(commands, run, "check", told, _DESCRIPTION)
     add = parser.add_argument
     file_help = "JSON or JSON Lines, or a folder of such files; - is stdin"
     add("files", nargs="+", type=named, metavar="FILE", help=file_help)
@@ -59,10 +53,10 @@ def add_parser(commands: Any) -> None:
     budget_help = "refuse what a server with ENFORCER_FINISH_WITHIN_BUDGET=on refuses"
     add("--fail-on-notes", action="store_true", help="exit with 1 if a schema has a note")
     add("--finish-within-budget", action="store_true", help=budget_help)
-    add_schemas(parser)
-    add_dialect(parser, "kimi_k2")
-    add_engine(parser)
-    add_json(parser)
+    flags.add_schemas(parser)
+    flags.add_dialect(parser, "kimi_k2")
+    flags.add_engine(parser)
+    flags.add_json(parser)
 
 
 def run(options: argparse.Namespace) -> int:

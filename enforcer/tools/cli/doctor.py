@@ -9,15 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from enforcer.errors import ConfigurationError
-from enforcer.tools.cli.options import (
-    add_command,
-    add_dialect,
-    add_json,
-    add_model,
-    add_server,
-    endpoint_of,
-    path,
-)
+from enforcer.tools.cli import flags
+from enforcer.tools.cli.flags import path
 from enforcer.tools.cli.output import number, say, say_json
 from enforcer.tools.doctor import CheckResult, CheckStatus, installation
 from enforcer.turn import dialects
@@ -42,16 +35,16 @@ _INDENT = " " * 6
 def add_parser(commands: Any) -> None:
     """Add the command to the parser's commands."""
     told = "check an installation, a model, a running server"
-    parser = add_command(commands, run, "doctor", told, _DESCRIPTION)
+    parser = flags.add_command(commands, run, "doctor", told, _DESCRIPTION)
     add = parser.add_argument
-    add_model(parser)
+    flags.add_model(parser)
     add("--chat-template", type=path, metavar="FILE", help="template that the server is given")
-    add_dialect(parser, None, "by default the server's, else $ENFORCER_DIALECT")
+    flags.add_dialect(parser, None, "by default the server's, else $ENFORCER_DIALECT")
     add("--url", help="a running server, checked in place of this installation: its base URL")
     add("--served-model", metavar="NAME", help="its model, if it serves several")
-    add_server(parser, timeout=60)
+    flags.add_server(parser, timeout=60)
     add("--require-all", action="store_true", help="the server must enforce every request")
-    add_json(parser)
+    flags.add_json(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -67,7 +60,7 @@ def run(options: argparse.Namespace) -> int:
     if options.dialect is not None:
         dialects.named(names.stock(options.dialect))  # whatever else is checked
     checks: list[CheckResult] = []
-    endpoint = None if options.url is None else endpoint_of(options)
+    endpoint = None if options.url is None else flags.endpoint_of(options)
     for group, found in _groups(options, endpoint):
         if options.url and options.model and not options.json:
             say(f"{group}:")

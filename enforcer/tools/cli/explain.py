@@ -18,19 +18,8 @@ from enforcer.request.options import Options
 from enforcer.schema import Conventions, Integers, OnUnsupported
 from enforcer.schema.bundling import read_documents
 from enforcer.tokenizers.kimi import split
-from enforcer.tools.cli import chat_request, partial_turn
-from enforcer.tools.cli.options import (
-    add_command,
-    add_dialect,
-    add_engine,
-    add_json,
-    add_model,
-    add_schemas,
-    add_server,
-    endpoint_of,
-    named,
-    path,
-)
+from enforcer.tools.cli import chat_request, flags, partial_turn
+from enforcer.tools.cli.flags import named, path
 from enforcer.tools.cli.output import complain, remark, say, say_json, write_file
 from enforcer.tools.explain import reply, table, trace
 from enforcer.tools.explain.trace import Given
@@ -67,7 +56,7 @@ _DROPPED = ("stream", "stream_options", "logprobs", "top_logprobs", "n")
 def add_parser(commands: Any) -> None:
     """Add the command to the parser's commands."""
     told = "tell what was legal in a turn, and why"
-    parser = add_command(commands, run, "explain", told, _DESCRIPTION)
+    parser = flags.add_command(commands, run, "explain", told, _DESCRIPTION)
     add = parser.add_argument
     add("--tools", required=True, type=named, metavar="FILE", help="tools or a request; - is stdin")
     add("--tool-choice", metavar="CHOICE", help="auto, none, required, or the name of a tool")
@@ -80,17 +69,17 @@ def add_parser(commands: Any) -> None:
     turn("--url", metavar="URL", help="have a server answer the request: its base URL")
     add("--call", metavar="NAME", help="TEXT is the arguments of a call to that tool alone")
     add("--scores", type=path, metavar="FILE", help="`prompt_logprobs` of the prompt and --reply")
-    add_server(parser, timeout=300)
-    add_dialect(parser, "kimi_k2")
-    add_model(parser)
-    add_schemas(parser)
+    flags.add_server(parser, timeout=300)
+    flags.add_dialect(parser, "kimi_k2")
+    flags.add_model(parser)
+    flags.add_schemas(parser)
     hows = [how.value for how in OnUnsupported]
     add("--on-unsupported", choices=hows, default="refuse", help="as on the server (%(default)s)")
     hows = [how.value for how in Integers]
     add("--integers", choices=hows, default="digits", help="as on the server (%(default)s)")
-    add_engine(parser)
+    flags.add_engine(parser)
     add("--html", type=path, metavar="FILE", help="write a page that shows it")
-    add_json(parser)
+    flags.add_json(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -217,7 +206,7 @@ def _recorded(
 
 def _asked(options: argparse.Namespace, request: ChatRequest) -> tuple[Any, Any]:
     """Have a server answer the request of the file, and score its answer."""
-    endpoint = endpoint_of(options)
+    endpoint = flags.endpoint_of(options)
     if request.api != "chat":
         raise ConfigurationError(
             f"{options.tools} is no chat request: --url sends one to /chat/completions, with its "

@@ -17,17 +17,8 @@ from enforcer.errors import ConfigurationError
 from enforcer.judging.judge import Fault, judge
 from enforcer.judging.rules import IdRule, rules_of
 from enforcer.schema.bundling.folders import read_schemas
-from enforcer.tools.cli import verify_report
-from enforcer.tools.cli.options import (
-    add_command,
-    add_dialect,
-    add_documents,
-    add_server,
-    endpoint_of,
-    finite,
-    path,
-    positive,
-)
+from enforcer.tools.cli import flags, verify_report
+from enforcer.tools.cli.flags import finite, path, positive
 from enforcer.tools.cli.output import complain, number, remark, say
 from enforcer.tools.verify import reference, suites
 from enforcer.tools.verify.report import Request, Result
@@ -74,12 +65,12 @@ _SUFFIX = {False: ", whole", True: ", streamed", None: ""}
 def add_parser(commands: Any) -> None:
     """Add the command to the parser's commands."""
     told = "measure a running server, as the vendor verifiers do"
-    parser = add_command(commands, run, "verify", told, _DESCRIPTION)
+    parser = flags.add_command(commands, run, "verify", told, _DESCRIPTION)
     server = parser.add_argument_group("the server")
     add = server.add_argument
     add("--url", required=True, help="base URL of its routes, as http://localhost:8000/v1")
     add("--model", help="name of the model (by default the only one that the server serves)")
-    add_server(server, timeout=300)
+    flags.add_server(server, timeout=300)
     concurrency_help = "requests that are sent at once (%(default)s)"
     add("--concurrency", type=positive(int), default=16, metavar="N", help=concurrency_help)
     add = parser.add_argument_group("what is sent").add_argument
@@ -96,10 +87,10 @@ def add_parser(commands: Any) -> None:
     add = judging.add_argument
     reference_help = "finish reasons that another server gave to --requests"
     add("--reference", type=path, metavar="FILE", help=reference_help)
-    add_dialect(judging, None, "by default what the server's metrics say, else kimi_k2")
+    flags.add_dialect(judging, None, "by default what the server's metrics say, else kimi_k2")
     rules = "|".join(rule.value for rule in IdRule)
     add("--ids", type=IdRule, metavar=rules, help="form of the ids of calls, if not the dialect's")
-    add_documents(judging)
+    flags.add_documents(judging)
     add("--allow-refused", action="store_true", help="do not count HTTP 400 as wrong")
     parser.add_argument("--report", type=path, metavar="FILE", help="write the report as JSON")
     parser.add_argument("--quiet", action="store_true", help="do not show the progress")
@@ -123,7 +114,7 @@ def run(options: argparse.Namespace) -> int:
         ConfigurationError: nothing can be measured.
 
     """
-    endpoint = endpoint_of(options, concurrency=options.concurrency)
+    endpoint = flags.endpoint_of(options, concurrency=options.concurrency)
     if not (options.schemas or options.requests):
         raise ConfigurationError("nothing to send: give --schemas, --requests or both")
     if options.reference and not options.requests:

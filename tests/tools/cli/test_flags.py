@@ -7,7 +7,7 @@ import argparse
 import pytest
 
 from enforcer.tools import cli
-from enforcer.tools.cli.options import add_documents, finite, named, path, positive
+from enforcer.tools.cli.flags import add_documents, finite, named, path, positive
 
 
 def test_documents_may_be_named_several_times() -> None:
