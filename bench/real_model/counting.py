@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from bench.real_model.workload import Request
-    from enforcer.judging.judge import Verdict
+    from enforcer.judging.judge import ReplyVerdict
     from enforcer.judging.replies import ChatReply
     from enforcer.vocabulary import Vocabulary
 
@@ -62,7 +62,7 @@ class Counts:
     named: int
 
 
-def verdicts(requests: Sequence[Request], replies: Sequence[ChatReply]) -> list[Verdict]:
+def verdicts(requests: Sequence[Request], replies: Sequence[ChatReply]) -> list[ReplyVerdict]:
     """Judge each reply by its request."""
     return [
         judge(request.body, reply, ReplyRules(IdRule.UNIQUE))

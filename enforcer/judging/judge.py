@@ -1,8 +1,7 @@
-"""Judging replies by what the request declared.
+"""The judge of a reply: its faults, by the request that it answers.
 
-Owns: what can be wrong with a reply, in K2-Vendor-Verifier's terms and a few more. Must not know:
-the library, how many replies there are (`report`). The judge shares no code with what it judges: it
-has `jsonschema` and the format's own description, no more.
+The faults are those of K2-Vendor-Verifier and a few more. The judge shares no code with what it
+judges: it has `jsonschema` and the format's own description, no more.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ _QUOTED = 300
 
 
 class Fault(Enum):
-    """What can be wrong with a reply."""
+    """A kind of fault of a reply."""
 
     UNDECLARED = "undeclared calls"  # or such that the request does not allow
     SCHEMA = "schema errors"
@@ -49,7 +48,7 @@ class Fault(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One fault of one reply, what it is about, and the name in the call at fault, if it is one."""
+    """One fault of one reply; `tool` is the name in the call at fault, empty if no call is."""
 
     fault: Fault
     message: str
@@ -58,7 +57,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class ReplyVerdict:
-    """A reply, judged.
+    """The verdict on a reply.
 
     Attributes:
         finish: `stop`, `tool_calls`, or `others` as K2-Vendor-Verifier groups them.
@@ -67,7 +66,7 @@ class ReplyVerdict:
             `tool_choice` names finishes with `stop`; it counts all the same.
         empty: it is complete, with neither text nor calls. That is no good to anyone, but a
             model may choose to say nothing.
-        findings: what is wrong with it.
+        findings: its faults.
 
     """
 
@@ -79,12 +78,12 @@ class ReplyVerdict:
 
     @property
     def faults(self) -> frozenset[Fault]:
-        """Kinds of what is wrong."""
+        """The kinds of the findings."""
         return frozenset(finding.fault for finding in self.findings)
 
 
 def is_refusal(reply: ChatReply) -> bool:
-    """Return whether the server refused the request as one that the client must mend."""
+    """Return whether the server rejected the request as the client's mistake."""
     return reply.status in _REFUSED
 
 
@@ -181,7 +180,7 @@ def _choice(body: Mapping[str, Any]) -> Any:
 
 
 def _disobeyed(body: Mapping[str, Any], calls: Sequence[ChatCall]) -> str:
-    """Return which option a complete reply goes against; empty if none."""
+    """Return how a complete reply disobeys `tool_choice` or `parallel_tool_calls`; else empty."""
     choice = _choice(body)
     if body.get("parallel_tool_calls") is False and len(calls) > 1:
         return f"{len(calls)} calls, though parallel_tool_calls is false"
@@ -197,7 +196,7 @@ def _disobeyed(body: Mapping[str, Any], calls: Sequence[ChatCall]) -> str:
 
 
 def _is_whole(text: str) -> bool:
-    """Return whether arguments have come to their end; what stands in them is judged elsewhere."""
+    """Return whether arguments are a whole JSON value."""
     try:
         json.loads(text)
     except (ValueError, RecursionError):

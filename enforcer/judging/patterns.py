@@ -1,8 +1,7 @@
-r"""Validators that know the patterns of JSON Schema which Python's `re` does not, as `\p{L}`.
+r"""Validators with patterns of JSON Schema that Python's `re` does not have, such as `\p{L}`.
 
-Owns: how the judge's validators search for patterns. Must not know: the library, replies, what is
-counted. What `re` knows is left to it, and so to `jsonschema` as it comes; the other patterns are
-left to the package `regex`. `unevaluatedProperties` beside such names stay what cannot be judged.
+A pattern that `re` compiles is left to `re`, as `jsonschema` does; any other one is left to the
+package `regex`. `unevaluatedProperties` beside such names cannot be judged.
 """
 
 from __future__ import annotations

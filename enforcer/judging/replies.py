@@ -1,6 +1,5 @@
-"""What a server answers to a chat request, whole or streamed, as one value.
+"""Replies to chat requests as values, read from whole responses and from streams.
 
-Owns: reading Chat Completions responses and putting the deltas of a stream together.
 Must not know: HTTP, or what makes a reply right.
 """
 
@@ -28,7 +27,7 @@ class ChatCall:
 
 @dataclass(frozen=True, slots=True)
 class ChatReply:
-    """What came back for one request.
+    """The reply to one request.
 
     Attributes:
         status: HTTP status; 0 if there was no answer.
@@ -62,7 +61,7 @@ def whole(response: Any) -> ChatReply:
 
 
 def joined(events: Iterable[Any]) -> ChatReply:
-    """Put the events of a stream together, as far as it has come; see `whole`."""
+    """Join the events of a stream, which may be cut off; see `whole`."""
     status, error, finish_reason = OK, "", None
     content, reasoning = "", ""
     token_ids: list[int] = []

@@ -33,7 +33,7 @@ MARKERS = (
 
 
 class IdRule(Enum):
-    """What a call's id has to be."""
+    """The form that the id of a call must have."""
 
     KIMI = "kimi"  # functions.NAME:IDX, as the model writes it
     INDEX = "index"  # anything:IDX, as Moonshot's own API answers
@@ -50,7 +50,7 @@ _RULES = {
 
 
 def documents(schemas: Mapping[str, Any]) -> Registry[Any]:
-    """Make a registry of schemas that others may refer to; it asks nobody for any other."""
+    """Make a registry of schemas that others may refer to; it retrieves no other."""
     registry: Registry[Any] = Registry()
     pairs = schemas.items()
     return registry.with_contents(pairs, default_specification=DRAFT202012).crawl()
@@ -61,12 +61,12 @@ NO_DOCUMENTS = documents({})
 
 @dataclass(frozen=True, slots=True)
 class ReplyRules:
-    """What the replies of a format's model must look like.
+    """Rules for the replies of a format's model.
 
     Attributes:
-        ids: what the id of a call has to be.
-        markers: what no text may have in it.
-        registry: what the schemas of requests may refer to.
+        ids: the form of the ids of calls.
+        markers: markers that no text may contain.
+        registry: schemas that those of requests may refer to.
 
     """
 

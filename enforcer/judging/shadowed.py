@@ -42,7 +42,7 @@ _MOST = 1024  # findings of a reply that are told
 
 @dataclass(frozen=True, slots=True)
 class ShadowVerdict(Verdict):
-    """What came of a reply.
+    """The verdict on an exchange.
 
     Attributes:
         choices: verdicts on those of the reply, without messages, which may be long.
@@ -59,7 +59,7 @@ class ShadowVerdict(Verdict):
 
 @dataclass(frozen=True, slots=True)
 class ShadowedExchange:
-    """Asks what is wrong with a reply that nothing was enforced in.
+    """A request and its unenforced reply, to be judged in a worker.
 
     Attributes:
         number: distinguishes it from others.
@@ -81,7 +81,7 @@ class ShadowedExchange:
     trusts_plain: bool
 
     def key(self) -> Hashable:
-        """Return what distinguishes it from others."""
+        """Return the key that no other exchange has."""
         return ("shadow", self.number)
 
     @property
@@ -90,7 +90,7 @@ class ShadowedExchange:
         return len(self.body) + len(self.reply)
 
     def perform(self, starter: Starter) -> ShadowVerdict:
-        """Judge it, in a worker; no choices where there is nothing that can be judged."""
+        """Judge it, in a worker; the verdict has no choices if nothing can be judged."""
         known = _expected(self.dialect, self.documents)
         try:
             body = json.loads(self.body)
@@ -126,7 +126,7 @@ class ShadowedExchange:
 
 
 def tool_at(tools: Tools, path: str) -> str:
-    """Return the name of the tool that a path in a request leads to; empty if it is none's."""
+    """Return the name of the tool that a path in a request leads to; else empty."""
     found = _PLACE.match(path)
     return next((one.name for one in tools.values() if found and one.at == int(found[1])), "")
 

@@ -1,8 +1,7 @@
-"""The lint of schemas: what is valid, or nearly so, and may not mean what its author thinks.
+"""The lint of schemas: valid schemas, or nearly so, that may not mean what their author thinks.
 
-Mistakes that one subschema shows by itself are rows of `mistakes`. Those that need its draft, the
-names around it or its place in the document are found here. Must not know: formulas, how notes are
-shown.
+Mistakes that one subschema shows by itself are rows of `schema.reading.mistakes`. Those that need
+its draft, the names around it or its place in the document are found here.
 """
 
 from __future__ import annotations
@@ -144,7 +143,7 @@ def _undeclared(
 
 
 def _says_nothing(schema: Mapping[str, Any]) -> bool:
-    """Return whether it is no schema; one of notes alone is meant to fit anything."""
+    """Return whether no keyword constrains values; a schema of annotations alone is meant so."""
     return _KEYWORDS.isdisjoint(schema) and not _SAYING_NOTHING.issuperset(schema)
 
 
@@ -183,7 +182,7 @@ def _booleans(schema: Mapping[str, Any], path: str) -> Iterator[Problem]:
 
 
 def _misspelt(name: str) -> str | None:
-    """Find the keyword that a name is but for a slip; some authors mark what is left out by `_`."""
+    """Return the keyword that a name misspells, if it does; a leading `_` is meant so."""
     if len(name) >= _LONG or name[:1] in _MARKS or name in _KNOWN:
         return None
     letters = sorted(name.lower())  # in another order, or another case

@@ -1,7 +1,6 @@
 """The command line `enforcer`: `check`, `explain`, `verify` and `doctor`.
 
-Owns: choosing the command, and what every one of them does with errors. Must not know:
-what a command does.
+Chooses the command, and turns errors into messages and exit statuses.
 """
 
 from __future__ import annotations
@@ -21,9 +20,9 @@ PIPE_CLOSED = 141  # as shells have it, 128 and the signal's number
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; returns the exit status.
+    """Run a command, and return its exit status.
 
-    0 is good, 1 is a finding (a refused schema, a violation, something to mend), 2 means
+    0 is good, 1 is a finding (a rejected schema, a violation, something to mend), 2 means
     that the command could not do its work.
     """
     output.prepare()

@@ -1,8 +1,7 @@
 """A recorded request of any API, in the form of Chat Completions.
 
-Owns: where the bodies of Chat Completions, Responses and Messages say which tools there are, what
-must be called and what has been, and leading errors back to where it stood. Must not know: options
-of commands, how a request is enforced.
+Reads tools, tool choice and earlier calls of the bodies of Chat Completions, Responses and
+Messages, and maps paths of errors back into the file.
 """
 
 from __future__ import annotations
@@ -25,9 +24,9 @@ class ChatRequest:
     """One request.
 
     Attributes:
-        fields: what `Enforcer.matcher` takes of it.
-        body: the whole, as it was written.
-        api: whose body it is: "chat", "responses", "messages"; empty for tools by themselves.
+        fields: arguments of `Enforcer.read_request`.
+        body: the whole body, as it was written.
+        api: the API of the body: "chat", "responses", "messages"; empty for tools alone.
 
     """
 
@@ -37,7 +36,7 @@ class ChatRequest:
     _places: Mapping[str, str]
 
     def place(self, path: str) -> str:
-        """Return the place in the file of one in the request of Chat Completions."""
+        """Return the path in the file of a path in the request of Chat Completions."""
         for own, theirs in self._places.items():
             if path == own or path.startswith((f"{own}.", f"{own}[")):
                 return theirs + path.removeprefix(own)
@@ -106,7 +105,7 @@ def _fields(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _dialog(body: Mapping[str, Any]) -> Any:
-    """Return the messages, with what an assistant has called as `tool_calls`."""
+    """Return the messages, with the assistant's calls as `tool_calls`."""
     messages = body.get("messages", body.get("input"))
     if not isinstance(messages, list):
         return [] if "messages" not in body else messages

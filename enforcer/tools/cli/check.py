@@ -1,8 +1,6 @@
-"""`enforcer check`: tells which schemas can be enforced, before any server runs.
+"""The command `enforcer check`: which schemas can be enforced, before any server runs.
 
-Owns: the command's options, what is read, and the exit status. Must not know: how files declare
-schemas (that is `declarations`), what is asked of each (`verdicts`), what is printed
-(`check_report`).
+`declarations` finds the schemas of files, `verdicts` checks each, `check_report` shows the results.
 """
 
 from __future__ import annotations
@@ -76,7 +74,7 @@ def run(options: argparse.Namespace) -> int:
         conventions=Conventions(closed_objects=options.closed_objects),
     )
     layout = dialect.layout(vocabulary.controls)
-    judge = Judge(engine, asked, dialect, layout, in_time=options.finish_within_budget)
+    judge = Judge(engine, asked, dialect, layout, within_budget=options.finish_within_budget)
     warm(engine, layout)
     provided = read_documents(options.documents)
     tally = Tally()
@@ -115,7 +113,7 @@ def _records(given: Sequence[str]) -> Iterator[documents.Document | documents.Un
 
 
 def _bundled(one: Declaration, provided: Documents) -> Declaration:
-    """Put what a schema refers to into it."""
+    """Bundle the documents that a schema refers to into it."""
     if not provided or one.schema is None:
         return one
     return replace(one, schema=json.loads(provided.bundle(json.dumps(one.schema))))

@@ -1,8 +1,4 @@
-"""What `enforcer check` has found out, and how it is shown.
-
-Owns: the rows for people, what stands below them, and the one object for machines. Must not know:
-how anything is checked.
-"""
+"""Results of `enforcer check`, as lines for people and as one JSON object for machines."""
 
 from __future__ import annotations
 
@@ -41,7 +37,7 @@ _HEAVY = (
 
 
 class SchemaStatus(Enum):
-    """How a schema is enforced."""
+    """The way in which a schema is enforced."""
 
     EXACT = "exact"
     RELAXED = "relaxed"
@@ -50,17 +46,17 @@ class SchemaStatus(Enum):
 
 @dataclass(slots=True)
 class CheckedSchema:
-    """What was found out about one declaration.
+    """The result of checking one declaration.
 
     Attributes:
-        problems: why it is refused, or what is not enforced where it is relaxed; paths
+        problems: reasons of a rejection, or parts that a relaxed schema does not enforce; paths
             from the document's root.
-        error: name of the error's class where it is refused; else None.
-        relaxable: refused, and `--relax` would enforce a superset.
+        error: class name of the error that rejects it; else None.
+        relaxable: rejected, and `--relax` would enforce a superset.
         milliseconds: of processor time, with a vocabulary of single bytes.
-        rules: number of distinct values that the compiled grammar defines; 0 if refused.
-        notes: mistakes that do not make it refused, and other things that may not be meant.
-        untimed: why nobody can tell how soon its texts can end, where they are to end in time.
+        rules: number of distinct values that the compiled grammar defines; 0 if rejected.
+        notes: the lint: mistakes that do not reject it, and what may not be meant.
+        untimed: reasons why the length of its shortest text is unknown, if a budget needs it.
 
     """
 
@@ -75,7 +71,7 @@ class CheckedSchema:
     untimed: tuple[Problem, ...] = ()
 
     def refuse(self, error: RequestError) -> None:
-        """Refuse it, for one more reason where it has been refused before."""
+        """Reject it; the reasons of an earlier rejection stay."""
         earlier = self.problems if self.status is SchemaStatus.REFUSED else ()
         self.status = SchemaStatus.REFUSED
         self.problems = (*error.problems, *earlier)
@@ -85,14 +81,14 @@ class CheckedSchema:
 
 @dataclass(frozen=True, slots=True)
 class Oversized:
-    """Declarations of which a server takes fewer in one request.
+    """Declarations that together are over a limit of one request.
 
     Attributes:
         where: the file, and the line in JSON Lines.
         path: where the list of tools, or the only schema, stands there.
-        reason: what is too much.
-        refused: whether they stand in a request; else they are a list, such as an MCP server's, of
-            which a request may declare a part.
+        reason: the limit, and the count that is over it.
+        refused: whether they are one request's; else they are a list, such as an MCP server's, and
+            a request may declare a part of it.
 
     """
 
@@ -104,15 +100,15 @@ class Oversized:
 
 @dataclass(slots=True)
 class Tally:
-    """Everything that was found out, as it comes in.
+    """All results of one run.
 
     Attributes:
         checked: in the order of the files.
-        unreadable: messages about records that are none of the kinds, or no JSON.
-        repeated: how often a tool or format came again with the same schema.
-        without_tools: how many requests declare no tool that could be checked.
-        functions: what requests declare in a form that vLLM does not read.
-        oversized: what is too much for one request, each only once however many requests bring it.
+        unreadable: messages about records of no known kind, or that are no JSON.
+        repeated: number of tools and formats that came again with the same schema.
+        without_tools: number of requests that declare no tool that could be checked.
+        functions: places of `functions`, which vLLM does not read.
+        oversized: by its reason, each excess over a limit of one request.
 
     """
 
@@ -124,7 +120,7 @@ class Tally:
     oversized: dict[str, Oversized] = field(default_factory=dict)
 
     def add(self, found: Declarations, oversized: Iterable[Oversized]) -> None:
-        """Add what a document has beside schemas; of what is too much, nothing twice."""
+        """Add the counts of a document, and its excesses over limits, each only once."""
         self.without_tools += found.without_tools
         self.functions += found.functions
         self.unreadable += found.unreadable
@@ -135,22 +131,22 @@ class Tally:
 
     @property
     def has_refused(self) -> bool:
-        """Whether a server refuses a schema, or a request for all of its schemas together."""
+        """Whether a server rejects a schema, or a request for all of its schemas together."""
         whole = any(one.refused for one in self.oversized.values())
         return whole or self.counts[SchemaStatus.REFUSED] > 0
 
     @property
     def noted(self) -> int:
-        """How many schemas have notes."""
+        """The number of schemas with notes."""
         return sum(bool(one.notes) for one in self.checked)
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing was found: neither what can be checked, nor a request without any."""
+        """Whether there was neither a schema nor a request."""
         return not (self.checked or self.unreadable or self.without_tools)
 
     def heavy(self) -> list[dict[str, Any]]:
-        """List the requests whose schemas have more time each than all together.
+        """List the requests whose schemas together take more time than a server gives a request.
 
         A server checks equal schemas once, and none that it remembers of earlier requests.
         """
@@ -168,12 +164,12 @@ class Tally:
 
     @property
     def counts(self) -> Counter[SchemaStatus]:
-        """How many schemas are enforced in which way."""
+        """The number of schemas of each status."""
         return Counter(one.status for one in self.checked)
 
 
 def row(one: CheckedSchema) -> Iterator[str]:
-    """Yield the lines about one schema. The columns are as wide for any other."""
+    """Yield the lines about one schema, in columns of fixed width."""
     rules = f"{one.rules:5} rules" if one.rules else " " * 11
     yield f"{one.status.value:<8}{one.milliseconds:8.1f} ms  {rules}  {_title(one)}"
     for problem in one.problems[:_MOST_PROBLEMS]:
@@ -194,7 +190,7 @@ def row(one: CheckedSchema) -> Iterator[str]:
 
 
 def summary(tally: Tally) -> Iterator[str]:
-    """Yield the lines below the rows: what notes mean, the counts."""
+    """Yield the lines below the rows: common notes, requests over a limit, the counts."""
     # Nearly every tool has such objects, so that what they mean is said once, below the rows.
     if any(note.reason == OPEN for one in tally.checked for note in one.notes):
         yield f"open objects: {OPEN}"
@@ -231,7 +227,7 @@ def summary(tally: Tally) -> Iterator[str]:
 
 
 def complaints(tally: Tally) -> Iterator[str]:
-    """Yield the lines about what could not be read, or was not there."""
+    """Yield the lines about unreadable records, or that there was nothing to check."""
     yield from tally.unreadable[:_SHOWN]
     if len(tally.unreadable) > _SHOWN:
         yield f"and {len(tally.unreadable) - _SHOWN} more that cannot be read; --json has them all"
@@ -242,7 +238,7 @@ def complaints(tally: Tally) -> Iterator[str]:
 
 
 def as_json(tally: Tally) -> Any:
-    """Return everything as JSON values."""
+    """Return all results as JSON values."""
     counts = tally.counts
     return msgspec.to_builtins(
         {

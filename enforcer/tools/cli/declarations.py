@@ -1,8 +1,7 @@
-"""The schemas in a file, whatever kind of declaration it is.
+"""The schemas that a file declares, in any form.
 
-Owns: recognising a schema, tools of OpenAI's two APIs and of Anthropic's, requests of these
-APIs with the format that they demand of their text, and MCP servers' tool lists. Must not know:
-what a schema means.
+Known are a schema alone, tools and requests of OpenAI's two APIs and of Anthropic's, with the
+response format of a request, and MCP servers' tool lists.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ _WITHOUT_SCHEMA = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Declaration:
-    """One schema, and whose it is.
+    """One schema, with the tool or format that has it.
 
     Attributes:
         name: the tool's; None for a schema by itself, and for a request's format.
@@ -74,13 +73,13 @@ class Declaration:
 
     @property
     def name_path(self) -> str:
-        """Where a tool's name stands."""
+        """The path of a tool's name."""
         return self.path.rpartition(".")[0] + ".name"
 
 
 @dataclass(slots=True)
 class Declarations:
-    """What stands in a document.
+    """The contents of a document.
 
     Attributes:
         where: the file, and the line in JSON Lines.
@@ -102,7 +101,7 @@ class Declarations:
 
 
 def find(document: Document) -> Declarations:
-    """List what a document declares; what is none of the kinds spoils nothing else in it."""
+    """List the declarations of a document; a part of no known kind spoils no other one."""
     found = Declarations(document.where)
     _read(found, document.value, "$")
     return found
@@ -242,7 +241,7 @@ def demanded(body: Mapping[str, Any], path: str, where: str) -> Declaration | No
 
 
 def _within(value: Any, *keys: str) -> Any:
-    """Return what stands under these keys of objects in one another; None if nothing does."""
+    """Return the value under keys of nested objects; None if there is none."""
     for key in keys:
         value = value.get(key) if isinstance(value, Mapping) else None
     return value

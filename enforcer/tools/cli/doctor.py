@@ -1,8 +1,4 @@
-"""`enforcer doctor`: checks an installation, a model folder and a running server.
-
-Owns: the command's options, what it prints and its exit status. Must not know: what is
-checked (that is `enforcer.tools.doctor`).
-"""
+"""The command `enforcer doctor`: checks of an installation, a model folder and a server."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""`enforcer explain`: a turn token by token, what was legal at each, and why.
+"""The command `enforcer explain`: a turn token by token, with the legal tokens and the reasons.
 
-Owns: the command's options, reading its files, the vocabulary where no model is named, and its
-exit status. Must not know: what is legal, or the words for it (`tools.explain` has them).
+Reads files and a server's answer; without a model it makes a vocabulary of the text. Must not
+know: what is legal, or the words for it (`tools.explain` has them).
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def opening_of(enforcer: Enforcer) -> list[int]:
-    """Return the end of a prompt that opens the assistant's turn, and says nothing in it."""
+    """Return the end of a prompt that opens the assistant's turn, which is empty so far."""
     turn, vocabulary = enforcer.dialect.turn, enforcer.vocabulary
     begin = [vocabulary.control(n) for n in turn.begin if n in vocabulary.controls][:1]
     end = [] if turn.end is None else [vocabulary.control(turn.end)]

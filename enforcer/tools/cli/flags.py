@@ -1,7 +1,4 @@
-"""Options that several commands have.
-
-Owns: their names and what their help says. Must not know: what a command does with them.
-"""
+"""Options that several commands share, with their help."""
 
 from __future__ import annotations
 
@@ -24,14 +21,14 @@ if TYPE_CHECKING:
 def add_command(
     commands: Any, run: Callable[[argparse.Namespace], int], name: str, what: str, description: str
 ) -> argparse.ArgumentParser:
-    """Add a command to a parser's commands; gives the parser of its own options.
+    """Add a command to a parser's commands, and return the parser of its options.
 
     Args:
         commands: the parser's.
-        run: does it, and gives its exit status.
+        run: runs the command, and returns its exit status.
         name: of the command.
-        what: it does, in a list of commands.
-        description: likewise, at length; its lines stay as they are.
+        what: the line of the command in a list of commands.
+        description: the text above its options; its lines stay as they are.
 
     """
     as_it_is = argparse.RawDescriptionHelpFormatter
@@ -54,7 +51,7 @@ def add_engine(parser: argparse.ArgumentParser) -> None:
 
 
 def add_schemas(parser: argparse.ArgumentParser) -> None:
-    """Add how schemas are read: `--documents`, `--closed-objects` and `--no-closed-objects`."""
+    """Add `--documents`, `--closed-objects` and `--no-closed-objects`."""
     add_documents(parser)
     add = parser.add_argument
     says = "as with ENFORCER_CLOSED_OBJECTS on a server"
@@ -76,7 +73,7 @@ def add_documents(parser: Any) -> None:
 
 
 def add_dialect(parser: Any, default: str | None, says: str = "%(default)s") -> None:
-    """Add `--dialect`; `says` tells which it is by default."""
+    """Add `--dialect`; `says` describes the default."""
     says = f"the model's format: a dialect, or the name of vLLM's parser for it ({says})"
     parser.add_argument("--dialect", default=default, metavar="NAME", help=says)
 
@@ -95,7 +92,7 @@ def add_server(parser: Any, timeout: float) -> None:
 
 
 def endpoint_of(given: argparse.Namespace, **more: Any) -> Endpoint:
-    """Return the server that `--url` names, and import what sends requests.
+    """Return the server that `--url` names, and import the HTTP client.
 
     Raises:
         ConfigurationError: not a URL, or a package is missing.
@@ -113,7 +110,7 @@ def path(text: str) -> Path:
 
 
 def named(text: str) -> str:
-    """Read what names a file, for `type=` of an option; nothing names none."""
+    """Read the name of a file, which is not empty, for `type=` of an option."""
     if not text:
         raise argparse.ArgumentTypeError("the path is empty; the current directory is `.`")
     return text
@@ -128,7 +125,7 @@ def finite(text: str) -> float:
 
 
 def positive(kind: type[int | float]) -> Callable[[str], float]:
-    """Return what reads a number above 0, for `type=` of an option."""
+    """Return a reader of numbers above 0, for `type=` of an option."""
 
     def read(text: str) -> float:
         value = kind(text)

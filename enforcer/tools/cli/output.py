@@ -1,8 +1,7 @@
-"""What every command prints or writes into a file goes through here.
+"""Output of all commands: lines, JSON, files.
 
-Owns: that a line stays one line and moves no cursor, whatever the names in it are; that machines
-get JSON in any encoding; what is said where nothing can be written. Must not know: what is
-printed.
+A line stays one line and moves no cursor, whatever names are in it; JSON is ASCII, and so reads
+the same in any encoding; an output that cannot be written is an error with a cure.
 """
 
 from __future__ import annotations
@@ -35,24 +34,24 @@ class Unwritable(ConfigurationError):  # noqa: N818 - named for what is wrong
 
 
 def prepare() -> None:
-    """Let characters be written as escapes that an output's encoding lacks."""
+    """Write characters that an output's encoding lacks as escapes."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
 
 
 def plain(text: str) -> str:
-    """Write what cannot be seen, or would be obeyed, as escapes."""
+    """Write invisible and control characters as escapes."""
     return _UNSEEN.sub(lambda found: ascii(found[0])[1:-1], text)
 
 
 def number(count: int, what: str) -> str:
-    """Write how many there are of something: `1 request`, `2 requests`."""
+    """Write a count with its noun: `1 request`, `2 requests`."""
     return f"{count} {what}" + ("" if count == 1 else "s")
 
 
 def say(*lines: object) -> None:
-    """Print lines, each of which stays one line; none at all finds out whether there is an output.
+    """Print lines, each of which stays one line; without any, only test the output.
 
     Raises:
         Unwritable: the output is closed, or takes no more.
@@ -97,7 +96,7 @@ def write_file(path: Path, text: str) -> None:
 
 
 def discard() -> None:
-    """Forget what could not be written; Python would try it again at its end."""
+    """Drop unwritten output, which Python would write again at its end."""
     if sys.stdout is None:
         return
     with suppress(OSError, ValueError):

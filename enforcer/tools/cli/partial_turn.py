@@ -1,7 +1,7 @@
-"""What `enforcer explain` does for people who bring less than a turn that a server would take.
+"""Turns of incomplete requests for `enforcer explain`.
 
-Owns: setting tools aside that cannot be enforced, so that the others can be explained, and making
-a turn of the arguments of one call. Must not know: options of the command, how a turn is followed.
+Tools that cannot be enforced are set aside, so that the others can be explained; the arguments of
+one call are made a turn.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def with_call(text: str, name: str, request: ChatRequest, dialect: Dialect) -> s
 
 
 def call_opening(dialect: Dialect, name: str, before: int) -> str:
-    """Write what stands before the arguments of a turn's first call, as short as it can be.
+    """Write the shortest text before the arguments of a turn's first call.
 
     Args:
         dialect: the format.
@@ -117,7 +117,7 @@ def has_marker(text: str, dialect: Dialect) -> bool:
 
 
 def hint(text: str, matcher: ExplainedMatcher, dialect: Dialect) -> str:
-    """Return what to do where arguments alone were read as what the model says; else nothing."""
+    """Return a hint if bare arguments were read as the model's text; else empty."""
     bare = text.lstrip().startswith("{") and not has_marker(text, dialect)
     names = matcher.envelope.names
     in_text = dialect.states[matcher.state].segment in FREE_TEXT and not matcher.position.calls

@@ -1,8 +1,7 @@
-"""Whether a server would enforce what is declared, and what in it may not be meant.
+"""Checks of declarations as a server does them, with the lint and the time that they take.
 
-Owns: what is asked of each declaration and of all of a request together, and what the time that it
-takes means on a server. Must not know: how files declare schemas (that is `declarations`), what is
-printed (`check_report`), how schemas are compiled.
+Checks each declaration, and all of a request together against its limits. Must not know: how files
+declare schemas (`declarations`), how results are shown (`check_report`).
 """
 
 from __future__ import annotations
@@ -64,18 +63,18 @@ _SLOW = (
 
 
 class TooLong(BaseException):  # no `Exception`, lest what is ended take it for an error of its own
-    """Work was ended."""
+    """The time limit of `at_most` is over."""
 
 
 @contextmanager
 def at_most(seconds: float) -> Iterator[None]:
-    """End what is done inside after so much processor time of this process.
+    """Limit the processor time of the code inside.
 
-    Between two steps of Python: what a library does in one is not cut short. Only in the main
-    thread, which alone is told of signals.
+    Python ends it between two of its steps, and so not within a call of a library. Works in the
+    main thread only, which alone receives signals.
 
     Raises:
-        TooLong: it was ended.
+        TooLong: the time is over.
 
     """
 
@@ -93,15 +92,15 @@ def at_most(seconds: float) -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """A server, as far as it decides on schemas and formats.
+    """The decisions of a server on schemas and formats.
 
     Attributes:
-        engine: what would enforce them.
-        options: what to do with what cannot be enforced exactly, and how schemas are read.
-        dialect: what calls are written in.
-        layout: of arguments there.
-        in_time: whether texts are to be finished within a budget.
-        told: tools and formats of earlier documents, with their schemas.
+        engine: the argument engine.
+        options: the mode for unsupported schemas, and how schemas are read.
+        dialect: the tool-call format.
+        layout: of arguments in that format.
+        within_budget: whether texts must be finished within a token budget.
+        seen: tools and formats of earlier documents, with their schemas.
 
     """
 
@@ -109,13 +108,13 @@ class Judge:
     options: Options
     dialect: Dialect
     layout: BoundLayout
-    in_time: bool = False
-    told: set[tuple[str, str]] = field(default_factory=set)
+    within_budget: bool = False
+    seen: set[tuple[str, str]] = field(default_factory=set)
 
     def check(self, declared: Sequence[Declaration]) -> Iterator[CheckedSchema]:
-        """Check what one document declares, apart from what documents before it have declared."""
+        """Check the declarations of one document that no earlier document has."""
         names: set[str] = set()
-        before = frozenset(self.told)
+        before = frozenset(self.seen)
         for each in declared:
             is_format, is_tool = each.form is not None, each.root is Root.OBJECT
             name = each.path if is_format else repr(each.name)
@@ -123,7 +122,7 @@ class Judge:
             if (name, said) in before and (is_format or (is_tool and name not in names)):
                 names.add(name)
                 continue
-            self.told.add((name, said))
+            self.seen.add((name, said))
             one = self._check(each)
             if is_tool and name in names:
                 one.refuse(InvalidTools(each.name_path, "the name is declared twice"))
@@ -137,7 +136,7 @@ class Judge:
             yield one
 
     def _check(self, declaration: Declaration) -> CheckedSchema:
-        """Check one schema or format, and say what the time that it took means on a server."""
+        """Check one schema or format, and note if it is slow on a server."""
         one = CheckedSchema(declaration)
         begun = process_time()
         how = "took"
@@ -170,10 +169,10 @@ class Judge:
         return one
 
     def _enforce(self, one: CheckedSchema) -> None:
-        """Do what a server does before it takes a schema or format.
+        """Check a schema or format as a server does before it accepts a request.
 
         Raises:
-            RequestError: it is refused.
+            RequestError: it is rejected.
 
         """
         declaration, schema = one.declaration, one.declaration.schema
@@ -191,7 +190,7 @@ class Judge:
             # A schema by itself may be of any text; arguments are laid out as the format has them.
             layout = self.layout if declaration.root is Root.OBJECT else None
             self.engine.check(grammar, layout)
-            problems = untold(grammar) if self.in_time else ()
+            problems = untold(grammar) if self.within_budget else ()
             if problems:
                 one.untimed = tuple(each.under(declaration.path) for each in problems)
                 is_refused = self.options.on_unsupported is OnUnsupported.REFUSE
@@ -206,9 +205,9 @@ class Judge:
             one.problems = tuple(each.under(declaration.path) for each in grammar.relaxed)
 
     def _enforce_text(self, form: Mapping[str, Any]) -> None:
-        """Do the same for a format of text that is no JSON Schema."""
+        """Check a text format that is no JSON Schema."""
         kind = str(form.get("type", ""))
-        if self.in_time:
+        if self.within_budget:
             raise untimed(unknown_text(kind))
         if kind == "structural_tag":
             raise InvalidTools(_FORMAT, _OTHER_CONSTRAINT)
@@ -225,13 +224,13 @@ class Judge:
         )
 
     def _relaxable(self, one: CheckedSchema) -> bool:
-        """Return whether relaxing would have the refused schema enforced, or a superset of it."""
+        """Return whether relaxing would enforce the rejected schema or a superset."""
         if one.error != UnsupportedSchema.__name__:
             return False
         try:
             with at_most(_STOPPED * SECONDS):
                 grammar = self._compiled(one.declaration, OnUnsupported.RELAX)
-                if one.declaration.form is None or not self.in_time:
+                if one.declaration.form is None or not self.within_budget:
                     return True  # of a tool, calls may then be cut off
                 return not untold(grammar)
         except (SchemaError, TooLong):
@@ -239,7 +238,7 @@ class Judge:
 
 
 def _never_given(grammar: ArgumentGrammar, declaration: Declaration) -> Iterator[Problem]:
-    """Note the properties of the whole value that nothing fits, unless they are declared so."""
+    """Note properties of the root without any valid value, unless that is declared."""
     schema = declaration.schema
     declared = schema.get("properties") if isinstance(schema, Mapping) else None
     shapes = grammar.definitions[grammar.root].objects
@@ -254,12 +253,12 @@ def _never_given(grammar: ArgumentGrammar, declaration: Declaration) -> Iterator
 
 
 def _is_noted(schema: Mapping[str, Any]) -> bool:
-    """Return whether one of its keywords has a note that no value is valid."""
+    """Return whether the lint already notes that no value is valid."""
     return any((mistake(schema, keyword) or "").startswith(NO_VALUE) for keyword in schema)
 
 
 def oversized(declared: Sequence[Declaration], limits: Limits) -> Iterator[Oversized]:
-    """Find what is over the limits of a request, among the declarations of one document."""
+    """Yield the declarations of one document that together are over a request's limits."""
     together: dict[tuple[bool, str], list[Declaration]] = {}
     for one in declared:
         if one.request is not None:
@@ -275,7 +274,7 @@ def oversized(declared: Sequence[Declaration], limits: Limits) -> Iterator[Overs
 
 
 def _size(one: Declaration) -> int:
-    """Return the characters of a schema as a spec has it; none of what is refused by itself."""
+    """Return the characters of a schema in a spec; 0 if it is rejected by itself."""
     try:
         return 0 if one.schema is None else len(as_text(one.schema, one.path))
     except InvalidTools:

@@ -1,7 +1,7 @@
-"""`enforcer verify`: measures a running server.
+"""The command `enforcer verify`: measurement of a running server.
 
-Owns: the command's options, the runs, and its exit status. Must not know: what is printed of the
-results (`verify_report`), how requests are made, sent, judged or counted (`enforcer.tools.verify`).
+`tools.verify` makes, sends and counts requests, `judging` judges replies, and `verify_report` shows
+the results.
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ async def _asked(endpoint: Endpoint, model: str | None) -> tuple[str, str | None
 
 
 def _tell_left_out(recorded: RecordedRequests) -> None:
-    """Report what is not sent; each line that cannot be read is to be mended, so all are named."""
+    """Report the records that are not sent: all unreadable lines, which must be mended."""
     complain(*recorded.unreadable)
     if skipped := recorded.skipped:
         first = f", of which the first {suites.SHOWN}" if len(skipped) > suites.SHOWN else ""
@@ -165,7 +165,7 @@ def _tell_left_out(recorded: RecordedRequests) -> None:
 def _requests(
     cases: Sequence[Case], kind: str, stream: str, model: str, options: argparse.Namespace
 ) -> Iterator[Request]:
-    """Yield what is sent for these cases: once, or in two runs, whole and streamed."""
+    """Yield the requests of these cases, in one run, or in two: whole and streamed."""
     for streamed in _STREAMED[stream]:
         for at, case in enumerate(cases[: options.limit]):
             # Named by its record's number, or a schema's place among the schemas, from 1.
@@ -215,7 +215,7 @@ def _body(
 def _tell(
     results: Sequence[Result], theirs: ReferenceRun | None, options: argparse.Namespace
 ) -> int:
-    """Print what was found; return the exit status."""
+    """Print the results, and return the exit status."""
     if all(Fault.FAILED in result.verdict.faults for result in results):
         first = results[0]
         [finding] = first.verdict.findings

@@ -1,8 +1,4 @@
-"""What `enforcer verify` tells of what it measured: the table, the findings, the report.
-
-Owns: what is printed of them and in which order, and the report's file. Must not know: how it was
-measured, or what the command exits with.
-"""
+"""Output of `enforcer verify`: the table, the findings, the report's file."""
 
 from __future__ import annotations
 
@@ -72,7 +68,7 @@ def show(
 
 
 def summary(row: RunCounts) -> str:
-    """Return what replies violate apart from what was refused or failed, which are no replies."""
+    """Return the line of counts; requests that were rejected or failed have no reply."""
     refused, failed = row.faults[Fault.REFUSED], row.faults[Fault.FAILED]
     replies = row.requests - refused - failed
     violated = replies - row.right
@@ -116,7 +112,7 @@ def _print_findings(results: Sequence[Result]) -> None:
 
 
 def refuse_unwritable(path: Path) -> None:
-    """Find out before anything is sent whether the report can be written.
+    """Raise if the report cannot be written, before anything is sent.
 
     Raises:
         ConfigurationError: it cannot.

@@ -11,7 +11,7 @@ from enum import Enum
 
 
 class CheckStatus(Enum):
-    """How a check came out."""
+    """The outcome of a check."""
 
     OK = "ok"
     NOTE = "note"  # nothing is wrong, but something is not there or not known
@@ -23,10 +23,10 @@ class CheckResult:
     """The result of one check.
 
     Attributes:
-        name: what was looked at.
-        found: what was found.
-        mend: what to do about it; empty where nothing needs to be done.
-        caveat: what a note takes from "all is well"; empty where it takes nothing.
+        name: the subject of the check.
+        found: the finding.
+        mend: the cure; empty if none is needed.
+        caveat: the restriction that the summary names; empty if there is none.
 
     """
 
@@ -38,15 +38,15 @@ class CheckResult:
 
 
 def ok(name: str, found: str) -> CheckResult:
-    """Report that something is as it should be."""
+    """Report that all is well."""
     return CheckResult(name, CheckStatus.OK, found)
 
 
 def note(name: str, found: str, mend: str = "", caveat: str = "") -> CheckResult:
-    """Report something that may be meant so."""
+    """Report a finding that may be intended."""
     return CheckResult(name, CheckStatus.NOTE, found, mend, caveat)
 
 
 def bad(name: str, found: str, mend: str) -> CheckResult:
-    """Report something that must be mended."""
+    """Report a fault that must be mended."""
     return CheckResult(name, CheckStatus.BAD, found, mend)

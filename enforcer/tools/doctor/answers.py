@@ -1,8 +1,4 @@
-"""Verdicts on the answers to the probes, each as a check with what to do about it.
-
-Owns: what an answer says of the server, and the words for it. Must not know: how probes are sent
-(that is `server`), what they say (that is `probes`).
-"""
+"""Verdicts on the answers to the probes, each as the result of a check with its cure."""
 
 from __future__ import annotations
 
@@ -42,19 +38,19 @@ PROCESSES = "enforcer_processes"
 
 
 def how_to_start(metrics: str | None) -> str:
-    """Return how to start the server; with the parser's name where its metrics have it."""
+    """Return how to start the server, with the parser's name if its metrics name a dialect."""
     told = dialect_told(metrics)
     parsers = dialects.load(told).parsers if told in dialects.available() else ()
     return f"{_FLAGS} {names.enforced(parsers[0])}" if parsers else _START
 
 
 def is_ours(reply: ChatReply, error: type[RequestError]) -> bool:
-    """Return whether a server refuses a request as the Enforcer does, with this error."""
+    """Return whether the reply is the Enforcer's rejection with this error."""
     return is_refusal(reply) and error.__name__ in reply.error
 
 
 def enforces(reply: ChatReply, start: str) -> CheckResult:
-    """Judge the answer to `probes.twice`: our front end refuses it, no other one does."""
+    """Judge the answer to `probes.twice`, which only our front end rejects."""
     title = _WHICH
     if is_ours(reply, InvalidTools):
         return ok(
@@ -67,7 +63,7 @@ def enforces(reply: ChatReply, start: str) -> CheckResult:
 
 
 def _unknown(title: str, reply: ChatReply, mend: str = "read the server's log") -> CheckResult:
-    """Report an answer that neither the Enforcer nor a server without it gives."""
+    """Report an answer that neither the Enforcer nor plain vLLM gives."""
     if not reply.status:
         mend = "read the server's log; if it is slow or busy, give it longer with --timeout"
         return bad(title, f"not known: the server did not answer: {reply.error}", mend)
@@ -79,7 +75,7 @@ def _unknown(title: str, reply: ChatReply, mend: str = "read the server's log") 
 
 
 def by_request(route: Route, start: str, *, alone: bool, require_all: bool) -> CheckResult:
-    """Return the check of a server that enforces only where asked.
+    """Return the result for a server that enforces only requests that ask for it.
 
     Args:
         route: how a request asks.
@@ -105,7 +101,7 @@ def by_request(route: Route, start: str, *, alone: bool, require_all: bool) -> C
 
 
 def switches(reply: ChatReply) -> CheckResult:
-    """Judge the answer to `probes.switching_off`: refused, or served as nobody enforces it."""
+    """Judge the answer to `probes.switching_off`: rejected, or served unenforced."""
     title = "switching enforcement off"
     if is_ours(reply, InvalidTools) or (is_refusal(reply) and ALLOW in reply.error):
         return ok(title, f"the server refuses a request that does (HTTP {reply.status})")
@@ -117,8 +113,8 @@ def switches(reply: ChatReply) -> CheckResult:
     return _unknown(title, reply)
 
 
-def in_time(reply: ChatReply) -> CheckResult:
-    """Judge the answer to `without_known_end`: what must end in time is refused, or begun."""
+def finishes_within_budget(reply: ChatReply) -> CheckResult:
+    """Judge the answer to `of_unknown_length`: a server with a token budget rejects it."""
     title = "call at `max_tokens`"
     if is_ours(reply, UnsupportedSchema) and "finish_within_budget" in reply.error:
         return ok(title, "a call that has begun ends, valid, before `max_tokens` does "
@@ -133,10 +129,9 @@ def in_time(reply: ChatReply) -> CheckResult:
 
 
 def refuses(inexact: ChatReply, nothing: ChatReply) -> CheckResult:
-    """Judge the answers to `unenforceable` and `impossible`, each with a format that nothing fits.
+    """Judge the answers to `unenforceable` and `impossible`, each with an unsatisfiable format.
 
-    Which part of a request is refused tells the mode: a tool, or the format once the tools have
-    been let in.
+    The rejected part of the request shows the mode: a tool, or the format if the tools passed.
     """
     title = "schema that cannot be enforced exactly"
     mend = "serve with ENFORCER_ON_UNSUPPORTED=refuse once clients have mended their schemas"
@@ -182,7 +177,7 @@ def _wrong(verdict: ReplyVerdict) -> str:
     return "; ".join(finding.message for finding in verdict.findings)
 
 
-def keeps_quiet(
+def calls_nothing(
     body: Mapping[str, Any], reply: ChatReply, expected: ReplyRules, start: str
 ) -> CheckResult:
     """Judge the answer to `without_tools`."""
@@ -196,10 +191,10 @@ def keeps_quiet(
 
 
 def processes(shown: str | None) -> CheckResult:
-    """Judge what `/metrics` says of the processes that have the plugin.
+    """Judge the counts of processes with the plugin on `/metrics`.
 
-    An engine that lacks it would have failed the probes; this shows all the others, which
-    the probes did not meet.
+    An engine without it would have failed the probes; the counts show processes that no probe
+    reached.
     """
     title = "processes with the plugin"
     if shown is None or "vllm:" not in shown:
@@ -219,10 +214,7 @@ def processes(shown: str | None) -> CheckResult:
 
 
 def versions(shown: str | None) -> Iterator[CheckResult]:
-    """Compare the versions on `/metrics` with those here; no check where the server shows none.
-
-    `enforcer check` asks the version that is installed here.
-    """
+    """Compare the version on `/metrics` with the installed one, which `enforcer check` uses."""
     title = "versions"
     told = samples(shown, families.VERSION.name)
     found = sorted({f"kimi-enforcer {labels['version']}" for labels, count in told if count})

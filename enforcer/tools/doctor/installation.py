@@ -1,7 +1,6 @@
-"""Checks of the packages in this environment.
+"""Checks of the packages in this environment: versions, settings, the plugin's entry point.
 
-Owns: which versions were tested, and whether vLLM will load the plugin. Must not know:
-models, servers. vLLM is imported only by the last check.
+Only the last checks import vLLM.
 """
 
 from __future__ import annotations
@@ -96,7 +95,7 @@ def compiled_modules() -> CheckResult:
 
 
 def _parts(version: str) -> tuple[int, ...]:
-    """Return the numbers of a release; a pre-release or local suffix does not count."""
+    """Return the numbers of a version, without a pre-release or local suffix."""
     release = re.match(r"\d+(\.\d+)*", version)
     return () if release is None else tuple(map(int, release[0].split(".")))
 
@@ -171,7 +170,7 @@ def vllm_version() -> CheckResult:
 
 
 def vllm_signatures() -> CheckResult:
-    """Check that everything in vLLM that the plugin replaces is what it was."""
+    """Check the signatures of all functions of vLLM that the plugin replaces."""
     from enforcer.vllm import fit, patches
 
     title = "functions that the plugin replaces"

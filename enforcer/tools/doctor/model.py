@@ -1,8 +1,4 @@
-"""Checks of a model's folder: its tokenizer, its size, its chat template.
-
-Owns: reading the folder with `transformers`, and what is checked. Must not know: what a
-template must do (that is `template`), servers.
-"""
+"""Checks of a model's folder: its tokenizer, its size, its chat template."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""The requests that a server is probed with: only one that enforces answers them rightly.
-
-Owns: what they say, and how one asks to be enforced. Must not know: how they are sent, how answers
-are judged.
-"""
+"""Probes: requests that only an enforcing server answers rightly."""
 
 from __future__ import annotations
 
@@ -21,7 +17,7 @@ WANTED = "violet"
 
 
 def twice(model: str) -> dict[str, Any]:
-    """Make a request that declares one name twice, which vLLM takes and no enforcer does.
+    """Make a request that declares one name twice, which vLLM accepts and the Enforcer rejects.
 
     It may call neither: else vLLM's own constraint, which the engine refuses, would pass for ours.
     """
@@ -45,21 +41,21 @@ def impossible(model: str) -> dict[str, Any]:
 
 
 def never_served(body: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a request a response format that nothing fits, which no mode lets through.
+    """Return a request with an unsatisfiable response format, which every mode rejects.
 
-    A server refuses it after its tools, if not for them, and before it counts what it would
-    enforce in part: whoever watches `enforcer_tools_relaxed_total` sees no probe there.
+    A server rejects the format after the tools, and before it counts relaxed ones: no probe
+    appears in `enforcer_tools_relaxed_total`.
     """
     nothing = {"type": "string", "minLength": 2, "maxLength": 1}
     wanted = {"type": "json_schema", "json_schema": {"name": "impossible", "schema": nothing}}
     return {**body, "response_format": wanted}
 
 
-def without_known_end(model: str) -> dict[str, Any]:
-    """Make a request for a text of which it is not known how soon it can end.
+def of_unknown_length(model: str) -> dict[str, Any]:
+    """Make a request for a text whose shortest length is unknown.
 
-    A server whose texts are to end in time refuses it, and any other one begins it: a format is
-    never relaxed, and one id is enough to tell.
+    A server with a token budget rejects it, and any other one begins it: a format is never
+    relaxed, and one token is enough to tell.
     """
     schema = {"type": "array", "items": {"type": "string"}, "uniqueItems": True}
     wanted = {"type": "json_schema", "json_schema": {"name": "words", "schema": schema}}
@@ -80,7 +76,7 @@ def required(model: str) -> dict[str, Any]:
 
 
 def without_tools(model: str) -> dict[str, Any]:
-    """Make the request that tempts to an undeclared call: a history of calls, and no tools."""
+    """Make a request that tempts to an undeclared call: a history of calls, and no tools."""
     arguments = '{"prompt": "a cat"}'
     messages = [{"role": "user", "content": "Draw a cat."}]
     for number in range(2):

@@ -1,8 +1,4 @@
-"""Checks of a running server, by requests that only an enforced one answers rightly.
-
-Owns: which probes are sent, and which of them at once. Must not know: what they say (that is
-`probes`), what their answers mean (that is `answers`), HTTP (that is `verify.client`).
-"""
+"""Checks of a running server: sends the `probes`, and has `answers` judge the replies."""
 
 from __future__ import annotations
 
@@ -76,7 +72,7 @@ def checks(
 
 
 def _find_model(endpoint: Endpoint, model: str | None) -> tuple[CheckResult, str | None]:
-    """Return whether a model is served, and its name; None where there is nothing to probe."""
+    """Return the check of the served model, and its name; None if there is nothing to probe."""
     served: list[str] = []
     try:
         served = asyncio.run(client.models(endpoint))
@@ -103,7 +99,7 @@ def _enforced(
         probes.never_served(probes.unenforceable(model)),
         probes.never_served(probes.impossible(model)),
         *(demand, streamed, quiet),
-        probes.without_known_end(model),
+        probes.of_unknown_length(model),
     ]
     bodies = [probes.asking(body, route) for body in bodies]
     if route is None:
@@ -113,19 +109,18 @@ def _enforced(
     yield answers.refuses(inexact, nothing)
     yield answers.calls(demand, whole, expected)
     yield answers.calls(streamed, in_parts, expected)
-    yield answers.keeps_quiet(quiet, text, expected, start)
+    yield answers.calls_nothing(quiet, text, expected, start)
     yield from map(answers.switches, off)
-    yield answers.in_time(endless)
+    yield answers.finishes_within_budget(endless)
 
 
 def _find_route(
     endpoint: Endpoint, model: str, metrics: str | None, start: str, *, require_all: bool
 ) -> tuple[CheckResult, Route | None]:
-    """Find out whether the server enforces every request, or those that ask for it, and how.
+    """Probe whether the server enforces every request, or only those that ask for it.
 
-    Both probes are refused whatever `ENFORCER_ON_UNSUPPORTED` says. Without the plugin, an engine
-    logs a failure for a request that asks for it: a server whose metrics say that there is none
-    is not asked.
+    Both probes are rejected whatever `ENFORCER_ON_UNSUPPORTED` is. Without the plugin, an engine
+    logs a failure for a request that asks: a server whose metrics show no plugin is not asked.
 
     Returns:
         The check, and how a request has to ask; None if it need not.

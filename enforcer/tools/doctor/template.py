@@ -1,8 +1,5 @@
 """Checks of a chat template, by rendering small dialogs with it.
 
-Owns: what a template must do for the model to answer at all, and the remedies. Must not
-know: where the template comes from, or who renders it.
-
 The three failures that made Kimi K2 unusable on early servers were all in how the prompt
 was built: no assistant header at its end, texts rendered as Python lists, call ids of
 another form. Each of them is looked for here.

@@ -1,10 +1,9 @@
-"""Saying in words what a turn may go on with, and why an id is not legal.
+"""Explanations in words: the legal continuations of a turn, and why a token id is illegal.
 
-`expecting` has the words for a place of a turn, and `why` the reasons; `turn` asks both, `trace`
-does so for a whole turn, `table` and `page` show that to people. Inside of a text `cursor` finds
-the place, `outline` the values of the grammar that may be due there, `arguments` the words, and
-`questions` asks the engine about each before it is said. What is legal is not decided here.
-Must not know: hosts.
+`expecting` has the words for a place of a turn; `turn` has the matcher, and the reasons why an id
+is illegal; `trace` follows a whole turn, and `table` shows that to people. Inside a text `cursor`
+finds the place, `outline` the grammar's values there, `arguments` the words, and `questions` asks
+the engine about each before it is said. The mask decides what is legal. Must not know: hosts.
 """
 
 from enforcer.tools.explain.turn import ExplainedMatcher, explained

@@ -1,4 +1,4 @@
-"""What may come next in a JSON text that has to fit a schema, in words.
+"""Options for the next part of a JSON text that has to fit a schema, in words.
 
 The grammar tells what may be due at a place, which is a little wider than what an engine takes.
 So the engine is asked about each name, value and bracket before it is said. Must not know: turns,

@@ -1,8 +1,6 @@
-"""One place of a turn in words: what may come next.
+"""The legal continuations of one place of a turn, in words, by its mask row.
 
-Owns: markers, headers and free text in words, and where a text's own words come in. Legal is what
-the mask says. Must not know: how a turn is advanced, how a text is read, why an id is not legal
-(that is `why`).
+Must not know: how a turn is advanced, how a text is read, why an id is not legal (`turn.why`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Texts that are followed by an engine, their token ids remembered, for words about them.
+"""Texts that an engine follows and that keep their token ids, for words about them.
 
 Must not know: turns, how words are found.
 """

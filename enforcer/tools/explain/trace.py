@@ -1,7 +1,6 @@
-"""A turn, token by token: what was legal, what came, and what the model would rather have said.
+"""A trace of a turn: each token, the legal ones in its place, and the model's own choices.
 
-Owns: following ids through a matcher and noting each place, and reading a text in which markers
-are spelled. Must not know: files, how it is shown.
+Also reads a text in which markers are spelled. Must not know: files, how a trace is shown.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""A matcher that says in words what may come next, and why a token id may not.
-
-Must not know: what may come in words (that is `expecting`).
-"""
+"""A matcher with words for the legal continuations, and for why a token id is illegal."""
 
 from __future__ import annotations
 

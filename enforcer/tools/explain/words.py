@@ -1,7 +1,6 @@
-"""What is said: the words for values, and what a question is answered with.
+"""Answers of `explain` as values, and the words for numbers, strings and types.
 
-Owns: the answers as values, and how numbers, strings and types are put in words. Must not
-know: turns, how a text is followed.
+Must not know: turns, how a text is followed.
 """
 
 from __future__ import annotations

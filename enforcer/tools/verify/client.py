@@ -1,8 +1,6 @@
-"""Sending chat requests to any OpenAI-compatible server, many at a time.
+"""A client of OpenAI-compatible servers: many chat requests at a time, models, metrics.
 
-Owns: HTTP, server-sent events, time-outs; the only importer of `httpx`. Must not know:
-what is in the requests, or what makes a reply right. Nothing is sent twice: a retry
-would hide what is measured.
+The only importer of `httpx`. Nothing is sent twice: a retry would hide what is measured.
 """
 
 from __future__ import annotations
@@ -164,7 +162,7 @@ def samples(metrics: str | None, family: str) -> list[tuple[dict[str, str], floa
 
 
 async def post(endpoint: Endpoint, route: str, body: Mapping[str, Any]) -> Any:
-    """Send one body, and give the JSON that comes back.
+    """Post one body, and return the JSON of the response.
 
     Raises:
         ConfigurationError: no server answers there, or with an error, which the message quotes.
@@ -198,7 +196,7 @@ async def _ask(endpoint: Endpoint, route: str, content: bytes | None = None) -> 
 
 
 def _unanswered(endpoint: Endpoint, error: httpx.HTTPError) -> Unanswered:
-    """Distinguish a port where nothing listens from one that hangs up."""
+    """Return the error of a failed connection, with its likely cause and cure."""
     scheme, _, rest = endpoint.url.partition("://")
     meant = ""
     if "CERTIFICATE_VERIFY_FAILED" in str(error):
@@ -246,7 +244,7 @@ async def send_all(
 
 
 def _said(response: httpx.Response) -> str:
-    """Return the message in the JSON that a server sends with an error, else all that it says."""
+    """Return the message of an error's JSON, else the whole text."""
     text = response.text or response.reason_phrase
     try:
         value = json.loads(text)
@@ -286,7 +284,7 @@ async def _send(
 
 
 def _written(body: Mapping[str, Any]) -> bytes:
-    """Write a body; escapes can have what UTF-8 cannot, as the halves of surrogate pairs.
+    """Write a body as ASCII, which can escape halves of surrogate pairs.
 
     Raises:
         ConfigurationError: JSON has no way to write it.

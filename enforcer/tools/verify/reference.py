@@ -1,8 +1,4 @@
-"""The finish reasons that another server gave to the same recorded requests.
-
-Owns: the forms of a reference, and what an interrupted report is of one. Must not know: what is
-compared with it.
-"""
+"""A reference: the finish reasons that another server gave to the same recorded requests."""
 
 from __future__ import annotations
 
@@ -20,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ReferenceRun:
-    """What another server answered.
+    """The answers of another server.
 
     Attributes:
         reasons: finish reasons by the place of the recorded request, from 0; None where it gave no

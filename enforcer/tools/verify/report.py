@@ -1,7 +1,6 @@
-"""A measurement, written down: the counts of its runs, a table for people, JSON for machines.
+"""The report of a measurement: counts of its runs, a table for people, JSON for machines.
 
-Owns: what is counted of the verdicts on replies, as K2-Vendor-Verifier counts it, how alike two
-servers are, and the report's form. Must not know: how requests are made, sent or judged.
+Counts as K2-Vendor-Verifier does.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One request, what came, and what is wrong with it."""
+    """One request, its reply, and the verdict on it."""
 
     request: Request
     reply: ChatReply
@@ -90,7 +89,7 @@ def count(verdicts: Sequence[ReplyVerdict]) -> RunCounts:
 
 @dataclass(frozen=True, slots=True)
 class Similarity:
-    """How alike two servers are in when they call, by finish reasons.
+    """The similarity of two servers in when they call, by finish reasons.
 
     Attributes:
         f1: harmonic mean of precision and recall, 1.0 if neither ever called; None where nothing

@@ -1,7 +1,7 @@
 """The requests of a measurement, made of files.
 
-Owns: the schema suite (one request a schema, as Kimi-Vendor-Verifier wraps it), and the
-replay of recorded requests, those that can be judged. Must not know: how requests are sent.
+A suite of schemas gives one request a schema, as Kimi-Vendor-Verifier wraps it; recorded requests
+are replayed if they can be judged.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def _schemas(document: documents.Document) -> list[Any]:
 
 
 def _has_tools(value: Mapping[str, Any]) -> bool:
-    """Return whether it is a tool of any API, or lists some; no schema has the type 'function'."""
+    """Return whether a value is a tool of any API, or lists some."""
     takes = "input_schema" in value or "inputSchema" in value
     named = isinstance(value.get("name"), str) and takes
     return value.get("type") == "function" or named or isinstance(value.get("tools"), list)
@@ -150,7 +150,7 @@ def wrap(schema: Any) -> dict[str, Any]:
 
 
 def _moved(node: Any, *, root: bool = False) -> Any:
-    """Copy a schema, its local references changed to where it is going."""
+    """Copy a schema with its local references adapted to its new place."""
     if isinstance(node, list):
         return [_moved(item) for item in node]
     if not isinstance(node, dict):
@@ -221,7 +221,7 @@ def _sent(recorded: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _malformed(value: Any) -> str:
-    """Return what keeps a request from being judged; empty if nothing does."""
+    """Return why a request cannot be judged; else empty."""
     if not isinstance(value, dict):
         return "it is not an object"
     if (whose := api_of(value)) in ("responses", "messages"):
