@@ -11,6 +11,7 @@ from enforcer.api import Enforcer
 from enforcer.tools import cli
 from enforcer.tools.cli.explain import opening_of
 from enforcer.tools.cli.partial_turn import call_opening
+from enforcer.tools.explain import explained
 from enforcer.tools.explain.trace import read_spelled
 from enforcer.turn import dialects
 from enforcer.turn.dialect import Segment
@@ -55,7 +56,7 @@ def test_what_opens_a_call_is_legal_in_every_format(name: str) -> None:
     vocabulary = Vocabulary.of_bytes(dialect.controls)
     enforcer = Enforcer(vocabulary, name)
     prompt = opening_of(enforcer)
-    matcher = enforcer.matcher(TOOLS[1:2], "required", prompt_ids=prompt)
+    matcher = explained(enforcer, enforcer.read_request(TOOLS[1:2], "required"), prompt)
     for token_id in read_spelled(vocabulary, call_opening(dialect, "place", 0)):
         assert matcher.accept(token_id)
     segment = dialect.states[matcher.state].segment
