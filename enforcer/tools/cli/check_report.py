@@ -204,7 +204,7 @@ def summary(tally: Tally) -> Iterator[str]:
         first, *others = tally.functions
         more = f", and in {number(len(others), 'more request')}" if others else ""
         yield f"{first['where']} {first['path']}: {_FUNCTIONS}{more}"
-    counts = tally.counts
+    counts, functions, unreadable = tally.counts, len(tally.functions), len(tally.unreadable)
     said = [f"{counts[status]} {status.value}" for status in SchemaStatus if counts[status]]
     line = f"{len(tally.checked)} checked" + (": " if said else "") + ", ".join(said)
     taken = (one for one in tally.checked if one.status is not SchemaStatus.REFUSED)
@@ -213,17 +213,14 @@ def summary(tally: Tally) -> Iterator[str]:
         line += f"; calls to {number(late, 'tool')} may be cut off by `max_tokens`"
     if any(large.refused for large in tally.oversized.values()):
         line += " by themselves; a request that declares too much is refused"
-    if tally.noted:
-        line += f"; {tally.noted} with notes"
-    if tally.repeated:
-        line += f"; {tally.repeated} more were the same again"
-    if tally.without_tools:
-        line += f"; {number(tally.without_tools, 'request')} without tools"
-    if tally.functions:
-        line += f"; {number(len(tally.functions), 'request')} with `functions`, which are not read"
-    if tally.unreadable:
-        line += f"; {len(tally.unreadable)} could not be read"
-    yield line
+    more = (
+        (tally.noted, f"{tally.noted} with notes"),
+        (tally.repeated, f"{tally.repeated} more were the same again"),
+        (tally.without_tools, f"{number(tally.without_tools, 'request')} without tools"),
+        (functions, f"{number(functions, 'request')} with `functions`, which are not read"),
+        (unreadable, f"{unreadable} could not be read"),
+    )
+    yield line + "".join(f"; {said}" for count, said in more if count)
 
 
 def complaints(tally: Tally) -> Iterator[str]:
