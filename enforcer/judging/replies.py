@@ -5,12 +5,13 @@ Must not know: HTTP, or what makes a reply right.
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from operator import index
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 OK = 200
 ABORTED = "abort"  # vLLM's finish_reason of what it ended itself, as when it is told to stop
@@ -58,6 +59,19 @@ def whole(response: Any) -> ChatReply:
     A response of another form gives a reply with an `error`.
     """
     return joined([response])
+
+
+def events(lines: Iterable[str]) -> Iterator[Any]:
+    """Yield the events of a stream of server-sent events, but for its end.
+
+    Raises:
+        ValueError: one is not JSON.
+
+    """
+    for line in lines:
+        data = line.removeprefix("data:").strip()
+        if line.startswith("data:") and data != "[DONE]":
+            yield json.loads(data)
 
 
 def joined(events: Iterable[Any]) -> ChatReply:

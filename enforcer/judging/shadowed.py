@@ -26,7 +26,7 @@ from enforcer.turn import dialects
 from enforcer.turn.request_envelope import refuse_names
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator, Mapping
+    from collections.abc import Hashable, Mapping
 
     from enforcer.checking.beginning import Starter
     from enforcer.judging.judge import ReplyVerdict
@@ -149,20 +149,13 @@ def _choices(reply: bytes) -> list[list[Any]]:
     is_whole = reply.lstrip().startswith(b"{")
     found: dict[int, list[Any]] = {0: []}
     errors = []
-    for event in [json.loads(reply)] if is_whole else _events(reply):
+    for event in [json.loads(reply)] if is_whole else replies.events(reply.decode().split("\n")):
         if "error" in event:
             errors.append({"error": event["error"]})
         for choice in event.get("choices") or ():
             own = found.setdefault(choice.get("index") or 0, [])
             own.append({"choices": [{**choice, "index": 0}]})
     return [found[at] + errors for at in sorted(found)]
-
-
-def _events(reply: bytes) -> Iterator[Any]:
-    for line in reply.splitlines():
-        data = line.removeprefix(b"data:").strip()
-        if line.startswith(b"data:") and data != b"[DONE]":
-            yield json.loads(data)
 
 
 def _judged(body: Mapping[str, Any], events: list[Any], known: ReplyRules) -> ReplyVerdict:

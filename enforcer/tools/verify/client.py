@@ -267,12 +267,8 @@ async def _send(
                 return ChatReply(response.status_code, _said(response))
             if not body.get("stream"):
                 return replies.whole(json.loads(await response.aread()))
-            events = []
-            async for line in response.aiter_lines():
-                data = line.removeprefix("data:").strip()
-                if line.startswith("data:") and data != "[DONE]":
-                    events.append(json.loads(data))
-            return replies.joined(events)
+            lines = [line async for line in response.aiter_lines()]
+            return replies.joined(replies.events(lines))
     except ConfigurationError as error:
         return ChatReply(0, f"not sent: {error}")
     except httpx.HTTPError as error:
