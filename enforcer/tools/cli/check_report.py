@@ -213,14 +213,14 @@ def summary(tally: Tally) -> Iterator[str]:
         line += f"; calls to {number(late, 'tool')} may be cut off by `max_tokens`"
     if any(large.refused for large in tally.oversized.values()):
         line += " by themselves; a request that declares too much is refused"
-    more = (
+    tails = (
         (tally.noted, f"{tally.noted} with notes"),
         (tally.repeated, f"{tally.repeated} more were the same again"),
         (tally.without_tools, f"{number(tally.without_tools, 'request')} without tools"),
         (functions, f"{number(functions, 'request')} with `functions`, which are not read"),
         (unreadable, f"{unreadable} could not be read"),
     )
-    yield line + "".join(f"; {said}" for count, said in more if count)
+    yield line + "".join(f"; {said}" for count, said in tails if count)
 
 
 def complaints(tally: Tally) -> Iterator[str]:
