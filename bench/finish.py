@@ -32,7 +32,7 @@ import numpy as np
 import enforcer
 from bench.first_mask.run import vocabulary as find_vocabulary
 from enforcer.errors import BudgetTooSmall, EnforcerError
-from enforcer.verify.suites import wrap
+from enforcer.tools.verify.suites import wrap
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,7 +6,7 @@ schema, streamed and not, and prints what came back: whole calls, valid or not, 
 that were cut off.
 
 Owns: the servers and the table. Must not know: how a reply is judged (that is
-`enforcer.verify`).
+`enforcer.tools.verify`).
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ import httpx
 from bench import random_model
 from bench.demo.servers import ENFORCED, MODEL_NAME, Server
 from bench.finish import walle
-from enforcer.verify.measure import judge
-from enforcer.verify.replies import joined, whole
+from enforcer.judging.judge import judge
+from enforcer.judging.replies import joined, whole
 
 _CLIENTS = 8
 

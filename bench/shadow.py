@@ -25,14 +25,15 @@ from bench.demo.servers import FREE, Server, Setting
 from bench.real_model import __main__ as real_model
 from bench.real_model import weights
 from bench.real_model import workload as real_workload
+from enforcer.judging.judge import Fault, judge
+from enforcer.judging.rules import rules_of
+from enforcer.tools.verify import client, report
 from enforcer.turn import dialects
-from enforcer.verify import client, expected, report
-from enforcer.verify.measure import Fault, judge
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from enforcer.verify.replies import Reply
+    from enforcer.judging.replies import ChatReply
 
 _WAIT = 300  # seconds until all replies are judged
 _FAULTS = ("undeclared", "schema", "id", "choice", "finish", "leak")
@@ -46,7 +47,7 @@ def shadowed(setting: Setting) -> Setting:
 
 def ask(
     model: Path, setting: Setting, bodies: Sequence[Mapping[str, Any]], log: Path
-) -> tuple[list[Reply], dict[str, float]]:
+) -> tuple[list[ChatReply], dict[str, float]]:
     """Serve the model, send the requests; return the replies, and shadow mode's counts."""
     with Server(model, setting, log) as server:
         server.wait_until_ready()
@@ -64,7 +65,7 @@ def counts(text: str) -> dict[str, float]:
     """Return the counts of shadow mode, by family and label."""
     found = {}
     for family, label in (("replies", "outcome"), ("would_change", "kind")):
-        for labels, count in expected.samples(text, f"enforcer_shadow_{family}_total"):
+        for labels, count in client.samples(text, f"enforcer_shadow_{family}_total"):
             found[f"{family} {labels[label]}"] = count
     lines = [line for line in text.splitlines() if line.startswith("enforcer_shadow_dropped_total")]
     found["dropped"] = sum(float(line.split()[1]) for line in lines)
@@ -72,10 +73,10 @@ def counts(text: str) -> dict[str, float]:
 
 
 def judged(
-    bodies: Sequence[Mapping[str, Any]], replies: Sequence[Reply], dialect: str
+    bodies: Sequence[Mapping[str, Any]], replies: Sequence[ChatReply], dialect: str
 ) -> dict[str, float]:
     """Return the same counts as `enforcer verify` has them."""
-    known = expected.of(dialects.load(dialect))
+    known = rules_of(dialects.load(dialect))
     row = report.count([judge(*pair, known) for pair in zip(bodies, replies, strict=True)])
     found: dict[str, float] = {
         "replies complete": row.complete,

@@ -2,6 +2,6 @@
 
 import sys
 
-from enforcer.cli import main
+from enforcer.tools.cli import main
 
 sys.exit(main())

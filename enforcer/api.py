@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from math import inf
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 import numpy as np
 
@@ -23,8 +23,6 @@ from enforcer.client import python_tools
 from enforcer.compiling import Grammars
 from enforcer.engines import ArgumentEngine
 from enforcer.errors import ConfigurationError, SchemaError, UnknownLength, brief
-from enforcer.explain.text import FollowedGrammar
-from enforcer.explain.turn import ExplainedMatcher
 from enforcer.request import history
 from enforcer.request import response_format as formats
 from enforcer.request import tools as tools_
@@ -50,6 +48,8 @@ if TYPE_CHECKING:
     from enforcer.turn.envelope import Envelope
     from enforcer.turn.events import Turn
     from enforcer.types import Messages, ResponseFormat, ToolChoice, Tools
+
+    Follow = Callable[[CompiledGrammar, formats.ResponseFormat, str | None], Startable]
 
 
 CACHE_BYTES = 256 << 20
@@ -112,6 +112,9 @@ class Enforcer:
             another type.
 
     """
+
+    # `enforcer/__init__.py` sets it to what imports the tool: the core imports none.
+    _explained: ClassVar[Callable[..., Matcher]]
 
     def __init__(
         self,
@@ -233,8 +236,10 @@ class Enforcer:
         *,
         response_format: ResponseFormat = None,
         budget: int | None = None,
-    ) -> ExplainedMatcher:
+    ) -> Matcher:
         """Start the turn that answers a chat request.
+
+        In this release the matcher is an `enforcer.tools.explain.ExplainedMatcher`, too.
 
         Args:
             tools: as the request carries them, or functions and models; see `enforcer.tool`.
@@ -269,6 +274,28 @@ class Enforcer:
                 "a budget says nothing unless turns are to end within it: build the enforcer with "
                 "Options(finish_within_budget=True), or leave the budget out"
             )
+        spec = self.read_request(
+            tools, tool_choice, parallel_tool_calls, messages, response_format=response_format
+        )
+        return self.start(spec, prompt_ids, budget, explained=True)
+
+    def read_request(
+        self,
+        tools: Tools,
+        tool_choice: ToolChoice = "auto",
+        parallel_tool_calls: bool | None = True,  # noqa: FBT001, FBT002 - the request's own field
+        messages: Messages = None,
+        *,
+        response_format: ResponseFormat = None,
+    ) -> Spec:
+        """Read the fields of a chat request, as `matcher` takes them, and check it.
+
+        Raises:
+            InvalidTools: see `matcher`.
+            UnsupportedSchema: likewise.
+            InvalidSchema: likewise.
+
+        """
         declared = python_tools.declared(tools)
         spec = Spec(
             tools_.parse(declared, tool_choice, parallel_tool_calls),
@@ -278,7 +305,7 @@ class Enforcer:
         bundle = partial(self._grammars.bundle, documents=self.documents, options=self.options)
         spec = bundled(spec, bundle, self.options.limits.size)
         self.check(spec)
-        return cast("ExplainedMatcher", self.start(spec, prompt_ids, budget, explained=True))
+        return spec
 
     def check(self, spec: Spec) -> None:
         """Refuse a request any of whose schemas cannot be enforced.
@@ -337,15 +364,19 @@ class Enforcer:
                 arguments[name] = self._grammars.compiled(its, options, Root.OBJECT)
         return Prepared(options, allowed, arguments)
 
-    def _envelope(
-        self, spec: Spec, options: Options, follow: partial[FollowedGrammar] | None = None
-    ) -> Envelope:
+    def compiled(
+        self, wanted: formats.ResponseFormat, options: Options, root: Root
+    ) -> CompiledGrammar:
+        """Compile a schema or text format, or return its grammar from the cache."""
+        return self._grammars.compiled(wanted, options, root)
+
+    def _envelope(self, spec: Spec, options: Options, follow: Follow | None = None) -> Envelope:
         text: Callable[[], ArgumentMatcher] | None = None
         wanted = spec.response_format
         if wanted is not None:
             with _under(wanted.path):
                 found = self._grammars.compiled(wanted, options)
-            text = (found if follow is None else follow(found, wanted)).matcher
+            text = (found if follow is None else follow(found, wanted, None)).matcher
         return envelope(self.table, spec, options, text)
 
     def start(
@@ -357,6 +388,8 @@ class Enforcer:
         prepared: Prepared | None = None,
         ahead: Callable[[Callable[[], object]], object] | None = None,
         rollback: int | None = None,
+        kind: type[Matcher] = Matcher,
+        follow: Follow | None = None,
         explained: bool = False,
     ) -> Matcher:
         """Start a turn of a request that has been checked.
@@ -368,13 +401,15 @@ class Enforcer:
             spec: what the request allows.
             prompt_ids: ids of the rendered prompt; see `matcher`.
             budget: see `matcher`.
-            prepared: what `prepare` returned for this spec, for a turn that is not explained;
-                without it, each schema is compiled when a call to its tool begins.
+            prepared: what `prepare` returned for this spec, for a turn without `follow`; without
+                it, each schema is compiled when a call to its tool begins.
             ahead: has something done soon on another thread: compiling the schema of a tool
                 once a header can only be that tool's.
             rollback: how many of the last ids the host may take back; None for all.
-            explained: make an `ExplainedMatcher`, which remembers the texts of calls, so that
-                it has words for what is inside them.
+            kind: the class of the matcher.
+            follow: wraps each compiled grammar; takes it, its schema or text format, and the name
+                of the tool, which is None for a response format.
+            explained: return what `enforcer.tools.explain.explained` does; call that instead.
 
         Raises:
             IllegalPrefix: the prompt has begun a turn that the tools do not allow.
@@ -384,11 +419,9 @@ class Enforcer:
                 tool that need not be enforced exactly has no place in the budget instead.
 
         """
-        options = spec.resolve(self.options) if prepared is None else prepared.options
-        follow = None
         if explained:
-            compiled = self._grammars.compiled
-            follow = partial(FollowedGrammar, self.vocabulary, options, self.table.layout, compiled)
+            return self._explained(spec, prompt_ids, budget, ahead=ahead, rollback=rollback)
+        options = spec.resolve(self.options) if prepared is None else prepared.options
         if prepared is None:
             prepared = Prepared(options, self._envelope(spec, options, follow), {})
         tools = spec.toolset.tools
@@ -410,8 +443,7 @@ class Enforcer:
             raise UnknownLength("$.finish_within_budget", self.dialect.name)
         if budget is not None and options.finish_within_budget:
             deadline = self._deadline(prepared.envelope, spec, options, budget)
-        made = ExplainedMatcher if explained else Matcher
-        matcher = made(
+        matcher = kind(
             prepared.envelope,
             grammar,
             prompt_ids,

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from enforcer import kernel
     from enforcer.api import Enforcer
-    from enforcer.explain.turn import ExplainedMatcher
     from enforcer.schema import ArgumentGrammar
+    from enforcer.turn.matcher import Matcher
 
 
 V = small()
@@ -167,7 +167,7 @@ def lenient() -> Enforcer:
 
 def start(
     budget: int | None, schema: str = "plain", choice: str = "required", tail: str = "", **more: Any
-) -> ExplainedMatcher:
+) -> Matcher:
     prompt = write(V, HEADER + tail)
     tools = [tool(SCHEMAS[schema])]
     return served().matcher(tools, choice, prompt_ids=prompt, budget=budget, **more)
@@ -179,7 +179,7 @@ def least_budget(**how: Any) -> int:
     return int(caught.value.reason.split(" takes ")[1].split()[0])
 
 
-def drawn(matcher: ExplainedMatcher, random: Random, budget: int) -> list[int]:
+def drawn(matcher: Matcher, random: Random, budget: int) -> list[int]:
     """Draw a turn; masks and `accept` have to agree, and so do masks after going back."""
     ids: list[int] = []
     rows: list[Any] = []

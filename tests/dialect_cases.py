@@ -17,7 +17,7 @@ from tests.vocabularies import PIECES, feed, write
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from enforcer.explain.turn import ExplainedMatcher
+    from enforcer.turn.matcher import Matcher
 
 
 # Tokens over the borders of texts, names, JSON and markers; some over several at once.
@@ -120,7 +120,7 @@ TOOLS = [
 
 def at(
     name: str, text: str, tools: list[dict[str, Any]] = TOOLS, **request: Any
-) -> tuple[ExplainedMatcher, Callable[..., Any]]:
+) -> tuple[Matcher, Callable[..., Any]]:
     """Give the matcher after a text, and the ids of tokens by their bytes."""
     found = served(name).matcher(tools, **request)
     feed(found, write(vocabulary(name), text))

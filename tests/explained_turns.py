@@ -8,11 +8,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import enforcer
+from enforcer.tools.explain import explained
 from tests.vocabularies import write
 from tests.walks import V
 
 if TYPE_CHECKING:
-    from enforcer.explain.turn import ExplainedMatcher
+    from collections.abc import Sequence
+
+    from enforcer.tools.explain import ExplainedMatcher
 
 
 WEATHER = {
@@ -35,6 +38,17 @@ HEADER = SECTION + "<|tool_call_begin|>functions."
 ARGUMENTS = HEADER + "get_weather:0<|tool_call_argument_begin|>"
 
 
+def start(
+    served: enforcer.Enforcer,
+    *fields: Any,
+    prompt_ids: Sequence[int] | None = None,
+    budget: int | None = None,
+    **named: Any,
+) -> ExplainedMatcher:
+    """Start a turn of a request's fields, in the order of `Enforcer.matcher`."""
+    return explained(served, served.read_request(*fields, **named), prompt_ids, budget)
+
+
 def turn(
     text: str = "",
     *,
@@ -43,7 +57,7 @@ def turn(
     **options: Any,
 ) -> ExplainedMatcher:
     """Start a turn and write a text in which markers are spelled."""
-    found = enforcer.Enforcer(V).matcher(tools, choice, **options)
+    found = start(enforcer.Enforcer(V), tools, choice, **options)
     for token_id in write(V, text):
         assert found.accept(token_id)
     return found

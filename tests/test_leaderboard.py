@@ -17,7 +17,7 @@ from bench.leaderboard.counting import Outcome
 from bench.leaderboard.published import Question
 from bench.leaderboard.workload import Request
 from bench.real_model import weights
-from enforcer.verify.replies import Call, Reply
+from enforcer.judging.replies import ChatCall, ChatReply
 from enforcer.vocabulary import Vocabulary
 from tests.vocabularies import small
 
@@ -58,10 +58,10 @@ def published_questions(category: str) -> tuple[Question, ...]:
         pytest.skip(str(error))
 
 
-def reply(arguments: str | None, finish: str = "tool_calls") -> Reply:
-    calls = () if arguments is None else (Call("id", "math_add", arguments),)
+def reply(arguments: str | None, finish: str = "tool_calls") -> ChatReply:
+    calls = () if arguments is None else (ChatCall("id", "math_add", arguments),)
     ids = tuple(small().encode(arguments or "no"))
-    return Reply(200, finish_reason=finish, content="x", calls=calls, token_ids=ids)
+    return ChatReply(200, finish_reason=finish, content="x", calls=calls, token_ids=ids)
 
 
 def test_the_held_out_questions_are_none_of_the_reference() -> None:
@@ -104,7 +104,7 @@ def test_functions_are_declared_as_tools() -> None:
 )
 def test_the_checker_judges_calls(arguments: list[str], *, right: bool) -> None:
     published_questions("simple_python")
-    calls = [Call("id", "math_add", each) for each in arguments]
+    calls = [ChatCall("id", "math_add", each) for each in arguments]
     assert published.is_right(ADD, calls) is right
     assert published.is_right(IRRELEVANT, calls) is (not arguments)
 
@@ -115,7 +115,7 @@ def test_each_reply_is_counted_in_its_columns(monkeypatch: pytest.MonkeyPatch) -
         "right": reply('{"a": 1}'),
         "invalid": reply('{"a": "1"}'),
         "cut off": reply('{"a": 1}', "length"),
-        "failed": Reply(400, "rejected"),
+        "failed": ChatReply(400, "rejected"),
     }
     found = {
         name: counting.outcome(small(), Request(ADD, "auto"), each)
@@ -176,7 +176,7 @@ def test_outcomes_are_kept_and_compared_again(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     environments = []
-    last: Reply | None = None
+    last: ChatReply | None = None
 
     def serve_all(_model: Path, settings: Any, bodies: Any, replies: Any, **_: int) -> None:
         for setting in settings:
@@ -197,7 +197,7 @@ def test_outcomes_are_kept_and_compared_again(
     assert command.main() == 0
     assert environments == [(), (("A", "b=c"),)]
     assert "enforcer A=b=c - strict: +100.0% right" in capsys.readouterr().out
-    last = Reply(0, "no answer")
+    last = ChatReply(0, "no answer")
     assert command.main() == 1
     last = None
     assert command.main() == 0

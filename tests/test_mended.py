@@ -79,39 +79,39 @@ MENDED: tuple[tuple[str, tuple[str, ...]], ...] = (
     (
         "`verify --model wrong` says the wrong thing, with the wrong status",
         (
-            "tests/cli/test_verify_told.py::test_a_model_that_is_not_served_is_told",
-            "tests/cli/test_verify_told.py::test_what_cannot_be_run_is_told",
+            "tests/tools/cli/test_verify_told.py::test_a_model_that_is_not_served_is_told",
+            "tests/tools/cli/test_verify_told.py::test_what_cannot_be_run_is_told",
         ),
     ),
     (
         "`verify`: refusals are cut before the path",
         (
-            "tests/cli/test_verify_told.py::test_refusals_are_told_whole",
-            "tests/cli/test_verify_told.py::test_a_long_value_does_not_hide_the_path",
+            "tests/tools/cli/test_verify_told.py::test_refusals_are_told_whole",
+            "tests/tools/cli/test_verify_told.py::test_a_long_value_does_not_hide_the_path",
         ),
     ),
     (
         "`verify`: Ctrl-C loses all",
-        ("tests/cli/test_verify_told.py::test_an_interruption_shows_what_was_measured",),
+        ("tests/tools/cli/test_verify_told.py::test_an_interruption_shows_what_was_measured",),
     ),
     (
         "`doctor` with a wrong path in the URL",
-        ("tests/doctor/test_server.py::test_a_wrong_path_in_the_url_is_told",),
+        ("tests/tools/doctor/test_server.py::test_a_wrong_path_in_the_url_is_told",),
     ),
     (
         "misspelt `ENFORCER_` variables",
         (
             "tests/vllm/config/test_settings.py::test_a_misspelt_name_is_an_error_that_names_the_nearest",
-            "tests/doctor/test_installation.py::test_settings",
+            "tests/tools/doctor/test_installation.py::test_settings",
         ),
     ),
     (
         "`check | head`",
-        ("tests/cli/test_main.py::test_a_reader_that_has_had_enough_is_no_error",),
+        ("tests/tools/cli/test_main.py::test_a_reader_that_has_had_enough_is_no_error",),
     ),
-    ("`check DIRECTORY`", ("tests/cli/test_check.py::test_a_folder_is_all_its_files",)),
-    ("no `--version`", ("tests/cli/test_main.py::test_the_version",)),
-    ("no `python -m enforcer`", ("tests/cli/test_main.py::test_as_a_module",)),
+    ("`check DIRECTORY`", ("tests/tools/cli/test_check.py::test_a_folder_is_all_its_files",)),
+    ("no `--version`", ("tests/tools/cli/test_main.py::test_the_version",)),
+    ("no `python -m enforcer`", ("tests/tools/cli/test_main.py::test_as_a_module",)),
     (
         "`while True` in the docs that never ends; `Vocabulary.from_tiktoken` on no page",
         ("tests/vllm/test_snippets.py::test_the_python_of_a_page_runs",),

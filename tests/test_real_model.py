@@ -15,7 +15,7 @@ pytest.importorskip("rich")
 
 from bench.real_model import __main__ as demo
 from bench.real_model import counting, weights, workload
-from enforcer.verify.replies import Call, Reply
+from enforcer.judging.replies import ChatCall, ChatReply
 from enforcer.vocabulary import Vocabulary
 from tests.vocabularies import small
 
@@ -26,15 +26,15 @@ ALL = workload.requests(200)
 READ = next(request for request in ALL if request.named and request.named[0] == "Read")
 
 
-def spelled(call: Call) -> str:
+def spelled(call: ChatCall) -> str:
     return f'<tool_call>{{"name": "{call.name}", "arguments": {call.arguments}}}</tool_call>'
 
 
-def reply(*calls: tuple[str, Any], finish: str = "tool_calls", text: str = "") -> Reply:
+def reply(*calls: tuple[str, Any], finish: str = "tool_calls", text: str = "") -> ChatReply:
     """Return a reply whose token ids spell the calls in the Hermes format, then `text`."""
-    made = [Call(f"id-{at}", name, json.dumps(given)) for at, (name, given) in enumerate(calls)]
+    made = [ChatCall(f"id-{at}", name, json.dumps(given)) for at, (name, given) in enumerate(calls)]
     ids = tuple(small().encode("".join(map(spelled, made)) + text))
-    return Reply(200, finish_reason=finish, content="x", calls=tuple(made), token_ids=ids)
+    return ChatReply(200, finish_reason=finish, content="x", calls=tuple(made), token_ids=ids)
 
 
 def test_each_prompt_names_a_declared_tool_and_valid_arguments() -> None:
@@ -65,7 +65,7 @@ def test_each_reply_is_counted_in_its_columns() -> None:
         reply(("Write", {})),
         reply(text="<tool_call>not JSON", finish="stop"),
         reply(finish="length"),
-        Reply(400, "refused"),
+        ChatReply(400, "refused"),
     ]
     counts = counting.count(small(), [READ] * len(stock), stock, stock)
     assert counts == counting.Counts(
@@ -87,10 +87,10 @@ def test_each_reply_is_counted_in_its_columns() -> None:
 
 
 def test_a_call_that_repeats_a_name_is_not_compared() -> None:
-    twice = Call("id", "Read", '{"file_path": "/a", "file_path": "/b"}')
+    twice = ChatCall("id", "Read", '{"file_path": "/a", "file_path": "/b"}')
     ids = tuple(small().encode(spelled(twice)))
-    call = Call("id", "Read", '{"file_path": "/b"}')
-    stock = [Reply(200, finish_reason="tool_calls", calls=(call,), token_ids=ids)]
+    call = ChatCall("id", "Read", '{"file_path": "/b"}')
+    stock = [ChatReply(200, finish_reason="tool_calls", calls=(call,), token_ids=ids)]
     counts = counting.count(small(), [READ], stock, stock)
     assert (counts.valid, counts.comparable) == (1, 0)
 

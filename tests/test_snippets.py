@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import enforcer
-from enforcer import cli
+from enforcer.tools import cli
 from tests.snippets import ROOT, TOOLS, blocks, commands, every, fenced, run, script, scripts
 from tests.vllm_servers import TINY
 from tests.vocabularies import call, section

@@ -22,12 +22,13 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from bench.demo import servers, table, transparency, workload
 from bench.demo.servers import ENFORCED, FREE, STRICT
-from enforcer.verify import client, measure, report
+from enforcer.judging.judge import ReplyVerdict, judge
+from enforcer.tools.verify import client, report
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from enforcer.verify.replies import Reply
+    from enforcer.judging.replies import ChatReply
 
 ROOT = Path(__file__).resolve().parents[2]
 MODEL = ROOT / "bench" / "models" / "tiny-kimi"
@@ -61,7 +62,7 @@ def until_interrupted(run: Callable[[], int]) -> int:
 
 def _run(arguments: argparse.Namespace) -> int:
     bodies = workload.bodies(arguments.requests)
-    replies: dict[servers.Setting, list[Reply]] = {}
+    replies: dict[servers.Setting, list[ChatReply]] = {}
     try:
         serve_all(arguments.model, SETTINGS, bodies, replies)
     except KeyboardInterrupt:
@@ -82,7 +83,7 @@ def serve_all(
     model: Path,
     settings: Sequence[servers.Setting],
     bodies: Sequence[Mapping[str, Any]],
-    replies: dict[servers.Setting, list[Reply]],
+    replies: dict[servers.Setting, list[ChatReply]],
     *,
     in_flight: int = IN_FLIGHT,
 ) -> None:
@@ -118,15 +119,15 @@ def serve_all(
 
 
 def _judged(
-    bodies: Sequence[Mapping[str, Any]], replies: Mapping[servers.Setting, Sequence[Reply]]
-) -> dict[servers.Setting, list[measure.Verdict]]:
+    bodies: Sequence[Mapping[str, Any]], replies: Mapping[servers.Setting, Sequence[ChatReply]]
+) -> dict[servers.Setting, list[ReplyVerdict]]:
     return {
-        setting: [measure.judge(*pair) for pair in zip(bodies, got, strict=True)]
+        setting: [judge(*pair) for pair in zip(bodies, got, strict=True)]
         for setting, got in replies.items()
     }
 
 
-def _show(verdicts: Mapping[servers.Setting, Sequence[measure.Verdict]]) -> Console:
+def _show(verdicts: Mapping[servers.Setting, Sequence[ReplyVerdict]]) -> Console:
     """Print a row for each server, and how it was started."""
     rows = {setting.name: report.count(judged) for setting, judged in verdicts.items()}
     console = Console(width=max(Console().width, WIDTH), highlight=False)
@@ -139,7 +140,7 @@ def _show(verdicts: Mapping[servers.Setting, Sequence[measure.Verdict]]) -> Cons
 def _report(
     model: Path,
     bodies: Sequence[Mapping[str, Any]],
-    replies: Mapping[servers.Setting, Sequence[Reply]],
+    replies: Mapping[servers.Setting, Sequence[ChatReply]],
 ) -> int:
     verdicts = _judged(bodies, replies)
     console = _show(verdicts)

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 from rich import box
 from rich.table import Table
 
-from enforcer.verify.measure import Fault
-from enforcer.verify.report import percent
+from enforcer.judging.judge import Fault
+from enforcer.tools.verify.report import percent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from enforcer.verify.report import Row
+    from enforcer.tools.verify.report import RunCounts
 
 # K2-Vendor-Verifier's columns, then the ones that it does not have.
 COLUMNS = (
@@ -36,7 +36,7 @@ COLUMNS = (
 )
 
 
-def render(rows: Mapping[str, Row]) -> Table:
+def render(rows: Mapping[str, RunCounts]) -> Table:
     """Lay out one line per server."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     for column in COLUMNS:
@@ -46,7 +46,7 @@ def render(rows: Mapping[str, Row]) -> Table:
     return table
 
 
-def cells(row: Row) -> tuple[str, ...]:
+def cells(row: RunCounts) -> tuple[str, ...]:
     """Write a row's counts, in the order of `COLUMNS` without the first."""
     counts = (
         row.requests,

@@ -1,7 +1,7 @@
 """Whether turns that were right are the same when they are constrained.
 
 Owns: what a whole turn looks like in token ids, and comparing greedy turns id by id.
-Must not know: the library's tables; what is wrong with a reply is `enforcer.verify`'s
+Must not know: the library's tables; what is wrong with a reply is `enforcer.tools.verify`'s
 to say.
 """
 
@@ -12,13 +12,13 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from enforcer.verify.measure import judge
+from enforcer.judging.judge import judge
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from enforcer.verify.replies import Reply
+    from enforcer.judging.replies import ChatReply
 
 # Kimi K2's markers, and a letter for each: a turn's layout is then a short word.
 _MARKERS = {
@@ -69,8 +69,8 @@ class Transparency:
 
 def compare(
     bodies: Sequence[Mapping[str, Any]],
-    free: Sequence[Reply],
-    constrained: Sequence[Reply],
+    free: Sequence[ChatReply],
+    constrained: Sequence[ChatReply],
     markers: Markers,
 ) -> Transparency:
     """Compare greedy turns, id by id.

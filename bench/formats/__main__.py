@@ -29,7 +29,7 @@ from bench.formats.catalogue import FORMATS, Format
 from bench.formats.count import WRONG, count
 from bench.formats.vocabularies import NAMES
 from bench.speculation import ways
-from enforcer.verify import client
+from enforcer.tools.verify import client
 from enforcer.vocabulary import Vocabulary
 
 if TYPE_CHECKING:

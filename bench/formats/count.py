@@ -9,14 +9,15 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from enforcer.verify.measure import Expected, Fault, judge
-from enforcer.verify.measure import IdRule as Rule
+from enforcer.judging.judge import Fault, judge
+from enforcer.judging.rules import IdRule as Rule
+from enforcer.judging.rules import ReplyRules
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from bench.formats.catalogue import Format
-    from enforcer.verify.replies import Reply
+    from enforcer.judging.replies import ChatReply
     from enforcer.vocabulary import Vocabulary
 
 # Column to what it counts; all count replies.
@@ -37,7 +38,7 @@ def count(
     row: Format,
     vocabulary: Vocabulary,
     bodies: Sequence[Mapping[str, Any]],
-    replies: Sequence[Reply],
+    replies: Sequence[ChatReply],
 ) -> Counter[str]:
     """Count the replies that each column is about; one may count in several."""
     found: Counter[str] = Counter()
@@ -47,9 +48,9 @@ def count(
 
 
 def _columns(
-    row: Format, vocabulary: Vocabulary, body: Mapping[str, Any], reply: Reply
+    row: Format, vocabulary: Vocabulary, body: Mapping[str, Any], reply: ChatReply
 ) -> list[str]:
-    verdict = judge(body, reply, Expected(Rule.UNIQUE))
+    verdict = judge(body, reply, ReplyRules(Rule.UNIQUE))
     if not reply.answered:
         return ["failed"]
     is_so = {
@@ -66,7 +67,7 @@ def _columns(
     return [column for column, so in is_so.items() if so]
 
 
-def begun(row: Format, vocabulary: Vocabulary, reply: Reply) -> int:
+def begun(row: Format, vocabulary: Vocabulary, reply: ChatReply) -> int:
     """Count the calls, or lists of calls, that the ids of a reply begin.
 
     A marker that is a token counts as a token alone; spelled with others it is text. One that is

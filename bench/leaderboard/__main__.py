@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from bench.demo.servers import Setting
     from bench.leaderboard.counting import Outcome
-    from enforcer.verify.replies import Reply
+    from enforcer.judging.replies import ChatReply
 
 WAYS = dict(zip(("vllm", "strict", "open", "enforcer"), SETTINGS, strict=True))
 BASE = "strict"
@@ -85,7 +85,7 @@ def _run(options: argparse.Namespace) -> int:
     for way in options.ways:
         setting = _with(WAYS[way], options.env)
         name = " ".join((way, *(options.env if setting.plugins else ())))
-        replies: dict[Setting, list[Reply]] = {}
+        replies: dict[Setting, list[ChatReply]] = {}
         serve_all(model, [setting], bodies, replies, in_flight=IN_FLIGHT)
         judged = zip(requests, replies[setting], strict=True)
         rows[name] = [counting.outcome(vocabulary, *each) for each in judged]

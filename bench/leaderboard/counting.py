@@ -12,14 +12,15 @@ from rich import box
 from rich.table import Table
 
 from bench.leaderboard import published
-from enforcer.verify.measure import Expected, Fault, IdRule, judge
+from enforcer.judging.judge import Fault, judge
+from enforcer.judging.rules import IdRule, ReplyRules
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from bench.leaderboard.workload import Request
-    from enforcer.verify.replies import Reply
+    from enforcer.judging.replies import ChatReply
     from enforcer.vocabulary import Vocabulary
 
 _95_PERCENT = 1.96  # standard deviations of the normal distribution
@@ -56,9 +57,9 @@ class Outcome:
     failed: bool
 
 
-def outcome(vocabulary: Vocabulary, request: Request, reply: Reply) -> Outcome:
+def outcome(vocabulary: Vocabulary, request: Request, reply: ChatReply) -> Outcome:
     """Judge a reply: by its schemas, and by the leaderboard's checker."""
-    verdict = judge(request.body, reply, Expected(IdRule.UNIQUE))
+    verdict = judge(request.body, reply, ReplyRules(IdRule.UNIQUE))
     invalid = verdict.faults & {Fault.UNDECLARED, Fault.SCHEMA}
     calls = reply.calls if verdict.has_calls else ()
     return Outcome(

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from enforcer.verify.replies import Call
+    from enforcer.judging.replies import ChatCall
 
 CATEGORIES = (
     *("simple_python", "simple_java", "simple_javascript", "multiple", "parallel"),
@@ -105,7 +105,7 @@ def questions(category: str) -> tuple[Question, ...]:
     )
 
 
-def is_right(question: Question, calls: Sequence[Call]) -> bool:
+def is_right(question: Question, calls: Sequence[ChatCall]) -> bool:
     """Return the checker's verdict on the calls of a reply."""
     if question.answer is None:
         return bool(calls) is not question.is_irrelevant

@@ -13,17 +13,18 @@ from typing import TYPE_CHECKING, Any
 
 from bench.matrix import modes
 from bench.matrix.routes import Client, Route
-from enforcer.verify.measure import Expected, Fault, Finding, IdRule, judge
+from enforcer.judging.judge import Fault, Finding, judge
+from enforcer.judging.rules import IdRule, ReplyRules
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from enforcer.verify.replies import Reply
+    from enforcer.judging.replies import ChatReply
 
 # The Responses API and Anthropic's give the model's id as it is, but the judge of theirs
 # does not know how the history was counted there: unique is what their clients rely on.
 _ANY_ID = frozenset({Route.RESPONSES, Route.MESSAGES})
-_KIMI_K2 = Expected()
+_KIMI_K2 = ReplyRules()
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,7 @@ async def run(
     temperature: float,
     concurrency: int,
     wanted: Sequence[Cell] | None = None,
-    expected: Expected = _KIMI_K2,
+    expected: ReplyRules = _KIMI_K2,
 ) -> list[Result]:
     """Send every cell's request `repeats` times, and judge what comes back.
 
@@ -93,7 +94,7 @@ async def run(
 
 
 def assess(
-    cell: Cell, body: dict[str, Any], reply: Reply, expected: Expected = _KIMI_K2
+    cell: Cell, body: dict[str, Any], reply: ChatReply, expected: ReplyRules = _KIMI_K2
 ) -> list[Finding]:
     """Judge one reply; text beside a response format must fit it or be empty."""
     # What these routes stream is put together by the client, which leaves out what was cut.

@@ -16,7 +16,7 @@ import anthropic
 import openai
 
 import enforcer
-from enforcer.verify.replies import OK, Call, Reply
+from enforcer.judging.replies import OK, ChatCall, ChatReply
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -60,7 +60,7 @@ class Client:
         options["default_headers"] = {"Connection": "close"}
         self._openai = openai.AsyncOpenAI(base_url=f"{url}/v1", **options)
         self._anthropic = anthropic.AsyncAnthropic(base_url=url, **options)
-        self._send: dict[Route, Callable[[dict[str, Any]], Awaitable[Reply]]] = {
+        self._send: dict[Route, Callable[[dict[str, Any]], Awaitable[ChatReply]]] = {
             Route.CHAT: self._chat,
             Route.RESPONSES: self._responses,
             Route.MESSAGES: self._messages,
@@ -72,28 +72,28 @@ class Client:
         await self._openai.close()
         await self._anthropic.close()
 
-    async def send(self, route: Route, body: dict[str, Any]) -> Reply:
+    async def send(self, route: Route, body: dict[str, Any]) -> ChatReply:
         """Send a chat request by a route; an error of the server becomes part of the reply."""
         try:
             return await self._send[route](body)
         except (openai.APIStatusError, anthropic.APIStatusError) as error:
-            return Reply(error.status_code, str(error))
+            return ChatReply(error.status_code, str(error))
         except (openai.APIError, anthropic.APIError) as error:
-            return Reply(0, repr(error))
+            return ChatReply(0, repr(error))
 
     async def send_all(
         self, jobs: list[tuple[Route, dict[str, Any]]], concurrency: int
-    ) -> list[Reply]:
+    ) -> list[ChatReply]:
         """Send many, so many at a time; replies in the order of the jobs."""
         gate = asyncio.Semaphore(concurrency)
 
-        async def one(route: Route, body: dict[str, Any]) -> Reply:
+        async def one(route: Route, body: dict[str, Any]) -> ChatReply:
             async with gate:
                 return await self.send(route, body)
 
         return await asyncio.gather(*(one(*job) for job in jobs))
 
-    async def _chat(self, body: dict[str, Any]) -> Reply:
+    async def _chat(self, body: dict[str, Any]) -> ChatReply:
         known = {
             *("messages", "tools", "tool_choice", "parallel_tool_calls", "temperature"),
             *("max_tokens", "stream", "response_format", "stop", "n", "logprobs"),
@@ -107,12 +107,12 @@ class Client:
         )
         if not body.get("stream"):
             choice = answer.choices[0]
-            return Reply(
+            return ChatReply(
                 OK,
                 finish_reason=choice.finish_reason,
                 content=choice.message.content or "",
                 calls=tuple(
-                    Call(call.id, call.function.name, call.function.arguments)
+                    ChatCall(call.id, call.function.name, call.function.arguments)
                     for call in choice.message.tool_calls or ()
                 ),
                 reasoning=getattr(choice.message, "reasoning", "") or "",
@@ -129,11 +129,17 @@ class Client:
                     call[0] += delta.id or ""
                     call[1] += delta.function.name or ""
                     call[2] += delta.function.arguments or ""
-        return Reply(
-            OK, "", finish, content, tuple(Call(*call) for call in calls.values()), (), reasoning
+        return ChatReply(
+            OK,
+            "",
+            finish,
+            content,
+            tuple(ChatCall(*call) for call in calls.values()),
+            (),
+            reasoning,
         )
 
-    async def _responses(self, body: dict[str, Any]) -> Reply:
+    async def _responses(self, body: dict[str, Any]) -> ChatReply:
         sent: dict[str, Any] = {"input": list(_items(body["messages"])), "extra_body": {}}
         sent["max_output_tokens"] = body["max_tokens"]
         sent["temperature"] = body.get("temperature", 0)
@@ -159,11 +165,11 @@ class Client:
                 if event.type in ("response.completed", "response.incomplete"):
                     final = event.response
             if final is None:
-                return Reply(0, "the stream has no end")
+                return ChatReply(0, "the stream has no end")
         else:
             final = await self._openai.responses.create(model=self._model, **sent)
         calls = tuple(
-            Call(item.call_id, item.name, item.arguments)
+            ChatCall(item.call_id, item.name, item.arguments)
             for item in final.output
             if item.type == "function_call"
         )
@@ -173,9 +179,9 @@ class Client:
         finish = "tool_calls" if calls else "stop"
         if final.status == "incomplete":
             finish = "length"
-        return Reply(OK, "", finish, content, calls)
+        return ChatReply(OK, "", finish, content, calls)
 
-    async def _messages(self, body: dict[str, Any]) -> Reply:
+    async def _messages(self, body: dict[str, Any]) -> ChatReply:
         sent: dict[str, Any] = {
             "messages": _blocks(body["messages"]),
             "max_tokens": body["max_tokens"],
@@ -199,14 +205,14 @@ class Client:
             return await self._message_events(sent)
         final = await self._anthropic.messages.create(model=self._model, **sent)
         calls = tuple(
-            Call(block.id, block.name, json.dumps(block.input))
+            ChatCall(block.id, block.name, json.dumps(block.input))
             for block in final.content
             if block.type == "tool_use"
         )
         content = "".join(block.text for block in final.content if block.type == "text")
-        return Reply(OK, "", _STOPS.get(final.stop_reason or "", "stop"), content, calls)
+        return ChatReply(OK, "", _STOPS.get(final.stop_reason or "", "stop"), content, calls)
 
-    async def _message_events(self, sent: dict[str, Any]) -> Reply:
+    async def _message_events(self, sent: dict[str, Any]) -> ChatReply:
         """Put the events together; the client's own helper fails on a call that is cut off."""
         content, stop = "", None
         blocks: list[list[str]] = []
@@ -224,9 +230,9 @@ class Client:
         finish = _STOPS.get(stop or "", "stop")
         if finish == "length":
             blocks = []  # a prefix, which the judge of whole replies must not see
-        return Reply(OK, "", finish, content, tuple(Call(*block) for block in blocks))
+        return ChatReply(OK, "", finish, content, tuple(ChatCall(*block) for block in blocks))
 
-    async def _completions(self, body: dict[str, Any]) -> Reply:
+    async def _completions(self, body: dict[str, Any]) -> ChatReply:
         tools, choice = body.get("tools"), body.get("tool_choice")
         spec = enforcer.extra_body(
             tools,
@@ -255,14 +261,14 @@ class Client:
         else:
             ids, finish = answer.choices[0].token_ids, answer.choices[0].finish_reason
         turn = self._reader.parse(ids, prompt_ids=prompt)
-        calls = tuple(Call(call.id, call.name, call.arguments) for call in turn.calls)
+        calls = tuple(ChatCall(call.id, call.name, call.arguments) for call in turn.calls)
         if turn.stray is not None and self._counts(ids[turn.stray], tools, choice):
-            return Reply(OK, f"id {ids[turn.stray]} is illegal where it stands")
+            return ChatReply(OK, f"id {ids[turn.stray]} is illegal where it stands")
         if finish == "length":
             calls = ()
         elif calls:
             finish = "tool_calls"
-        return Reply(OK, "", finish, turn.content, calls, (), turn.reasoning)
+        return ChatReply(OK, "", finish, turn.content, calls, (), turn.reasoning)
 
     def _counts(self, stray: int, tools: Any, choice: Any) -> bool:
         """Tell whether an id out of its place is a fault.

@@ -19,13 +19,13 @@ from transformers import PreTrainedTokenizerFast
 from bench.demo.__main__ import serve_all, until_interrupted
 from bench.demo.servers import Setting
 from bench.real_model import counting, weights, workload
-from enforcer.verify.measure import Fault
+from enforcer.judging.judge import Fault
 from enforcer.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from enforcer.verify.replies import Reply
+    from enforcer.judging.replies import ChatReply
 
 IN_FLIGHT = 16
 WIDTH = 120
@@ -58,7 +58,7 @@ def _run(number: int, file: Path | None) -> int:
         print(error, file=sys.stderr)
         return 1
     requests = workload.requests(number)
-    replies: dict[Setting, list[Reply]] = {}
+    replies: dict[Setting, list[ChatReply]] = {}
     bodies = [request.body for request in requests]
     serve_all(model, SETTINGS, bodies, replies, in_flight=IN_FLIGHT)
     tokens = PreTrainedTokenizerFast(tokenizer_file=str(model / "tokenizer.json"))
@@ -82,7 +82,7 @@ def _run(number: int, file: Path | None) -> int:
     return 1 if wrong else 0
 
 
-def complaints(requests: Sequence[workload.Request], replies: Sequence[Reply]) -> list[str]:
+def complaints(requests: Sequence[workload.Request], replies: Sequence[ChatReply]) -> list[str]:
     """Describe each reply that has an undeclared call or invalid arguments."""
     judged = zip(requests, replies, counting.verdicts(requests, replies), strict=True)
     return [
@@ -97,7 +97,7 @@ def _write(
     file: Path,
     vocabulary: Vocabulary,
     requests: Sequence[workload.Request],
-    replies: Mapping[Setting, Sequence[Reply]],
+    replies: Mapping[Setting, Sequence[ChatReply]],
 ) -> None:
     with file.open("w", encoding="utf-8") as out:
         for at, request in enumerate(requests):

@@ -12,14 +12,15 @@ from rich.table import Table
 
 from bench.formats.catalogue import FORMATS
 from bench.formats.count import begun
-from enforcer.verify.measure import Expected, Fault, IdRule, judge
+from enforcer.judging.judge import Fault, judge
+from enforcer.judging.rules import IdRule, ReplyRules
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from bench.real_model.workload import Request
-    from enforcer.verify.measure import Verdict
-    from enforcer.verify.replies import Reply
+    from enforcer.judging.judge import ReplyVerdict
+    from enforcer.judging.replies import ChatReply
     from enforcer.vocabulary import Vocabulary
 
 _HERMES = FORMATS["hermes"]
@@ -61,10 +62,10 @@ class Counts:
     named: int
 
 
-def verdicts(requests: Sequence[Request], replies: Sequence[Reply]) -> list[Verdict]:
+def verdicts(requests: Sequence[Request], replies: Sequence[ChatReply]) -> list[ReplyVerdict]:
     """Judge each reply by its request."""
     return [
-        judge(request.body, reply, Expected(IdRule.UNIQUE))
+        judge(request.body, reply, ReplyRules(IdRule.UNIQUE))
         for request, reply in zip(requests, replies, strict=True)
     ]
 
@@ -72,8 +73,8 @@ def verdicts(requests: Sequence[Request], replies: Sequence[Reply]) -> list[Verd
 def count(
     vocabulary: Vocabulary,
     requests: Sequence[Request],
-    replies: Sequence[Reply],
-    stock: Sequence[Reply],
+    replies: Sequence[ChatReply],
+    stock: Sequence[ChatReply],
 ) -> Counts:
     """Count the replies of one server; `stock` are those of vLLM as it is."""
     judged = verdicts(requests, replies)

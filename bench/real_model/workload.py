@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from enforcer.verify.replies import Reply
+    from enforcer.judging.replies import ChatReply
 
 MODEL_NAME = "smollm2"
 MAX_TOKENS = 160
@@ -42,7 +42,7 @@ class Request:
         """Whether the temperature is zero."""
         return not self.body["temperature"]
 
-    def is_answered(self, reply: Reply) -> bool:
+    def is_answered(self, reply: ChatReply) -> bool:
         """Return whether the reply is the one call that the prompt describes, and no other."""
         if len(reply.calls) != 1 or self.named is None:
             return False

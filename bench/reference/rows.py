@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from random import Random
 
     from bench.reference.cases import Case
-    from enforcer.explain.turn import ExplainedMatcher
+    from enforcer.turn.matcher import Matcher
     from enforcer.vocabulary import Vocabulary
 
 _LONGEST = 64  # token ids of a text that are followed
@@ -99,7 +99,7 @@ def _begins_blank(vocabulary: Vocabulary) -> Any:
     return vocabulary.row(i for key, i in zip(keys, ids, strict=True) if key[0] in BLANK_BYTES)
 
 
-def _followed(matcher: ExplainedMatcher, ids: Iterator[int], row: Any, longest: int | None) -> Rows:
+def _followed(matcher: Matcher, ids: Iterator[int], row: Any, longest: int | None) -> Rows:
     table = matcher.envelope.table
     hashes: list[int] = []
     taken: list[int] = []

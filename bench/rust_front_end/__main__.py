@@ -27,14 +27,15 @@ from bench import random_model
 from bench.demo.servers import MODEL_NAME
 from bench.matrix import workload
 from bench.rust_front_end.server import ENFORCED, STOCK, serving, settings
-from enforcer.verify import client
-from enforcer.verify.measure import MARKERS, Expected, Fault, IdRule, judge
+from enforcer.judging.judge import Fault, judge
+from enforcer.judging.rules import MARKERS, IdRule, ReplyRules
+from enforcer.tools.verify import client
 from tests import format_models
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from enforcer.verify.replies import Reply
+    from enforcer.judging.replies import ChatReply
 
 # No dialog has a thousand million calls.
 _ENDLESS = re.compile(rb'(functions\.[^:<]*:|index=")\d{10}')
@@ -116,7 +117,7 @@ def _without_dots(body: dict[str, Any]) -> dict[str, Any]:
 
 def count(
     requests: Sequence[Mapping[str, Any]],
-    replies: Sequence[Reply],
+    replies: Sequence[ChatReply],
     vocabulary: enforcer.Vocabulary,
     spoken: Format,
 ) -> Counter[str]:
@@ -124,7 +125,7 @@ def count(
     found: Counter[str] = Counter()
     shown = 0
     for body, reply in zip(requests, replies, strict=True):
-        verdict = judge(body, reply, Expected(spoken.ids, spoken.markers))
+        verdict = judge(body, reply, ReplyRules(spoken.ids, spoken.markers))
         text = vocabulary.decode(reply.token_ids)
         counted = {
             "undeclared": Fault.UNDECLARED in verdict.faults,

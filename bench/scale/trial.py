@@ -22,12 +22,12 @@ from bench.matrix import cells
 from bench.matrix.routes import Client, Route
 from bench.scale import ray_head
 from bench.scale.ways import PORT, WAYS, Way, is_headless
-from enforcer.doctor import Status
-from enforcer.doctor import server as doctor
-from enforcer.verify.client import Endpoint
+from enforcer.tools.doctor import CheckStatus
+from enforcer.tools.doctor import server as doctor
+from enforcer.tools.verify.client import Endpoint
 
 if TYPE_CHECKING:
-    from enforcer.verify.replies import Reply
+    from enforcer.judging.replies import ChatReply
 
 _TINY = Path(__file__).resolve().parents[1] / "models" / "tiny-kimi"
 _SMALL_CACHE = ("--kv-cache-memory-bytes", str(256 << 20))
@@ -42,7 +42,7 @@ class Split:
 
     async def send_all(
         self, jobs: list[tuple[Route, dict[str, Any]]], concurrency: int
-    ) -> list[Reply]:
+    ) -> list[ChatReply]:
         """Send as `Client.send_all` does; the replies are the second server's."""
         longer = [(route, _longer(body)) for route, body in jobs]
         prompts = [(route, body | {"max_tokens": 1, "stream": False}) for route, body in longer]
@@ -120,7 +120,7 @@ def _tried(way: Way, folder: Path, made: Path, stock: int | None) -> dict[str, A
                 for finding in result.findings
             ],
             "checks": {check.name: check.found for check in checks},
-            "bad": [check.name for check in checks if check.status is Status.BAD],
+            "bad": [check.name for check in checks if check.status is CheckStatus.BAD],
             "metrics": metrics,
             "node_metrics": node,
         }

@@ -19,7 +19,7 @@ from bench.demo.servers import MODEL_NAME
 from bench.matrix import cells, workload
 from bench.matrix.routes import Client, Route
 from bench.neighbours.hostile import Constraint
-from enforcer.verify.measure import judge
+from enforcer.judging.judge import judge
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

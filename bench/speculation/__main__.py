@@ -20,7 +20,7 @@ from transformers import AutoTokenizer
 import enforcer
 from bench.gpu import serving
 from bench.speculation import run, ways
-from enforcer.verify.measure import Fault
+from enforcer.judging.judge import Fault
 
 TINY = Path(__file__).resolve().parents[1] / "models" / "tiny-kimi"
 

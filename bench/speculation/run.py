@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bench.matrix.cells import Result
-    from enforcer.verify.measure import Fault, Finding
+    from enforcer.judging.judge import Fault, Finding
 
 # Of a model that `ways.write_hot` has made hotter by a factor.
 TEMPERATURES = (0.3, 1.0, 2.0)

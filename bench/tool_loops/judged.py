@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from enforcer.verify.measure import judge
-from enforcer.verify.replies import OK, Call, Reply, joined, whole
+from enforcer.judging.judge import judge
+from enforcer.judging.replies import OK, ChatCall, ChatReply, joined, whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -55,7 +55,7 @@ def findings(seen: Sequence[Exchange], told: Mapping[str, Any], *, streamed: boo
         yield f"{told['pieces']} pieces of {len(seen)} streams"
 
 
-def _is_run(call: Call, told: Mapping[str, Any]) -> bool:
+def _is_run(call: ChatCall, told: Mapping[str, Any]) -> bool:
     """Tell a function from a handoff and from a form for the answer, which nobody calls."""
     return call.name in {run["name"] for run in told["ran"]}
 
@@ -64,7 +64,7 @@ def _plain(run: tuple[str, Json]) -> tuple[str, str]:
     return run[0], json.dumps(run[1], sort_keys=True)
 
 
-def _given(body: Json, call: Call) -> Json:
+def _given(body: Json, call: ChatCall) -> Json:
     """Give what a function gets: the arguments, and the defaults that its schema tells."""
     tool = next(t["function"] for t in body["tools"] if t["function"]["name"] == call.name)
     properties = tool["parameters"]["properties"]
@@ -115,29 +115,29 @@ def _results(one: Exchange) -> dict[str, str]:
     }
 
 
-def reply(one: Exchange) -> Reply:
+def reply(one: Exchange) -> ChatReply:
     """Read an answer, streamed or not."""
     if one.status != OK:
-        return Reply(one.status, "no answer")
+        return ChatReply(one.status, "no answer")
     if not one.body.get("stream"):
         answer = json.loads(one.text)
         return _from_response(answer) if _is_response(one) else whole(answer)
     events = [json.loads(line[6:]) for line in one.text.splitlines() if line.startswith("data: {")]
     if _is_response(one):
         ended = [e["response"] for e in events if e["type"] == "response.completed"]
-        return _from_response(ended[0]) if ended else Reply(OK, "the stream has no end")
+        return _from_response(ended[0]) if ended else ChatReply(OK, "the stream has no end")
     return joined(events)
 
 
-def _from_response(response: Json) -> Reply:
+def _from_response(response: Json) -> ChatReply:
     if response.get("status") != "completed":
-        return Reply(OK, f"a response that is {response.get('status')}")
+        return ChatReply(OK, f"a response that is {response.get('status')}")
     items = response["output"]
     calls = tuple(
-        Call(item["call_id"], item["name"], item["arguments"])
+        ChatCall(item["call_id"], item["name"], item["arguments"])
         for item in items
         if item["type"] == "function_call"
     )
     parts = [part for item in items if item["type"] == "message" for part in item["content"]]
     text = "".join(part["text"] for part in parts)
-    return Reply(OK, "", "tool_calls" if calls else "stop", text, calls)
+    return ChatReply(OK, "", "tool_calls" if calls else "stop", text, calls)

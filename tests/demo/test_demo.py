@@ -16,8 +16,8 @@ from bench.demo import __main__ as demo
 from bench.demo import servers
 from bench.demo.__main__ import MODEL, ROOT, SETTINGS
 from bench.demo.table import COLUMNS
-from enforcer.verify import client
-from enforcer.verify.replies import Reply
+from enforcer.judging.replies import ChatReply
+from enforcer.tools.verify import client
 from tests.processes import descendants, is_running
 
 if TYPE_CHECKING:
@@ -104,8 +104,8 @@ def test_what_goes_on_is_told_where_no_terminal_draws_it(
         def check_alive(self) -> None:
             pass
 
-    async def send_all(_endpoint: object, bodies: list[Any], _tell: object) -> list[Reply]:
-        return [Reply(0, "reset") for _ in bodies]
+    async def send_all(_endpoint: object, bodies: list[Any], _tell: object) -> list[ChatReply]:
+        return [ChatReply(0, "reset") for _ in bodies]
 
     monkeypatch.setattr(servers, "Server", Server)
     monkeypatch.setattr(client, "send_all", send_all)
@@ -118,7 +118,7 @@ def test_an_interrupted_demo_shows_the_servers_that_have_answered(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def serve_all(_model: Path, _: object, bodies: list[Any], replies: dict[Any, Any]) -> None:
-        replies[SETTINGS[0]] = [Reply(0, "reset") for _ in bodies]
+        replies[SETTINGS[0]] = [ChatReply(0, "reset") for _ in bodies]
         raise KeyboardInterrupt
 
     monkeypatch.setattr(demo, "serve_all", serve_all)

@@ -7,10 +7,10 @@ from rich.console import Console
 
 from bench.demo import table
 from bench.demo.__main__ import WIDTH
-from enforcer.verify.measure import Fault
-from enforcer.verify.report import Row
+from enforcer.judging.judge import Fault
+from enforcer.tools.verify.report import RunCounts
 
-ROW = Row(
+ROW = RunCounts(
     requests=12,
     finish_reasons={"stop": 3, "tool_calls": 8, "others": 1},
     faults={Fault.UNDECLARED: 2, Fault.SCHEMA: 1, Fault.FAILED: 1, Fault.CHOICE: 2, Fault.LEAK: 4},

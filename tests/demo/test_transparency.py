@@ -7,8 +7,8 @@ import pytest
 
 from bench.demo import transparency
 from bench.demo.transparency import Markers
-from enforcer.verify.measure import judge
-from enforcer.verify.replies import Call, Reply
+from enforcer.judging.judge import judge
+from enforcer.judging.replies import ChatCall, ChatReply
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -49,9 +49,9 @@ def test_markers_are_read_from_the_tokenizer(tmp_path: Path) -> None:
 
 
 def test_only_valid_turns_are_compared() -> None:
-    plain = Reply(200, finish_reason="stop", content="a", token_ids=(TEXT, END))
-    other = Reply(200, finish_reason="stop", content="b", token_ids=(TEXT, TEXT, END))
-    broken = Reply(200, finish_reason="stop", content="", token_ids=(S, *CALL, Z, END))
+    plain = ChatReply(200, finish_reason="stop", content="a", token_ids=(TEXT, END))
+    other = ChatReply(200, finish_reason="stop", content="b", token_ids=(TEXT, TEXT, END))
+    broken = ChatReply(200, finish_reason="stop", content="", token_ids=(S, *CALL, Z, END))
     same = transparency.compare(
         [{"messages": []}] * 3, [plain, plain, broken], [plain, other, other], MARKERS
     )
@@ -62,7 +62,7 @@ def test_only_valid_turns_are_compared() -> None:
 def test_dialogs_that_are_rendered_otherwise_are_not_compared(call_id: str, compared: int) -> None:
     call = {"id": call_id, "function": {"name": "f", "arguments": "{}"}}
     body = {"messages": [{"role": "assistant", "tool_calls": [call]}]}
-    plain = Reply(200, finish_reason="stop", content="a", token_ids=(TEXT, END))
+    plain = ChatReply(200, finish_reason="stop", content="a", token_ids=(TEXT, END))
     assert transparency.compare([body], [plain], [plain], MARKERS).valid == compared
 
 
@@ -80,12 +80,12 @@ def test_dialogs_that_are_rendered_otherwise_are_not_compared(call_id: str, comp
 def test_requests_that_vllm_constrains_by_itself_are_not_compared(
     more: dict[str, Any], compared: int
 ) -> None:
-    call = Call("functions.f:0", "f", "{}")
+    call = ChatCall("functions.f:0", "f", "{}")
     named = more.get("tool_choice") not in (None, "auto", "none")
     ids = (S, *CALL, Z, END) if named else (TEXT, END)
     calls = (call,) if named else ()
     finish = "tool_calls" if named else "stop"
-    reply = Reply(200, finish_reason=finish, content="a", calls=calls, token_ids=ids)
+    reply = ChatReply(200, finish_reason=finish, content="a", calls=calls, token_ids=ids)
     body = {"messages": [], "tools": [{"function": {"name": "f"}}], **more}
     assert not judge(body, reply).findings
     assert transparency.compare([body], [reply], [reply], MARKERS).valid == compared

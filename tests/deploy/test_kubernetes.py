@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from enforcer import cli
 from enforcer.checking import pool, worker
 from enforcer.checking.work import LEVELS
 from enforcer.schema.bundling import read_documents
+from enforcer.tools import cli
 from enforcer.turn import dialects
 from enforcer.vllm.config import names, settings
 from tests.snippets import ROOT, blocks

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from enforcer import cli
+from enforcer.tools import cli
 from enforcer.vllm.config import names, settings
 from tests.snippets import ROOT, blocks, commands, every
 

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from enforcer.cli import declarations
 from enforcer.documents import Document
+from enforcer.tools.cli import declarations
 from tests.snippets import MESSAGES, ROOT, TOOLS, blocks
 
 if TYPE_CHECKING:

@@ -28,6 +28,7 @@ _PATHS_OF_OTHERS = {
     *("enforcer/a/b.py", "tests/a/test_b.py"),  # any module
     "enforcer/grammars",  # of a wheel
     "tests/v1/structured_output",  # vLLM's
+    "tools/list",  # a method of MCP
 }
 # vLLM's, and Python's.
 _NAMES_OF_OTHERS = {

@@ -6,7 +6,7 @@ import pytest
 
 from bench.formats.catalogue import FORMATS
 from bench.formats.count import begun, count
-from enforcer.verify.replies import Call, Reply
+from enforcer.judging.replies import ChatCall, ChatReply
 from enforcer.vocabulary import Vocabulary
 
 TOOL = {
@@ -20,12 +20,12 @@ GRANITE = FORMATS["granite_20b_fc"]
 BYTES = Vocabulary.of_bytes([GRANITE.end])
 
 
-def reply(text: str, *calls: str, content: str = "") -> Reply:
+def reply(text: str, *calls: str, content: str = "") -> ChatReply:
     """Give a reply of Granite's, whose marker is no token."""
-    made = tuple(Call("id", "w", arguments) for arguments in calls)
+    made = tuple(ChatCall("id", "w", arguments) for arguments in calls)
     reason = "tool_calls" if made else "stop"
     ids = (*text.encode(), BYTES.control(GRANITE.end))
-    return Reply(200, "", reason, content, made, ids, "")
+    return ChatReply(200, "", reason, content, made, ids, "")
 
 
 @pytest.mark.parametrize(
@@ -60,5 +60,5 @@ def test_a_marker_that_is_a_token_is_text_where_it_is_spelled() -> None:
     vocabulary = Vocabulary.of_bytes([row.end, row.call])
     spelled = tuple(row.call.encode())
     token = vocabulary.control(row.call)
-    made = Reply(200, "", "stop", "", (), (*spelled, token, *spelled), "")
+    made = ChatReply(200, "", "stop", "", (), (*spelled, token, *spelled), "")
     assert begun(row, vocabulary, made) == 1

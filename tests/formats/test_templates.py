@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from transformers import PreTrainedTokenizerFast
 
-from enforcer.doctor import Status, template
+from enforcer.tools.doctor import CheckStatus, template
 from enforcer.turn import dialects
 from tests.formats import vocabularies
 
@@ -35,7 +35,7 @@ def wrong(name: str, vocabulary: str, dialect: str, **tokens: Any) -> dict[str, 
     """Give what is to be mended of a model's template, by the check that found it."""
     tokenizer = PreTrainedTokenizerFast(tokenizer_object=vocabularies.fast(vocabulary), **tokens)
     found = template.checks_of(tokenizer, published(name), dialects.load(dialect))
-    return {check.name: check.found for check in found if check.status is not Status.OK}
+    return {check.name: check.found for check in found if check.status is not CheckStatus.OK}
 
 
 @pytest.mark.parametrize(

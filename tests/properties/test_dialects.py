@@ -26,7 +26,6 @@ from tests.walks import OBJECTS, examples
 
 if TYPE_CHECKING:
     from enforcer.api import Enforcer
-    from enforcer.explain.turn import ExplainedMatcher
     from enforcer.turn.matcher import Matcher
 
 
@@ -51,7 +50,7 @@ def requests(draw: st.DrawFn) -> dict[str, Any]:
     }
 
 
-def step(matcher: ExplainedMatcher | Matcher, random: Random, hurry: float) -> int:
+def step(matcher: Matcher, random: Random, hurry: float) -> int:
     found = matcher.envelope.table.vocabulary
     ids = sorted(legal(matcher))
     if random.random() < hurry:
@@ -62,7 +61,7 @@ def step(matcher: ExplainedMatcher | Matcher, random: Random, hurry: float) -> i
     return random.choice(ids)
 
 
-def walk(matcher: ExplainedMatcher, random: Random, most: int = 200) -> list[int]:
+def walk(matcher: Matcher, random: Random, most: int = 200) -> list[int]:
     ids: list[Any] = []
     while len(ids) < most and not matcher.is_finished:
         ids.append(step(matcher, random, hurry=0.4 + len(ids) / most))
@@ -95,7 +94,7 @@ def written(name: str, request: dict[str, Any]) -> dict[str, Any]:
 BLANKS = bytes(BLANK_BYTES).decode()
 
 
-def matcher_of(name: str, request: dict[str, Any]) -> ExplainedMatcher:
+def matcher_of(name: str, request: dict[str, Any]) -> Matcher:
     return served(name).matcher(**request, prompt_ids=opening(name))
 
 

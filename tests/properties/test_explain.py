@@ -12,13 +12,14 @@ from hypothesis import assume, event, given
 from hypothesis import strategies as st
 
 from enforcer.errors import SchemaError
+from tests.explained_turns import start
 from tests.schema_strategies import schemas
 from tests.vocabularies import legal, row_of, write
 from tests.walks import V, examples, requests, served, step
 
 if TYPE_CHECKING:
-    from enforcer.explain.turn import ExplainedMatcher
-    from enforcer.explain.words import Expected
+    from enforcer.tools.explain.turn import ExplainedMatcher
+    from enforcer.tools.explain.words import Expected
 
 
 SEEDS = st.integers(0, 2**32)
@@ -31,7 +32,7 @@ def begun(schema: dict[str, Any]) -> ExplainedMatcher | None:
     """Start the arguments of a tool with that schema; None where it is refused."""
     tool = {"type": "function", "function": {"name": "t", "parameters": schema}}
     try:
-        matcher = served().matcher([tool], "required")
+        matcher = start(served(), [tool], "required")
         matcher.validate(BEGUN)
     except SchemaError:
         return None
@@ -81,7 +82,7 @@ def test_words_for_the_arguments_of_any_schema(data: st.DataObject, seed: int) -
 @examples(30)
 @given(requests(), SEEDS)
 def test_words_for_a_whole_turn(request: dict[str, Any], seed: int) -> None:
-    matcher = served().matcher(**request)
+    matcher = start(served(), **request)
     random = Random(seed)
     for at in range(60):
         check(matcher, random)

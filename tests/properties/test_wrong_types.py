@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator
 
 from enforcer.errors import InvalidSchema, SchemaError
 from enforcer.schema import OnUnsupported, compile_schema
-from enforcer.schema.reading.notes import notes
+from enforcer.tools.lint import notes
 from tests.walks import examples
 
 if TYPE_CHECKING:

@@ -32,7 +32,7 @@ from tests.vocabularies import feed, legal, write
 from tests.walks import examples
 
 if TYPE_CHECKING:
-    from enforcer.explain.turn import ExplainedMatcher
+    from enforcer.turn.matcher import Matcher
 
 
 @pytest.mark.slow
@@ -202,7 +202,7 @@ def test_an_end_that_one_id_makes_short_is_not_left_for_one_that_takes_many(seed
     served = enforcer.Enforcer(vocabulary, options=options)
     schema = of(x={"type": "string", "pattern": "^(a{40}|[xyz][qjvz]{39})$"})
 
-    def begun(budget: int) -> ExplainedMatcher:
+    def begun(budget: int) -> Matcher:
         return served.matcher([tool(schema)], "required", False, budget=budget)
 
     with pytest.raises(BudgetTooSmall) as caught:

@@ -29,7 +29,7 @@ from tests.budget_cases import (
 from tests.vocabularies import call, feed, legal, section, write
 
 if TYPE_CHECKING:
-    from enforcer.explain.turn import ExplainedMatcher
+    from enforcer.turn.matcher import Matcher
 
 BEGIN = V.control("<|tool_calls_section_begin|>")
 STOP = {V.control("<|im_end|>"), V.control("[EOS]")}
@@ -122,7 +122,7 @@ def test_another_call_is_begun_only_if_it_fits() -> None:
         assert V.control("<|tool_calls_section_end|>") in legal(found)
 
 
-def started(budget: int, choice: str, *schemas: str) -> ExplainedMatcher:
+def started(budget: int, choice: str, *schemas: str) -> Matcher:
     """Start a turn of which a call to `late` may be cut off."""
     tools = [tool(UNTIMED, "late"), *(tool(SCHEMAS[name]) for name in schemas)]
     return lenient().matcher(tools, choice, prompt_ids=write(V, HEADER), budget=budget)

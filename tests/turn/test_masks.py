@@ -17,7 +17,7 @@ from tests.vocabularies import feed, legal, row_of, write
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from enforcer.explain.turn import ExplainedMatcher
+    from enforcer.turn.matcher import Matcher
 
 
 OPEN = [{"type": "function", "function": {"name": "get_"}}]
@@ -253,7 +253,7 @@ def test_a_response_without_a_word_is_no_end_where_a_call_is_demanded_or_text_is
         assert ways(silent(said, None, "auto", allow_empty_turns=True)) == {"<|open|>", "<|close|>"}
 
 
-def broken(matcher: ExplainedMatcher, only: set[str]) -> ExplainedMatcher:
+def broken(matcher: Matcher, only: set[str]) -> Matcher:
     """Let the arguments of some tools fail to start."""
     start = matcher._transitions._arguments
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from enforcer.doctor import Status, server
-from enforcer.verify.client import Endpoint
+from enforcer.tools.doctor import CheckStatus, server
+from enforcer.tools.verify.client import Endpoint
 from tests.vllm_servers import sample
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.vllm
 
 def test_an_enforced_server_is_well_in_all_its_processes(tiny_server: Server) -> None:
     checks = list(server.checks(Endpoint.at(tiny_server.url)))
-    assert {check.name: check.found for check in checks if check.status is not Status.OK} == {}
+    assert {check.name: check.found for check in checks if check.status is not CheckStatus.OK} == {}
     found = {check.name: check.found for check in checks}
     assert found["processes with the plugin"] == "1 of the front end, 1 of the engine"
     assert "FINISH_WITHIN_BUDGET is off" in found["call at `max_tokens`"]
@@ -47,13 +47,13 @@ def test_its_refused_requests_are_told_by_their_ids(tiny_server: Server) -> None
 
 def test_a_server_that_enforces_nothing_is_told(free_server: Server) -> None:
     checks = list(server.checks(Endpoint.at(free_server.url)))
-    assert checks[-1].status is Status.BAD
+    assert checks[-1].status is CheckStatus.BAD
     assert "--tool-call-parser NAME_enforced" in checks[-1].mend
 
 
 def test_a_server_with_the_logits_processor_is_well(processor_server: Server) -> None:
     checks = list(server.checks(Endpoint.at(processor_server.url)))
-    assert not [check for check in checks if check.status is Status.BAD]
+    assert not [check for check in checks if check.status is CheckStatus.BAD]
     assert "LOGITS_PROCESSOR" in checks[1].found
     assert checks[1].caveat
     assert len(checks) == 7
@@ -63,4 +63,6 @@ def test_a_server_with_the_logits_processor_is_not_one_that_enforces_every_reque
     processor_server: Server,
 ) -> None:
     checks = list(server.checks(Endpoint.at(processor_server.url), require_all=True))
-    assert [check.name for check in checks if check.status is Status.BAD] == ["enforced requests"]
+    assert [check.name for check in checks if check.status is CheckStatus.BAD] == [
+        "enforced requests"
+    ]

@@ -16,9 +16,9 @@ import enforcer
 from bench.demo.servers import ENFORCED, MODEL_NAME, Server
 from bench.matrix import modes
 from bench.tiny_model.requests import generate
-from enforcer import cli
-from enforcer.verify.measure import judge
-from enforcer.verify.replies import joined, whole
+from enforcer.judging.judge import judge
+from enforcer.judging.replies import joined, whole
+from enforcer.tools import cli
 from tests.vllm_servers import TINY, sample, serving
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from httpx import Response
 
-    from enforcer.verify.replies import Reply
+    from enforcer.judging.replies import ChatReply
 
 
 pytestmark = pytest.mark.vllm
@@ -41,7 +41,7 @@ def _post(server: Server, body: dict[str, Any], path: str = "/v1/chat/completion
     return httpx.post(f"{server.url}{path}", json=sent, timeout=600)
 
 
-def _reply(server: Server, body: dict[str, Any]) -> Reply:
+def _reply(server: Server, body: dict[str, Any]) -> ChatReply:
     answer = _post(server, body)
     assert answer.status_code == 200, answer.text
     if not body["stream"]:
@@ -50,7 +50,7 @@ def _reply(server: Server, body: dict[str, Any]) -> Reply:
     return joined(json.loads(line[6:]) for line in lines if line.startswith("data: {"))
 
 
-def _greedy(server: Server, bodies: list[dict[str, Any]]) -> list[Reply]:
+def _greedy(server: Server, bodies: list[dict[str, Any]]) -> list[ChatReply]:
     sent = [body | {"stream": False, "return_token_ids": True} for body in bodies]
     with ThreadPoolExecutor(32) as pool:
         return [whole(answer.json()) for answer in pool.map(lambda b: _post(server, b), sent)]

@@ -14,8 +14,8 @@ import pytest
 from bench.demo.servers import MODEL_NAME, Setting
 from bench.matrix import cells
 from bench.matrix.routes import Client, Route
+from enforcer.judging.rules import rules_of
 from enforcer.turn import dialects
-from enforcer.verify import expected
 from tests import format_models
 from tests.vllm_servers import serving
 
@@ -115,7 +115,7 @@ def test_no_cell_has_a_finding(served: Served) -> None:
             temperature=1.0,
             concurrency=16,
             wanted=chosen,
-            expected=expected.of(dialects.load(wanted.dialect)),
+            expected=rules_of(dialects.load(wanted.dialect)),
         )
     )
     assert not [(result.cell, result.findings) for result in results if result.findings]

@@ -13,8 +13,8 @@ import pytest
 
 from bench.demo.servers import ENFORCED, MODEL_NAME
 from bench.matrix import workload
-from enforcer.verify.measure import judge
-from enforcer.verify.replies import whole
+from enforcer.judging.judge import judge
+from enforcer.judging.replies import whole
 from tests.vllm_servers import TINY, serving
 
 if TYPE_CHECKING:

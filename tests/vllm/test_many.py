@@ -13,7 +13,7 @@ import pytest
 from bench.demo.servers import ENFORCED, MODEL_NAME
 from bench.matrix import workload
 from bench.matrix.routes import Client, Route
-from enforcer.verify.measure import judge
+from enforcer.judging.judge import judge
 from tests.vllm_servers import TINY, reader, sample, serving
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ import pytest
 from bench.demo.servers import MODEL_NAME
 from bench.matrix import workload
 from bench.matrix.routes import Client, Route
-from enforcer.verify.measure import judge
+from enforcer.judging.judge import judge
 from tests.vllm_servers import reader
 
 if TYPE_CHECKING:

@@ -17,11 +17,11 @@ from vllm.sampling_params import SamplingParams, StructuredOutputsParams
 from bench.demo.servers import ENFORCED, MODEL_NAME
 from enforcer.cache import Cache
 from enforcer.client.body import Route
-from enforcer.doctor import Status, answers, probes
-from enforcer.doctor import server as doctor
+from enforcer.judging.replies import ChatReply
 from enforcer.request import carrier, spec_text
-from enforcer.verify.client import Endpoint
-from enforcer.verify.replies import Reply
+from enforcer.tools.doctor import CheckStatus, answers, probes
+from enforcer.tools.doctor import server as doctor
+from enforcer.tools.verify.client import Endpoint
 from enforcer.vllm.config import settings
 from enforcer.vllm.intake import frontend
 from enforcer.vllm.observe import metrics, request_context
@@ -153,7 +153,7 @@ def test_the_doctor_tells_the_mode_and_nothing_is_counted(
         params = SamplingParams(structured_outputs=StructuredOutputsParams(structural_tag=tag))
         with pytest.raises(VLLMValidationError) as caught:
             frontend.validate_structured_outputs(lambda *_: None)(params, None, None, None)
-        replies.append(Reply(400, str(caught.value)))
+        replies.append(ChatReply(400, str(caught.value)))
     check = answers.refuses(*replies)
     assert check.status.value == status
     assert said in check.found
@@ -309,7 +309,7 @@ def test_over_http_a_server_that_isolates_takes_every_tool_list(tmp_path: Path) 
             assert line in seen
         told = log.read_text()
         found = {check.name: check for check in doctor.checks(Endpoint.at(server.url))}
-    assert not [check for check in found.values() if check.status is Status.BAD]
+    assert not [check for check in found.values() if check.status is CheckStatus.BAD]
     assert found["schema that cannot be enforced exactly"].found.startswith("isolated: ")
     assert told.count('schema not exact enforced="isolated"') == len(HOPELESS)
     assert told.count('schema not exact enforced="relaxed"') == 2

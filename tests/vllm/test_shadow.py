@@ -15,9 +15,10 @@ import pytest
 import enforcer
 from bench.demo import workload
 from bench.demo.servers import FREE, MODEL_NAME
+from enforcer.judging.judge import Fault, judge
+from enforcer.judging.rules import rules_of
+from enforcer.tools.verify import client
 from enforcer.turn import dialects
-from enforcer.verify import client, expected
-from enforcer.verify.measure import Fault, judge
 from enforcer.vllm.observe.families import Change, Judged
 from tests.checking_cases import slow
 from tests.vllm_servers import TINY, sampled, serving
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from bench.demo.servers import Server
-    from enforcer.verify.replies import Reply
+    from enforcer.judging.replies import ChatReply
 
 pytestmark = pytest.mark.vllm
 
@@ -36,20 +37,22 @@ KINDS = [Change(name) for name in ("undeclared", "schema", "id", "choice", "fini
 GET = {"type": "function", "function": {"name": "get", "parameters": {"type": "object"}}}
 
 
-def answers(server: Server, bodies: Sequence[Mapping[str, Any]]) -> list[Reply]:
+def answers(server: Server, bodies: Sequence[Mapping[str, Any]]) -> list[ChatReply]:
     endpoint = client.Endpoint.at(f"{server.url}/v1", concurrency=16, timeout=600)
     return asyncio.run(client.send_all(endpoint, bodies))
 
 
 @pytest.fixture(scope="module")
-def free_replies(tmp_path_factory: pytest.TempPathFactory) -> list[Reply]:
+def free_replies(tmp_path_factory: pytest.TempPathFactory) -> list[ChatReply]:
     """Replies of vLLM without the plugin, to `BODIES`; its server has ended."""
     with serving(TINY, FREE, tmp_path_factory.mktemp("log") / "free.log") as server:
         return answers(server, BODIES)
 
 
 @pytest.fixture(scope="module")
-def server(free_replies: list[Reply], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def server(
+    free_replies: list[ChatReply], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Server]:
     assert free_replies  # and so no other server runs
     log = tmp_path_factory.mktemp("log") / "shadow.log"
     with serving(TINY, SHADOW, log) as running:
@@ -102,11 +105,11 @@ def counts(server: Server) -> Counts:
 
 
 def test_replies_are_vllm_s_own_and_the_counts_are_the_judge_s(
-    server: Server, free_replies: list[Reply], counts: Counts
+    server: Server, free_replies: list[ChatReply], counts: Counts
 ) -> None:
     found = answers(server, BODIES)
     assert found == free_replies  # texts, calls, finish reasons and token ids
-    known = expected.of(dialects.load("kimi_k2"))
+    known = rules_of(dialects.load("kimi_k2"))
     verdicts = [judge(*pair, known) for pair in zip(BODIES, found, strict=True)]
     told = counts.after(len(BODIES))
     assert told["dropped"] == 0

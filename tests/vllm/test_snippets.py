@@ -12,9 +12,9 @@ import httpx
 import pytest
 
 from bench.demo.servers import HttpServer
-from enforcer.doctor.answers import processes
-from enforcer.verify.measure import judge
-from enforcer.verify.replies import whole
+from enforcer.judging.judge import judge
+from enforcer.judging.replies import whole
+from enforcer.tools.doctor.answers import processes
 from tests.snippets import ROOT, blocks, commands, every
 from tests.test_examples import FOLDER, SAYS
 from tests.test_snippets import PYTHON, SERVED, says

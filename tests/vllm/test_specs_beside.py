@@ -18,10 +18,10 @@ import enforcer
 from bench.demo.servers import ENFORCED, FREE, MODEL_NAME, Server
 from bench.matrix import modes
 from enforcer import Route
-from enforcer.doctor import Status
-from enforcer.doctor import server as doctor
-from enforcer.verify.client import Endpoint
-from enforcer.verify.replies import whole
+from enforcer.judging.replies import whole
+from enforcer.tools.doctor import CheckStatus
+from enforcer.tools.doctor import server as doctor
+from enforcer.tools.verify.client import Endpoint
 from tests.vllm_servers import TINY, serving
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def server(log: Path) -> Iterator[Server]:
 
 def test_the_doctor_finds_such_a_server_well_but_on_request(server: Server) -> None:
     checks = list(doctor.checks(Endpoint.at(server.url)))
-    assert [check.found for check in checks if check.status is Status.BAD] == []
+    assert [check.found for check in checks if check.status is CheckStatus.BAD] == []
     assert any("only those that ask for it" in check.found for check in checks)
 
 

@@ -14,10 +14,10 @@ from vllm.exceptions import VLLMValidationError
 from vllm.parser.parser_manager import ParserManager
 
 from enforcer.errors import SchemaError, UnknownTag
+from enforcer.judging.judge import Fault, judge
+from enforcer.judging.replies import ChatCall, ChatReply
 from enforcer.schema.bundling import Documents
 from enforcer.turn import dialects
-from enforcer.verify.measure import Fault, judge
-from enforcer.verify.replies import Call, Reply
 from enforcer.vllm.native import stock
 from enforcer.vllm.native.misreadings import ReadableMatcher
 from enforcer.vllm.observe import metrics
@@ -199,8 +199,8 @@ def stock_reply(text: str, body: dict[str, Any]) -> Any:
     )
     parser = parser_class(tokenizer(), asked.tools)
     _, content, calls = parser.parse(text, asked, enable_auto_tools=True)
-    listed = tuple(Call(c.id or "", c.name, c.arguments) for c in calls or ())
-    return Reply(200, "", "tool_calls" if listed else "stop", content or "", listed)
+    listed = tuple(ChatCall(c.id or "", c.name, c.arguments) for c in calls or ())
+    return ChatReply(200, "", "tool_calls" if listed else "stop", content or "", listed)
 
 
 def walk(grammar: Any, rng: Random, wild: int = 60, longest: int = 500) -> list[int]:

@@ -12,21 +12,21 @@ import pytest
 
 from bench.demo.servers import MODEL_NAME
 from bench.tiny_model.requests import generate
-from enforcer.verify.measure import judge
-from enforcer.verify.replies import Call, whole
+from enforcer.judging.judge import judge
+from enforcer.judging.replies import ChatCall, whole
 from tests.vllm_servers import TINY, reader
 
 if TYPE_CHECKING:
     from bench.demo.servers import Server
     from enforcer import Enforcer
-    from enforcer.verify.replies import Reply
+    from enforcer.judging.replies import ChatReply
 
 
 pytestmark = pytest.mark.vllm
 
 
-def _send(url: str, bodies: list[dict[str, Any]]) -> list[Reply]:
-    def one(body: dict[str, Any]) -> Reply:
+def _send(url: str, bodies: list[dict[str, Any]]) -> list[ChatReply]:
+    def one(body: dict[str, Any]) -> ChatReply:
         sent = body | {"model": MODEL_NAME, "temperature": 0, "max_tokens": 160, "stream": False}
         sent["return_token_ids"] = True
         return whole(httpx.post(f"{url}/v1/chat/completions", json=sent, timeout=600).json())
@@ -64,7 +64,7 @@ def test_a_valid_greedy_turn_is_the_same_token_for_token(
     ]
 
 
-def _is_right(turns: Enforcer, body: dict[str, Any], reply: Reply) -> bool:
+def _is_right(turns: Enforcer, body: dict[str, Any], reply: ChatReply) -> bool:
     """Judge what the model generated; stock vLLM's parser leaves out what it does not like."""
     turn = turns.parse(reply.token_ids)
     if not turn.ended or turn.stray is not None:
@@ -73,12 +73,12 @@ def _is_right(turns: Enforcer, body: dict[str, Any], reply: Reply) -> bool:
         reply,
         finish_reason="tool_calls" if turn.calls else "stop",
         content=turn.content,
-        calls=tuple(Call(call.id, call.name, call.arguments) for call in turn.calls),
+        calls=tuple(ChatCall(call.id, call.name, call.arguments) for call in turn.calls),
     )
     return not judge(body, said).findings and not _has_undeclared(body, said)
 
 
-def _has_undeclared(body: dict[str, Any], reply: Reply) -> bool:
+def _has_undeclared(body: dict[str, Any], reply: ChatReply) -> bool:
     """Return whether a call has properties that a server's reading of its tool closes out."""
     declared = {
         tool["function"]["name"]: tool["function"]["parameters"] for tool in body.get("tools", ())

@@ -1,6 +1,6 @@
 """Common mistakes in one subschema, by keyword, in words that say what to write instead.
 
-The lint (`notes`) looks for all of them. An error about a keyword has the same words where the
+The lint looks for all of them. An error about a keyword has the same words where the
 keyword's value is one of these mistakes. Must not know: formulas, what is around the subschema.
 """
 

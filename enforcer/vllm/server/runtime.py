@@ -213,7 +213,7 @@ def pool() -> Pool:
         vocabulary_of(None) or Vocabulary.of_bytes(["<|end|>"]),
         dialect_for().name,
         in_time=chosen.may_finish,
-        modules=("enforcer.verify.shadowed",) if chosen.shadow else (),
+        modules=("enforcer.judging.shadowed",) if chosen.shadow else (),
         # By its exit status; less than zero, minus the signal's number.
         replaced=lambda status: metrics.log("checking process replaced", status=str(status)),
     )

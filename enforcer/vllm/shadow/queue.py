@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 
 from enforcer import engines
 from enforcer.errors import EnforcerError, RequestError
+from enforcer.judging.judge import Fault
+from enforcer.judging.shadowed import ShadowedExchange, ShadowVerdict, tool_at
 from enforcer.request.spec import bundled
 from enforcer.schema.limits import USUAL
-from enforcer.verify.measure import Fault
-from enforcer.verify.shadowed import Exchange, ShadowVerdict, tool_at
 from enforcer.vllm.config import settings
 from enforcer.vllm.intake import checks
 from enforcer.vllm.observe import families, metrics, recording
@@ -27,7 +27,7 @@ from enforcer.vllm.observe.families import Change, Judged
 from enforcer.vllm.server import runtime
 
 if TYPE_CHECKING:
-    from enforcer.verify.measure import Verdict
+    from enforcer.judging.judge import ReplyVerdict
 
 logger = logging.getLogger("vllm.enforcer")
 
@@ -158,7 +158,7 @@ class Queue:
         chosen = settings.current()
         dialect = runtime.dialect_for().name
         is_ours = chosen.engine == engines.MACHINE and chosen.options.limits == USUAL
-        exchange = Exchange(
+        exchange = ShadowedExchange(
             next(self._numbers),
             body,
             reply,
@@ -193,7 +193,7 @@ async def _refused(verdict: ShadowVerdict) -> str | None:
     return None
 
 
-def _count(verdict: Verdict) -> None:
+def _count(verdict: ReplyVerdict) -> None:
     """Count one choice of a reply."""
     faults = verdict.faults
     if faults & {Fault.REFUSED, Fault.FAILED}:

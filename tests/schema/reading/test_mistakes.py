@@ -9,7 +9,7 @@ import pytest
 from enforcer.errors import SchemaError
 from enforcer.schema import Root, compile_schema
 from enforcer.schema.reading.mistakes import NO_VALUE, wrong_types
-from enforcer.schema.reading.notes import notes
+from enforcer.tools.lint import notes
 
 CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 NO_LIST = "`required` is a list of names since draft 4, not a boolean; "

@@ -15,7 +15,7 @@ from enforcer.vllm.native.misreadings import ReadableMatcher
 from tests.vocabularies import small, write
 
 if TYPE_CHECKING:
-    from enforcer.explain.turn import ExplainedMatcher
+    from enforcer.turn.matcher import Matcher
 
 
 V = small()
@@ -44,13 +44,13 @@ def start(
     return ReadableMatcher(matcher, reader)
 
 
-def legal(matcher: ExplainedMatcher | ReadableMatcher) -> set[int]:
+def legal(matcher: Matcher | ReadableMatcher) -> set[int]:
     mask = np.zeros((1, V.words), dtype=np.int32)
     matcher.fill(mask)
     return set(np.flatnonzero(np.unpackbits(mask.view(np.uint8), bitorder="little")).tolist())
 
 
-def feed(matcher: ExplainedMatcher | ReadableMatcher, ids: list[int]) -> int:
+def feed(matcher: Matcher | ReadableMatcher, ids: list[int]) -> int:
     """How many of the ids are taken, one by one."""
     return next((at for at, token in enumerate(ids) if not matcher.accept(token)), len(ids))
 

@@ -13,9 +13,8 @@ pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError
 
 from enforcer.checking.verdict import Verdict
 from enforcer.errors import Busy, SchemaLimit
-from enforcer.verify.measure import Fault, Finding
-from enforcer.verify.measure import Verdict as Judgement
-from enforcer.verify.shadowed import ShadowVerdict
+from enforcer.judging.judge import Fault, Finding, ReplyVerdict
+from enforcer.judging.shadowed import ShadowVerdict
 from enforcer.vllm.config import settings
 from enforcer.vllm.observe import families, recording, stats
 from enforcer.vllm.server import runtime
@@ -26,7 +25,7 @@ from enforcer.vllm.shadow.queue import Queue
 
 ROUTE = "/v1/chat/completions"
 BODY = json.dumps({"messages": []}).encode()
-FINE = ShadowVerdict(choices=(Judgement("stop", complete=True, has_calls=False),))
+FINE = ShadowVerdict(choices=(ReplyVerdict("stop", complete=True, has_calls=False),))
 
 
 class Pool:
@@ -227,7 +226,7 @@ def test_changes_are_counted_once_a_reply_and_tool(pool: Pool, counted: Counter[
         for fault, tool in ((Fault.SCHEMA, "a"), (Fault.SCHEMA, "a"), (Fault.SCHEMA, "b"))
     ]
     findings.append(Finding(Fault.CHOICE, ""))
-    wrong = Judgement("stop", complete=True, has_calls=False, empty=True, findings=(*findings,))
+    wrong = ReplyVerdict("stop", complete=True, has_calls=False, empty=True, findings=(*findings,))
     error = SchemaLimit.of("$.tools[0]", "", "too large")
     pool.verdict = ShadowVerdict(error, choices=(wrong,), tool="c")
     pool.may.set()

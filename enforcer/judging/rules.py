@@ -1,0 +1,94 @@
+"""Rules for the replies of a format's model, from the format's own description.
+
+Owns: which ids and markers go with which dialect. Must not know: how replies are judged.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+from referencing import Registry
+from referencing.jsonschema import DRAFT202012
+
+from enforcer.turn.dialect import Ids
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from enforcer.turn.dialect import Dialect
+
+# Kimi K2's, which are judged by where nothing else is said.
+MARKERS = (
+    "<|tool_calls_section_begin|>",
+    "<|tool_call_begin|>",
+    "<|tool_call_argument_begin|>",
+    "<|tool_call_end|>",
+    "<|tool_calls_section_end|>",
+    "<|im_end|>",
+    "<think>",
+    "</think>",
+)
+
+
+class IdRule(Enum):
+    """The form that the id of a call must have."""
+
+    KIMI = "kimi"  # functions.NAME:IDX, as the model writes it
+    INDEX = "index"  # anything:IDX, as Moonshot's own API answers
+    NINE = "nine"  # nine letters and digits, as Mistral's templates demand; unique
+    UNIQUE = "unique"  # anything that no other call of the reply has
+
+
+_RULES = {
+    Ids.WRITTEN: IdRule.KIMI,
+    Ids.MESSAGE: IdRule.UNIQUE,
+    Ids.RANDOM: IdRule.UNIQUE,
+    Ids.RANDOM9: IdRule.NINE,
+}
+
+
+def documents(schemas: Mapping[str, Any]) -> Registry[Any]:
+    """Make a registry of schemas that others may refer to; it retrieves no other."""
+    registry: Registry[Any] = Registry()
+    pairs = schemas.items()
+    return registry.with_contents(pairs, default_specification=DRAFT202012).crawl()
+
+
+NO_DOCUMENTS = documents({})
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyRules:
+    """Rules for the replies of a format's model.
+
+    Attributes:
+        ids: the form of the ids of calls.
+        markers: markers that no text may contain.
+        registry: schemas that those of requests may refer to.
+
+    """
+
+    ids: IdRule = IdRule.KIMI
+    markers: Sequence[str] = MARKERS
+    registry: Registry[Any] = NO_DOCUMENTS
+
+
+KIMI_K2 = ReplyRules()
+
+
+def rules_of(
+    dialect: Dialect, ids: IdRule | None = None, schemas: Mapping[str, Any] | None = None
+) -> ReplyRules:
+    """Return the rules for replies in a dialect.
+
+    Args:
+        dialect: the format of the served model.
+        ids: overrules what the dialect has.
+        schemas: what the schemas of requests may refer to, by URI.
+
+    """
+    opens = {*dialect.turn.begin, dialect.turn.end}
+    markers = tuple(name for name in dialect.controls if name not in opens)
+    return ReplyRules(ids or _RULES[dialect.ids], markers, documents(schemas or {}))

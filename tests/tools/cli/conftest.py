@@ -1,0 +1,66 @@
+"""`enforcer check` run on values, and `enforcer verify` against a server that answers as told."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from enforcer.tools import cli
+from tests.fake_server import serving
+from tests.tools.cli.answers import SCHEMAS, TOOL, USER
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.fake_server import FakeServer
+
+
+@pytest.fixture
+def schemas(tmp_path: Path) -> str:
+    path = tmp_path / "schemas.jsonl"
+    path.write_text("\n".join(map(json.dumps, SCHEMAS)))
+    return str(path)
+
+
+@pytest.fixture
+def requests(tmp_path: Path) -> str:
+    path = tmp_path / "requests.jsonl"
+    body = {"messages": [USER], "tools": [TOOL]}
+    path.write_text("\n".join(json.dumps({**body, "stream": s}) for s in (False, True)))
+    return str(path)
+
+
+@pytest.fixture
+def verify(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]]:
+    def run(
+        answer: Callable[..., Any], *options: str, url: str | None = None, **listing: Any
+    ) -> tuple[int, dict[str, Any] | None, str, FakeServer]:
+        report = tmp_path / "report.json"
+        with serving(answer, **listing) as server:
+            arguments = ["--url", url or server.url, "--report", str(report), "--quiet"]
+            status = cli.main(["verify", *arguments, *options])
+        out, err = capsys.readouterr()
+        found = json.loads(report.read_text()) if report.exists() else None
+        return status, found, out + err, server
+
+    return run
+
+
+@pytest.fixture
+def check(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., tuple[int, dict[str, Any]]]:
+    def run(
+        *values: Any, options: list[str] | tuple[Any, ...] = (), text: str | None = None
+    ) -> tuple[int, dict[str, Any]]:
+        file = tmp_path / "file.json"
+        file.write_text("\n".join(map(json.dumps, values)) if text is None else text)
+        status = cli.main(["check", "--json", *options, str(file)])
+        return status, json.loads(capsys.readouterr().out)
+
+    return run

@@ -1,0 +1,286 @@
+from __future__ import annotations
+
+import json
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from enforcer.tools import cli
+from enforcer.tools.doctor import CheckStatus, bad, installation, note, ok
+from tests.fake_server import call, reply, serving
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from enforcer.tools.doctor import CheckResult
+
+
+@pytest.fixture
+def installed(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Put these results in place of the installation's checks."""
+
+    def put(*results: CheckResult) -> None:
+        monkeypatch.setattr(installation, "checks", lambda: iter(results))
+
+    return put
+
+
+def doctor(capsys: pytest.CaptureFixture[str], *options: str) -> tuple[int, str]:
+    status = cli.main(["doctor", *options])
+    return status, capsys.readouterr().out
+
+
+def test_all_well(installed: Callable[..., None], capsys: pytest.CaptureFixture[str]) -> None:
+    installed(ok("a", "fine"), note("b", "absent", "install it"))
+    assert doctor(capsys) == (
+        0,
+        "ok    a: fine\nnote  b: absent\n      install it\n2 checks, all well\n",
+    )
+
+
+def test_something_to_mend(
+    installed: Callable[..., None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    installed(ok("a", "fine"), bad("b", "broken", "mend it"))
+    status, out = doctor(capsys)
+    assert status == 1
+    assert out.splitlines()[1:] == ["BAD   b: broken", "      mend it", "2 checks, 1 to mend"]
+
+
+def test_json(installed: Callable[..., None], capsys: pytest.CaptureFixture[str]) -> None:
+    installed(bad("b", "broken", "mend it"))
+    status, out = doctor(capsys, "--json")
+    assert status == 1
+    assert json.loads(out) == {
+        "checks": [{"name": "b", "status": "bad", "found": "broken", "mend": "mend it"}],
+        "bad": 1,
+        "caveats": [],
+    }
+
+
+def test_what_is_not_enforced_is_said_last(
+    installed: Callable[..., None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    results = (note("a", "some", caveat="only some are"), note("b", "less", caveat="others less"))
+    installed(*results)
+    status, out = doctor(capsys)
+    assert status == 0
+    assert out.splitlines()[-1] == "2 checks, none to mend, but only some are, and others less"
+    installed(*results, bad("c", "broken", "mend it"))
+    status, out = doctor(capsys)
+    assert status == 1
+    assert out.splitlines()[-1] == "3 checks, 1 to mend"
+    installed(*results)
+    status, out = doctor(capsys, "--json")
+    assert status == 0
+    assert json.loads(out)["caveats"] == ["only some are", "others less"]
+
+
+@pytest.mark.slow
+def test_a_server_that_enforces_by_request_fails_where_all_requests_are_meant(
+    installed: Callable[..., None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    def answer(body: dict[str, Any]) -> tuple[int, Any]:
+        if "tools" not in body or "structured_outputs" not in body:
+            return reply(body, content="Here.")
+        if body["tools"][0]["function"]["name"] == "impossible":
+            return 400, {"error": {"message": "UnsatisfiableSchema: … (at `$.tools[0]…`)"}}
+        return enforced(body)
+
+    def last(*options: str) -> tuple[int, str]:
+        installed(ok("a", "fine"))
+        with serving(answer) as server:
+            status, out = doctor(capsys, "--url", server.url, *options)
+        return status, out.splitlines()[-1]
+
+    assert last() == (0, "8 checks, none to mend, but only requests that ask for it are enforced")
+    assert last("--require-all") == (1, "8 checks, 1 to mend")
+
+
+def test_without_a_server_no_request_can_be_required(
+    installed: Callable[..., None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    installed(ok("a", "fine"))
+    assert cli.main(["doctor", "--require-all"]) == 2
+    told = capsys.readouterr()
+    assert "--url" in told.err
+    assert not told.out
+
+
+def enforced(body: dict[str, Any]) -> tuple[int, Any]:
+    errors = {"twice": "InvalidTools", "unenforceable": "UnsupportedSchema"}
+    if error := errors.get(body["tools"][0]["function"]["name"]):
+        return 400, {"error": {"message": f"{error}: … (at `$.tools[0]…`)"}}
+    return reply(body, "tool_calls", calls=[call("pick_colour", '{"colour":"violet","sure":true}')])
+
+
+def test_a_server_is_checked(
+    installed: Callable[..., None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In place of this environment, whose settings are none of the server's."""
+    installed(bad("a", "broken", "mend it"))
+
+    def answer(body: dict[str, Any]) -> tuple[int, Any]:
+        return enforced(body) if "tools" in body else reply(body, content="Here.")
+
+    with serving(answer) as server:
+        status, out = doctor(capsys, "--url", server.url)
+    assert status == 0
+    assert out.count("ok ") == 8
+    assert out.startswith(f"ok    server: {server.url}/v1 serves toy\n")
+    assert ":\n" not in out
+
+
+def test_a_server_and_a_model_stand_apart(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    with serving(enforced) as server:
+        status, out = doctor(capsys, "--url", server.url, "--model", str(tmp_path / "absent"))
+    assert status == 1
+    lines = out.splitlines()
+    assert lines[0] == "the model's folder:"
+    assert lines[lines.index("the server:") + 1].startswith("ok    server: ")
+
+
+def test_a_model_is_checked(
+    installed: Callable[..., None], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    installed(ok("a", "fine"))
+    status, out = doctor(capsys, "--model", str(tmp_path / "absent"))
+    assert status == 1
+    assert "is no folder" in out
+
+
+def test_an_unknown_dialect_is_an_error_though_nothing_is_judged_by_it(
+    installed: Callable[..., None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    installed(ok("a", "fine"))
+    assert cli.main(["doctor", "--dialect", "nosuch"]) == 2
+    told = capsys.readouterr()
+    assert "nosuch" in told.err
+    assert "kimi_k2" in told.err
+    assert not told.out
+    assert doctor(capsys, "--dialect", "kimi_k2_enforced")[0] == 0
+
+
+@pytest.mark.parametrize(
+    "url", ["", "http://127.0.0.1:99999", "http://x:y", "http://127.0.0.1:1\n"], ids=ascii
+)
+def test_a_url_that_is_none_is_told_before_any_check(
+    url: str, installed: Callable[..., None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    installed(ok("a", "fine"))
+    for more in ([], ["--require-all"]):
+        assert cli.main(["doctor", "--url", url, *more]) == cli.USAGE
+        told = capsys.readouterr()
+        assert not told.out
+        assert told.err.startswith("enforcer: ")
+        assert "URL" in told.err
+
+
+def test_what_a_server_says_moves_no_cursor(
+    installed: Callable[..., None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    installed(ok("a", "fine"))
+    with serving(
+        enforced, listing=(200, {"data": [{"id": "\x1b[2J\nok    forged\u202e"}]})
+    ) as server:
+        _, out = doctor(capsys, "--url", server.url)
+    assert "\\x1b[2J\\nok    forged\\u202e" in out
+    assert out.replace("\n", "").isprintable()
+
+
+def test_a_server_may_be_waited_for_as_long_as_one_likes(
+    installed: Callable[..., None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    def answer(body: dict[str, Any]) -> tuple[int, Any]:
+        time.sleep(0.6)
+        return reply(body, content="Here.")
+
+    installed(ok("a", "fine"))
+    with serving(answer) as server:
+        status, out = doctor(capsys, "--url", server.url, "--timeout", "0.2")
+    assert status == 1
+    assert "did not answer: ReadTimeout" in out
+    with pytest.raises(SystemExit):
+        doctor(capsys, "--timeout", "0")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [(["--key", "nope"], "refuses the key (HTTP 401)"), ([], "wants a key (HTTP 401)")],
+)
+def test_of_a_key_alone_is_spoken_where_it_is_the_key(
+    options: list[str],
+    said: str,
+    installed: Callable[..., None],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    installed(ok("a", "fine"))
+    with serving(enforced, listing=(401, {})) as server:
+        status, out = doctor(capsys, "--url", server.url, *options)
+    assert status == 1
+    told, mend, _ = out.splitlines()
+    assert told.endswith(said)
+    assert "--key" in mend
+    assert "start it" not in mend
+    assert "--url" not in mend
+
+
+def test_a_wrong_url_is_told(
+    installed: Callable[..., None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    installed(ok("a", "fine"))
+    assert doctor(capsys, "--url", "localhost")[0] == 2
+
+
+def test_this_installation_is_well(capsys: pytest.CaptureFixture[str]) -> None:
+    if installation.distribution().status is CheckStatus.BAD:
+        pytest.skip("the project is not installed here, just on the path")
+    status, out = doctor(capsys)
+    assert status == 0, out
+
+
+@pytest.mark.slow
+def test_a_server_of_another_format_is_judged_by_its_own(
+    installed: Callable[..., None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By Kimi's rules the ids of its calls would be wrong, and the engine be suspected."""
+
+    def hermes(body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        status, made = enforced(body)
+        for choice in made.get("choices", ()):
+            for each in choice["message"].get("tool_calls", ()):
+                each["id"] = "chatcmpl-tool-1"
+        return status, made
+
+    def wrong_ids(*options: str) -> bool:
+        installed(ok("a", "fine"))
+        with serving(hermes, metrics='enforcer_dialect{dialect="hermes"} 1.0\n') as server:
+            _, out = doctor(capsys, "--url", server.url, *options)
+        return "is not functions.pick_colour:0" in out
+
+    assert not wrong_ids()
+    assert wrong_ids("--dialect", "kimi_k2")
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("localhost:8000", "do you mean http://localhost:8000?"),
+        ("gpu-7/v1", "do you mean http://gpu-7/v1?"),
+        ("ftp://localhost", "is not an http or https URL\n"),
+    ],
+)
+def test_a_wrong_url_is_told_before_anything_is_checked(
+    url: str, said: str, installed: Callable[..., None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    installed(ok("a", "fine"))
+    assert cli.main(["doctor", "--url", url]) == 2
+    told = capsys.readouterr()
+    assert said in told.err
+    assert not told.out

@@ -1,0 +1,323 @@
+"""`enforcer explain`: its files, its output, its exit status."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from enforcer.tools import cli
+from enforcer.turn import dialects
+from tests.fake_server import serving
+from tests.snippets import ROOT, blocks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from enforcer.vocabulary import Vocabulary
+
+
+PAGE = ROOT / "docs" / "explain.md"
+TINY = ROOT / "bench" / "models" / "tiny-kimi"
+BEGUN = (
+    "<|tool_calls_section_begin|><|tool_call_begin|>functions.get_weather:0"
+    "<|tool_call_argument_begin|>"
+)
+WHOLE = BEGUN + '{"city": "Paris"}<|tool_call_end|><|tool_calls_section_end|><|im_end|>'
+
+
+@pytest.fixture
+def tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    monkeypatch.chdir(tmp_path)
+    (block,) = blocks(PAGE, "json")
+    Path("tools.json").write_text(block)
+    found: list[dict[str, Any]] = json.loads(block)
+    return found
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, Any]:
+    status = cli.main(["explain", *words])
+    return status, capsys.readouterr()
+
+
+def as_json(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, dict[str, Any]]:
+    status, printed = run(capsys, *words, "--json")
+    return status, json.loads(printed.out)
+
+
+@pytest.mark.usefixtures("tools")
+def test_the_example_of_the_page(capsys: pytest.CaptureFixture[str]) -> None:
+    (block,) = blocks(PAGE, "console")
+    command, shown = block.replace("\\\n", "").split("\n", 1)
+    words = shlex.split(command.removeprefix("$ "))
+    assert cli.main(words[1:]) == 1
+    assert capsys.readouterr().out == shown
+
+
+@pytest.mark.usefixtures("tools")
+def test_a_turn_that_is_legal(capsys: pytest.CaptureFixture[str]) -> None:
+    status, found = as_json(capsys, "--tools", "tools.json", "--text", WHOLE)
+    assert status == 0
+    assert "".join(step["token"] for step in found["steps"]) == WHOLE
+    assert found["changed"] == []
+    assert found["after"]["state"] == "END"
+
+
+@pytest.mark.usefixtures("tools")
+def test_a_text_that_is_no_utf_8_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    for more in ([], ["--call", "get_weather"]):
+        status, printed = run(capsys, "--tools", "tools.json", "--text", '{"\udcff', *more)
+        assert status == cli.USAGE
+        assert "the TEXT is no UTF-8" in printed.err
+
+
+@pytest.mark.usefixtures("tools")
+def test_a_turn_that_has_ended_has_no_next(capsys: pytest.CaptureFixture[str]) -> None:
+    status, printed = run(capsys, "--tools", "tools.json", "--text", f"{WHOLE}<|im_end|>")
+    assert status == 0
+    assert "the turn has ended" in printed.out
+    assert "next:" not in printed.out
+
+
+@pytest.mark.usefixtures("tools")
+def test_without_a_turn_it_tells_how_one_begins(capsys: pytest.CaptureFixture[str]) -> None:
+    status, printed = run(capsys, "--tools", "tools.json")
+    assert status == 0
+    assert printed.out.startswith("next: any text; or the marker of think begin: `<think>`")
+
+
+@pytest.mark.usefixtures("tools")
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("[]", "no tool and no request"), ('{"type": "object"}', "make a tool of it")],
+)
+def test_what_has_no_tool_to_explain_is_told(
+    text: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("other.json").write_text(text)
+    status, printed = run(capsys, "--tools", "other.json")
+    assert status == 2
+    assert said in printed.err
+
+
+@pytest.mark.usefixtures("tools")
+def test_a_request_without_tools_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("request.json").write_text('{"messages": [], "model": "kimi"}')
+    assert run(capsys, "--tools", "request.json")[0] == 0
+
+
+@pytest.mark.usefixtures("tools")
+def test_what_stands_before_the_assistants_turn_is_the_prompt(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    opening = "<|im_user|>user<|im_middle|>Hi<|im_end|><|im_assistant|>assistant<|im_middle|>"
+    Path("turn.txt").write_text(opening + WHOLE + "\n")
+    status, found = as_json(capsys, "--tools", "tools.json", "--text", "@turn.txt")
+    assert status == 0
+    assert found["steps"][0]["expected"]["state"] == "START"
+    assert "".join(step["token"] for step in found["steps"]) == WHOLE
+
+
+def test_errors_have_the_paths_of_the_request(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tool = {"name": "f", "input_schema": {"properties": {"a": {"type": "strin"}}}}
+    request = tmp_path / "request.json"
+    request.write_text(json.dumps({"messages": [], "tools": [tool]}))
+    status, printed = run(capsys, "--tools", str(request))
+    assert status == 1
+    assert "at `$.tools[0].input_schema.properties.a.type`" in printed.out
+
+
+def test_a_request_brings_its_own_choice_and_dialog(
+    tools: list[dict[str, Any]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = {"role": "assistant", "tool_calls": [{"id": "x", "function": {"name": "get_weather"}}]}
+    request = {"tools": tools, "tool_choice": "none", "messages": [asked]}
+    Path("request.json").write_text(json.dumps(request))
+    status, found = as_json(capsys, "--tools", "request.json", "--text", BEGUN)
+    assert status == 1
+    assert "no tool may be called" in found["steps"][0]["reason"]
+    # The choice of the command line comes before the request's; the index goes on from 0.
+    named = ["--tools", "request.json", "--tool-choice", "get_weather"]
+    status, found = as_json(capsys, *named, "--text", BEGUN)
+    assert status == 1
+    assert "get_weather:1" in found["steps"][-1]["reason"]
+
+
+@pytest.mark.usefixtures("tools")
+def test_a_page_is_written(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["--tools", "tools.json", "--text", WHOLE, "--html", "turn.html"]
+    assert run(capsys, *words)[0] == 0
+    assert Path("turn.html").read_text().startswith("<!doctype html>")
+
+
+def tiny() -> Vocabulary:
+    transformers = pytest.importorskip("transformers")
+    from enforcer.vocabulary import Vocabulary
+
+    return Vocabulary.from_transformers(transformers.AutoTokenizer.from_pretrained(TINY))
+
+
+@pytest.mark.usefixtures("tools")
+def test_a_folder_that_is_missing_is_named_as_such(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["explain", "--tools", "tools.json", "--model", "nosuch"]) == 2
+    assert "nosuch: there is no such folder" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("tools")
+def test_what_the_model_wanted_and_the_mask_forbade(capsys: pytest.CaptureFixture[str]) -> None:
+    vocabulary = tiny()
+    from enforcer.tools.explain.trace import read_spelled
+
+    ids = read_spelled(vocabulary, BEGUN + '{"unit": "')
+    k, c = vocabulary.find(b"k"), vocabulary.find(b"c")
+    Path("ids.json").write_text(json.dumps([*ids, {"id": c, "top": [[c, -2.5], [k, -0.1]]}]))
+    words = ["--tools", "tools.json", "--model", str(TINY), "--ids", "ids.json"]
+    status, found = as_json(capsys, *words)
+    assert status == 1
+    assert found["changed"] == [len(ids)]
+    assert found["steps"][-1]["taken_away"] == [k]
+    # The same from a reply and its scores as a prompt.
+    reply = {"prompt_token_ids": [], "choices": [{"token_ids": [*ids, c]}]}
+    Path("reply.json").write_text(json.dumps(reply))
+    scores = [{str(i): {"logprob": -0.1}} for i in ids]
+    scores.append({str(c): {"logprob": -2.5}, str(k): {"logprob": -0.1}})
+    Path("scores.json").write_text(json.dumps({"choices": [{"prompt_logprobs": scores}]}))
+    words[-2:] = ["--reply", "reply.json", "--scores", "scores.json"]
+    status, printed = run(capsys, *words)
+    assert status == 1
+    assert "taken away: `k` (-0.10): does not fit: expected " in printed.out
+    assert printed.out.endswith("tokens: changed at 1 of them\n")
+    # Without them a turn that is legal says nothing of what the model would rather have said.
+    status, printed = run(capsys, *words[:-2])
+    assert status == 0
+    assert printed.out.endswith(
+        "tokens: all legal; without the model's scores nothing is known of what the mask took "
+        "away\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--tools", "nowhere.json"], "cannot read nowhere.json"),
+        (["--tools", "tools.json", "--text", "@nowhere"], "cannot read nowhere"),
+        (["--tools", "tools.json", "--ids", "tools.json"], "name the model's folder"),
+        (["--tools", "tools.json", "--tool-choice", "get"], "is not a tool that `tools` declares"),
+        (["--tools", "tools.json", "--html", "."], "cannot write ."),
+    ],
+)
+@pytest.mark.usefixtures("tools")
+def test_what_cannot_be_done(
+    capsys: pytest.CaptureFixture[str], words: list[str], said: str
+) -> None:
+    status, printed = run(capsys, *words)
+    assert status == cli.USAGE
+    assert said in printed.err
+
+
+def examples() -> Iterator[Any]:
+    """Give every dialect's examples of turns that a dialog may begin with."""
+    for name in dialects.available():
+        for example in dialects.load(name).examples:
+            first = [call.get("index", 0) for call in example.get("calls", ())][:1]
+            if first in ([], [0], [1]):
+                yield pytest.param(name, example, id=f"{name}: {example['text'][:40]}")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "example"), list(examples()))
+def test_the_examples_of_every_dialect_are_legal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, example: dict[str, Any]
+) -> None:
+    names = dict.fromkeys(call["name"] for call in example.get("calls", ()))
+    declared = [
+        {"type": "function", "function": {"name": each, "parameters": {"type": "object"}}}
+        for each in names
+    ]
+    file = tmp_path / "tools.json"
+    file.write_text(json.dumps({"messages": [], "tools": declared}))
+    words = ("--tools", str(file), "--dialect", name, "--text", example["text"])
+    status, found = as_json(capsys, *words)
+    assert status == 0, found
+    assert "".join(step["token"] for step in found["steps"]) == example["text"]
+    for parser in dialects.load(name).parsers:
+        if len(dialects.of_parser(parser)) == 1:  # else a tokenizer tells
+            assert run(capsys, *words[:3], parser, *words[4:])[0] == 0
+
+
+def test_documents_are_what_is_legal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    uri = "https://schemas.example.com/city"
+    schema = {"type": "object", "properties": {"a": {"$ref": uri}}, "required": ["a"]}
+    (tmp_path / "city.json").write_text(json.dumps({"$id": uri, "enum": ["Rome", "Oslo"]}))
+    (tmp_path / "tools.json").write_text(json.dumps([{"name": "get", "parameters": schema}]))
+    begun = (
+        "<|tool_calls_section_begin|><|tool_call_begin|>functions.get:0"
+        '<|tool_call_argument_begin|>{"a": '
+    )
+    words = ["--tools", str(tmp_path / "tools.json"), "--documents", str(tmp_path / "city.json")]
+    _, found = as_json(capsys, *words, "--text", begun)
+    said = json.dumps(found["after"])
+    assert "Rome" in said
+    assert uri in said
+
+
+def test_the_servers_settings_are_taken(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """What a server relaxes or closes is explained as it is there."""
+    odd = {"type": "array", "uniqueItems": True, "contains": {"const": 1}}
+    parameters = {"type": "object", "properties": {"n": odd}}
+    tool = {"type": "function", "function": {"name": "get_weather", "parameters": parameters}}
+    (tmp_path / "odd.json").write_text(json.dumps([tool]))
+    words = ("--tools", str(tmp_path / "odd.json"))
+    call = BEGUN + '{"x": 1}<|tool_call_end|>'
+    assert run(capsys, *words, "--text", call)[0] == 1
+    for how in ("relax", "isolate"):
+        chosen = ("--on-unsupported", how)
+        assert run(capsys, *words, "--text", call, *chosen)[0] == 1
+        assert run(capsys, *words, "--text", call, *chosen, "--no-closed-objects")[0] == 0
+
+
+@pytest.mark.usefixtures("tools")
+def test_a_server_answers_and_its_scores_are_shown(
+    capsys: pytest.CaptureFixture[str], tools: list[dict[str, Any]]
+) -> None:
+    vocabulary = tiny()
+    from enforcer.tools.explain.trace import read_spelled
+
+    prompt = [vocabulary.control("<|im_assistant|>"), vocabulary.control("<|im_middle|>")]
+    ids = read_spelled(vocabulary, WHOLE)
+    wanted = vocabulary.find(b"k")
+    Path("request.json").write_text(json.dumps({"messages": [], "tools": tools}))
+
+    def answer(body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        if "prompt" not in body:
+            return 200, {"prompt_token_ids": prompt, "choices": [{"token_ids": ids}]}
+        scores = [{str(i): {"logprob": -0.5}} for i in body["prompt"]]
+        scores[-2][str(wanted)] = {"logprob": -0.1}
+        return 200, {"choices": [{"prompt_logprobs": scores}]}
+
+    with serving(answer) as server:
+        words = ("--tools", "request.json", "--url", server.url, "--model", str(TINY))
+        status, printed = run(capsys, *words, "--json")
+    assert status == 1
+    assert printed.err.splitlines() == [
+        f"reading the tokenizer of {TINY}",
+        f"waiting for the reply of {server.url}/v1",
+        f"waiting for the scores of {len(prompt)} tokens of prompt and {len(ids)} of reply",
+        f"explaining {len(ids)} tokens",
+    ]
+    found = json.loads(printed.out)
+    assert found["steps"][-2]["taken_away"] == [wanted]
+    assert server.bodies[0]["tools"] == tools
+
+
+@pytest.mark.usefixtures("tools")
+def test_only_a_chat_request_can_be_sent(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("--tools", "tools.json", "--url", "http://127.0.0.1:9", "--model", str(TINY))
+    status, printed = run(capsys, *words)
+    assert status == 2
+    assert "is no chat request: --url sends one to /chat/completions" in printed.err

@@ -1,0 +1,80 @@
+"""Asking for a turn and for its scores."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from enforcer.errors import ConfigurationError
+from enforcer.tools.cli.explain import scored_turn
+from enforcer.tools.verify.client import Endpoint
+from tests import fake_server
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+REPLY = {"prompt_token_ids": [1, 2], "choices": [{"token_ids": [3, 4], "message": {}}]}
+SCORES: dict[Any, Any] = {"choices": [{"prompt_logprobs": [None, {}, {}, {}]}]}
+MESSAGES = [{"role": "user", "content": "Hi"}]
+REQUEST = {"messages": MESSAGES, "stream": True, "logprobs": True, "n": 2}
+
+
+def ask(
+    answer: Callable[..., Any], request: dict[str, Any] = REQUEST, **more: Any
+) -> tuple[tuple[dict[str, Any], dict[str, Any]], list[dict[str, Any]]]:
+    with fake_server.serving(answer, **more) as server:
+        found = asyncio.run(scored_turn(Endpoint.at(server.url), request, 3, lambda _: None))
+    return found, server.bodies
+
+
+def answers(body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+    return (200, SCORES if "prompt" in body else REPLY)
+
+
+def test_the_turn_is_scored_as_a_prompt() -> None:
+    found, bodies = ask(answers)
+    assert found == (REPLY, SCORES)
+    first, second = bodies
+    assert first == {"messages": MESSAGES, "model": "toy", "return_token_ids": True}
+    assert second == {
+        "model": "toy",
+        "prompt": [1, 2, 3, 4],
+        "max_tokens": 1,
+        "prompt_logprobs": 3,
+    }
+
+
+def test_the_request_may_name_its_model() -> None:
+    _, bodies = ask(answers, {**REQUEST, "model": "mine"}, listing=(404, {}))
+    assert [body["model"] for body in bodies] == ["mine", "mine"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "listing", "said"),
+    [
+        (
+            lambda _: (400, {"error": {"message": "no such tool"}}),
+            ["toy"],
+            "HTTP 400: no such tool",
+        ),
+        (lambda _: (200, "oops"), ["toy"], "what is not JSON"),
+        (lambda _: (200, {"choices": [{"message": {}}]}), ["toy"], "does not tell ids"),
+        (lambda _: (200, {}), ["toy"], "does not tell ids"),
+        (answers, ["a", "b"], "in the request, as `model`: one of a, b"),
+        (answers, [], "does not say which it serves"),
+    ],
+)
+def test_what_a_server_does_not_do_is_told(
+    answer: Callable[..., Any], listing: list[str], said: str
+) -> None:
+    with pytest.raises(ConfigurationError, match=said):
+        ask(answer, listing=(200, {"data": [{"id": each} for each in listing]}))
+
+
+def test_where_no_server_is_that_is_told() -> None:
+    endpoint = Endpoint.at("http://127.0.0.1:9")
+    with pytest.raises(ConfigurationError, match="no server answers"):
+        asyncio.run(scored_turn(endpoint, {**REQUEST, "model": "toy"}, 1, print))

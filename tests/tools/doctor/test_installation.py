@@ -1,0 +1,180 @@
+from __future__ import annotations
+
+import sys
+import tomllib
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from enforcer.errors import UnsupportedHost
+from enforcer.machine import compiled
+from enforcer.tools.doctor import CheckStatus, installation
+from enforcer.vllm.observe import families
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+class _Entry:
+    def __init__(self, name: str, value: str) -> None:
+        self.name, self.value = name, value
+
+
+@pytest.fixture
+def entries(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    def put(*pairs: tuple[str, str]) -> None:
+        found = [_Entry(*pair) for pair in pairs]
+        monkeypatch.setattr(metadata, "entry_points", lambda **_: found)
+
+    return put
+
+
+def test_the_entry_point_is_the_one_of_the_project(entries: Callable[..., None]) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    entries(*project["entry-points"]["vllm.general_plugins"].items())
+    assert installation.entry_point().status is CheckStatus.OK
+
+
+@pytest.mark.parametrize(
+    "found", [(), (("other", "x:y"),), (("enforcer", "x:y"),), (("enforcer", "x:y"),) * 2]
+)
+def test_another_entry_point_must_be_mended(
+    entries: Callable[..., None], found: tuple[tuple[str, str], ...]
+) -> None:
+    entries(*found)
+    assert installation.entry_point().status is CheckStatus.BAD
+
+
+@pytest.mark.parametrize(
+    ("environment", "status"),
+    [
+        ({}, CheckStatus.OK),
+        ({"VLLM_PLUGINS": "a,enforcer"}, CheckStatus.OK),
+        ({"VLLM_PLUGINS": ""}, CheckStatus.BAD),
+        ({"VLLM_PLUGINS": "enforcer2"}, CheckStatus.BAD),
+    ],
+)
+def test_the_filter_of_plugins(environment: dict[str, Any], status: CheckStatus) -> None:
+    assert installation.plugin_filter(environment).status is status
+
+
+@pytest.mark.parametrize(
+    ("environment", "status"),
+    [
+        ({}, CheckStatus.OK),
+        ({"ENFORCER_DIALECT": "kimi_k9"}, CheckStatus.BAD),
+        ({"ENFORCER_ENGINE": "magic"}, CheckStatus.BAD),
+        ({"ENFORCER_MAX_CALLS": "many"}, CheckStatus.BAD),
+        ({"ENFORCER_ENGINE": "", "ENFORCER_DIALECT": ""}, CheckStatus.OK),
+    ],
+)
+def test_settings(environment: dict[str, Any], status: CheckStatus) -> None:
+    found, *_ = installation.settings(environment)
+    assert found.status is status
+    assert status is CheckStatus.OK or next(iter(environment)) in f"{found.found} {found.mend}"
+
+
+def test_compiled_modules(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert installation.compiled_modules().status is CheckStatus.OK
+    monkeypatch.setattr(compiled, "digest", lambda: "another")
+    found = installation.compiled_modules()
+    assert found.status is CheckStatus.BAD
+    assert "was compiled from other sources" in found.found
+    assert found.mend.startswith("run `make env`")
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({}, "a call may be cut off by `max_tokens`"),
+        ({"ENFORCER_FINISH_WITHIN_BUDGET": "on"}, "a call ends before `max_tokens` does"),
+    ],
+)
+def test_the_settings_say_whether_calls_end_in_time(given: dict[str, Any], said: str) -> None:
+    [found] = installation.settings(given)
+    assert said in found.found
+
+
+@pytest.mark.parametrize(
+    ("environment", "names"),
+    [
+        ({}, ["settings"]),
+        ({"ENFORCER_ENGINE": "xgrammar"}, ["settings", "engine xgrammar"]),
+        ({"ENFORCER_ENGINE": "xgrammar", "ENFORCER_MAX_CALLS": "many"}, ["settings"]),
+    ],
+)
+def test_the_engine_that_is_chosen_is_checked(
+    environment: dict[str, str], names: list[str]
+) -> None:
+    assert [check.name for check in installation.settings(environment)] == names
+
+
+@pytest.mark.parametrize(
+    ("version", "status"),
+    [
+        (None, CheckStatus.BAD),
+        ("0.2.7", CheckStatus.BAD),
+        ("0.2.8", CheckStatus.OK),
+        ("0.2.10", CheckStatus.OK),
+        ("0.3.0", CheckStatus.BAD),
+        ("0.2.8+local", CheckStatus.OK),
+    ],
+)
+def test_versions_of_the_chosen_engine(
+    monkeypatch: pytest.MonkeyPatch, version: str | None, status: CheckStatus
+) -> None:
+    pytest.importorskip("enforcer.engines.xgrammar")  # its package asks for versions, too
+    if version is None:
+        monkeypatch.setitem(sys.modules, "xgrammar", None)
+        monkeypatch.delitem(sys.modules, "enforcer.engines.xgrammar", raising=False)
+    monkeypatch.setattr(metadata, "version", lambda _: version)
+    assert installation.engine("xgrammar").status is status
+
+
+def test_a_folder_on_the_path_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def found(name: str) -> None:
+        raise metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(families, "version", found)
+    assert installation.distribution().status is CheckStatus.BAD
+
+
+def test_without_vllm_nothing_of_it_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(installation, "find_spec", lambda _: None)
+    *_, last = installation.checks()
+    assert (last.name, last.status) == ("vLLM", CheckStatus.NOTE)
+    assert last.caveat == "vLLM is not installed here"
+
+
+def test_an_untested_vllm(monkeypatch: pytest.MonkeyPatch) -> None:
+    vllm = pytest.importorskip("vllm")
+    monkeypatch.setattr(vllm, "__version__", "0.11.0")
+    assert installation.vllm_version().status is CheckStatus.BAD
+
+
+def test_a_vllm_that_was_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("vllm")
+    from enforcer.vllm import fit
+
+    def changed(_: object) -> None:
+        raise UnsupportedHost("this vLLM has no f")
+
+    monkeypatch.setattr(fit, "check_signatures", changed)
+    check = installation.vllm_signatures()
+    assert (check.status, check.found) == (CheckStatus.BAD, "this vLLM has no f")
+
+
+def test_documents_are_read(tmp_path: Path) -> None:
+    file = tmp_path / "city.json"
+    file.write_text('{"$id": "https://schemas.example.com/city"}')
+    [good] = installation.settings({"ENFORCER_DOCUMENTS": str(tmp_path)})
+    assert (good.status, "documents: 1" in good.found) == (CheckStatus.OK, True)
+    file.write_text("{")
+    [bad] = installation.settings({"ENFORCER_DOCUMENTS": str(tmp_path)})
+    assert bad.status is CheckStatus.BAD
+    assert str(file) in bad.found

@@ -1,0 +1,239 @@
+"""What is said within arguments that are not laid out as JSON."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.dialect_cases import served, vocabulary
+from tests.explained_turns import start
+from tests.vocabularies import feed, write
+
+if TYPE_CHECKING:
+    from enforcer.tools.explain.turn import ExplainedMatcher
+
+
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        "city": {"type": "string"},
+        "unit": {"enum": ["c", "f"]},
+        "n": {"type": "integer", "minimum": 3},
+        "o": {
+            "type": "object",
+            "properties": {"x": {"enum": ["p", "q"]}},
+            "additionalProperties": False,
+        },
+        "mixed": {"enum": ["5", 5, None, "x"]},
+    },
+    "required": ["city"],
+    "additionalProperties": False,
+}
+TOOLS = [{"type": "function", "function": {"name": "get", "parameters": SCHEMA}}]
+K3_CALL = '<|open|>tools<|sep|><|open|>call tool="get" index="1"<|sep|>'
+CALLS = {
+    "kimi_k3": "<|close|>response<|sep|>" + K3_CALL,
+    "glm45": "<tool_call>get",
+    "qwen3_coder": "<tool_call>\n<function=get>\n",
+    "minimax_m2": '<minimax:tool_call>\n<invoke name="get">\n',
+    "pythonic": "[get(",
+    "llama4_pythonic": "[get(",
+}
+# What stands before and behind a value.
+PAIRS = {
+    "kimi_k3": ('<|open|>argument key="{}" type="{}"<|sep|>', "<|close|>argument<|sep|>"),
+    "glm45": ("<arg_key>{}</arg_key><arg_value>", "</arg_value>"),
+    "qwen3_coder": ("<parameter={}>", "</parameter>"),
+    "minimax_m2": ('<parameter name="{}">', "</parameter>"),
+}
+ENDS = {
+    "kimi_k3": '`<|close|>call<|sep|>`, the end of the arguments of "get"',
+    "glm45": "the marker of call end: `</tool_call>`",
+    "qwen3_coder": '`</function>`, the end of the arguments of "get"',
+    "minimax_m2": '`</invoke>`, the end of the arguments of "get"',
+}
+NAMES = ['"city" (required)', '"unit"', '"n"', '"o"', '"mixed"']
+
+
+def at(name: str, text: str) -> ExplainedMatcher:
+    found = start(served(name), TOOLS)
+    feed(found, write(vocabulary(name), CALLS[name] + text))
+    assert found.state == "ARGUMENTS"
+    return found
+
+
+def told(name: str, text: str) -> list[str]:
+    return [option.what for option in at(name, text).expected().options]
+
+
+def opened(name: str, key: str, kind: str = "string") -> str:
+    return PAIRS[name][0].format(key, kind)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PAIRS)
+def test_the_keys_and_the_end(name: str) -> None:
+    before = opened(name, "@").split("@")[0]
+    first = before if name != "glm45" else "\n" + before
+    key = f"the key of an argument, behind `{before}`"
+    if name != "glm45":
+        assert told(name, "") == [f"{key}: one of {', '.join(NAMES)}"]
+    assert told(name, first + "un") == ['the name of a property: "unit"']
+    whole = opened(name, "city") + "P" + PAIRS[name][1]
+    assert told(name, whole) == [f"{key}: one of {', '.join(NAMES[1:])}", ENDS[name]]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PAIRS)
+def test_an_enum(name: str) -> None:
+    matcher = at(name, opened(name, "unit"))
+    found = matcher.expected()
+    assert [option.what for option in found.options] == ['the value of "unit": one of "c", "f"']
+    assert found.options[0].values == ('"c"', '"f"')
+    assert found.options[0].paths == ("$.properties.unit",)
+    assert (found.tool, found.at, found.begun) == ("get", "$.unit", "")
+    assert matcher.explain(ord("k")).reason == (
+        '`k` does not fit: expected the value of "unit": one of "c", "f" (by $.properties.unit)'
+    )
+    end = f'the end of the value of "unit": `{PAIRS[name][1]}`'
+    assert told(name, opened(name, "unit") + "c") == ['the value of "unit": "c"', end]
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_name_that_is_not_declared(name: str) -> None:
+    key = opened(name, "@").split("@")[0] if name in PAIRS else ""
+    matcher = at(name, ("\n" if name == "glm45" else "") + key + "c")
+    assert matcher.explain(ord("o")).reason == (
+        "`o` belongs to no declared name, and the object is closed: expected the name of a "
+        'property: "city" (required) (by $)'
+    )
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_other_values(name: str) -> None:
+    stop = PAIRS[name][1]
+    number = opened(name, "n", "number")
+    assert told(name, number) == ['the value of "n": an integer from 3']
+    assert told(name, number + "12") == [
+        'the value of "n": an integer from 3',
+        f'the end of the value of "n": `{stop}`',
+    ]
+    inside = opened(name, "o", "object")
+    assert told(name, inside) == ['the value of "o": an object']
+    assert told(name, inside + '{"x": "') == ['the value of "x": one of "p", "q"']
+    assert told(name, inside + '{"x": "p"}') == [f'the end of the value of "o": `{stop}`']
+
+
+@pytest.mark.parametrize("name", ["qwen3_coder", "minimax_m2"])
+def test_a_stop_that_has_been_begun_is_no_number(name: str) -> None:
+    found = told(name, opened(name, "n") + "12</par")
+    assert found == ['the end of the value of "n": `ameter>`']
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_the_end_of_a_key_and_values_behind_white_space(name: str) -> None:
+    behind = opened(name, "@").split("@")[1].split("string")[0]
+    key = opened(name, "unit").split(behind)[0]
+    whole = ['the name of a property: "unit"', f'the end of the key "unit": `{behind}`']
+    assert told(name, key if name != "glm45" else "\n" + key) == whole
+    # Where line breaks are trimmed, the first one is none of JSON's.
+    inside = opened(name, "o", "object") + "\n  "
+    assert told(name, inside) == ['the value of "o": an object']
+    (found,) = at(name, inside + '{"x": "').expected().options
+    assert found.values == ('"p"', '"q"')
+    assert at(name, inside + '{"x": "').expected().at == "$.o.x"
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_only_kinds_that_can_be_written_are_named(name: str) -> None:
+    tools = [{"type": "function", "function": {"name": "get", "parameters": {"type": "object"}}}]
+    matcher = start(served(name), tools)
+    feed(matcher, write(vocabulary(name), CALLS[name] + opened(name, "any", "array")))
+    (value,) = [x for x in matcher.expected().options if x.what.startswith("the value of")]
+    kind = "an array" if name == "kimi_k3" else "any string (which may end here)"
+    assert value.what == f'the value of "any": {kind}'
+
+
+@pytest.mark.parametrize("text", ["}}", '5, "unit": ', "], [", '{"unit": ', "12 a"])
+@pytest.mark.parametrize("name", ["glm45", "qwen3_coder", "minimax_m2"])
+def test_a_string_that_looks_like_json_is_a_string(name: str, text: str) -> None:
+    schema = {
+        "type": "object",
+        "properties": {"x": {"type": ["string", "number"]}, "unit": {"enum": ["c", "f"]}},
+    }
+    tools = [{"type": "function", "function": {"name": "get", "parameters": schema}}]
+    matcher = start(served(name), tools)
+    feed(matcher, write(vocabulary(name), CALLS[name] + opened(name, "x") + text))
+    value, end = matcher.expected().options
+    assert value.what == 'the value of "x": any string (which may end here)'
+    assert end.what.startswith('the end of the value of "x"')
+
+
+def test_types_that_are_written() -> None:
+    key = '<|open|>argument key="mixed" type="'
+    assert told("kimi_k3", key) == ['the type of the value of "mixed": one of string, number, null']
+    assert told("kimi_k3", key + "n") == ['the type of the value of "mixed": one of number, null']
+    assert told("kimi_k3", opened("kimi_k3", "mixed", "number")) == ['the value of "mixed": 5']
+    strings = told("kimi_k3", opened("kimi_k3", "mixed"))
+    assert strings == ['the value of "mixed": one of "5", "x"']
+
+
+@pytest.mark.parametrize("name", ["glm45", "qwen3_coder", "minimax_m2"])
+def test_types_that_are_declared_say_what_a_text_is(name: str) -> None:
+    (found,) = at(name, opened(name, "mixed")).expected().options
+    assert set(found.values) == {"null", "5", '"x"'}  # the text 5 is the number
+
+
+def test_a_key_that_is_escaped() -> None:
+    tools: list[dict[str, Any]] = [
+        {"type": "function", "function": {"name": "get", "parameters": {
+            "type": "object", "properties": {'a"&': {"const": 1}}, "additionalProperties": False,
+        }}}
+    ]  # fmt: skip
+    matcher = start(served("kimi_k3"), tools)
+    for token_id in write(
+        vocabulary("kimi_k3"), CALLS["kimi_k3"] + '<|open|>argument key="a&quot;'
+    ):
+        assert matcher.accept(token_id)
+    assert matcher.expected().options[0].values == ('"a\\"&"',)
+
+
+@pytest.mark.parametrize("name", ["pythonic", "llama4_pythonic"])
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", [f"the name of an argument: one of {', '.join(NAMES)}"]),
+        ("un", ['the name of a property: "unit"']),
+        ("unit", ['the name of a property: "unit"', '`=`, behind the name "unit"']),
+        ("unit=", ['the value of "unit": one of "c", "f"']),
+        ('unit="', ['the value of "unit": one of "c", "f"']),
+        ("unit='c", ['the value of "unit": "c"']),
+        ('unit="c"', [
+            f"`,` and the name of an argument: one of {', '.join([NAMES[0], *NAMES[2:]])}"
+        ]),
+        ('city="P"', [
+            f"`,` and the name of an argument: one of {', '.join(NAMES[1:])}",
+            '`)`, the end of the arguments of "get"',
+        ]),
+        ('city="P", ', [f"the name of an argument: one of {', '.join(NAMES[1:])}"]),
+        ("n=", ['the value of "n": an integer from 3']),
+        ("mixed=", ['the value of "mixed": one of null, 5, "5", "x"']),
+        ("mixed=N", ['the value of "mixed": null']),
+        ('o={"x": "', ['the value of "x": one of "p", "q"']),
+        ("o={'x': '", ['more of the value of "o"']),
+    ],
+)  # fmt: skip
+def test_pythons_arguments(name: str, text: str, words: list[str]) -> None:
+    assert told(name, text) == words
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_names_that_are_not_declared(name: str) -> None:
+    schema = {"type": "object", "properties": {"unit": {"enum": ["c", "f"]}}}
+    tools = [{"type": "function", "function": {"name": "get", "parameters": schema}}]
+    for begun, words in (("", '"unit" or any other name'), ("an", "any other name")):
+        key = opened(name, "@").split("@")[0] if name in PAIRS else ""
+        matcher = start(served(name), tools)
+        feed(matcher, write(vocabulary(name), CALLS[name] + key + begun))
+        assert words in str(matcher.expected())

@@ -1,0 +1,55 @@
+"""Turns followed token by token."""
+
+from __future__ import annotations
+
+from enforcer.tools.explain.trace import Given, follow, read_spelled, split_markers
+from tests.explained_turns import ARGUMENTS, turn
+from tests.vocabularies import write
+from tests.walks import V
+
+
+def test_a_turn_that_is_legal() -> None:
+    text = ARGUMENTS + '{"city":"P"}<|tool_call_end|>'
+    found = follow(turn(), [Given(i) for i in write(V, text)])
+    assert "".join(step.own.token for step in found.steps) == text
+    assert all(step.own.legal for step in found.steps)
+    assert found.changed == ()
+    assert found.after.state == "BETWEEN"
+    assert [step.is_marker for step in found.steps[:2]] == [True, True]
+
+
+def test_a_turn_that_is_not_ends_where_it_is_not() -> None:
+    text = ARGUMENTS + '{"unit":"'
+    found = follow(turn(), [Given(i) for i in [*write(V, text), V.find(b"k"), V.find(b"1")]])
+    assert found.left == (V.find(b"1"),)
+    assert found.after is None
+    assert found.changed == (found.steps[-1],)
+    assert 'one of "c", "f"' in found.steps[-1].own.reason
+
+
+def test_what_the_mask_took_away() -> None:
+    k, c, f = (V.find(letter) for letter in (b"k", b"c", b"f"))
+    ids = [Given(i) for i in write(V, ARGUMENTS + '{"unit":"')]
+    found = follow(turn(), [*ids, Given(c, ((k, -0.1), (c, -2.5), (f, -3.0)))])
+    (step,) = found.changed
+    assert [rival.token for rival, _ in step.taken_away] == ["k"]
+    assert [rival.legal for rival, _ in step.top] == [False, True, True]
+    assert "does not fit" in step.top[0][0].reason
+
+
+def test_an_id_below_the_best_legal_one_was_not_taken_away() -> None:
+    k, c = V.find(b"k"), V.find(b"c")
+    ids = [Given(i) for i in write(V, ARGUMENTS + '{"unit":"')]
+    found = follow(turn(), [*ids, Given(c, ((c, -0.1), (k, -2.5)))])
+    assert found.changed == ()
+
+
+def test_markers_that_are_spelled_are_tokens() -> None:
+    text = "a<|tool_call_end|><|tool<think>"
+    assert read_spelled(V, text) == write(V, text)
+    assert split_markers("x<a>y<ab>", ["<a>", "<ab>"]) == [
+        (False, "x"),
+        (True, "<a>"),
+        (False, "y"),
+        (True, "<ab>"),
+    ]
