@@ -35,6 +35,11 @@ EXTENSION = f"{MODULE}.abi3.so"
 IMPORTS = re.compile(
     r"^from (?:__future__|enforcer\.kernel\.\w+) import (?:\([^)]*\)|[^(\n]*)$", re.MULTILINE
 )
+# A call that makes a record's dtype: the struct of its fields is declared behind it.
+RECORD = re.compile(
+    r'^\w+ = record\(\s*"(\w+)",\s*((?:"[\w ]+"\s*)+),\s*np\.(\w+),?\s*\)$', re.MULTILINE
+)
+KINDS = {"int32": "cython.int", "int64": "cython.longlong"}
 # Bounds are checked; `infer_types` gives local variables C types. Without `auto_pickle` Python
 # refuses to copy objects.
 DIRECTIVES = {
@@ -75,6 +80,17 @@ class CompiledKernel(BuildHookInterface[Any]):
             self._scratch.cleanup()
 
 
+def joinable(source: str) -> str:
+    """Return a source file without imports of its neighbours, with the structs of its records."""
+
+    def declared(found: re.Match[str]) -> str:
+        fields = [f"{field}={KINDS[found[3]]}" for field in re.findall(r"\w+", found[2])]
+        return f"{found[0]}; {found[1]} = cython.struct({', '.join(fields)})"
+
+    alone = IMPORTS.sub(lambda found: "\n" * found[0].count("\n"), source)
+    return RECORD.sub(declared, alone)
+
+
 def compile_kernel(root: Path, scratch: Path) -> Path:
     """Compile the kernel in a folder of `scratch`, and return the extension module."""
     stated = runpy.run_path(str(root / COMPILED))
@@ -84,8 +100,7 @@ def compile_kernel(root: Path, scratch: Path) -> Path:
         (package / "__init__.py").touch()  # Cython takes the name of the package from it
     for name in stated["FILES"]:
         source = (root / PACKAGE / f"{name}.py").read_text(encoding="utf-8")
-        alone = IMPORTS.sub(lambda found: "\n" * found[0].count("\n"), source)
-        (folder / f"{name}.py").write_text(alone, encoding="utf-8")
+        (folder / f"{name}.py").write_text(joinable(source), encoding="utf-8")
     lines = [*(f'include "{name}.py"' for name in stated["FILES"])]
     lines.append(f'SOURCES = "{stated["digest"]()}"\n')
     (folder / f"{MODULE}.pyx").write_text("\n".join(lines), encoding="utf-8")

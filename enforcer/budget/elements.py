@@ -35,10 +35,10 @@ class Arrays:
     def __init__(self, plan: Values, node: Any) -> None:
         self._plan, self._node = plan, node
         self._shapes = plan.table("arrays")[node.array0 : node.array0 + node.arrays]
-        self._places = plan.table("places")[node.place0 : node.place0 + node.places]
+        self._places = plan.table("item_slots")[node.slot0 : node.slot0 + node.slots]
         self._counts, self._needs = plan.table("counts"), plan.table("needs")
         self.value_of = [each.value for each in self._shapes]
-        self._tops = [max(x.minimum, x.places, x.maximum + 1, 1) for x in self._shapes]
+        self._tops = [max(x.minimum, x.slots, x.maximum + 1, 1) for x in self._shapes]
         self._known: dict[tuple[int, int, int], _Best] = {}
         self._moves: dict[int, dict[_At, list[tuple[int, _At]]]] = {}
 
@@ -100,7 +100,7 @@ class Arrays:
 
     def _need(self, shape: int, length: int, tally: int) -> Any:
         each = self._shapes[shape]
-        return self._needs[each.need0 + min(length, each.places - 1) * each.sums + tally]
+        return self._needs[each.need0 + min(length, each.slots - 1) * each.sums + tally]
 
     def _best(self, shape: int, length: int, tally: int) -> _Best:
         each = self._shapes[shape]

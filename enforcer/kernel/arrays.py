@@ -31,7 +31,13 @@ def open_array(t: MatcherState, s: cython.pointer[State]) -> cython.bint:
                 arrays |= t.tables.bits[node.arrays_of + v]
     if arrays == 0:
         return False
-    kind = KEEPS if node.distinct != NOT_KEPT else PRINTS if node.printed >= 0 else 1
+    kind = (
+        UNIQUE_STRINGS
+        if node.distinct != NOT_UNIQUE
+        else UNIQUE_VALUES
+        if node.unique_values >= 0
+        else 1
+    )
     frame = new_frame(t, s, s.node, kind)
     t.arena[frame + LIVE] = arrays
     s.phase = ARRAY_OPEN
@@ -43,18 +49,18 @@ def open_array(t: MatcherState, s: cython.pointer[State]) -> cython.bint:
 def next_element(t: MatcherState, s: cython.pointer[State]) -> cython.bint:
     """Set up the element that comes next; return whether one may."""
     node = node_of(t, s.frame)
-    place = place_of(t, s.frame, node)
+    place = item_slot_of(t, s.frame, node)
     arrays = cython.cast(cython.longlong, 0)
     values = cython.cast(cython.longlong, 0)
     for i in range(node.arrays):
         if may_go_on(t, s.frame, node, i):
             arrays |= bit(i)
-    for v in range(t.tables.places[place].values):
-        some = t.tables.bits[t.tables.places[place].fits + v] & arrays
+    for v in range(t.tables.item_slots[place].values):
+        some = t.tables.bits[t.tables.item_slots[place].fits + v] & arrays
         if countable(t, s.frame, node, place, v, some) != 0:
             values |= bit(v)
-    s.node = t.tables.places[place].node
-    if t.arena[s.frame + WRITTEN] != 0 and t.arena[s.frame + IS_ARRAY] == KEEPS:
+    s.node = t.tables.item_slots[place].node
+    if t.arena[s.frame + WRITTEN] != 0 and t.arena[s.frame + IS_ARRAY] == UNIQUE_STRINGS:
         values &= values_left(t, s.frame, s.node)
     s.values = values
     return values != 0
@@ -77,16 +83,16 @@ def filter_arrays(t: MatcherState, s: cython.pointer[State], fitted: i64) -> cyt
     """Leave those arrays live that the last element fits, and count it."""
     before = s.frame
     node = node_of(t, before)
-    place = place_of(t, before, node)
+    place = item_slot_of(t, before, node)
     going = cython.cast(cython.longlong, 0)
     left = cython.cast(cython.longlong, 0)
     for i in range(node.arrays):
         if may_go_on(t, before, node, i):
             going |= bit(i)
     frame = copy_frame(t, s)
-    for v in range(t.tables.places[place].values):
+    for v in range(t.tables.item_slots[place].values):
         if fitted >> v & 1:
-            some = t.tables.bits[t.tables.places[place].fits + v] & going
+            some = t.tables.bits[t.tables.item_slots[place].fits + v] & going
             left |= countable(t, before, node, place, v, some)
     if node.tallies != 0:
         left = count_element(t, before, frame, place, fitted, left)
@@ -96,9 +102,9 @@ def filter_arrays(t: MatcherState, s: cython.pointer[State], fitted: i64) -> cyt
 
 
 @cython.cfunc
-def place_of(t: MatcherState, frame: i64, node: cython.pointer[Node]) -> index:
+def item_slot_of(t: MatcherState, frame: i64, node: cython.pointer[Node]) -> index:
     """Return the place of an array's next element."""
-    return node.place0 + min(t.arena[frame + CURRENT], node.places - 1)
+    return node.slot0 + min(t.arena[frame + CURRENT], node.slots - 1)
 
 
 @cython.cfunc
@@ -116,7 +122,7 @@ def countable(
     """Leave those of some arrays that can be completed behind an element with a value."""
     if node.tallies == 0:
         return arrays
-    hits = t.tables.places[place].hits + v * node.arrays
+    hits = t.tables.item_slots[place].hits + v * node.arrays
     for i in range(node.arrays):
         if arrays >> i & 1:
             if tally_behind(t, frame, node.array0 + i, t.tables.bits[hits + i]) < 0:
@@ -135,10 +141,10 @@ def count_element(
         if left >> i & 1 == 0 or t.tables.arrays[array].tally < 0:
             continue
         hits = cython.cast(cython.longlong, 0)
-        for v in range(t.tables.places[place].values):
-            fits = t.tables.bits[t.tables.places[place].fits + v] >> i & 1
+        for v in range(t.tables.item_slots[place].values):
+            fits = t.tables.bits[t.tables.item_slots[place].fits + v] >> i & 1
             if fitted >> v & fits:
-                hits |= t.tables.bits[t.tables.places[place].hits + v * node.arrays + i]
+                hits |= t.tables.bits[t.tables.item_slots[place].hits + v * node.arrays + i]
         tally = tally_behind(t, before, array, hits)
         if tally < 0:
             left &= ~bit(i)
@@ -194,16 +200,16 @@ def tally_behind(t: MatcherState, frame: i64, array: index, hits: i64) -> i64:
 @cython.cfunc
 def need_of(t: MatcherState, array: index, length: i64, tally: i64) -> index:
     """Return the number of what an array still needs behind so many elements."""
-    place = min(length, t.tables.arrays[array].places - 1)
+    place = min(length, t.tables.arrays[array].slots - 1)
     return t.tables.arrays[array].need0 + place * t.tables.arrays[array].sums + tally
 
 
 @cython.cfunc
-def has_print(t: MatcherState, frame: i64, value: i64) -> cython.bint:
+def has_element(t: MatcherState, frame: i64, value: i64) -> cython.bint:
     """Return whether an array has an element with a print."""
     written = t.arena[frame + WRITTEN]
-    if t.scratch is not None and written != 0 and t.scratch.noted == written:
-        return t.scratch.prints[slot_of(t, value)] != 0
+    if t.scratch is not None and written != 0 and t.scratch.indexed == written:
+        return t.scratch.fingerprints[slot_of(t, value)] != 0
     while written != 0:
         t.work += 1
         if t.arena[written] == value:
@@ -213,21 +219,21 @@ def has_print(t: MatcherState, frame: i64, value: i64) -> cython.bint:
 
 
 @cython.cfunc
-def note_prints(t: MatcherState, frame: i64) -> cython.bint:
+def index_elements(t: MatcherState, frame: i64) -> cython.bint:
     """Note the elements of an array, so that each is found at once."""
     count = t.arena[frame + CURRENT]
     written = t.arena[frame + WRITTEN]
-    if t.scratch.noted == written:
+    if t.scratch.indexed == written:
         return False
     t.work += count
-    if t.scratch.prints.shape[0] < 2 * count:
-        t.scratch.prints = new_words(2 * count)
-    for i in range(t.scratch.prints.shape[0]):
-        t.scratch.prints[i] = 0
-    t.scratch.noted = written
+    if t.scratch.fingerprints.shape[0] < 2 * count:
+        t.scratch.fingerprints = new_words(2 * count)
+    for i in range(t.scratch.fingerprints.shape[0]):
+        t.scratch.fingerprints[i] = 0
+    t.scratch.indexed = written
     while written != 0:
         value = t.arena[written]
-        t.scratch.prints[slot_of(t, value)] = value
+        t.scratch.fingerprints[slot_of(t, value)] = value
         written = t.arena[written - 1] & LOW_HALF
     return True
 
@@ -235,8 +241,8 @@ def note_prints(t: MatcherState, frame: i64) -> cython.bint:
 @cython.cfunc
 def slot_of(t: MatcherState, value: i64) -> index:
     """Return where a print is among those that were noted, or the empty slot for it."""
-    slots = t.scratch.prints.shape[0]
+    slots = t.scratch.fingerprints.shape[0]
     slot = value % slots
-    while t.scratch.prints[slot] != 0 and t.scratch.prints[slot] != value:
+    while t.scratch.fingerprints[slot] != 0 and t.scratch.fingerprints[slot] != value:
         slot = slot + 1 if slot + 1 < slots else 0
     return slot

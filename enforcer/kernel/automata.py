@@ -45,7 +45,7 @@ def answer(
 
     """
     place = cython.cast(cython.longlong, at) << 32 | (count & LOW_HALF)
-    slot = mixed(mixed(place, asked), languages) & (ANSWERS - 1)
+    slot = hash_combine(hash_combine(place, asked), languages) & (ANSWERS - 1)
     found = answer_in(t, slot)
     if (
         found.turn != t.scratch.round

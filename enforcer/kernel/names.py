@@ -24,9 +24,9 @@ def ending_classes(t: MatcherState, frame: i64) -> i64:
     node = node_of(t, frame)
     if t.arena[frame + IS_ARRAY] == 0:
         return node.classes if node.names_end != 0 else 0
-    if t.arena[frame + IS_ARRAY] != KEEPS or node.distinct == NEVER_ENDING:
+    if t.arena[frame + IS_ARRAY] != UNIQUE_STRINGS or node.distinct == NEVER_ENDING:
         return 0
-    return node_at(t, t.tables.places[node.place0].node).string_languages
+    return node_at(t, t.tables.item_slots[node.slot0].node).string_languages
 
 
 @cython.cfunc
@@ -37,7 +37,7 @@ def keeps_characters(t: MatcherState, s: cython.pointer[State]) -> cython.bint:
     """
     if s.phase != IN_STRING or s.frame < 0:
         return s.phase == IN_NAME or s.phase == IN_KEY or s.phase == IN_ARGUMENT
-    return t.arena[s.frame + IS_ARRAY] == KEEPS
+    return t.arena[s.frame + IS_ARRAY] == UNIQUE_STRINGS
 
 
 @cython.cfunc
@@ -105,11 +105,11 @@ def write_name(t: MatcherState, s: cython.pointer[State]) -> i64:
         t.arena[name + 1 + classes] = marked_before(t, before, classes)
     if least <= s.count or (before != 0 and t.arena[before - 1] & IS_ENDED):
         t.arena[name] |= IS_ENDED
-    bears = t.tables.key_bears if s.phase == IN_KEY else t.tree.bears
-    if (before != 0 and t.arena[before - 1] & BEARS) or affects_earlier_tokens(
-        t, bears, first, s.count, least
+    affects_earlier = t.tables.key_affects_earlier if s.phase == IN_KEY else t.tree.affects_earlier
+    if (before != 0 and t.arena[before - 1] & AFFECTS_EARLIER) or affects_earlier_tokens(
+        t, affects_earlier, first, s.count, least
     ):
-        t.arena[name] |= BEARS
+        t.arena[name] |= AFFECTS_EARLIER
     s.top = chars + words
     return name
 
@@ -161,7 +161,7 @@ def automaton_in(t: MatcherState, frame: i64) -> index:
     node = node_of(t, frame)
     if t.arena[frame + IS_ARRAY] == 0:
         return node.class_automaton
-    return node_at(t, t.tables.places[node.place0].node).string_automaton
+    return node_at(t, t.tables.item_slots[node.slot0].node).string_automaton
 
 
 @cython.cfunc
@@ -181,12 +181,12 @@ def count_exhausted(t: MatcherState, frame: i64, k: i64, first: i64, n: i64) -> 
 
 @cython.cfunc
 def affects_earlier_tokens(
-    t: MatcherState, bears, first: i64, count: i64, used_up: i64
+    t: MatcherState, affects_earlier, first: i64, count: i64, exhausted: i64
 ) -> cython.bint:
-    """Return whether tokens that begin before a name depend on it; `used_up` is its mark."""
+    """Return whether tokens that begin before a name depend on it; `exhausted` is its mark."""
     known = min(count, t.tree.longest + 1)
     text = "".join([chr(t.arena[first + i]) for i in range(known)])
-    return bears(text, -1 if used_up > count else used_up)
+    return affects_earlier(text, -1 if exhausted > count else exhausted)
 
 
 @cython.cfunc
@@ -270,12 +270,12 @@ def marked_before(t: MatcherState, written: i64, classes: i64) -> i64:
 
 
 @cython.cfunc
-def bears_on_tokens(t: MatcherState, frame: i64) -> cython.bint:
+def row_depends_on_names(t: MatcherState, frame: i64) -> cython.bint:
     """Return whether a row depends on a frame's names, beside the one that is being written."""
     written = t.arena[frame + WRITTEN]
     if written == 0:
         return False
-    return t.arena[written - 1] & BEARS != 0
+    return t.arena[written - 1] & AFFECTS_EARLIER != 0
 
 
 @cython.cfunc

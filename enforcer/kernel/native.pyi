@@ -9,7 +9,7 @@ import numpy.typing as npt
 STATE: Final[np.dtype[Any]]
 NODE: Final[np.dtype[Any]]
 NAME: Final[np.dtype[Any]]
-PLACE: Final[np.dtype[Any]]
+ITEM_SLOT: Final[np.dtype[Any]]
 ARRAY: Final[np.dtype[Any]]
 LIMIT: Final[np.dtype[Any]]
 MARK: Final[np.dtype[Any]]
@@ -68,7 +68,7 @@ class Tree:
         words: int,
         memory: MemoryCounter,
         make_trie: Callable[[list[bytes], list[int]], Trie],
-        bears: Callable[[str, int], bool],
+        affects_earlier: Callable[[str, int], bool],
         key_tokens: Callable[[tuple[int, ...]], Any],
         spanning: _Array,
         listing: _Array,

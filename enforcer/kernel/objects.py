@@ -166,7 +166,7 @@ def open_name(t: MatcherState, s: cython.pointer[State], phase: i64) -> cython.b
     trie_node = node_of(t, s.frame).name_trie
     s.phase = phase
     s.stop = 0
-    s.print = STRING_PRINT
+    s.fingerprint = STRING_SEED
     s.languages = open_classes(t, s.frame)
     s.count = 0
     s.pending = 0
@@ -195,7 +195,7 @@ def open_argument(t: MatcherState, s: cython.pointer[State], byte: i64) -> cytho
     if not is_of_word(byte) or not open_name(t, s, IN_ARGUMENT):
         return False
     is_exact = t.is_exact
-    t.is_exact = True  # since `leave_out` begins behind it
+    t.is_exact = True  # since `clear_written` begins behind it
     is_legal = take(t, s, byte)
     t.is_exact = is_exact
     return is_legal
@@ -226,9 +226,9 @@ def declared_name(t: MatcherState, s: cython.pointer[State], n: i64) -> cython.b
         t.arena[full - 1] += 1
     t.arena[names_at(t, frame) + (n >> 6)] |= bit(n & 63)
     t.arena[frame + CURRENT] = n
-    t.arena[frame + NAME_PRINT] = s.print
+    t.arena[frame + NAME_FINGERPRINT] = s.fingerprint
     if t.search.is_ordered:
-        leave_earlier(t, frame, n)
+        forbid_earlier(t, frame, n)
     values = cython.cast(cython.longlong, 0)
     t.work += t.tables.names[name].values * node.shape_words
     for w in range(node.shape_words):
@@ -247,7 +247,7 @@ def declared_name(t: MatcherState, s: cython.pointer[State], n: i64) -> cython.b
 
 
 @cython.cfunc
-def leave_earlier(t: MatcherState, frame: i64, n: i64) -> cython.bint:
+def forbid_earlier(t: MatcherState, frame: i64, n: i64) -> cython.bint:
     """Let no name come any more that is declared before one, nor what shapes require there."""
     node = node_of(t, frame)
     seen = names_at(t, frame)
@@ -288,7 +288,7 @@ def undeclared_name(t: MatcherState, s: cython.pointer[State]) -> cython.bint:
     node = node_of(t, frame)
     t.arena[frame + WRITTEN] = written
     t.arena[frame + CURRENT] = -1
-    t.arena[frame + NAME_PRINT] = s.print
+    t.arena[frame + NAME_FINGERPRINT] = s.fingerprint
     t.arena[frame + CLASSES] = classes
     full = full_at(t, frame)
     if full >= 0:

@@ -10,9 +10,12 @@ i64 = cython.typedef(cython.longlong)
 index = cython.typedef(cython.Py_ssize_t)
 
 
-def dtype_of(names: str, kind: type[np.generic]) -> np.dtype:
-    """Return the type of records whose fields are all of one kind."""
-    return np.dtype([(name, kind) for name in names.split()])
+def record(_struct: str, fields: str, kind: type[np.generic]) -> np.dtype:
+    """Return the dtype of records whose fields are all of one kind.
+
+    `hatch_build.py` declares beside it the C struct of that name with the same fields.
+    """
+    return np.dtype([(name, kind) for name in fields.split()])
 
 
 # The state of a text. Where a phase is not named, a field has what was there before.
@@ -37,26 +40,14 @@ def dtype_of(names: str, kind: type[np.generic]) -> np.dtype:
 #                 | others         | white space before the next token
 # stop            | text of JSON   | state of the automaton of delimiters, in layouts of pairs
 #                 | text of Python | the byte that ends the string
-# print           | text, IN_BARE  | fingerprint of what is written so far; then of the whole value
+# fingerprint     | text, IN_BARE  | of what is written so far; then of the whole value
 #
 # "value" is BEGIN, IN_STRING, IN_RAW, IN_VALUE and IN_BARE; "text" is IN_STRING, IN_NAME and all
 # phases from IN_ANY on.
-State = cython.struct(
-    frame=cython.longlong,
-    phase=cython.longlong,
-    node=cython.longlong,
-    values=cython.longlong,
-    automaton_state=cython.longlong,
-    trie_node=cython.longlong,
-    pending=cython.longlong,
-    count=cython.longlong,
-    languages=cython.longlong,
-    top=cython.longlong,
-    stop=cython.longlong,
-    print=cython.longlong,
-)
-STATE = dtype_of(
-    "frame phase node values automaton_state trie_node pending count languages top stop print",
+STATE = record(
+    "State",
+    "frame phase node values automaton_state trie_node pending count languages top stop "
+    "fingerprint",
     np.int64,
 )
 
@@ -84,122 +75,79 @@ TRIE_NODE = np.dtype(
     ]
 )
 
-# The records of tables; `tables` says what their fields are.
-Node = cython.struct(
-    string_automaton=cython.int,
-    string_trie=cython.int,
-    bare_automaton=cython.int,
-    values=cython.int,
-    shape_words=cython.int,
-    shapes=cython.int,
-    shapes_of=cython.int,
-    required_names=cython.int,
-    name_trie=cython.int,
-    names=cython.int,
-    name0=cython.int,
-    class_automaton=cython.int,
-    classes=cython.int,
-    class0=cython.int,
-    class_node=cython.int,
-    class_values=cython.int,
-    arrays=cython.int,
-    array0=cython.int,
-    arrays_of=cython.int,
-    place0=cython.int,
-    places=cython.int,
-    strings_of=cython.int,
-    string_languages=cython.int,
-    bare_of=cython.int,
-    bare_languages=cython.int,
-    limits=cython.int,
-    limit0=cython.int,
-    least=cython.int,
-    room=cython.int,
-    tallies=cython.int,
-    marks=cython.int,
-    mark0=cython.int,
-    witnesses=cython.int,
-    witnessed=cython.int,
-    raw=cython.int,
-    names_end=cython.int,
-    distinct=cython.int,
-    scalars=cython.int,
-    json_node=cython.int,
-    printed=cython.int,
-    vast=cython.int,
-)
-NODE = dtype_of(
+# The records of tables, which `enforcer.machine.tables` makes. "Bits" is the number of the first
+# word in the table of bits; a set of shapes has `shape_words` words, other sets one. `x0` and `xs`
+# are the first of some records of a table and how many there are.
+#
+# A node: a set of values of which one has to be written, a bit each.
+#   string_automaton, string_trie    languages of strings and listed strings; -1 for none
+#   strings_of, string_languages     bits: for each language the values that it spells
+#   bare_automaton, bare_of, bare_languages    the same of numbers, booleans and null
+#   raw, scalars, json_node          raw text: its kind; languages of text, before those in which
+#                                    JSON follows; the node of that JSON
+#   shapes, shape_words              ways to be an object; the words of a set of them
+#   shapes_of                        bits: for each value the shapes that are it
+#   name_trie, name0, names, required_names    declared names; bits: those that a shape requires
+#   class_automaton, class0, classes, class_node, class_values    classes of undeclared names, and
+#                                    the node of their values; for a class and value the shapes
+#   names_end                        whether a class may run out of names
+#   limit0, limits, least, room      counted properties, a limit a shape; the number from which on
+#                                    no shape has too few; that from which on one may be full
+#   mark0, marks, witnesses, witnessed    undeclared properties that some shape requires; bits: for
+#                                    each the shapes that want it
+#   array0, arrays, arrays_of        ways to be an array; bits: for each value those that are it
+#   slot0, slots                     item slots: for each place of `prefixItems` one, one for others
+#   tallies                          arrays that count elements
+#   distinct                         see `NOT_UNIQUE`: arrays of distinct strings
+#   unique_values                    bits: arrays of other distinct elements; -1 for none
+#   many_words                       bits: the values with very many texts, which search may assume
+NODE = record(
+    "Node",
     "string_automaton string_trie bare_automaton values shape_words shapes shapes_of "
-    "required_names name_trie names name0 class_automaton classes class0 class_node "
-    "class_values arrays array0 arrays_of place0 places strings_of string_languages "
-    "bare_of bare_languages limits limit0 least room tallies "
-    "marks mark0 witnesses witnessed raw names_end distinct scalars json_node "
-    "printed vast",
+    "required_names name_trie names name0 class_automaton classes class0 class_node class_values "
+    "arrays array0 arrays_of slot0 slots strings_of string_languages bare_of bare_languages "
+    "limits limit0 least room tallies marks mark0 witnesses witnessed raw names_end distinct "
+    "scalars json_node unique_values many_words",
     np.int32,
 )
-Name = cython.struct(node=cython.int, values=cython.int, fits=cython.int, required=cython.int)
-NAME = dtype_of("node values fits required", np.int32)
-Limit = cython.struct(minimum=cython.int, maximum=cython.int, required=cython.int)
-LIMIT = dtype_of("minimum maximum required", np.int32)
-Mark = cython.struct(name=cython.int, class_=cython.int, value=cython.int, hits=cython.int)
-MARK = dtype_of("name class_ value hits", np.int32)
-Place = cython.struct(node=cython.int, values=cython.int, fits=cython.int, hits=cython.int)
-PLACE = dtype_of("node values fits hits", np.int32)
-Array = cython.struct(
-    value=cython.int,
-    minimum=cython.int,
-    maximum=cython.int,
-    tally=cython.int,
-    counts=cython.int,
-    count0=cython.int,
-    places=cython.int,
-    sums=cython.int,
-    need0=cython.int,
-    farthest=cython.int,
-)
-ARRAY = dtype_of(
-    "value minimum maximum tally counts count0 places sums need0 farthest",
+# A declared name: the node of its values, how many, bits: for each value the shapes that allow it,
+# the shapes that require the name.
+NAME = record("Name", "node values fits required", np.int32)
+# Of a shape: properties, -1 for no maximum; bits: the names that it requires.
+LIMIT = record("Limit", "minimum maximum required", np.int32)
+# A property that is a witness: a declared name, or -1 and a class; the value that it has to have;
+# bits: for each witness the shapes whose witness it is.
+MARK = record("Mark", "name class_ value hits", np.int32)
+# Elements at one place: their node, how many values; bits: for each value the arrays that allow it,
+# and for each value and array what it counts for.
+ITEM_SLOT = record("ItemSlot", "node values fits hits", np.int32)
+# An array: the value that it is; lengths, -1 for no maximum; the number of its tally, -1 for none;
+# the kinds that it counts; its item slots; how many tallies there are; what each still needs; how
+# many elements from its end on one decides.
+ARRAY = record(
+    "Array",
+    "value minimum maximum tally counts count0 slots sums need0 farthest",
     np.int32,
 )
-Count = cython.struct(step=cython.int, most=cython.int, is_bounded=cython.int)
-COUNT = dtype_of("step most is_bounded", np.int32)
-Need = cython.struct(least=cython.int, most=cython.int)
-NEED = dtype_of("least most", np.int32)
-Automaton = cython.struct(
-    transitions=cython.int,
-    classes=cython.int,
-    ascii=cython.int,
-    range0=cython.int,
-    ranges=cython.int,
-    states=cython.int,
-    kind=cython.int,
-    bound0=cython.int,
-    bounds=cython.int,
-    minimum=cython.int,
-    steady=cython.int,
-    varied=cython.int,
-)
-AUTOMATON = dtype_of(
+# A counted kind of elements, as a digit of a tally: its step, the most that matter, whether more
+# are illegal.
+COUNT = record("Count", "step most is_bounded", np.int32)
+# Elements that an array needs behind a tally, and the most that may follow.
+NEED = record("Need", "least most", np.int32)
+# An automaton: where its transitions, classes of ASCII, ranges of characters and states begin; its
+# kind (see `OF_JSON`); bounds of length of its languages; the greatest least length; characters up
+# to which no greatest length decides; characters from which on a language has many words.
+AUTOMATON = record(
+    "Automaton",
     "transitions classes ascii range0 ranges states kind bound0 bounds minimum steady varied",
     np.int32,
 )
-Bound = cython.struct(
-    minimum=cython.int,
-    maximum=cython.int,
-    rest0=cython.int,
-    steady=cython.int,
-)
-BOUND = dtype_of("minimum maximum rest0 steady", np.int32)
+# Lengths of a language, -1 for no maximum; where its lengths left (`rests`) begin, a bit each, -1
+# if the automaton knows them; characters up to which the maximum does not decide.
+BOUND = record("Bound", "minimum maximum rest0 steady", np.int32)
 
 # What a walk has found of a place within a string, so that it is looked at once a row.
-Answer = cython.struct(
-    turn=cython.longlong,
-    place=cython.longlong,
-    languages=cython.longlong,
-    asked=cython.longlong,
-    found=cython.longlong,
-)
-ANSWER = dtype_of("turn place languages asked found", np.int64)
+ANSWER = record("Answer", "turn place languages asked found", np.int64)
 
 # Phases of a text.
 BEGIN = cython.declare(cython.int, 0)
@@ -264,9 +212,11 @@ SECOND_SPACE = cython.declare(cython.int, 68)
 # each undeclared property that some shape wants (a witness), the shapes that have it.
 # No row that is kept depends on the words before `IS_ARRAY`.
 PARENT = cython.declare(cython.int, 0)
-PRINT = cython.declare(cython.int, 1)  # of what an object or array has so far; see `mixed`
-NAME_PRINT = cython.declare(cython.int, 2)  # of the name that was written last
-IS_PRINTED = cython.declare(cython.int, 3)  # whether prints are needed of what is in it
+FINGERPRINT = cython.declare(
+    cython.int, 1
+)  # of what an object or array has so far; see `hash_combine`
+NAME_FINGERPRINT = cython.declare(cython.int, 2)  # of the name that was written last
+IS_FINGERPRINTED = cython.declare(cython.int, 3)  # whether prints are needed of what is in it
 LEVEL = cython.declare(cython.int, 4)  # how many frames are around
 IS_ARRAY = cython.declare(cython.int, 5)
 NODE_OF = cython.declare(cython.int, 6)
@@ -277,8 +227,8 @@ LIVE = cython.declare(cython.int, 10)
 
 # What `IS_ARRAY` has where elements are distinct: strings, which are kept themselves; any values,
 # of which prints are.
-KEEPS = cython.declare(cython.int, 2)
-PRINTS = cython.declare(cython.int, 3)
+UNIQUE_STRINGS = cython.declare(cython.int, 2)
+UNIQUE_VALUES = cython.declare(cython.int, 3)
 
 # What is asked of a place; else the range of characters of which one has to lead on.
 LEADS_ON = cython.declare(cython.longlong, -1)
@@ -291,27 +241,27 @@ NOT_ASKED = cython.declare(cython.longlong, -(1 << 62))
 ANSWERS = cython.declare(cython.int, 2048)
 
 # Where prints begin, by the kind of value.
-STRING_PRINT = cython.declare(cython.int, 1)
-NUMBER_PRINT = cython.declare(cython.int, 2)
-WORD_PRINT = cython.declare(cython.int, 3)
-ARRAY_PRINT = cython.declare(cython.int, 4)
-OBJECT_PRINT = cython.declare(cython.int, 5)
+STRING_SEED = cython.declare(cython.int, 1)
+NUMBER_SEED = cython.declare(cython.int, 2)
+WORD_SEED = cython.declare(cython.int, 3)
+ARRAY_SEED = cython.declare(cython.int, 4)
+OBJECT_SEED = cython.declare(cython.int, 5)
 LAST_62 = cython.declare(cython.longlong, (1 << 62) - 1)
 SURE_DIGITS = cython.declare(cython.int, 8)  # behind which doubles may be equal
 DOUBLE_DIGITS = cython.declare(cython.int, 17)  # behind which all are
 WHOLE_DIGITS = cython.declare(cython.int, 18)  # of a number, with its sign, that is its own hash
 
 # `distinct` of a node whose arrays keep no strings distinct, and of one with always more of them.
-NOT_KEPT = cython.declare(cython.int, 0)
+NOT_UNIQUE = cython.declare(cython.int, 0)
 NEVER_ENDING = cython.declare(cython.int, 0x7FFFFFFF)
 
-# A written name or string: a word with the one before it, the number of its characters and whether
-# rows depend on one of both (see `Tree.bears`); where they may run out, for each class or language
-# how many of its first characters begin no other one of these, one more than it has if they do; its
-# characters.
+# A written name or string: a word with the one before it, the number of its characters, and whether
+# rows depend on one of both (see `Tree.affects_earlier`); where they may run out, for each class or
+# language how many of its first characters begin no other one of these (one more than it has if all
+# do); its characters.
 LENGTH_AT = cython.declare(cython.int, 32)
 LENGTHS = cython.declare(cython.longlong, (1 << 29) - 1)
-BEARS = cython.declare(cython.longlong, 1 << 62)
+AFFECTS_EARLIER = cython.declare(cython.longlong, 1 << 62)
 IS_ENDED = cython.declare(cython.longlong, 1 << 61)  # of some beginning no name is left
 CHARACTERS = cython.declare(cython.longlong, 3)  # in a word
 CHARACTER_BITS = cython.declare(cython.longlong, 21)
@@ -364,7 +314,7 @@ FIRST_STATES = 40
 MOST_TRIED = 50_000  # steps of all searches for a row, or for an id
 
 # Of a table of states, and at least of one of prints.
-PRINT_SLOTS = cython.declare(cython.longlong, 16_384)
+FINGERPRINT_SLOTS = cython.declare(cython.longlong, 16_384)
 ENDING_LEVELS = cython.declare(
     cython.int, 8
 )  # objects and arrays in one another that end an element
@@ -438,7 +388,7 @@ def count_bits(word: i64) -> i64:
 
 @cython.cfunc
 @cython.exceptval(check=False)
-def mixed(found: i64, word: i64) -> i64:
+def hash_combine(found: i64, word: i64) -> i64:
     """Return the print of a sequence with one word more.
 
     A *print* is a hash of 62 bits. Equal values have equal ones; of others the chance is that of a

@@ -15,7 +15,7 @@ from enforcer.kernel.automata import (
     trie_leads_on,
     within_bounds,
 )
-from enforcer.kernel.names import bears_on_tokens, keeps_characters
+from enforcer.kernel.names import keeps_characters, row_depends_on_names
 from enforcer.kernel.records import *
 from enforcer.kernel.search import (
     begin_searches,
@@ -33,15 +33,15 @@ from enforcer.kernel.state import (
     automaton_of,
     counted_at,
     frame_size,
-    is_printed,
+    needs_fingerprint,
     node_of,
     state_at,
     trie_node_at,
 )
 from enforcer.kernel.strings import quote_of
 from enforcer.kernel.tokens import (
+    CachedRow,
     Charge,
-    KeptRow,
     Row,
     Scratch,
     WideRow,
@@ -55,8 +55,8 @@ from enforcer.kernel.tokens import (
 from enforcer.kernel.values import legal_groups, step, take_marker
 from enforcer.kernel.walk import (
     clear_ids,
+    clear_written,
     is_legal_token,
-    leave_out,
     may_be_longer,
     walk,
     walk_long,
@@ -94,21 +94,21 @@ def fill_row(t: MatcherState, row):
     is_naming = keeps_characters(t, state_at(t, 0))
     t.is_masking = True
     try:
-        if t.tables.has_prints:
+        if t.tables.has_unique_values:
             begin_searches(t)
         words = configuration(t, scratch.key)
-        if words == 0 or not recall(t, scratch.key, words):
+        if words == 0 or not read_cached(t, scratch.key, words):
             make_row(t)
             if not is_naming:
                 decide_spanning(t)
             if t.has_stops:
                 clear_ending(t)
             if words != 0 and t.work >= _WORTH_KEEPING and not t.is_lost:
-                remember(t, scratch, words)
-        if is_naming and (t.tables.is_open or t.tables.distinct != NOT_KEPT):
+                cache_present(t, scratch, words)
+        if is_naming and (t.tables.is_open or t.tables.distinct != NOT_UNIQUE):
             decide_naming(t)
-        if t.tables.has_prints:
-            leave_out_repeated(t)
+        if t.tables.has_unique_values:
+            clear_repeated(t)
         if t.tree.longer.shape[0] != 0:
             t.work += LONGEST * t.tree.longer.shape[0]
             decide(t, t.tree.longer)
@@ -162,7 +162,7 @@ def configuration(t: MatcherState, key: cython.longlong[::1]) -> i64:
         size = frame_size(t, frame)
         if words + size > key.shape[0]:
             return 0
-        if bears_on_tokens(t, frame):
+        if row_depends_on_names(t, frame):
             return 0
         first = words - IS_ARRAY
         for i in range(IS_ARRAY, size):
@@ -212,7 +212,7 @@ def relevant_length(t: MatcherState, frame: i64) -> i64:
     """Return how many elements an array has, at most so many that more change nothing."""
     node = node_of(t, frame)
     length = t.arena[frame + CURRENT]
-    far = cython.cast(cython.longlong, node.places)
+    far = cython.cast(cython.longlong, node.slots)
     for i in range(node.arrays):
         array = node.array0 + i
         left = cython.cast(cython.longlong, t.tables.arrays[array].maximum) - length
@@ -234,14 +234,14 @@ def relevant_properties(t: MatcherState, frame: i64) -> i64:
 
 
 @cython.cfunc
-def recall(t: MatcherState, key: cython.longlong[::1], words: i64) -> cython.bint:
+def read_cached(t: MatcherState, key: cython.longlong[::1], words: i64) -> cython.bint:
     """Write the kept row of a configuration, if there is one."""
     slot = key[0] & (SLOTS - 1)
     for i in range(2):
-        found = t.tables.kept[slot ^ i]
+        found = t.tables.cached[slot ^ i]
         if found is None:
             continue
-        kept = cython.cast(KeptRow, found)
+        kept = cython.cast(CachedRow, found)
         if kept.words == words and are_equal(kept.data, key, words):
             if kept.base == NO_BASE:
                 clear_row(t.row, t.tree.words)
@@ -302,10 +302,10 @@ def make_row(t: MatcherState) -> cython.bint:
     if is_short:
         clear_finite(t, automaton_at(t, automaton_of(t, s)), wide)
     if near >= shorter_rows and wide.looping != 0 and is_any_length(t, s):
-        leave_alike(t, wide)
+        fill_shared_exits(t, wide)
         first = wide.looping
     for e in range(first, wide.exits.shape[0]):
-        leave(t, wide.exits[e], wide.depths[e])
+        fill_exit(t, wide.exits[e], wide.depths[e])
     if near < shorter_rows and are_longer:
         walk_long(t, near)
     if s.trie_node >= 0 and trie_leads_on(t, s, s.trie_node):
@@ -411,7 +411,7 @@ def clear_finite(t: MatcherState, a: cython.pointer[Automaton], wide: WideRow) -
 
 
 @cython.cfunc
-def leave_alike(t: MatcherState, wide: WideRow) -> cython.bint:
+def fill_shared_exits(t: MatcherState, wide: WideRow) -> cython.bint:
     """Set the bits of the legal tokens of all looping exits of a wide row."""
     s = state_at(t, 0)
     trie_node = s.trie_node
@@ -433,7 +433,7 @@ def leave_alike(t: MatcherState, wide: WideRow) -> cython.bint:
         if is_listed(t, s, exit_, wide.depths[e]):
             node = trie_node_at(t, exit_)
             clear_ids(t, node.rank, node.rank_end)
-            leave(t, exit_, wide.depths[e])
+            fill_exit(t, exit_, wide.depths[e])
     return True
 
 
@@ -457,7 +457,7 @@ def is_listed(t: MatcherState, s: cython.pointer[State], exit_: index, depth: i6
 
 
 @cython.cfunc
-def leave(t: MatcherState, exit_: index, depth: i64) -> cython.bint:
+def fill_exit(t: MatcherState, exit_: index, depth: i64) -> cython.bint:
     """Set the bits of the legal tokens of an exit."""
     if reach(t, exit_, depth):
         walk(t, exit_, exit_ + 1, depth)
@@ -525,7 +525,7 @@ def ending_row(t: MatcherState, stop: index):
 
 
 @cython.cfunc
-def remember(t: MatcherState, scratch: Scratch, words: i64):
+def cache_present(t: MatcherState, scratch: Scratch, words: i64):
     """Keep the row of a configuration, unless it differs much from each other one."""
     count = differences(t, scratch)
     if t.base == NO_BASE and count > _MANY_DIFFERING:
@@ -538,14 +538,14 @@ def remember(t: MatcherState, scratch: Scratch, words: i64):
             count = of_digits
     if count > MOST_DIFFERING:
         return
-    kept = KeptRow(t.base, words, count)
+    kept = CachedRow(t.base, words, count)
     for i in range(words):
         kept.data[i] = scratch.key[i]
     for i in range(count):
         place = cython.cast(cython.longlong, scratch.places[i])
         word = cython.cast(cython.longlong, t.row[place]) & LOW_HALF
         kept.data[words + i] = place << 32 | word
-    t.tables.keep(scratch.key[0] & (SLOTS - 1), kept)
+    t.tables.cache_row(scratch.key[0] & (SLOTS - 1), kept)
 
 
 @cython.cfunc
@@ -575,7 +575,7 @@ def decide_naming(t: MatcherState) -> cython.bint:
     """
     t.nodes = t.tree.trie.nodes
     t.ids = t.tree.trie.ids
-    leave_out(t, 0, t.tree.trie.roots, 0)
+    clear_written(t, 0, t.tree.trie.roots, 0)
     if state_at(t, 0).phase == IN_KEY:
         t.is_exact = True
         set_markers(t)
@@ -606,7 +606,7 @@ def decide_spanning(t: MatcherState) -> cython.bint:
         decide(t, t.tree.spanning)
         if t.is_laid_out:
             decide(t, t.tables.key_spanning)
-    if t.tables.distinct != NOT_KEPT:
+    if t.tables.distinct != NOT_UNIQUE:
         decide(t, t.tree.listing)
         if may_be_last(t):
             decide(t, t.tree.commas)
@@ -634,21 +634,21 @@ def may_be_last(t: MatcherState) -> cython.bint:
     if t.tables.distinct <= t.tree.most_commas + 1:
         return True
     frame = state_at(t, 0).frame
-    if frame < 0 or t.arena[frame + IS_ARRAY] != KEEPS:
+    if frame < 0 or t.arena[frame + IS_ARRAY] != UNIQUE_STRINGS:
         return False
     ending = node_of(t, frame).distinct
     return ending <= t.arena[frame + CURRENT] + t.tree.most_commas + 1
 
 
 @cython.cfunc
-def leave_out_repeated(t: MatcherState) -> cython.bint:
+def clear_repeated(t: MatcherState) -> cython.bint:
     """Clear the tokens behind which an element repeats another one, or can only do so."""
     t.nodes = t.tree.trie.nodes
     t.ids = t.tree.trie.ids
     t.is_exact = True
-    if is_printed(t, t.search.frame):
-        leave_out_long(t)
-        leave_out_dead(t, 0, t.tree.trie.roots, 0)
+    if needs_fingerprint(t, t.search.frame):
+        clear_dead_strings(t)
+        clear_dead_ends(t, 0, t.tree.trie.roots, 0)
         t.search.spent = -1
     else:
         for i in range(t.tree.opening.shape[0]):
@@ -662,7 +662,7 @@ def leave_out_repeated(t: MatcherState) -> cython.bint:
 
 
 @cython.cfunc
-def leave_out_long(t: MatcherState) -> cython.bint:
+def clear_dead_strings(t: MatcherState) -> cython.bint:
     """Do the same with the tokens that stay within the string of the first state."""
     s = state_at(t, 0)
     if s.phase != IN_STRING or s.pending != 0 or s.trie_node >= 0 or varies_around(t, s):
@@ -695,7 +695,7 @@ def keeps_alive(t: MatcherState, token_id: index) -> cython.bint:
     a = automaton_at(t, automaton_of(t, s))
     state = s.automaton_state
     count = s.count
-    found = s.print
+    found = s.fingerprint
     at = t.tree.text0[token_id]
     end = t.tree.text0[token_id + 1]
     t.work += 1
@@ -712,7 +712,7 @@ def keeps_alive(t: MatcherState, token_id: index) -> cython.bint:
         state = state_behind(t, a, state, character)
         if state < 0:
             break
-        found = mixed(found, character)
+        found = hash_combine(found, character)
         count += 1
         at += 1 + more
     if at >= end:
@@ -767,7 +767,7 @@ def begin_wide(
 
 
 @cython.cfunc
-def leave_out_dead(t: MatcherState, first: index, end: index, depth: index) -> cython.bint:
+def clear_dead_ends(t: MatcherState, first: index, end: index, depth: index) -> cython.bint:
     """Do the same at and below some siblings, but where all that is legal is alive."""
     s = state_at(t, depth)
     groups = legal_groups(t, s)
@@ -798,5 +798,5 @@ def leave_out_dead(t: MatcherState, first: index, end: index, depth: index) -> c
         if node.own != 0 and not can_complete(t, state_at(t, depth + 1)):
             clear_ids(t, node.rank, node.rank_end)
         elif node.children != 0:
-            leave_out_dead(t, node.child, node.child + node.children, depth + 1)
+            clear_dead_ends(t, node.child, node.child + node.children, depth + 1)
     return True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import cython
 
-from enforcer.kernel.arrays import has_print, note_prints
+from enforcer.kernel.arrays import has_element, index_elements
 from enforcer.kernel.automata import answer, child_of, state_behind
 from enforcer.kernel.names import keeps_characters
 from enforcer.kernel.objects import open_classes
@@ -14,9 +14,9 @@ from enforcer.kernel.state import (
     automaton_at,
     automaton_of,
     frame_size,
-    is_printed,
     level_of,
     names_at,
+    needs_fingerprint,
     node_at,
     node_of,
     state_at,
@@ -46,13 +46,13 @@ def takes(t: MatcherState, s: cython.pointer[State], token_id: index) -> cython.
 @cython.cfunc
 def can_complete(t: MatcherState, s: cython.pointer[State]) -> cython.bint:
     """Return whether each element that is being written can become one that is not there."""
-    if not is_printed(t, s.frame):
+    if not needs_fingerprint(t, s.frame):
         return True
-    outer = outer_of(t, s, is_vast(t, s))
+    outer = outer_of(t, s, has_many_completions(t, s))
     if outer < 0:
         return True
     if s.phase == IN_STRING and s.pending == 0 and s.frame == t.search.frame:
-        if ends_anew(t, ended_texts(t, s), s.print, outer):
+        if ends_anew(t, ended_texts(t, s), s.fingerprint, outer):
             return True
     return search_end(t, s, outer)
 
@@ -74,7 +74,7 @@ def outer_of(t: MatcherState, s: cython.pointer[State], is_varied: cython.bint) 
     noted = outer
     asked = outer
     frame = s.frame
-    while is_printed(t, frame):
+    while needs_fingerprint(t, frame):
         if noted < 0 and frame != s.frame and frame < t.search.steady:
             asked = 1 if is_varied else 0
             known = answer(t, frame, 0, asked, OUTER)
@@ -84,7 +84,7 @@ def outer_of(t: MatcherState, s: cython.pointer[State], is_varied: cython.bint) 
             inner = outer
             outer = -1
         t.work += 1
-        if t.arena[frame + IS_ARRAY] == PRINTS and t.arena[frame + WRITTEN] != 0:
+        if t.arena[frame + IS_ARRAY] == UNIQUE_VALUES and t.arena[frame + WRITTEN] != 0:
             if is_begun and not is_varied:
                 outer = frame
         if not (is_varied or (frame == s.frame and is_empty(s))):
@@ -98,10 +98,10 @@ def outer_of(t: MatcherState, s: cython.pointer[State], is_varied: cython.bint) 
 
 
 @cython.cfunc
-def is_vast(t: MatcherState, s: cython.pointer[State]) -> cython.bint:
+def has_many_completions(t: MatcherState, s: cython.pointer[State]) -> cython.bint:
     """Return whether the value at hand has a great many ways to go on."""
     if s.phase == BEGIN or s.phase == NAMED:
-        return t.tables.bits[node_at(t, s.node).vast] & s.values != 0
+        return t.tables.bits[node_at(t, s.node).many_words] & s.values != 0
     if s.phase == IN_BARE:
         if s.count > SURE_DIGITS:
             return False
@@ -120,7 +120,7 @@ def endless_characters(t: MatcherState, s: cython.pointer[State]) -> i64:
         return -1
     a = automaton_at(t, automaton_of(t, s))
     leads = t.tables.leads[a.states + s.automaton_state] & s.languages
-    room = cython.cast(cython.longlong, t.tables.vast_steps[a.states + s.automaton_state])
+    room = cython.cast(cython.longlong, t.tables.many_steps[a.states + s.automaton_state])
     for k in range(a.bounds):
         bound = t.tables.bounds[a.bound0 + k]
         if leads >> k & 1 and bound.maximum >= 0:
@@ -133,7 +133,7 @@ def has_many(
     t: MatcherState, a: cython.pointer[Automaton], state: i64, languages: i64, count: i64
 ) -> cython.bint:
     """Return whether a text of so many characters has a great many ways to go on."""
-    languages &= t.tables.vast[a.states + state]
+    languages &= t.tables.many_words[a.states + state]
     for k in range(a.bounds):
         maximum = t.tables.bounds[a.bound0 + k].maximum
         if 0 <= maximum < count + a.varied:
@@ -154,8 +154,8 @@ def ends_anew(t: MatcherState, ended: i64, found: i64, outer: i64) -> cython.bin
     if t.search.levels < 0 or ended != t.search.languages or outer != t.search.outer:
         return False
     for k in range(t.search.levels):
-        found = (t.search.ends[2 * k + 1] + mixed(t.search.ends[2 * k], found)) & LAST_62
-    return not has_print(t, outer, found)
+        found = (t.search.ends[2 * k + 1] + hash_combine(t.search.ends[2 * k], found)) & LAST_62
+    return not has_element(t, outer, found)
 
 
 @cython.cfunc
@@ -170,7 +170,7 @@ def search_end(t: MatcherState, s: cython.pointer[State], outer: i64) -> cython.
         t.scratch = t.tree.borrow()
         t.scratch.begin()
         t.search.steady = s.top
-    note_prints(t, outer)
+    index_elements(t, outer)
     if cython.compiled:
         memcpy(cython.address(t.scratch.search[0]), s, cython.sizeof(State))
     else:
@@ -185,8 +185,8 @@ def search_end(t: MatcherState, s: cython.pointer[State], outer: i64) -> cython.
     t.search.reached = -1
     found = seek(t, level_of(t, outer))
     t.search.is_ordered = False
-    if t.scratch.noted > t.search.top:  # other tokens have other elements there
-        t.scratch.noted = 0
+    if t.scratch.indexed > t.search.top:  # other tokens have other elements there
+        t.scratch.indexed = 0
     if t.search.reached > 0 and start.frame == t.search.frame:
         note_end(t, outer)
     if is_alone:
@@ -215,7 +215,7 @@ def seek(t: MatcherState, level: i64) -> cython.bint:
                 continue
         asked = t.scratch.asked[i]
         if asked != 0 and (found or not t.search.is_far):
-            t.scratch.told[asked & (PRINT_SLOTS - 1)] = asked << 1 | found
+            t.scratch.memo[asked & (FINGERPRINT_SLOTS - 1)] = asked << 1 | found
         if i == 0:
             return found
         i -= 1
@@ -235,12 +235,14 @@ def known_end(t: MatcherState, i: index, level: i64) -> cython.int:
     is_text: cython.bint = s.phase == IN_STRING and s.pending == 0
     is_text |= s.phase == IN_BARE and level_of(t, s.frame) == level  # else there are many
     if s.phase == BEGIN or is_text:
-        found = print_of(t, s, level)
+        found = search_fingerprint(t, s, level)
         if is_text:
-            found = mixed(mixed(mixed(found, s.print), s.languages), s.phase)
-        told = t.scratch.told[found & (PRINT_SLOTS - 1)]
-        if told >> 1 == found:
-            return told & 1
+            found = hash_combine(
+                hash_combine(hash_combine(found, s.fingerprint), s.languages), s.phase
+            )
+        known = t.scratch.memo[found & (FINGERPRINT_SLOTS - 1)]
+        if known >> 1 == found:
+            return known & 1
         t.scratch.asked[i] = found
     if i + 2 > t.scratch.search.shape[0]:
         t.search.is_far = True
@@ -249,9 +251,9 @@ def known_end(t: MatcherState, i: index, level: i64) -> cython.int:
 
 
 @cython.cfunc
-def print_of(t: MatcherState, s: cython.pointer[State], level: i64) -> i64:
+def search_fingerprint(t: MatcherState, s: cython.pointer[State], level: i64) -> i64:
     """Return a print of all that it depends on how a value may go on, up to an array."""
-    found = mixed(mixed(mixed(t.scratch.round, level), s.node), s.values)
+    found = hash_combine(hash_combine(hash_combine(t.scratch.round, level), s.node), s.values)
     frame = s.frame
     while frame >= t.search.steady and level_of(t, frame) >= level:
         found = with_frame(t, found, frame)
@@ -266,8 +268,8 @@ def print_of(t: MatcherState, s: cython.pointer[State], level: i64) -> i64:
             around = with_frame(t, around, outer)
             outer = t.arena[outer + PARENT]
         answer(t, frame, 0, level, AROUND).found = around
-        return mixed(found, around)
-    return mixed(found, known.found)
+        return hash_combine(found, around)
+    return hash_combine(found, known.found)
 
 
 @cython.cfunc
@@ -275,8 +277,8 @@ def with_frame(t: MatcherState, found: i64, frame: i64) -> i64:
     """Mix what a frame has into a print."""
     size = frame_size(t, frame)
     t.work += size >> 2
-    for i in range(PRINT, size):
-        found = mixed(found, t.arena[frame + i])
+    for i in range(FINGERPRINT, size):
+        found = hash_combine(found, t.arena[frame + i])
     return found
 
 
@@ -413,7 +415,7 @@ def note_end(t: MatcherState, outer: i64) -> cython.bint:
     depth = level_of(t, s.frame)
     levels = cython.cast(cython.longlong, 0)
     frame = s.frame
-    found = s.print
+    found = s.fingerprint
     if s.phase != IN_STRING or s.pending != 0 or searched_state(t, 1).phase == IN_STRING:
         return False
     if (keeps_characters(t, s) and t.arena[s.frame + WRITTEN] != 0) or depth - level_of(
@@ -424,11 +426,11 @@ def note_end(t: MatcherState, outer: i64) -> cython.bint:
         following = searched_state(t, i)
         if level_of(t, following.frame) < depth:
             kind = t.arena[frame + IS_ARRAY]
-            if kind == PRINTS:
+            if kind == UNIQUE_VALUES:
                 return False
-            t.search.ends[2 * levels] = t.arena[frame + (CURRENT if kind else NAME_PRINT)]
-            member = mixed(t.search.ends[2 * levels], found)
-            found = following.print
+            t.search.ends[2 * levels] = t.arena[frame + (CURRENT if kind else NAME_FINGERPRINT)]
+            member = hash_combine(t.search.ends[2 * levels], found)
+            found = following.fingerprint
             t.search.ends[2 * levels + 1] = found - member
             frame = t.arena[frame + PARENT]
             levels += 1
@@ -466,7 +468,7 @@ def varies_around(t: MatcherState, s: cython.pointer[State]) -> cython.bint:
     may_vary = not is_empty(s)
     noted = cython.cast(cython.longlong, -1)
     found = False
-    while not found and frame >= 0 and t.arena[frame + IS_ARRAY] != PRINTS:
+    while not found and frame >= 0 and t.arena[frame + IS_ARRAY] != UNIQUE_VALUES:
         if may_vary and noted < 0 and frame < t.search.steady:
             known = answer(t, frame, 0, 0, VARIES)
             if known.found != NOT_ASKED:
@@ -502,19 +504,19 @@ def can_vary(t: MatcherState, frame: i64, begun: i64, lasting: cython.bint) -> c
         if node.tallies != 0:
             return False
         length = t.arena[frame + CURRENT] + begun
-        place = node.place0 + min(length, cython.cast(cython.longlong, node.places) - 1)
-        child = node_at(t, t.tables.places[place].node)
+        place = node.slot0 + min(length, cython.cast(cython.longlong, node.slots) - 1)
+        child = node_at(t, t.tables.item_slots[place].node)
         for i in range(node.arrays):
             maximum = t.tables.arrays[node.array0 + i].maximum
             is_endless: cython.bint = maximum < 0
             if not (t.arena[frame + LIVE] >> i & 1 and (is_endless or length < maximum)):
                 continue
-            for v in range(t.tables.places[place].values):
-                if t.tables.bits[t.tables.places[place].fits + v] >> i & 1 == 0:
+            for v in range(t.tables.item_slots[place].values):
+                if t.tables.bits[t.tables.item_slots[place].fits + v] >> i & 1 == 0:
                     continue
                 if is_endless and t.arena[frame + IS_ARRAY] == 1:
                     return True
-                if not lasting and t.tables.bits[child.vast] >> v & 1:
+                if not lasting and t.tables.bits[child.many_words] >> v & 1:
                     return True
         return False
     if node.limits != 0:
@@ -525,9 +527,9 @@ def can_vary(t: MatcherState, frame: i64, begun: i64, lasting: cython.bint) -> c
         if t.arena[names_at(t, frame) + (n >> 6)] >> (n & 63) & 1:
             continue
         name = node.name0 + n
-        vast = t.tables.bits[node_at(t, t.tables.names[name].node).vast]
+        many = t.tables.bits[node_at(t, t.tables.names[name].node).many_words]
         for v in range(t.tables.names[name].values):
-            if vast >> v & 1:
+            if many >> v & 1:
                 fits = t.tables.names[name].fits + v * node.shape_words
                 for w in range(node.shape_words):
                     if t.arena[frame + LIVE + w] & t.tables.bits[fits + w]:

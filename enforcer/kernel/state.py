@@ -138,7 +138,7 @@ class MatcherState:
         self.is_exact = False
         self.scratch = None
         self.is_masking = False
-        self.search = Search(tables.has_prints)
+        self.search = Search(tables.has_unique_values)
         self.is_laid_out = tables.pairs.shape[0] != 0
         self.is_python = tables.is_python
         self.has_stops = len(tables.ending) != 0
@@ -281,9 +281,11 @@ def new_frame(t: MatcherState, s: cython.pointer[State], node: i64, is_array: i6
     at = s.top
     reserve(t, at + LIVE)
     t.arena[at + PARENT] = s.frame
-    t.arena[at + PRINT] = 0
-    t.arena[at + NAME_PRINT] = 0
-    t.arena[at + IS_PRINTED] = 1 if is_array == PRINTS or is_printed(t, s.frame) else 0
+    t.arena[at + FINGERPRINT] = 0
+    t.arena[at + NAME_FINGERPRINT] = 0
+    t.arena[at + IS_FINGERPRINTED] = (
+        1 if is_array == UNIQUE_VALUES or needs_fingerprint(t, s.frame) else 0
+    )
     t.arena[at + LEVEL] = level_of(t, s.frame) + 1
     t.arena[at + IS_ARRAY] = is_array
     t.arena[at + NODE_OF] = node
@@ -297,9 +299,9 @@ def new_frame(t: MatcherState, s: cython.pointer[State], node: i64, is_array: i6
 
 
 @cython.cfunc
-def is_printed(t: MatcherState, frame: i64) -> cython.bint:
+def needs_fingerprint(t: MatcherState, frame: i64) -> cython.bint:
     """Return whether prints are needed of what is in a frame's object or array."""
-    return frame >= 0 and t.arena[frame + IS_PRINTED] != 0
+    return frame >= 0 and t.arena[frame + IS_FINGERPRINTED] != 0
 
 
 @cython.cfunc

@@ -86,7 +86,7 @@ def take(t: MatcherState, s: cython.pointer[State], character: i64) -> cython.bi
     state = s.automaton_state
     trie_node = s.trie_node
     if t.is_exact:
-        s.print = mixed(s.print, character)
+        s.fingerprint = hash_combine(s.fingerprint, character)
     if s.phase == IN_WRITTEN:
         s.pending = 0
         s.count += 1

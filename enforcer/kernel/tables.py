@@ -8,7 +8,7 @@ import cython
 import numpy as np
 
 from enforcer.kernel.records import *
-from enforcer.kernel.tokens import Charge, KeptRow, MemoryCounter, Row
+from enforcer.kernel.tokens import CachedRow, Charge, MemoryCounter, Row
 
 _KEPT_BYTES = 500  # of a kept row, beside its words
 
@@ -37,10 +37,10 @@ class Tables:
         markers: the token ids that are characters of raw text, from `FIRST_SURROGATE` on.
         unescaped: for each character of ASCII whether no escape stands for it in names and listed
             strings; empty where one may for all.
-        vast: for each automaton state the languages that have many words from there.
+        many_words: for each automaton state the languages that have many words from there.
         free_to: the characters of a text up to which no greatest length decides behind it.
-        vast_steps: how many characters, any that are legal, leave all its languages vast.
-        key_bears: for keys of pairs what `Tree.bears` is for names in JSON.
+        many_steps: how many characters, any that are legal, leave all its languages vast.
+        key_affects_earlier: for keys of pairs what `Tree.affects_earlier` is for names in JSON.
         key_spanning: the token ids in which such a key and its value end.
         ending: for each state of the last automaton of `pairs` the row of the tokens in which a
             delimiter ends; None until it is needed.
@@ -50,7 +50,7 @@ class Tables:
     nodes: Node[::1]
     names: Name[::1]
     classes: cython.const_int[::1]
-    places: Place[::1]
+    item_slots: ItemSlot[::1]
     arrays: Array[::1]
     limits: Limit[::1]
     marks: Mark[::1]
@@ -78,8 +78,8 @@ class Tables:
     cjk_steps: cython.const_int[::1]
     opens: cython.const_longlong[::1]
     trie_opens: cython.const_longlong[::1]
-    vast: cython.const_longlong[::1]
-    vast_steps: cython.const_int[::1]
+    many_words: cython.const_longlong[::1]
+    many_steps: cython.const_int[::1]
     free_to: cython.const_int[::1]
     pairs: cython.const_int[::1]
     markers: cython.const_int[::1]
@@ -88,16 +88,18 @@ class Tables:
     is_python: cython.bint  # whether texts are Python's keyword arguments
     is_open: cython.bint  # whether some object may have undeclared names
     distinct: cython.int  # the least of all nodes that have it
-    has_prints: cython.bint  # whether elements of some array are distinct that are no strings
-    key_bears: object
+    has_unique_values: (
+        cython.bint
+    )  # whether elements of some array are distinct that are no strings
+    key_affects_earlier: object
     key_spanning: cython.const_int[::1]
     ending: list
     rows = cython.declare(list, visibility="readonly")
     older_rows: list
     row_bytes: i64  # of `rows`
     digests: list
-    kept: list  # rows of configurations, in one of two slots by the hash of these
-    kept_bytes: i64
+    cached: list  # rows of configurations, in one of two slots by the hash of these
+    cached_bytes: i64
     charge: Charge  # for these, and for `shortest`
     arrays_by_name = cython.declare(dict, visibility="readonly")
     shortest = cython.declare(object, visibility="readonly")  # see `enforcer.budget`
@@ -108,14 +110,14 @@ class Tables:
         white_space: cython.int,
         is_python: cython.bint,
         rows: list,
-        key_bears,
+        key_affects_earlier,
         key_spanning: cython.const_int[::1],
         memory: MemoryCounter,
     ):
         self.nodes = arrays["nodes"]
         self.names = arrays["names"]
         self.classes = arrays["classes"]
-        self.places = arrays["places"]
+        self.item_slots = arrays["item_slots"]
         self.arrays = arrays["arrays"]
         self.limits = arrays["limits"]
         self.marks = arrays["marks"]
@@ -139,24 +141,24 @@ class Tables:
         self.older_rows = None
         self.row_bytes = 0
         self.digests = [None] * self.automata.shape[0]
-        self.key_bears = key_bears
+        self.key_affects_earlier = key_affects_earlier
         self.key_spanning = key_spanning
-        self.kept = [None] * SLOTS
-        self.kept_bytes = 0
+        self.cached = [None] * SLOTS
+        self.cached_bytes = 0
         self.charge = Charge(memory, 0)
         self.arrays_by_name = arrays
         self.shortest = None
         self.is_open = False
-        self.distinct = NOT_KEPT
-        self.has_prints = False
+        self.distinct = NOT_UNIQUE
+        self.has_unique_values = False
         for k in range(self.nodes.shape[0]):
-            if self.nodes[k].distinct != NOT_KEPT:
-                least = self.distinct if self.distinct != NOT_KEPT else NEVER_ENDING
+            if self.nodes[k].distinct != NOT_UNIQUE:
+                least = self.distinct if self.distinct != NOT_UNIQUE else NEVER_ENDING
                 self.distinct = min(least, self.nodes[k].distinct)
             if self.nodes[k].classes != 0:
                 self.is_open = True
-            if self.nodes[k].printed >= 0:
-                self.has_prints = True
+            if self.nodes[k].unique_values >= 0:
+                self.has_unique_values = True
         has_stops = self.pairs.shape[0] != 0 and self.pairs[STOPS] >= 0
         self.ending = [None] * self.states_of(self.pairs[STOPS]) if has_stops else []
 
@@ -177,8 +179,8 @@ class Tables:
         self.safe_steps = arrays["safe_steps"]
         self.cjk_steps = arrays["cjk_steps"]
         self.opens = arrays["opens"]
-        self.vast = arrays["vast"]
-        self.vast_steps = arrays["vast_steps"]
+        self.many_words = arrays["many_words"]
+        self.many_steps = arrays["many_steps"]
         self.free_to = arrays["free_to"]
 
     @cython.cfunc
@@ -237,22 +239,22 @@ class Tables:
         del gone  # last: where a row is freed, other threads may run
 
     @cython.cfunc
-    def keep(self, slot: index, row: KeptRow):
+    def cache_row(self, slot: index, row: CachedRow):
         """Keep the row of a configuration; forget all others where they take too much."""
         size = _KEPT_BYTES + 8 * row.data.shape[0]
-        if self.kept_bytes + size > self.most_rows():
-            self.charge.add(-self.kept_bytes)
-            self.kept = [None] * SLOTS
-            self.kept_bytes = 0
+        if self.cached_bytes + size > self.most_rows():
+            self.charge.add(-self.cached_bytes)
+            self.cached = [None] * SLOTS
+            self.cached_bytes = 0
         # The one that was there before moves to the other slot.
-        before = self.kept[slot]
-        gone = self.kept[slot ^ 1] if before is not None else None
+        before = self.cached[slot]
+        gone = self.cached[slot ^ 1] if before is not None else None
         if before is not None:
-            self.kept[slot ^ 1] = before
-        self.kept[slot] = row
+            self.cached[slot ^ 1] = before
+        self.cached[slot] = row
         if gone is not None:
-            size -= _KEPT_BYTES + 8 * cython.cast(KeptRow, gone).data.shape[0]
-        self.kept_bytes += size
+            size -= _KEPT_BYTES + 8 * cython.cast(CachedRow, gone).data.shape[0]
+        self.cached_bytes += size
         self.charge.add(size)
 
     def set_shortest(self, shortest, size: i64):

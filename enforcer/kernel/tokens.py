@@ -114,10 +114,10 @@ class Scratch:
         places: words in which two rows differ.
         search: states behind each byte of an element that is searched for; none until needed.
         tried: how many bytes have been tried behind each.
-        asked: the print of each under which `told` is to have the answer; 0 for none.
-        prints: those of an array's elements, from the slot of its last bits on; 0 for none.
-        noted: the last of these elements, as `WRITTEN` has it.
-        told: prints of states from which it is known whether an element ends, and the answer.
+        asked: the print of each under which `memo` is to have the answer; 0 for none.
+        fingerprints: those of an array's elements, from the slot of its last bits on; 0 for none.
+        indexed: the last of these elements, as `WRITTEN` has it.
+        memo: prints of states from which it is known whether an element ends, and the answer.
         round: a number that no other mask or accepted id has.
         answers: see `Answer`.
 
@@ -130,9 +130,9 @@ class Scratch:
     search: State[::1]
     tried: cython.longlong[::1]
     asked: cython.longlong[::1]
-    prints: cython.longlong[::1]
-    noted: i64
-    told: cython.longlong[::1]
+    fingerprints: cython.longlong[::1]
+    indexed: i64
+    memo: cython.longlong[::1]
     round: i64
 
     def __cinit__(self, longest: index):
@@ -140,7 +140,7 @@ class Scratch:
         self.key = new_words(_KEY_WORDS)
         self.places = np.zeros(MOST_DIFFERING, np.int32)
         self.search = new_states(0)
-        self.noted = 0
+        self.indexed = 0
         self.round = 0
         self.answers = new_records(ANSWERS, ANSWER)
 
@@ -148,13 +148,13 @@ class Scratch:
     def begin(self):
         """Forget what was found for another mask or id."""
         self.round += 1
-        self.noted = 0
+        self.indexed = 0
         if self.search.shape[0] == 0:
             self.search = new_states(_SEARCHED)
             self.tried = new_words(_SEARCHED)
             self.asked = new_words(_SEARCHED)
-            self.prints = new_words(PRINT_SLOTS)
-            self.told = new_words(PRINT_SLOTS)
+            self.fingerprints = new_words(FINGERPRINT_SLOTS)
+            self.memo = new_words(FINGERPRINT_SLOTS)
 
 
 @cython.final
@@ -204,7 +204,7 @@ class MemoryCounter:
 @cython.no_gc  # its counter is there until the end
 @cython.cclass
 class Charge:
-    """The bytes that one object adds to a counter, for as long as it lives."""
+    """The bytes that one object adds to a counter, for as long as it can_complete."""
 
     counter: MemoryCounter
     bytes: i64
@@ -294,7 +294,7 @@ class WideRow(Row):
 
 @cython.final
 @cython.cclass
-class KeptRow:
+class CachedRow:
     """A bitmask row of a configuration, as what differs from another row.
 
     Attributes:
@@ -327,8 +327,9 @@ class Tree:
         words: of a bitmask row.
         memory: counts what texts make.
         make_trie: makes a `Trie` of texts and token ids.
-        bears: tells of a name or string (str), and how many of its first characters begin no other
-            one (-1: all do), whether it bears on tokens that begin before it; see `json_text`.
+        affects_earlier: returns for a name or string (str), and how many of its first characters
+            begin no other one (-1: all do), whether tokens that begin before it depend on it; see
+            `json_text`.
         key_tokens: makes `key_tokens.KeyTokens` of what is around the keys of a layout.
         spanning: int32; the token ids in which a name may end and another one begin.
         listing: int32; those in which a string may end, and another one of an array begin.
@@ -361,7 +362,7 @@ class Tree:
     longer: cython.const_int[::1]  # the token ids of more bytes
     spare: list  # of states for walks
     make_trie: object
-    bears: object
+    affects_earlier: object
     spanning: cython.const_int[::1]
     listing: cython.const_int[::1]
     commas: cython.const_int[::1]
@@ -382,7 +383,7 @@ class Tree:
         words: i64,
         memory: MemoryCounter,
         make_trie,
-        bears,
+        affects_earlier,
         key_tokens,
         spanning: cython.const_int[::1],
         listing: cython.const_int[::1],
@@ -396,7 +397,7 @@ class Tree:
         self.text = text
         self.words = words
         self.make_trie = make_trie
-        self.bears = bears
+        self.affects_earlier = affects_earlier
         self.spanning = spanning
         self.listing = listing
         self.commas = commas
@@ -622,5 +623,5 @@ def sum_up(
 
 
 if not cython.compiled:
-    for _class in (Scratch, Trie, MemoryCounter, Charge, Row, WideRow, KeptRow, Tree):
+    for _class in (Scratch, Trie, MemoryCounter, Charge, Row, WideRow, CachedRow, Tree):
         _class.__init__ = run_cinits

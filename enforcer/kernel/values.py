@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import cython
 
-from enforcer.kernel.arrays import filter_arrays, has_all, has_print, next_element, open_array
+from enforcer.kernel.arrays import filter_arrays, has_all, has_element, next_element, open_array
 from enforcer.kernel.automata import ended_at, leads_on, trie_leads_on
 from enforcer.kernel.names import classes_left, is_written, keeps_characters, write_name
 from enforcer.kernel.objects import (
@@ -29,7 +29,7 @@ from enforcer.kernel.state import (
     hits_at,
     is_of_call,
     is_of_pairs,
-    is_printed,
+    needs_fingerprint,
     node_at,
     node_of,
     reserve,
@@ -121,29 +121,29 @@ def close_bare(t: MatcherState, s: cython.pointer[State]) -> cython.bint:
     for k in range(node.bare_languages):
         if ended >> k & 1:
             fitted |= t.tables.bits[node.bare_of + k]
-    if t.is_exact and is_printed(t, s.frame):
-        s.print = bare_print(t, s)
+    if t.is_exact and needs_fingerprint(t, s.frame):
+        s.fingerprint = bare_fingerprint(t, s)
     return close_value(t, s, fitted & s.values)
 
 
 @cython.cfunc
-def bare_print(t: MatcherState, s: cython.pointer[State]) -> i64:
+def bare_fingerprint(t: MatcherState, s: cython.pointer[State]) -> i64:
     """Return the print of a number or word; numbers are equal if they are in Python."""
     first = s.top - s.count
     kind = t.arena[first] | 32
     if 97 <= kind <= 122:  # `true` and `True`, `null` and `None`
-        return mixed(WORD_PRINT, kind)
+        return hash_combine(WORD_SEED, kind)
     whole = cython.cast(cython.longlong, 0)
     for i in range(first + 1 if kind == 45 else first, s.top if s.count <= WHOLE_DIGITS else 0):
         digit = t.arena[i] - 48
         whole = 10 * whole + digit if whole >= 0 and 0 <= digit <= 9 else -1
     if whole >= 0 and s.count <= WHOLE_DIGITS:  # which is its own hash
-        return mixed(NUMBER_PRINT, (-whole if kind == 45 else whole) & LAST_62)
+        return hash_combine(NUMBER_SEED, (-whole if kind == 45 else whole) & LAST_62)
     text = bytes([t.arena[first + i] for i in range(s.count)])
     number = int(text) if text.lstrip(b"-").isdigit() else float(text)
     if number == -1:  # whose hash is that of -2
-        return mixed(NUMBER_PRINT, LAST_62)
-    return mixed(NUMBER_PRINT, cython.cast(cython.longlong, hash(number)) & LAST_62)
+        return hash_combine(NUMBER_SEED, LAST_62)
+    return hash_combine(NUMBER_SEED, cython.cast(cython.longlong, hash(number)) & LAST_62)
 
 
 @cython.cfunc
@@ -210,7 +210,7 @@ def open_bare(t: MatcherState, s: cython.pointer[State], byte: i64) -> cython.bi
     s.phase = IN_BARE
     s.automaton_state = 0
     s.count = 0
-    s.print = NUMBER_PRINT
+    s.fingerprint = NUMBER_SEED
     return bare_byte(t, s, byte)
 
 
@@ -227,10 +227,10 @@ def bare_byte(t: MatcherState, s: cython.pointer[State], byte: i64) -> cython.bi
     if state < 0 or t.tables.leads[a.states + state] & s.languages == 0:
         return False
     s.automaton_state = state
-    if t.is_exact and is_printed(t, s.frame):
+    if t.is_exact and needs_fingerprint(t, s.frame):
         reserve(t, s.top + 1)
         t.arena[s.top] = byte
-        s.print = mixed(s.print, byte)
+        s.fingerprint = hash_combine(s.fingerprint, byte)
         s.top += 1
         s.count += 1
     return True
@@ -243,8 +243,8 @@ def close_bracket(t: MatcherState, s: cython.pointer[State], byte: i64) -> cytho
     if s.phase == OBJECT_COMMA or byte != wanted:
         return False
     fitted = complete_values(t, s.frame)
-    kind = ARRAY_PRINT if t.arena[s.frame + IS_ARRAY] else OBJECT_PRINT
-    s.print = (kind + t.arena[s.frame + PRINT]) & LAST_62
+    kind = ARRAY_SEED if t.arena[s.frame + IS_ARRAY] else OBJECT_SEED
+    s.fingerprint = (kind + t.arena[s.frame + FINGERPRINT]) & LAST_62
     s.frame = t.arena[s.frame + PARENT]
     s.values = -1  # which of its values were meant, the shapes of the parent tell
     return close_value(t, s, fitted)
@@ -267,7 +267,7 @@ def open_text(t: MatcherState, s: cython.pointer[State], phase: i64) -> cython.b
     s.pending = 0
     s.count = 0
     s.stop = 0
-    s.print = STRING_PRINT
+    s.fingerprint = STRING_SEED
     s.automaton_state = -1
     s.trie_node = -1
     if node.string_automaton >= 0 and leads_on(
@@ -382,8 +382,8 @@ def close_value(t: MatcherState, s: cython.pointer[State], fitted: i64) -> cytho
     if is_of_pairs(t, s.frame):
         return close_raw(t, s, fitted)
     s.phase = AFTER
-    if t.is_exact and t.arena[s.frame + IS_PRINTED]:
-        return close_printed(t, s, fitted)
+    if t.is_exact and t.arena[s.frame + IS_FINGERPRINTED]:
+        return close_fingerprinted(t, s, fitted)
     if t.arena[s.frame + IS_ARRAY]:
         return filter_arrays(t, s, fitted)
     if fitted == s.values and node_of(t, s.frame).marks == 0:
@@ -444,32 +444,32 @@ def complete_values(t: MatcherState, frame: i64) -> i64:
 
 
 @cython.cfunc
-def close_printed(t: MatcherState, s: cython.pointer[State], fitted: i64) -> cython.bint:
+def close_fingerprinted(t: MatcherState, s: cython.pointer[State], fitted: i64) -> cython.bint:
     """Go on behind a value of an object or array of which prints are needed."""
-    value = s.print
+    value = s.fingerprint
     if not t.arena[s.frame + IS_ARRAY]:
         if not filter_shapes(t, s, fitted):
             return False
-        member = mixed(t.arena[s.frame + NAME_PRINT], value)
-        t.arena[s.frame + PRINT] = (t.arena[s.frame + PRINT] + member) & LAST_62
+        member = hash_combine(t.arena[s.frame + NAME_FINGERPRINT], value)
+        t.arena[s.frame + FINGERPRINT] = (t.arena[s.frame + FINGERPRINT] + member) & LAST_62
         return True
     written = t.arena[s.frame + WRITTEN]
     is_repeated = False
-    if t.arena[s.frame + IS_ARRAY] == PRINTS:
-        is_repeated = has_print(t, s.frame, value)
+    if t.arena[s.frame + IS_ARRAY] == UNIQUE_VALUES:
+        is_repeated = has_element(t, s.frame, value)
         if not is_repeated:
             reserve(t, s.top + 2)
             t.arena[s.top] = written | CHARACTERS << LENGTH_AT
             t.arena[s.top + 1] = value
             written = s.top + 1
             s.top += 2
-    member = mixed(t.arena[s.frame + CURRENT], value)
+    member = hash_combine(t.arena[s.frame + CURRENT], value)
     if not filter_arrays(t, s, fitted):
         return False
     if is_repeated:
-        t.arena[s.frame + LIVE] &= ~t.tables.bits[node_of(t, s.frame).printed]
+        t.arena[s.frame + LIVE] &= ~t.tables.bits[node_of(t, s.frame).unique_values]
     t.arena[s.frame + WRITTEN] = written
-    t.arena[s.frame + PRINT] = (t.arena[s.frame + PRINT] + member) & LAST_62
+    t.arena[s.frame + FINGERPRINT] = (t.arena[s.frame + FINGERPRINT] + member) & LAST_62
     return t.arena[s.frame + LIVE] != 0
 
 

@@ -86,12 +86,12 @@ def walk(t: MatcherState, first: index, end: index, depth: index) -> cython.bint
             if node.children != 0:
                 walk(t, node.child, node.child + node.children, depth + 1)
                 if is_quote(t, node.byte) or t.is_laid_out or t.is_python:
-                    leave_out_from(t, node, depth + 1)
+                    clear_written_below(t, node, depth + 1)
     return True
 
 
 @cython.cfunc
-def leave_out(t: MatcherState, first: index, end: index, depth: index) -> cython.bint:
+def clear_written(t: MatcherState, first: index, end: index, depth: index) -> cython.bint:
     """Clear the tokens at and below some siblings that write a name again, or begin none."""
     s = state_at(t, depth)
     if s.automaton_state < 0:
@@ -530,7 +530,7 @@ def leave_raw(
         return False
     child = cython.cast(cython.Py_ssize_t, node.child)
     walk(t, child, child + node.children, depth + 1)
-    return leave_out_from(t, node, depth + 1)
+    return clear_written_below(t, node, depth + 1)
 
 
 @cython.cfunc
@@ -554,13 +554,15 @@ def note_exit(t: MatcherState, number: index, depth: index, is_same: cython.bint
 
 
 @cython.cfunc
-def leave_out_from(t: MatcherState, node: cython.pointer[TrieNode], depth: index) -> cython.bint:
+def clear_written_below(
+    t: MatcherState, node: cython.pointer[TrieNode], depth: index
+) -> cython.bint:
     """Do the same below a node, if a name or string begins behind it."""
     s = state_at(t, depth)
     before = s.phase == IN_ARGUMENT
     if s.pending != 0 or s.count != before or not keeps_characters(t, s):
         return True
-    return leave_out(t, node.child, node.child + node.children, depth)
+    return clear_written(t, node.child, node.child + node.children, depth)
 
 
 @cython.cfunc
@@ -667,7 +669,7 @@ def walk_pending(
 def follow(
     t: MatcherState, first: index, end: index, depth: index, name: i64, classes: i64
 ) -> cython.bint:
-    """Walk along the ways to spell the rest of a written name; see `leave_out`."""
+    """Walk along the ways to spell the rest of a written name; see `clear_written`."""
     s = state_at(t, t.tree.longest + 1 + depth)
     is_whole: cython.bint = s.count == length_of(t, name)
     character = -1 if is_whole else character_of(t, name, classes, s.count)

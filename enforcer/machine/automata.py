@@ -181,7 +181,7 @@ class Automaton:
         return is_endless and not rest.any()
 
     @cached_property
-    def vast(self) -> npt.NDArray[np.int64]:
+    def many_words(self) -> npt.NDArray[np.int64]:
         """For each state the languages that have a great many words from there."""
         return self._varied[-1] | self._rounds()
 
@@ -218,12 +218,12 @@ class Automaton:
         return np.zeros(self.states, np.int64)
 
     @cached_property
-    def vast_steps(self) -> npt.NDArray[np.int32]:
+    def many_steps(self) -> npt.NDArray[np.int32]:
         """For each state how many characters, whatever they are, lead to none that is not vast.
 
         -1 where some language has few words, `FAR` where none comes to have.
         """
-        are_few = self.leads & ~self.vast != 0
+        are_few = self.leads & ~self.many_words != 0
         steps = self.transitions.reshape(self.states, self.classes)
         far = np.array(nearest_ends(are_few.tolist(), steps)[1], np.int32)
         return np.where(far < FAR, far - 1, FAR).astype(np.int32)
@@ -233,7 +233,7 @@ class Automaton:
         """Whether some language has more words than any array has elements."""
         near = self.varied
         bounded = sum(1 << k for k, each in enumerate(self.bounds) if 0 <= each.maximum < near)
-        return bool(int(self.vast[0]) & ~bounded)
+        return bool(int(self.many_words[0]) & ~bounded)
 
     def _class_sizes(self) -> npt.NDArray[np.float64]:
         """Return how many characters each class has."""

@@ -56,7 +56,13 @@ def bound(tables: Tables, tree: kernel.Tree) -> kernel.Tables:
     keys = tree.key_tokens(around) if around else _NO_KEYS
     spanning = np.array(keys.spanning, np.int32)
     return kernel.Tables(
-        arrays, tables.white_space, tables.is_python, rows, keys.bears, spanning, tree.memory
+        arrays,
+        tables.white_space,
+        tables.is_python,
+        rows,
+        keys.affects_earlier,
+        spanning,
+        tree.memory,
     )
 
 
@@ -94,7 +100,7 @@ def bound_vocabulary(
         vocabulary.words,
         memory or kernel.MemoryCounter(),
         _trie,
-        _bears if is_python else QuotedTexts(keys).bears,
+        _affect_earlier if is_python else QuotedTexts(keys).affects_earlier,
         lru_cache(_LAYOUTS)(lambda around: KeyTokens(zip(keys, ids, strict=True), around)),
         *(*map(found_in, (*spans, _ESCAPE)), SEARCH_ORDER),
     )
@@ -109,7 +115,7 @@ def bound_vocabulary(
     return tree
 
 
-def _bears(_text: str, _used_up: int) -> bool:
+def _affect_earlier(_text: str, _used_up: int) -> bool:
     """Return that tokens may depend on a name, whichever it is: fewer rows are kept."""
     return True
 

@@ -67,18 +67,18 @@ class QuotedTexts:
         if is_cut:
             self._cut.update((text, text[:-1]))
 
-    def bears(self, text: str, used_up: int) -> bool:
+    def affects_earlier(self, text: str, exhausted: int) -> bool:
         """Return whether a token that begins before a name or string depends on its being written.
 
         Args:
             text: the name or string.
-            used_up: how many of its first characters begin no other one; -1 if all do.
+            exhausted: how many of its first characters begin no other one; -1 if all do.
 
         """
         if text in self._whole:
             return True
-        start = text[:used_up]
-        return used_up >= 0 and (start in self._begun or start[:-1] in self._cut)
+        start = text[:exhausted]
+        return exhausted >= 0 and (start in self._begun or start[:-1] in self._cut)
 
 
 class Spans(NamedTuple):

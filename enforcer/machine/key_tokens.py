@@ -49,15 +49,15 @@ class KeyTokens:
         if text.encode() != body:
             self._cut.add(text)
 
-    def bears(self, text: str, used_up: int) -> bool:
+    def affects_earlier(self, text: str, exhausted: int) -> bool:
         """Return whether a token that begins before a key depends on its being written.
 
         Args:
             text: the key, and the character that ends it.
-            used_up: how many of its first characters begin no other one; -1 if all do.
+            exhausted: how many of its first characters begin no other one; -1 if all do.
 
         """
-        start = text if used_up < 0 else text[:used_up]
+        start = text if exhausted < 0 else text[:exhausted]
         return start in self._begun or start[:-1] in self._cut
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from enforcer.machine.automata import Automaton
-    from enforcer.machine.parts import Parts
+    from enforcer.machine.parts import TableBuilder
     from enforcer.regex import Regex
     from enforcer.schema.grammar import Mark, ObjectShape, ValueId
 
@@ -64,7 +64,7 @@ class Keys(Protocol):
 class JsonKeys:
     """Names as JSON has them: strings."""
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: TableBuilder) -> None:
         self._parts = parts
 
     def text(self, name: str) -> str:
@@ -95,7 +95,7 @@ class Objects:
 
     """
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: TableBuilder) -> None:
         self.names: list[tuple[int, ...]] = []
         self.classes: list[int] = []
         self.limits: list[tuple[int, ...]] = []

@@ -18,9 +18,9 @@ from enforcer.layouts.pattern import ID, Space
 from enforcer.layouts.texts import OPTIONAL_SPACE, holding, written_key
 from enforcer.machine.automata import automaton_of
 from enforcer.machine.key_tokens import OF_MARKER
+from enforcer.machine.layout_subset import LayoutSubset
 from enforcer.machine.lengths import Bounded, apart
 from enforcer.machine.parts import RAW_ENDING, RawTypes
-from enforcer.machine.spellable import Spellable
 from enforcer.regex import inverse, literal
 from enforcer.regex.constructors import EPSILON, concat, marker
 from enforcer.regex.syntax import Literal
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from enforcer.layouts import BoundLayout
     from enforcer.layouts.pattern import Piece
     from enforcer.machine.automata import Automaton
+    from enforcer.machine.layout_subset import Option
     from enforcer.machine.lengths import Language
-    from enforcer.machine.parts import Origin, Parts
-    from enforcer.machine.spellable import Option
+    from enforcer.machine.parts import Origin, TableBuilder
     from enforcer.regex import Regex
     from enforcer.schema import ArgumentGrammar
     from enforcer.schema.grammar import ValueId
@@ -76,8 +76,8 @@ class Pairs:
 
     """
 
-    def __init__(self, grammar: ArgumentGrammar, layout: BoundLayout, parts: Parts) -> None:
-        self._spellable = Spellable(grammar, layout)
+    def __init__(self, grammar: ArgumentGrammar, layout: BoundLayout, parts: TableBuilder) -> None:
+        self._spellable = LayoutSubset(grammar, layout)
         self._layout = layout
         self.parts = parts
         self.definitions, self.root = self._spellable.grammar()

@@ -82,7 +82,7 @@ class RawTypes(NamedTuple):
     types: frozenset[str] | None
 
 
-class Parts:
+class TableBuilder:
     """The parts of one grammar's tables, and the nodes that are still to be written."""
 
     def __init__(self) -> None:
@@ -158,7 +158,7 @@ class Parts:
             raise TooLargeError("too many listed texts and names")
         arrays = {"bits": np.frombuffer(bytes(self._bits), np.int64), **self.tries.arrays()}
         automata = [each for _, each in self._automata.values()]
-        for name, dtype in (("vast", np.int64), ("vast_steps", np.int32)):
+        for name, dtype in (("many_words", np.int64), ("many_steps", np.int32)):
             none = [np.zeros(each.states, dtype) for each in automata]
             counted = [getattr(each, name) for each in automata] if are_counted else none
             arrays[name] = _joined(counted, dtype)

@@ -18,7 +18,8 @@ import numpy as np
 from enforcer import kernel
 from enforcer.errors import UnsupportedSchema
 from enforcer.layouts import JSON, LayoutKind, WhiteSpace
-from enforcer.machine.holding import Counts, why_not_held
+from enforcer.machine.cardinality import Counts, why_not_held
+from enforcer.machine.layout_subset import LayoutSubset
 from enforcer.machine.lengths import FAR_COUNT, Bounded, alternatives
 from enforcer.machine.objects import Objects
 from enforcer.machine.pairs import Pairs
@@ -27,11 +28,10 @@ from enforcer.machine.parts import (
     RAW_ENDING,
     RAW_OPEN,
     Origin,
-    Parts,
+    TableBuilder,
     check_bits,
     check_words,
 )
-from enforcer.machine.spellable import Spellable
 from enforcer.numbers.languages import number_texts
 from enforcer.regex import ANY, NOTHING, either, literal
 from enforcer.regex.automata.alphabet import TooLargeError
@@ -75,7 +75,7 @@ _NONE = (
     "name_trie",
     "class_automaton",
     "json_node",
-    "printed",
+    "unique_values",
 )
 _NO_VALUE = Value()
 
@@ -119,10 +119,10 @@ def tables_of(grammar: ArgumentGrammar, layout: BoundLayout | None) -> Tables:
     own = {"unescaped": _int32(unescaped if any(unescaped) else ())}
     white_space = _LEVELS[layout.layout.white_space]
     if layout.layout.kind is LayoutKind.PAIRS:
-        pairs = Pairs(grammar, layout, Parts())
+        pairs = Pairs(grammar, layout, TableBuilder())
         arrays, wide_rows = _Writer(pairs.definitions, OF_JSON, pairs).write(pairs.root)
     elif layout.layout.kind is LayoutKind.PYTHON:
-        definitions, root = Spellable(grammar, layout).grammar()
+        definitions, root = LayoutSubset(grammar, layout).grammar()
         arrays, wide_rows = _Writer(definitions, is_python=True).write(root)
         return Tables(arrays | own, wide_rows, white_space, is_python=True)
     else:
@@ -184,9 +184,9 @@ class _Writer:
         arrays = [x for value in definitions.values() for x in value.arrays if is_remembered(x)]
         self._distinct = {child for array in arrays for child in (*array.prefix, array.rest)}
         are_texts = all(is_text(definitions[x.rest]) and not x.prefix for x in arrays)
-        self._vast: set[ValueId] = set() if are_texts else Counts(definitions).vast
+        self._many: set[ValueId] = set() if are_texts else Counts(definitions).many_words
         self._are_printed = False
-        self._parts = Parts() if pairs is None else pairs.parts
+        self._parts = TableBuilder() if pairs is None else pairs.parts
         self._pairs = pairs
         self._objects = Objects(self._parts)
         self._places: list[tuple[int, ...]] = []
@@ -211,7 +211,7 @@ class _Writer:
             "names": self._objects.names,
             "limits": self._objects.limits,
             "marks": self._objects.marks,
-            "places": self._places,
+            "item_slots": self._places,
             "arrays": self._arrays,
             "counts": self._counts,
             "needs": self._needs,
@@ -235,7 +235,7 @@ class _Writer:
     def _node(self, numbers: Sequence[ValueId]) -> Iterable[int]:
         values = [self._definitions.get(number, _NO_VALUE) for number in numbers]
         record = _record(len(values))
-        record["vast"] = self._parts.put([_bits(at in self._vast for at in numbers)])
+        record["many_words"] = self._parts.put([_bits(at in self._many for at in numbers)])
         self._strings(record, values, may_list=self._distinct.isdisjoint(numbers))
         self._bare(record, values)
         shapes = [(at, shape) for at, value in enumerate(values) for shape in value.objects]
@@ -319,7 +319,7 @@ class _Writer:
         record["arrays_of"] = self._parts.put(of_values)
         record |= self._keeping([array for _, array in arrays])
         count = max(max(len(array.prefix) + 1, len(array.choices)) for _, array in arrays)
-        record["place0"], record["places"] = len(self._places), count
+        record["slot0"], record["slots"] = len(self._places), count
         if len(self._places) + count > MOST_PLACES:
             raise TooLargeError("too many elements with values of their own")
         origin = Origin(arrays[0][1].path)
@@ -342,7 +342,7 @@ class _Writer:
         """Return the fields of a node that say which elements are distinct.
 
         `distinct` is 0, or one more than there are strings to keep distinct; of many strings it is
-        less, and `FAR_COUNT` if there are always more. `printed` is which arrays have other
+        less, and `FAR_COUNT` if there are always more. `unique_values` is which arrays have other
         elements to keep distinct.
         """
         elements = {array.rest for array in arrays if is_remembered(array)}
@@ -353,7 +353,7 @@ class _Writer:
         is_mixed |= len(elements) > 1 or any(x.prefix or x.choices[1:] for x in arrays)
         if is_mixed or not all(is_text(self._definitions[each]) for each in elements):
             self._are_printed = True
-            return {"printed": self._parts.put([_bits(map(is_remembered, arrays))])}
+            return {"unique_values": self._parts.put([_bits(map(is_remembered, arrays))])}
         values = sorted({child for array in arrays for child, _ in _elements(array, 0)})
         strings = _languages([self._definitions[child] for child in values])
         _, automaton = self._parts.automaton(tuple(strings))

@@ -29,7 +29,7 @@ _Column: TypeAlias = "npt.NDArray[np.int64]"
 RECORDS = {
     "nodes": kernel.NODE,
     "names": kernel.NAME,
-    "places": kernel.PLACE,
+    "item_slots": kernel.ITEM_SLOT,
     "arrays": kernel.ARRAY,
     "limits": kernel.LIMIT,
     "marks": kernel.MARK,
@@ -68,11 +68,11 @@ _INDICES = {
         "class_automaton": (-1, "automata"),
         "class_node": (0, "nodes"),
         "json_node": (-1, "nodes"),
-        "printed": (-1, "bits"),
-        "vast": (0, "bits"),
+        "unique_values": (-1, "bits"),
+        "many_words": (0, "bits"),
     },
     "names": {"node": (0, "nodes")},
-    "places": {"node": (0, "nodes")},
+    "item_slots": {"node": (0, "nodes")},
 }
 # The first of some records of a table, and the field that counts them.
 _SPANS = {
@@ -82,14 +82,14 @@ _SPANS = {
         "limit0": ("limits", "limits"),
         "mark0": ("marks", "marks"),
         "array0": ("arrays", "arrays"),
-        "place0": ("places", "places"),
+        "slot0": ("item_slots", "slots"),
     },
     "automata": {"range0": ("range_low", "ranges"), "bound0": ("bounds", "bounds")},
 }
 # Arrays with an element for each state of an automaton, or node of a trie.
 _OF_STATES = (
     *("accepts", "leads", "safe", "safe_steps", "cjk_steps"),
-    *("opens", "vast", "vast_steps", "free_to"),
+    *("opens", "many_words", "many_steps", "free_to"),
 )
 _OF_TRIE_NODES = ("trie_low", "trie_high", "trie_opens")
 
@@ -243,19 +243,19 @@ class _Verifier:
         self._bits("marks", marks["hits"][at], nodes["witnesses"][owner], words[owner])
 
     def _elements(self) -> None:
-        nodes, arrays, places = (self._columns[each] for each in ("nodes", "arrays", "places"))
-        self._bits("places", places["fits"], places["values"], 1)
+        nodes, arrays, places = (self._columns[each] for each in ("nodes", "arrays", "item_slots"))
+        self._bits("item_slots", places["fits"], places["values"], 1)
         some = nodes["arrays"] > 0
         self._bits("nodes", nodes["arrays_of"][some], nodes["values"][some], 1)
-        self._require("nodes", ~some | (nodes["places"] > 0))
+        self._require("nodes", ~some | (nodes["slots"] > 0))
         self._require("nodes", nodes["tallies"] >= 0, nodes["tallies"] <= nodes["arrays"])
-        owner, at = self._children("nodes", "place0")
+        owner, at = self._children("nodes", "slot0")
         tallied = nodes["tallies"][owner] > 0
         at, owner = at[tallied], owner[tallied]
         self._bits("nodes", places["hits"][at], places["values"][at], nodes["arrays"][owner])
         kept = nodes["distinct"] > 0
-        self._require("nodes", nodes["places"][kept] == 1)
-        element = places["node"][nodes["place0"][kept]]
+        self._require("nodes", nodes["slots"][kept] == 1)
+        element = places["node"][nodes["slot0"][kept]]
         self._require("nodes", nodes["string_automaton"][element] >= 0)
         self._require("nodes", nodes["string_trie"][element] < 0)
         owner, at = self._children("nodes", "array0")
@@ -267,12 +267,12 @@ class _Verifier:
     def _counts(self, array: Mapping[str, int]) -> None:
         """Require that every tally of an array has an entry in the table of needs."""
         first, end = array["count0"], array["count0"] + array["counts"]
-        self._require("nodes", 0 <= first < end <= self._sizes["counts"], array["places"] > 0)
+        self._require("nodes", 0 <= first < end <= self._sizes["counts"], array["slots"] > 0)
         sums = 1
         counts = self._columns["counts"]
         for step, most in zip(counts["step"][first:end], counts["most"][first:end], strict=True):
             self._require("nodes", step == sums, most >= 0)
             sums *= int(most) + 1
             self._require("nodes", sums <= self._sizes["needs"])
-        last = self._sizes["needs"] - array["places"] * sums
+        last = self._sizes["needs"] - array["slots"] * sums
         self._require("nodes", sums == array["sums"], 0 <= array["need0"] <= last)

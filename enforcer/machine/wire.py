@@ -26,14 +26,14 @@ VERSION = 11
 
 _WIDE = (
     *("bits", "trie_value", "trie_low", "trie_high", "trie_opens"),
-    *("accepts", "leads", "rests", "safe", "opens", "vast"),
+    *("accepts", "leads", "rests", "safe", "opens", "many_words"),
 )
 _NARROW = (
     *(
         "nodes",
         "names",
         "classes",
-        "places",
+        "item_slots",
         "arrays",
         "limits",
         "marks",
@@ -43,7 +43,7 @@ _NARROW = (
     ),
     *("trie_edges", "edge_character", "edge_to"),
     *("transitions", "ascii", "range_low", "range_class", "bounds", "safe_steps", "wide"),
-    *("cjk_steps", "vast_steps", "free_to"),
+    *("cjk_steps", "many_steps", "free_to"),
     *("pairs", "markers", "unescaped"),
 )
 _KINDS: dict[str, np.dtype[np.generic]] = {

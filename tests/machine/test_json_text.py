@@ -10,7 +10,7 @@ _PIECES = (b'{"ab":"\\u00e9', b'x","', b'"c\\u00', b'"d\xc3', b'"\\ud83d', b"non
 
 
 @pytest.mark.parametrize(
-    ("text", "used_up", "bears"),
+    ("text", "exhausted", "affects_earlier"),
     [
         ("ab", -1, True),
         ("a", -1, False),
@@ -30,9 +30,9 @@ _PIECES = (b'{"ab":"\\u00e9', b'x","', b'"c\\u00', b'"d\xc3', b'"\\ud83d', b"non
     ],
 )
 def test_tokens_that_have_a_text_behind_a_quote_depend_on_it(
-    text: str, used_up: int, *, bears: bool
+    text: str, exhausted: int, *, affects_earlier: bool
 ) -> None:
-    assert QuotedTexts(_PIECES).bears(text, used_up) == bears
+    assert QuotedTexts(_PIECES).affects_earlier(text, exhausted) == affects_earlier
 
 
 def test_elements_that_end_within_a_token() -> None:

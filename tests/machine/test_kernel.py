@@ -122,14 +122,14 @@ def test_a_second_thread_in_one_text_is_refused(monkeypatch: pytest.MonkeyPatch)
             except ConfigurationError as error:
                 refused.append(str(error))
 
-    def bears(self: QuotedTexts, name: str, used_up: int) -> bool:
+    def affects_earlier(self: QuotedTexts, name: str, exhausted: int) -> bool:
         other = threading.Thread(target=use)
         other.start()
         other.join()
-        return usual(self, name, used_up)
+        return usual(self, name, exhausted)
 
-    usual = QuotedTexts.bears
-    monkeypatch.setattr(QuotedTexts, "bears", bears)
+    usual = QuotedTexts.affects_earlier
+    monkeypatch.setattr(QuotedTexts, "affects_earlier", affects_earlier)
     text = begun(grammar({"type": "object"}, bound_vocabulary(small())), b'{"a')
     before = text.token_ids()
     assert text.accept(ord('"'))

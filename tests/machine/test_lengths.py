@@ -13,7 +13,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from enforcer.layouts.pattern import ID
-from enforcer.machine import automata, lengths, pairs, spellable
+from enforcer.machine import automata, layout_subset, lengths, pairs
 from enforcer.machine import grammar as binding
 from enforcer.machine.grammar import MachineGrammar, bound_vocabulary
 from enforcer.machine.tables import tables_of
@@ -94,7 +94,7 @@ def _counting_by_states(monkeypatch: pytest.MonkeyPatch) -> None:
     def nothing(language: Regex, **_: bool) -> lengths.Bounded:
         return lengths.Bounded(language)
 
-    for module in (automata, spellable, pairs):
+    for module in (automata, layout_subset, pairs):
         monkeypatch.setattr(module, "apart", nothing)
     monkeypatch.setattr(automata, "_kept", OrderedDict())
 

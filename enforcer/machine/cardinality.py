@@ -58,22 +58,22 @@ class Counts:
         definitions: of a finished grammar.
 
     Attributes:
-        vast: the values that have a great many ways to be written.
+        many_words: the values that have a great many ways to be written.
 
     """
 
     def __init__(self, definitions: Mapping[ValueId, Value]) -> None:
         self._definitions = definitions
-        self.vast: set[ValueId] = set()
+        self.many_words: set[ValueId] = set()
         grown = True
         while grown:
-            found = {number for number in definitions if self._is_vast(number)}
-            grown = found != self.vast
-            self.vast = found
+            found = {number for number in definitions if self._is_many(number)}
+            grown = found != self.many_words
+            self.many_words = found
 
-    def _is_vast(self, number: ValueId) -> bool:
+    def _is_many(self, number: ValueId) -> bool:
         value = self._definitions[number]
-        return number in self.vast or (
+        return number in self.many_words or (
             _has_vast_texts(value)
             or any(map(self._has_vast_parts, value.objects))
             or any(map(self._has_vast_elements, value.arrays))
@@ -83,7 +83,7 @@ class Counts:
         if shape.maximum is not None:
             return False
         names = tuple(names for names, child in shape.classes if child != NEVER)
-        return any(child in self.vast for _, child in shape.names) or (
+        return any(child in self.many_words for _, child in shape.names) or (
             bool(names) and (found := _automaton(names)) is not None and found.never_runs_out
         )
 
@@ -95,7 +95,7 @@ class Counts:
         if most is None or most > len(children):
             children += (array.rest,)
         is_endless = most is None and array.rest != NEVER and not array.unique
-        return is_endless or any(child in self.vast for child in children)
+        return is_endless or any(child in self.many_words for child in children)
 
     def has_enough(self, array: ArrayShape) -> bool:
         """Return whether there is another element behind any of those that an array needs."""
@@ -107,7 +107,7 @@ class Counts:
 
     def at_least(self, number: ValueId, most: int, around: frozenset[ValueId] = frozenset()) -> int:
         """Return how many values there are, or fewer, at least one; up to a number of them."""
-        if number in self.vast:
+        if number in self.many_words:
             return most
         if number in around or number not in self._definitions:
             return 1

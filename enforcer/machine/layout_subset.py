@@ -72,7 +72,7 @@ class Option:
     nested: Value | None = None
 
 
-class Spellable:
+class LayoutSubset:
     """Finds how a layout writes the properties of one grammar.
 
     Args:
