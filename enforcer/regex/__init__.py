@@ -16,7 +16,16 @@ from __future__ import annotations
 from functools import lru_cache
 
 from enforcer.regex.assertions import language
-from enforcer.regex.constructors import ANY, NOTHING, either, inverse, length, literal, marker
+from enforcer.regex.constructors import (
+    ANY,
+    NOTHING,
+    concat,
+    either,
+    inverse,
+    length,
+    literal,
+    marker,
+)
 from enforcer.regex.derivative import (
     BUDGET,
     RegexBudget,
@@ -28,11 +37,12 @@ from enforcer.regex.derivative import (
     is_surely_empty,
 )
 from enforcer.regex.derivative import intersection as both
+from enforcer.regex.flavors import RUST
 from enforcer.regex.formats import format_regex
 from enforcer.regex.pattern import read
-from enforcer.regex.readings import Reading
+from enforcer.regex.readings import Reading, plain_language
 from enforcer.regex.syntax import Regex
-from enforcer.regex.tree import RegexError
+from enforcer.regex.tree import FINISH, START, RegexError, Sequence
 
 _CACHED_LENGTH = 1_000  # longer patterns are rare, and would let a cache grow without bound
 
@@ -58,6 +68,20 @@ def not_matching(pattern: str) -> Regex:
 
     """
     return inverse(_matching(pattern, Reading.WIDE))
+
+
+def parse_rust(pattern: str) -> Regex:
+    """Build the language of the texts that a pattern in Rust's syntax matches as a whole.
+
+    Raises:
+        RegexError: the pattern is malformed, not regular, or not supported.
+
+    """
+    tree = read(pattern, RUST)
+    plain = plain_language(tree, Reading.NARROW)
+    if plain is not None:
+        return concat(plain)
+    return language(Sequence((START, tree, FINISH)), Reading.NARROW, pattern)
 
 
 def _matching(pattern: str, reading: Reading) -> Regex:
@@ -93,4 +117,5 @@ __all__ = [
     "marker",
     "not_matching",
     "parse",
+    "parse_rust",
 ]

@@ -214,6 +214,9 @@ class Readings:
     def __or__(self, other: Readings) -> Readings:
         return Readings(self.ecma | other.ecma, self.python | other.python)
 
+    def __and__(self, other: Readings) -> Readings:
+        return Readings(self.ecma & other.ecma, self.python & other.python)
+
     def __invert__(self) -> Readings:
         return Readings(~self.ecma, ~self.python)
 
