@@ -339,14 +339,15 @@ class _Reader:
         char = self._next()
         if not char:
             raise self._error("this character class is never closed", start)
-        named = _POSIX.match(self._text, self._at)
-        if named and named[2] in self._flavor.posix:
+        if char == "[" and self._is_strict:
+            named = _POSIX.match(self._text, self._at)
+            if named is None or named[2] not in self._flavor.posix:
+                self._at += 1
+                return self._class()
             self._at = named.end()
             members = self._cased(self._flavor.posix[named[2]])
             return ~members if named[1] else members
         self._at += 1
-        if char == "[" and self._is_strict:
-            return self._class()
         return self._escape(self._at - 1) if char == "\\" else ord(char)
 
     # Escapes
