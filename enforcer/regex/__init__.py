@@ -40,9 +40,8 @@ from enforcer.regex.derivative import intersection as both
 from enforcer.regex.flavors import RUST
 from enforcer.regex.formats import format_regex
 from enforcer.regex.pattern import read
-from enforcer.regex.readings import Reading, plain_language
 from enforcer.regex.syntax import Regex
-from enforcer.regex.tree import FINISH, START, RegexError, Sequence
+from enforcer.regex.tree import FINISH, START, Reading, RegexError, Sequence, plain_language
 
 _CACHED_LENGTH = 1_000  # longer patterns are rare, and would let a cache grow without bound
 

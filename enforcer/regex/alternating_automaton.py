@@ -15,7 +15,6 @@ import numpy as np
 from enforcer.regex.automata.minimizing import language_of
 from enforcer.regex.charset import partition
 from enforcer.regex.derivative import derivative
-from enforcer.regex.readings import Reading, text_before
 from enforcer.regex.syntax import Explored
 from enforcer.regex.tree import (
     EVERY,
@@ -25,8 +24,10 @@ from enforcer.regex.tree import (
     Look,
     Node,
     One,
+    Reading,
     RegexError,
     Sequence,
+    text_before,
 )
 
 if TYPE_CHECKING:

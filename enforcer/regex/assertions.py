@@ -23,8 +23,18 @@ from enforcer.regex.constructors import (
     length,
 )
 from enforcer.regex.derivative import intersection
-from enforcer.regex.readings import Reading, plain_language, text_before
-from enforcer.regex.tree import Alternation, Counted, Disputed, Look, Node, RegexError, Sequence
+from enforcer.regex.tree import (
+    Alternation,
+    Counted,
+    Disputed,
+    Look,
+    Node,
+    Reading,
+    RegexError,
+    Sequence,
+    plain_language,
+    text_before,
+)
 
 if TYPE_CHECKING:
     from enforcer.regex.syntax import Regex
