@@ -1,14 +1,11 @@
 r"""Regular expressions as values: exact languages of strings.
 
-Patterns (`parse`), texts (`literal`), lengths and known formats become `Regex`
-values; `both`, `either` and `inverse` combine them. How an engine is told of one
-is the engine's own matter.
+Patterns (`parse`), texts (`literal`), lengths and known formats become `Regex` values; `both`,
+`either` and `inverse` combine them. Must not know: JSON Schema, grammars, engines.
 
-`parse` takes only strings that match by ECMA-262 *and* by Python's `re`. So its
-complement may hold strings that match by one of them: where a schema says what
-a string must *not* match, use `not_matching`, which is strict the other way.
-
-Owns: the public names. Must not know: JSON Schema, grammars, engines.
+`parse` takes only strings that match by ECMA-262 *and* by Python's `re`. So its complement may hold
+strings that match by one of them. `not_matching` is strict the other way, for patterns that a
+string must *not* match.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from enforcer.regex.automata.exploring import explore
 from enforcer.regex.automata.minimizing import minimal
 from enforcer.regex.constructors import EPSILON, NOTHING, chars, concat, either, repeat
 from enforcer.regex.derivative import RegexBudget
-from enforcer.regex.syntax import Concat, Repeat, State, Union, moves
+from enforcer.regex.syntax import Concat, Repeat, State, Union, transitions
 
 if TYPE_CHECKING:
     from enforcer.regex.syntax import Regex
@@ -42,7 +42,7 @@ def plain(regex: Regex, budget: int) -> Regex:
     try:
         found, _, _ = minimal(explore((regex,), budget))
         equations: list[dict[int, Regex]] = [
-            {to.number: chars(members) for members, to in moves(State(found, at))}
+            {to.number: chars(members) for members, to in transitions(State(found, at))}
             for at in range(len(found.accepts))
         ]
         ends: list[Regex] = [EPSILON if accepts else NOTHING for accepts in found.accepts]
@@ -52,7 +52,7 @@ def plain(regex: Regex, budget: int) -> Regex:
 
 
 def _solve(equations: list[dict[int, Regex]], ends: list[Regex], budget: int) -> Regex:
-    """Write the language of the first of some states, each the union of moves and an end.
+    """Write the language of the first of some states, each a union of transitions and an end.
 
     Args:
         equations: for each state the language that leads to each next state; used up.
@@ -90,7 +90,7 @@ def _solve(equations: list[dict[int, Regex]], ends: list[Regex], budget: int) ->
 
 
 def _copied(equations: list[dict[int, Regex]], ends: list[Regex], users: set[int], at: int) -> int:
-    """Estimate by how much the equations grow when a state is substituted."""
+    """Estimate the growth of the equations when a state is substituted."""
     into = [equations[user][at].size for user in users - {at}]
     out = [part.size for to, part in equations[at].items() if to != at]
     if ends[at] != NOTHING:
@@ -102,7 +102,7 @@ def _copied(equations: list[dict[int, Regex]], ends: list[Regex], users: set[int
 
 
 def _leave_loop(equations: list[dict[int, Regex]], ends: list[Regex], at: int) -> None:
-    """Remove a state's moves to itself: `X = aX | b` is `a*b`."""
+    """Remove a state's transitions to itself: `X = aX | b` is `a*b`."""
     loop = equations[at].pop(at, None)
     if loop is None:
         return

@@ -164,7 +164,7 @@ class _Reader:
         self._flags = flags
 
     def _extended(self, start: int) -> frozenset[str] | None:
-        """Read what follows `(?`: the flags inside the group, or None if it was flags alone."""
+        """Read an extension behind `(`: return the flags inside the group, None for flags alone."""
         if self._skip("?:"):
             return self._flags
         if self._skip("?P=") or self._skip("?("):
@@ -197,7 +197,7 @@ class _Reader:
         return None
 
     def _through(self, end: str, start: int) -> str:
-        """Skip to behind `end`; the text before it."""
+        """Skip past `end`; return the text before it."""
         at = self._text.find(end, self._at)
         if at < 0:
             raise self._error("this group is never closed", start)
@@ -353,7 +353,7 @@ class _Reader:
     # Escapes
 
     def _escape(self, start: int) -> int | Readings:
-        """Read what follows a backslash: one character's code, or a set."""
+        """Read an escape behind its backslash: one character's code, or a set."""
         if self._at == len(self._text):
             raise self._error("the pattern ends in a lone backslash", start)
         char = self._text[self._at]

@@ -63,7 +63,7 @@ class Regex:
     _hash: int = field(init=False, repr=False)
 
     def _key(self) -> object:
-        """Return what makes two expressions of one kind the same."""
+        """Return a value that is equal for equal expressions of one kind."""
         raise NotImplementedError
 
     def __hash__(self) -> int:
@@ -232,13 +232,13 @@ class Complement(Regex):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Explored:
-    """States that texts lead to, the first one first.
+    """The states of an automaton, the first one first.
 
     Attributes:
         atoms: disjoint sets of characters that together hold every character.
-        accepts: for each state the languages that a text may end in, as bits.
-        rows: int32, shape `(states, atoms)`: the state that each atom leads to; -1 for none.
-        work: transitions and operands that it took.
+        accepts: for each state the languages that accept there, as bits.
+        rows: int32, shape `(states, atoms)`: the next states; -1 for none.
+        work: transitions and operands.
 
     """
 
@@ -250,7 +250,7 @@ class Explored:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class State(Regex):
-    """The texts that lead from a state of an automaton to one where a text may end."""
+    """The texts that lead from a state of an automaton to an accepting one."""
 
     automaton: Explored
     number: int
@@ -264,8 +264,8 @@ class State(Regex):
 
 
 @lru_cache(maxsize=4_096)
-def moves(of: State) -> tuple[tuple[CharSet, State], ...]:
-    """Return disjoint sets of first characters, and what may follow each."""
+def transitions(of: State) -> tuple[tuple[CharSet, State], ...]:
+    """Return disjoint sets of first characters, each with the next state."""
     atoms: dict[int, list[CharSet]] = {}
     for atom, to in zip(of.automaton.atoms, of.automaton.rows[of.number].tolist(), strict=True):
         if to >= 0:

@@ -89,7 +89,7 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class Disputed:
-    """An assertion that ECMA-262 and Python read differently: that of both, and that of either."""
+    """An assertion that ECMA-262 and Python read differently: where both hold, and where either."""
 
     narrow: Node
     wide: Node
@@ -148,7 +148,7 @@ def no_boundary() -> Node:
 
 
 class Reading(Enum):
-    """Which strings count where ECMA-262 and Python's `re` disagree."""
+    """The strings that match where ECMA-262 and Python's `re` disagree."""
 
     NARROW = "both agree that it matches"
     WIDE = "at least one says that it matches"
@@ -159,11 +159,11 @@ class Reading(Enum):
         return Reading.WIDE if self is Reading.NARROW else Reading.NARROW
 
     def of(self, readings: Readings) -> CharSet:
-        """Choose a set."""
+        """Return the characters of a set in this reading."""
         return readings.narrow if self is Reading.NARROW else readings.wide
 
     def assertion(self, node: Disputed) -> Node:
-        """Choose an assertion."""
+        """Return an assertion in this reading."""
         return node.narrow if self is Reading.NARROW else node.wide
 
 
