@@ -13,16 +13,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from enforcer.regex.assertions import language
-from enforcer.regex.constructors import (
-    ANY,
-    NOTHING,
-    concat,
-    either,
-    inverse,
-    length,
-    literal,
-    marker,
-)
+from enforcer.regex.constructors import ANY, NOTHING, either, inverse, length, literal, marker
 from enforcer.regex.derivative import (
     BUDGET,
     RegexBudget,
@@ -76,7 +67,7 @@ def parse_rust(pattern: str) -> Regex:
     tree = read(pattern, RUST)
     plain = plain_language(tree, Reading.NARROW)
     if plain is not None:
-        return concat(plain)
+        return plain
     return language(Sequence((START, tree, FINISH)), Reading.NARROW, pattern)
 
 
