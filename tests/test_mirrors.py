@@ -23,10 +23,6 @@ ELSEWHERE = {
     "turn/events.py": "values alone; what is read into them is tested in test_parser.py",
     "regex/automata/alphabet.py": "classes of characters; their use: test_determinizing.py",
     "regex/automata/exploring.py": "a worklist; what it explores: test_determinizing.py",
-    "regex/elimination.py": "what rules are written by: test_plain.py",
-    "regex/rust_syntax.py": "expressions beside llguidance's: tests/engines/test_text_formats.py",
-    "regex/syntax.py": "the kinds of expression alone; what is built of them: test_constructors.py",
-    "regex/tree.py": "the kinds of node alone; what is read into them: test_pattern.py",
 }
 
 

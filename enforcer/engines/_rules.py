@@ -28,7 +28,7 @@ from enforcer.regex import (
     parse,
 )
 from enforcer.regex.constructors import repeat
-from enforcer.regex.plain import plain
+from enforcer.regex.elimination import plain
 from enforcer.regex.syntax import Chars, Concat, Literal, Repeat, Union
 from enforcer.request.response_format import FormatKind, ResponseFormat
 from enforcer.schema.grammar import NOTHING as NO_VALUE

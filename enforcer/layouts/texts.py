@@ -16,12 +16,11 @@ from typing import TYPE_CHECKING
 from enforcer.layouts.declared import STRING
 from enforcer.layouts.layout import Escape, LayoutKind, Trim
 from enforcer.regex import ANY, NOTHING, both, either, inverse, is_empty, literal
-from enforcer.regex.caching import cached
 from enforcer.regex.charset import ALL, CharSet, digit, space
 from enforcer.regex.constructors import EPSILON, chars, concat, repeat
 from enforcer.regex.derivative import RegexBudget
-from enforcer.regex.plain import plain
-from enforcer.regex.syntax import Chars, Complement, Intersection, Repeat, Union
+from enforcer.regex.elimination import plain
+from enforcer.regex.syntax import Chars, Complement, Intersection, Repeat, Union, cached
 from enforcer.spelling import WHITE_SPACE, spelled, xml_chars
 
 if TYPE_CHECKING:

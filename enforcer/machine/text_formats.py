@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from enforcer.errors import InvalidSchema, SchemaLimit, UnsupportedSchema
 from enforcer.machine.tables import raw_tables
-from enforcer.regex import RegexError, both, either, is_surely_empty, literal, rust_syntax
+from enforcer.regex import RegexError, both, either, is_surely_empty, literal, parse_rust
 from enforcer.regex.charset import ALL, CharSet
 from enforcer.regex.constructors import chars, repeat
 from enforcer.request.response_format import FormatKind
@@ -62,7 +62,7 @@ def _expression(source: str, path: str) -> Regex:
         reason = f"it has more than {_LONGEST:,} characters; use `choice` for a list of texts"
         raise SchemaLimit.of(path, "regex", reason)
     try:
-        return rust_syntax.parse(source)
+        return parse_rust(source)
     except RegexError as error:
         raise InvalidSchema.of(path, "regex", str(error)) from error
 

@@ -14,6 +14,7 @@ import numpy as np
 from enforcer import kernel
 from enforcer.errors import EngineFailure
 from enforcer.layouts import WhiteSpace
+from enforcer.machine.key_tokens import OF_MARKER
 from enforcer.machine.pairs import AUTOMATA
 from enforcer.machine.parts import OF_JSON, RAW_ENDING
 
@@ -40,6 +41,7 @@ RECORDS = {
 }
 _BITS = 63  # of a word, without its sign
 _ANY = 1 << 31
+_BYTES = 256
 # For each table its fields: the least and the first that is too large.
 _NUMBERS = {
     "nodes": {
@@ -209,7 +211,9 @@ class _Verifier:
     def _pairs(self) -> None:
         pairs = self._arrays["pairs"]
         if len(pairs):
-            self._require("pairs", len(pairs) >= AUTOMATA)
+            self._require("pairs", len(pairs) >= AUTOMATA + 2)  # what is before and behind a key
+            around = pairs[AUTOMATA:]
+            self._require("pairs", (around == OF_MARKER) | (around >= 0), around < _BYTES)
             self._require("pairs", pairs[:AUTOMATA] >= -1, pairs[[0, 2]] >= 0)
             self._require("pairs", pairs[:AUTOMATA] < self._sizes["automata"])
 

@@ -1,14 +1,11 @@
 r"""Regular expressions as values: exact languages of strings.
 
-Patterns (`parse`), texts (`literal`), lengths and known formats become `Regex`
-values; `both`, `either` and `inverse` combine them. How an engine is told of one
-is the engine's own matter.
+Patterns (`parse`), texts (`literal`), lengths and known formats become `Regex` values; `both`,
+`either` and `inverse` combine them. Must not know: JSON Schema, grammars, engines.
 
-`parse` takes only strings that match by ECMA-262 *and* by Python's `re`. So its
-complement may hold strings that match by one of them: where a schema says what
-a string must *not* match, use `not_matching`, which is strict the other way.
-
-Owns: the public names. Must not know: JSON Schema, grammars, engines.
+`parse` takes only strings that match by ECMA-262 *and* by Python's `re`. So its complement may hold
+strings that match by one of them. `not_matching` is strict the other way, for patterns that a
+string must *not* match.
 """
 
 from __future__ import annotations
@@ -28,11 +25,11 @@ from enforcer.regex.derivative import (
     is_surely_empty,
 )
 from enforcer.regex.derivative import intersection as both
+from enforcer.regex.flavors import RUST
 from enforcer.regex.formats import format_regex
 from enforcer.regex.pattern import read
-from enforcer.regex.readings import Reading
 from enforcer.regex.syntax import Regex
-from enforcer.regex.tree import RegexError
+from enforcer.regex.tree import FINISH, START, Reading, RegexError, Sequence, plain_language
 
 _CACHED_LENGTH = 1_000  # longer patterns are rare, and would let a cache grow without bound
 
@@ -58,6 +55,20 @@ def not_matching(pattern: str) -> Regex:
 
     """
     return inverse(_matching(pattern, Reading.WIDE))
+
+
+def parse_rust(pattern: str) -> Regex:
+    """Build the language of the texts that a pattern in Rust's syntax matches as a whole.
+
+    Raises:
+        RegexError: the pattern is malformed, not regular, or not supported.
+
+    """
+    tree = read(pattern, RUST)
+    plain = plain_language(tree, Reading.NARROW)
+    if plain is not None:
+        return plain
+    return language(Sequence((START, tree, FINISH)), Reading.NARROW, pattern)
 
 
 def _matching(pattern: str, reading: Reading) -> Regex:
@@ -93,4 +104,5 @@ __all__ = [
     "marker",
     "not_matching",
     "parse",
+    "parse_rust",
 ]

@@ -1,9 +1,9 @@
-r"""Patterns whose assertions stand inside loops, by way of an alternating automaton.
+r"""Alternating automata of patterns whose assertions stand inside loops.
 
-Owns: the languages of patterns like `((?!ab).)*`, `(\w+($|,))+`, `(?<!foo)bar`. A position in a
-pattern is a stack of nodes still to be matched. What a lookaround asks and what the rest of the
-pattern asks must both hold, so a state is a Boolean function of stacks (an alternating automaton:
-Brzozowski, Leiss 1980), in disjunctive normal form. Must not know: pattern syntax, JSON.
+Such patterns are `((?!ab).)*`, `(\w+($|,))+`, `(?<!foo)bar`. A position in a pattern is a stack of
+nodes still to be matched. The conditions of a lookaround and of the rest of the pattern must both
+hold, so a state is a Boolean function of stacks (Brzozowski, Leiss 1980), in disjunctive normal
+form. Must not know: pattern syntax, JSON.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import numpy as np
 from enforcer.regex.automata.minimizing import language_of
 from enforcer.regex.charset import partition
 from enforcer.regex.derivative import derivative
-from enforcer.regex.readings import Reading, text_before
 from enforcer.regex.syntax import Explored
 from enforcer.regex.tree import (
     EVERY,
@@ -25,8 +24,10 @@ from enforcer.regex.tree import (
     Look,
     Node,
     One,
+    Reading,
     RegexError,
     Sequence,
+    text_before,
 )
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
     # Alternatives of stacks all of which match the rest of the text; a negative one must not.
     Formula = frozenset[frozenset[int]]
-    # And for each lookbehind, what may follow the text so far in its language.
+    # And for each lookbehind, the derivative of its language by the text so far.
     Configuration = tuple[Formula, tuple[Regex, ...]]
 
 _STATES = 1_000
@@ -77,8 +78,8 @@ class _TooManyStatesError(Exception):
 class _Explorer:
     """Builds the automaton of one pattern.
 
-    A stack is a number: what is still to be matched, each node with the reading that
-    its place calls for; `_DONE` is the empty one. A letter is the index of a set of
+    A stack is a number, of nodes still to be matched, each with the reading that its
+    place calls for; `_DONE` is the empty one. A letter is the index of a set of
     characters that the pattern does not tell apart; None stands for the end.
     """
 
@@ -104,7 +105,7 @@ class _Explorer:
         self._before = tuple(texts)
 
     def explore(self, tree: Node, reading: Reading) -> Explored:
-        """Build all states that can be reached."""
+        """Build all states that are reachable."""
         match = self._push(tree, reading, _DONE)
         begin = self._atom(self._push(_ANYTHING, reading, match)), self._before
         states: dict[Configuration, int] = {begin: 0}
@@ -158,7 +159,7 @@ class _Explorer:
         return self._both(*(frozenset(frozenset({-n}) for n in each) for each in function))
 
     def _after(self, state: Configuration, letter: int | None) -> Formula:
-        """Build what a state asks of the text behind the next letter."""
+        """Build the condition of a state on the text behind the next letter."""
         function, behind = state
         asked: dict[int, Formula] = {}
         for stack in {n for each in function for n in each}:
@@ -169,7 +170,7 @@ class _Explorer:
     def _step(self, state: Configuration, letter: int) -> Configuration:
         after = self._after(state, letter)
         if after in (_FALSE, _TRUE):
-            return after, ()  # nothing more is asked of the text
+            return after, ()  # the rest of the text has no condition
         first = self._letters[letter].first
         behind = tuple(derivative(language, first) for language in state[1])
         if any(language.size > _BEHIND for language in behind):
@@ -179,7 +180,7 @@ class _Explorer:
     def _advance(
         self, stack: int, behind: tuple[Regex, ...], letter: int | None, looping: frozenset[int]
     ) -> Formula:
-        """Build what a stack asks of the text behind the next letter."""
+        """Build the condition of a stack on the text behind the next letter."""
         self._pay(1)
         if stack == _DONE:
             return _TRUE
@@ -220,7 +221,7 @@ class _Explorer:
         return self._matching[key]
 
     def _less(self, node: Counted) -> Counted:
-        """Take one round off."""
+        """Return the repetition that is left behind one round."""
         minimum = max(node.minimum - 1, 0)
         maximum = None if node.maximum is None else node.maximum - 1
         if (minimum, maximum) == (node.minimum, node.maximum):
@@ -231,7 +232,7 @@ class _Explorer:
     def _seen(
         self, node: Look, reading: Reading, behind: tuple[Regex, ...], letter: int | None
     ) -> Formula:
-        """Build what a lookaround asks of the text behind the next letter."""
+        """Build the condition of a lookaround on the text behind the next letter."""
         inner = reading.opposite if node.negative else reading
         if node.ahead:
             asked = self._push(node.item, inner, _DONE)

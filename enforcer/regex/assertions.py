@@ -1,10 +1,10 @@
-r"""What a pattern means: the language of the strings in which it matches somewhere.
+r"""The compiler of a pattern's tree to the language of the strings in which it matches somewhere.
 
-Owns: turning a tree with lookarounds, which anchors and word boundaries are as well, into a
-language without any. Each node is compiled against the languages of the rest of the string: a
-lookahead then is an intersection with these. Lookbehinds are told by whether a position is the
-first. What this cannot unroll, assertions inside loops and lookbehinds of characters, goes to
-`alternating_automaton`. Must not know: pattern syntax, JSON.
+The tree has lookarounds, as which anchors and word boundaries are written too; the language has
+none. Each node is compiled against the languages of the rest of the string: a lookahead then is an
+intersection with these. A lookbehind depends only on whether a position is the first. Assertions
+inside loops and lookbehinds of characters go to `alternating_automaton`, which counts by states and
+so is no substitute where a pattern has large counts. Must not know: pattern syntax, JSON.
 """
 
 from __future__ import annotations
@@ -23,8 +23,18 @@ from enforcer.regex.constructors import (
     length,
 )
 from enforcer.regex.derivative import intersection
-from enforcer.regex.readings import Reading, plain_language, text_before
-from enforcer.regex.tree import Alternation, Counted, Disputed, Look, Node, RegexError, Sequence
+from enforcer.regex.tree import (
+    Alternation,
+    Counted,
+    Disputed,
+    Look,
+    Node,
+    Reading,
+    RegexError,
+    Sequence,
+    plain_language,
+    text_before,
+)
 
 if TYPE_CHECKING:
     from enforcer.regex.syntax import Regex
@@ -57,11 +67,11 @@ def language(tree: Node, reading: Reading, pattern: str) -> Regex:
 
 
 class _NotUnrolled(Exception):  # noqa: N818 - a message to `language`, no error
-    """An assertion stands where only an automaton tells what it sees."""
+    """An assertion stands where only an automaton can resolve it."""
 
 
 class _TooLargeError(Exception):
-    """The result, or the work that it takes, is over its limit."""
+    """The result or its work is over a limit."""
 
 
 class _Compiler:
@@ -70,7 +80,7 @@ class _Compiler:
     _steps = 0
 
     def compile(self, node: Node, rest: Rest, reading: Reading) -> Rest:
-        """Build the languages of: a match of the node, then the rest."""
+        """Build the languages of a match of the node before the rest."""
         if (plain := plain_language(node, reading)) is not None:
             return _before(plain, rest)
         self._steps += 1
@@ -92,7 +102,7 @@ class _Compiler:
         raise TypeError(f"not a node: {node!r}")
 
     def _sequence(self, node: Sequence, rest: Rest, reading: Reading) -> Rest:
-        """Go from right to left, neighbours without assertions in one step."""
+        """Compile from right to left, neighbours without assertions in one step."""
         plain: Regex = EPSILON
         for item in reversed(node.items):
             if (found := plain_language(item, reading)) is not None:
@@ -111,7 +121,7 @@ class _Compiler:
         return rest
 
     def _seen(self, node: Look, reading: Reading) -> Rest:
-        """Build the rests of which a lookaround's item matches the beginning, or what is before."""
+        """Build the rests at which a lookaround's item matches, ahead or behind."""
         inner = reading.opposite if node.negative else reading
         if node.ahead:
             return self.compile(node.item, (ANY, ANY), inner)
@@ -123,7 +133,7 @@ class _Compiler:
 
 
 def _before(plain: Regex, rest: Rest) -> Rest:
-    """Put a language before the rest."""
+    """Prepend a language to the rest."""
     start, inside = rest
     moved = concat(plain, inside)
     if start == inside or not plain.nullable:

@@ -1,8 +1,7 @@
 """Sets of Unicode scalar values.
 
-Owns: the set algebra on code points (surrogates are never members, since no
-valid JSON text contains one), and the named sets of regular expressions with
-both of their readings. Must not know: patterns, languages, rendering.
+Surrogates are never members, since no valid JSON text contains one. The named sets of regular
+expressions have two readings. Must not know: patterns, languages, rendering.
 """
 
 from __future__ import annotations
@@ -196,11 +195,11 @@ def partition(sets: Iterable[CharSet]) -> tuple[CharSet, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Readings:
-    r"""One class escape as ECMA-262 reads it and as Python's `re` reads it.
+    r"""A set of characters as ECMA-262 reads it and as Python's `re` reads it.
 
-    Schemas are written for the one and, in much of the world, checked with the
-    other; keeping both apart until a whole class is known lets `[\s\S]` stay
-    "every character" although neither half agrees.
+    Schemas are written for the one and, in much of the world, checked with the other. Both are
+    kept apart until a whole class is known, so that `[\s\S]` stays "every character" although
+    neither half agrees.
     """
 
     ecma: CharSet
@@ -208,11 +207,14 @@ class Readings:
 
     @classmethod
     def same(cls, chars: CharSet) -> Readings:
-        """Build a set that both read alike."""
+        """Build the set of equal readings."""
         return cls(chars, chars)
 
     def __or__(self, other: Readings) -> Readings:
         return Readings(self.ecma | other.ecma, self.python | other.python)
+
+    def __and__(self, other: Readings) -> Readings:
+        return Readings(self.ecma & other.ecma, self.python & other.python)
 
     def __invert__(self) -> Readings:
         return Readings(~self.ecma, ~self.python)
@@ -243,19 +245,19 @@ _LETTERS_END = 0x40000  # planes 4 to 16 hold no letter, digit or space in any v
 
 @lru_cache(maxsize=1)
 def digit() -> Readings:
-    r"""`\d`."""
+    r"""Build the set of `\d`."""
     return Readings(ASCII_DIGIT, _matching(re.compile(r"\d+"), _LETTERS_END))
 
 
 @lru_cache(maxsize=1)
 def word() -> Readings:
-    r"""`\w`."""
+    r"""Build the set of `\w`."""
     return Readings(ASCII_WORD, _matching(re.compile(r"\w+"), _LETTERS_END))
 
 
 @lru_cache(maxsize=1)
 def space() -> Readings:
-    r"""`\s`."""
+    r"""Build the set of `\s`."""
     return Readings(_ECMA_SPACE, _matching(re.compile(r"\s+"), _LETTERS_END))
 
 
@@ -271,7 +273,7 @@ def unicode_property(name: str) -> CharSet:
 
 @lru_cache(maxsize=128)
 def unicode_class(members: str) -> CharSet:
-    r"""Build the set of what stands between the brackets of a class, as `\p{L}\p{M}`.
+    r"""Build the set of a class without its brackets, as `\p{L}\p{M}`.
 
     Raises:
         KeyError: no such class.

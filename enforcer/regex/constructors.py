@@ -1,9 +1,8 @@
 """The smart constructors of regular languages.
 
-Owns: the normal form, in which equal-looking languages compare equal and the
-usual combinations (a character class with a length, an enumeration less one of
-its members) collapse into something simple. Must not know: the syntax of
-patterns, JSON, engines.
+They keep a normal form, in which equal-looking languages compare equal and the usual combinations
+(a character class with a length, an enumeration less one of its members) become simple. Must not
+know: the syntax of patterns, JSON, engines.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ def literal(text: str) -> Regex:
 
 
 def marker(number: int) -> Regex:
-    """Build the language of one marker: a token id that no text has, as a surrogate.
+    """Build the language of one marker, a token id beside texts, as a surrogate.
 
     It may be a part of concatenations and unions, but not be united with `ANY`, which does not
     have it; nor do complements.
@@ -71,7 +70,7 @@ def concat(*parts: Regex) -> Regex:
 
 
 def _fuse(left: Regex, right: Regex) -> Regex | None:
-    """Make one repeat of two neighbours that repeat the same part."""
+    """Join two neighbours that repeat the same part; None if they do not."""
     if not isinstance(left, Repeat | Chars) or not isinstance(right, Repeat | Chars):
         return None
     base, low, high = _counts(left)
@@ -106,8 +105,7 @@ def repeat(part: Regex, minimum: int, maximum: int | None) -> Regex:
 def _touch(least: int, most: int | None, minimum: int, maximum: int | None) -> bool:
     """Return whether `(x{least,most}){minimum,maximum}` takes every count between its ends.
 
-    One repeat says it better then: a text has many ways through two, and the engine follows
-    them all.
+    One repeat is better then: a text has many ways through two, all of which are followed.
     """
     if minimum == maximum:
         return True
@@ -162,7 +160,7 @@ def either(*parts: Regex) -> Regex:
 
 
 def _merge_counts(parts: list[Regex], *, empty: bool) -> list[Regex]:
-    """Fuse repeats of one part whose counts touch: with the empty string, `x+` is `x*`."""
+    """Join repeats of one part whose counts touch: with the empty string, `x+` is `x*`."""
     spans: dict[Regex, list[tuple[int, int | None]]] = {}
     for part in parts:
         if isinstance(part, Repeat):
@@ -257,7 +255,7 @@ class _Run:
         return repeat(chars(self.members), self.minimum, self.maximum)
 
     def holds_all_of(self, part: Regex) -> bool:
-        """Return whether this is a bound of length that says nothing new beside `part`."""
+        """Return whether this is a bound of length that all members of `part` fit."""
         if self.members != ALL or part.shortest < self.minimum:
             return False
         return self.maximum is None or (part.longest is not None and part.longest <= self.maximum)

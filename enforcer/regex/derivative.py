@@ -1,8 +1,9 @@
 """Questions about regular languages, answered by Brzozowski's derivatives (1964).
 
-Owns: matching, emptiness, shortest members, enumeration of finite languages;
-each question about a language with intersections or complements explores
-derivatives breadth-first and stops at a budget. Must not know: patterns, JSON.
+The questions are matching, emptiness, shortest members, members of finite languages, growth. Each
+explores derivatives and stops at a budget. The determiniser (`automata`) answers the same ones in
+twice the time: it partitions all characters of a language first, where a derivative asks only for
+those at the next position. Must not know: patterns, JSON.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from enforcer.regex.syntax import (
     Repeat,
     State,
     Union,
-    moves,
+    transitions,
 )
 
 if TYPE_CHECKING:
@@ -33,11 +34,11 @@ if TYPE_CHECKING:
 BUDGET = 10_000
 _SIZE_PER_STATE = 500
 _STEPS_OF_GROWTH = 64
-_LARGE = 1_000  # size of a language whose derivatives are not kept
+_LARGE = 1_000  # size of a language whose derivatives are not cached
 
 
 class RegexBudget(EnforcerError):  # noqa: N818 - named for what ran out
-    """A question about a language would explore more states than its budget.
+    """A question about a language takes more states than its budget.
 
     Attributes:
         budget: the number of states that were explored.
@@ -56,13 +57,13 @@ class RegexBudget(EnforcerError):  # noqa: N818 - named for what ran out
 
 
 def derivative(regex: Regex, char: str) -> Regex:
-    """Build the language of what may follow `char` in members that start with it."""
-    # Thousands of large languages must not be kept; most of what they are made of is small.
-    return _derived(regex, char) if regex.size > _LARGE else _kept(regex, char)
+    """Build the derivative: the rests of the members that start with `char`."""
+    # Thousands of large languages must not fill the cache; most of their parts are small.
+    return _derived(regex, char) if regex.size > _LARGE else _memoized(regex, char)
 
 
 @lru_cache(maxsize=4_096)
-def _kept(regex: Regex, char: str) -> Regex:
+def _memoized(regex: Regex, char: str) -> Regex:
     return _derived(regex, char)
 
 
@@ -89,7 +90,7 @@ def _derived(regex: Regex, char: str) -> Regex:
                 break
         return either(*_live(choices))
     if isinstance(regex, State):
-        return next((to for members, to in moves(regex) if char in members), NOTHING)
+        return next((to for members, to in transitions(regex) if char in members), NOTHING)
     raise TypeError(f"not a regular expression: {regex!r}")
 
 
@@ -134,7 +135,7 @@ def intersection(*parts: Regex) -> Regex:
 
 
 def _texts(regex: Regex) -> list[Literal] | None:
-    """List the texts that an expression spells out one by one; None for any other kind."""
+    """List the texts of a union of texts; None for any other kind."""
     parts = regex.parts if isinstance(regex, Union) else (regex,)
     texts = [part for part in parts if isinstance(part, Literal)]
     return texts if len(texts) == len(parts) else None
@@ -166,12 +167,12 @@ def _first_sets(regex: Regex) -> dict[CharSet, None]:
                 if not piece.nullable:
                     break
         elif isinstance(part, State):
-            found.update((members, None) for members, _ in moves(part))
+            found.update((members, None) for members, _ in transitions(part))
     return found | {CharSet.span(c): None for c in sorted(heads)}
 
 
 def successors(regex: Regex) -> Iterator[tuple[CharSet, Regex]]:
-    """Yield each class of next characters with its derivative, dead ones left out."""
+    """Yield each class of next characters with its derivative, without empty ones."""
     for members in first_classes(regex):
         following = derivative(regex, members.first)
         if following != NOTHING:
@@ -186,7 +187,7 @@ def is_empty(
     Args:
         regex: the language.
         budget: states to explore at most.
-        pay: told, state by state, the sizes of what follows, which is what takes time.
+        pay: called for each state with the sizes of its derivatives, which take the time.
 
     Raises:
         RegexBudget: more than `budget` states would have to be explored.
@@ -219,7 +220,7 @@ def is_empty(
 def is_surely_empty(
     regex: Regex, *, budget: int = BUDGET, pay: Callable[[int], None] | None = None
 ) -> bool:
-    """Return whether the language has no member; False if that takes too many states to tell."""
+    """Return whether the language has no member; False if that takes too many states."""
     try:
         return is_empty(regex, budget=budget, pay=pay)
     except RegexBudget:
@@ -259,7 +260,7 @@ def _effort(state: Regex) -> int:
 
 
 def readable(members: CharSet) -> str:
-    """Choose one of some characters: a letter, a digit, or what is printed, if there is one."""
+    """Choose a member: a letter, a digit or another printed character, if there is one."""
     for span in (("a", "z"), ("0", "9"), (" ", "~")):
         if common := members & CharSet.span("".join(span)):
             return common.first
@@ -267,11 +268,10 @@ def readable(members: CharSet) -> str:
 
 
 def growth(regex: Regex, *, budget: int) -> int:
-    """Measure how much has to be kept in mind while a member is read, up to a budget.
+    """Measure the sizes of derivatives while a member is read, up to a budget.
 
-    That is the sum of the sizes of what may still follow, along the largest of it. Where
-    counts stand inside counts, a text may be cut in many ways, and each is one more to
-    follow: the sum grows with the square of the length, or worse.
+    They are summed along the largest ones. Where counts stand inside counts, a text may be cut in
+    many ways, all of which are followed: the sum grows with the square of the length, or worse.
     """
     if not _counts_inside_counts(regex):
         return 0
@@ -289,7 +289,7 @@ def growth(regex: Regex, *, budget: int) -> int:
 
 
 def _counts_inside_counts(regex: Regex) -> bool:
-    """Return whether something of varying length is counted, and something in it as well."""
+    """Return whether a part of varying length is counted, and a part of it as well."""
     pending = [(regex, False)]
     while pending:
         part, counted = pending.pop()

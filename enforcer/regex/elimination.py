@@ -1,7 +1,8 @@
-"""Automata written as regular expressions.
+"""Regular expressions of languages without intersections, complements and automata.
 
-Owns: eliminating states one by one (Brzozowski, McCluskey 1963; Arden's rule). Must not know:
-where the automata come from.
+Some engines have notations without these operators. Such a language is written by its automaton,
+whose states are eliminated one by one (Brzozowski, McCluskey 1963; Arden's rule), within a budget.
+Must not know: JSON, schemas, engines.
 """
 
 from __future__ import annotations
@@ -9,14 +10,49 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from enforcer.regex.automata.alphabet import TooLargeError
-from enforcer.regex.constructors import NOTHING, concat, either, repeat
+from enforcer.regex.automata.exploring import explore
+from enforcer.regex.automata.minimizing import minimal
+from enforcer.regex.constructors import EPSILON, NOTHING, chars, concat, either, repeat
+from enforcer.regex.derivative import RegexBudget
+from enforcer.regex.syntax import Concat, Repeat, State, Union, transitions
 
 if TYPE_CHECKING:
     from enforcer.regex.syntax import Regex
 
 
-def solve(equations: list[dict[int, Regex]], ends: list[Regex], budget: int) -> Regex:
-    """Write the language of the first of some states, each the union of moves and an end.
+def plain(regex: Regex, budget: int) -> Regex:
+    """Write a language without intersections, complements and states.
+
+    Args:
+        regex: any language.
+        budget: greatest size of the result, and number of states of an automaton on the way.
+
+    Raises:
+        RegexBudget: over the budget.
+
+    """
+    if not regex.boolean:
+        return regex
+    if isinstance(regex, Concat):
+        return concat(*(plain(part, budget) for part in regex.parts))
+    if isinstance(regex, Union):
+        return either(*(plain(part, budget) for part in regex.parts))
+    if isinstance(regex, Repeat):
+        return repeat(plain(regex.part, budget), regex.minimum, regex.maximum)
+    try:
+        found, _, _ = minimal(explore((regex,), budget))
+        equations: list[dict[int, Regex]] = [
+            {to.number: chars(members) for members, to in transitions(State(found, at))}
+            for at in range(len(found.accepts))
+        ]
+        ends: list[Regex] = [EPSILON if accepts else NOTHING for accepts in found.accepts]
+        return _solve(equations, ends, budget)
+    except TooLargeError as error:
+        raise RegexBudget(budget) from error
+
+
+def _solve(equations: list[dict[int, Regex]], ends: list[Regex], budget: int) -> Regex:
+    """Write the language of the first of some states, each a union of transitions and an end.
 
     Args:
         equations: for each state the language that leads to each next state; used up.
@@ -54,7 +90,7 @@ def solve(equations: list[dict[int, Regex]], ends: list[Regex], budget: int) -> 
 
 
 def _copied(equations: list[dict[int, Regex]], ends: list[Regex], users: set[int], at: int) -> int:
-    """Estimate by how much the equations grow when a state is substituted."""
+    """Estimate the growth of the equations when a state is substituted."""
     into = [equations[user][at].size for user in users - {at}]
     out = [part.size for to, part in equations[at].items() if to != at]
     if ends[at] != NOTHING:
@@ -66,7 +102,7 @@ def _copied(equations: list[dict[int, Regex]], ends: list[Regex], users: set[int
 
 
 def _leave_loop(equations: list[dict[int, Regex]], ends: list[Regex], at: int) -> None:
-    """Remove a state's moves to itself: `X = aX | b` is `a*b`."""
+    """Remove a state's transitions to itself: `X = aX | b` is `a*b`."""
     loop = equations[at].pop(at, None)
     if loop is None:
         return

@@ -1,8 +1,8 @@
-"""The string formats of JSON Schema, and others that schemas in use name, as regular languages.
+r"""The string formats of JSON Schema, and others that schemas in use name, as regular languages.
 
-Owns: one pattern a format, transcribed from the grammar of its RFC and limited
-to what the strict checkers in use accept too. Must not know: how patterns are
-read. Known departures, each towards the stricter side unless it says otherwise:
+Each format is a pattern, transcribed from the grammar of its RFC and limited to what the strict
+checkers in use accept too. Known departures, each towards the stricter side unless it says
+otherwise:
 
 - `date`, `date-time`: no year 0000 (RFC 3339 has one, Python's calendar has not);
 - `time`, `date-time`: leap seconds only in UTC, at 23:59:60, where strict checkers
@@ -11,21 +11,26 @@ read. Known departures, each towards the stricter side unless it says otherwise:
 - `email`, `idn-email`: as in SMTP, so no comments and no folding white space; the
   length of a label is not bounded (the looser side);
 - `uri-template`, `relative-json-pointer`, `iri`: where checkers reject what the RFC
-  allows (`{v:1000}`, `100`, `http://[V1.fe]`), the RFC wins.
+  allows (`{v:1000}`, `100`, `http://[V1.fe]`), the RFC wins;
+- `regex`: whether a text is a well-formed pattern is no regular question, as groups nest. Here they
+  nest to a fixed depth, in the syntax that ECMA-262 and Python's `re` have in common: no
+  backreferences, named groups, lookbehinds or properties (`\p{L}`); ranges and counts are in order.
 
-`idn-hostname` is no regular language and so remains an annotation; for `regex` see `regex_format`.
+`idn-hostname` is no regular language and so remains an annotation. Must not know: how patterns are
+read.
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
+from string import ascii_lowercase, ascii_uppercase
 from typing import TYPE_CHECKING
 
 from enforcer.regex.assertions import language
-from enforcer.regex.constructors import length
+from enforcer.regex.constructors import concat, either, length, literal, repeat
 from enforcer.regex.derivative import intersection
 from enforcer.regex.pattern import read
-from enforcer.regex.readings import Reading
+from enforcer.regex.tree import Reading
 
 if TYPE_CHECKING:
     from enforcer.regex.syntax import Regex
@@ -163,6 +168,33 @@ _PATTERNS = {
 
 FORMATS = frozenset(_PATTERNS)
 
+# Regular expressions; the classes in this syntax are ECMA-262's, where `[^]` is any character.
+
+_DEPTH = 3  # groups inside groups
+_DIGITS = "0123456789abcdef"
+_RANGE = "|".join(
+    (
+        *(f"{first}-[{first}-9]" for first in "0123456789"),
+        *(f"{first}-[{first}-Z]" for first in ascii_uppercase),
+        *(f"{first}-[{first}-z]" for first in ascii_lowercase),
+        "[0-9]-[A-Za-z]|[A-Z]-[a-z]|[ !]-~",
+        *(
+            rf"\\u{first}{_HEX}{{3}}-\\u[{_DIGITS[at:]}]{_HEX}{{3}}"
+            for at, first in enumerate(_DIGITS[:-1], 1)
+        ),
+    )
+)
+
+_ESCAPE = rf"\\(?:[dDwWsStnrfv!-/:-@\[-`{{-~]|x{_HEX}{{2}}|u{_HEX}{{4}})"
+_ITEM = rf"(?:{_RANGE}|[^\0-\x1F\\\]^\-\[&~|]|{_ESCAPE})"
+_CLASS = rf"\[\^?(?:-?{_ITEM}+-?|-)\]"
+# `{2}`, `{2,}` and `{2,5}`, where the second is no less than the first.
+_ORDERED = "|".join(f"{first},[{first}-9]" for first in "0123456789")
+_BRACES = rf"\{{(?:[0-9]{{1,3}},?|{_ORDERED}|[0-9],[1-9][0-9]{{1,2}}|[1-9][0-9],[1-9][0-9]{{2}})\}}"
+_QUANTIFIER = rf"(?:(?:[*+?]|{_BRACES})\??)?"
+_ONE = rf"(?:[^\0-\x1F\\^$.*+?()\[\]{{}}|]|\.|{_ESCAPE}|{_CLASS})"
+_TERM = rf"(?:{_ONE}{_QUANTIFIER}|[$^]|\\[bB])"
+
 
 @lru_cache(maxsize=64)
 def format_regex(name: str) -> Regex | None:
@@ -170,6 +202,34 @@ def format_regex(name: str) -> Regex | None:
     pattern = _PATTERNS.get(name)
     if pattern is None:
         return None
-    anchored = f"^(?:{pattern})$"
-    found = language(read(anchored), Reading.NARROW, anchored)
+    found = _whole(pattern)
     return intersection(found, length(*_HOSTNAME_LENGTH)) if name == "hostname" else found
+
+
+def _whole(pattern: str) -> Regex:
+    anchored = f"^(?:{pattern})$"
+    return language(read(anchored), Reading.NARROW, anchored)
+
+
+@lru_cache(maxsize=1)
+def regexes() -> Regex:
+    """Build the language of texts that are regular expressions for ECMA-262 and for Python."""
+    term, group, close, ahead = map(
+        _whole, (_TERM, r"\((?:\?:)?", rf"\){_QUANTIFIER}", r"\(\?[=!]")
+    )
+    whole = _alternatives(term)
+    for _ in range(_DEPTH):
+        grouped = either(concat(group, whole, close), concat(ahead, whole, literal(")")))
+        whole = _alternatives(either(term, grouped))
+    return whole
+
+
+def _alternatives(term: Regex) -> Regex:
+    # Bars stand between terms, so that the text can be cut in one way only.
+    return repeat(either(term, literal("|")), 0, None)
+
+
+@lru_cache(maxsize=1)
+def no_regexes() -> Regex:
+    """Build a language of texts that are no regular expressions: they end within an escape."""
+    return _whole(r"(?:[^\\]|\\[^])*\\")

@@ -1,12 +1,7 @@
-r"""The syntax of patterns: text to a tree that still has its assertions.
+r"""The reader of patterns: text to a tree that still has its assertions.
 
-Owns: ECMA-262's pattern syntax in Unicode mode, with what schemas in the wild
-take from Annex B and from Python. Where the two languages read one construct
-differently, both readings are kept in the tree (`Readings`, `Disputed`); where a
-construct exists in one only, that one is meant. Chosen among conflicting ones:
-
-- `\A`, `\Z`, `(?P<n>...)`, `(?#...)`, a leading `(?ims)`, `x{,n}`: as in Python;
-- `[]` (nothing) and `[^]` (everything), `\cX`, `\u{...}`, surrogate pairs: as in ECMA-262.
+One reader has both syntaxes, which differ by their `Flavor`. Where ECMA-262 and Python read one
+construct differently, both readings are kept in the tree (`Readings`, `Disputed`).
 
 Must not know: languages; `assertions` gives the tree its meaning.
 """
@@ -19,24 +14,12 @@ from functools import lru_cache, reduce
 from operator import or_
 from typing import TYPE_CHECKING
 
-from enforcer.regex.charset import (
-    ANY_BUT_LINE_END,
-    LAST,
-    CharSet,
-    Readings,
-    digit,
-    space,
-    unicode_property,
-    union,
-    word,
-)
+from enforcer.regex.charset import LAST, CharSet, Readings, unicode_property
+from enforcer.regex.flavors import ECMA, class_escape
 from enforcer.regex.tree import (
-    END,
     EVERY,
-    FINISH,
     LINE_END,
     LINE_START,
-    START,
     Alternation,
     Counted,
     Look,
@@ -44,36 +27,28 @@ from enforcer.regex.tree import (
     One,
     RegexError,
     Sequence,
-    boundary,
-    no_boundary,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from enforcer.regex.flavors import Flavor
 
-MAX_NESTING = 64
+MAX_NESTING = 64  # of groups, and of classes
 MAX_COUNT = 1_000_000
 
-
-_ESCAPED_EDGES: dict[str, Callable[[], Node]] = {
-    "b": boundary,
-    "B": no_boundary,
-    "A": lambda: START,
-    "Z": lambda: FINISH,
-}
-_CLASSES: dict[str, Callable[[], Readings]] = {"d": digit, "w": word, "s": space}
-_CONTROLS = {"t": "\t", "n": "\n", "v": "\v", "f": "\f", "r": "\r"}
+_MOST_DIGITS = 18  # of both counts of a quantifier
+_MOST_BRACED_DIGITS = 8
+_MOST_PROPERTIES = 16  # in a strict syntax: some 80 ms each
+_LINE_EDGES = {"^": LINE_START, "$": LINE_END}
 _LOOKS = {"?=": (True, False), "?!": (True, True), "?<=": (False, False), "?<!": (False, True)}
-_SAME_FOR_PYTHON = [
-    CharSet.span(*same)
-    for same in ("iI\u0130\u0131", "\u0390\u1fd3", "\u03b0\u1fe3", "\ufb05\ufb06")
-]
+_NOT_STRICT = ("(?#", *(f"({token}" for token in _LOOKS))
+_COUNTS: dict[str, tuple[int, int | None]] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
 _HEX = frozenset("0123456789abcdefABCDEF")
-_FLAGS = frozenset("imsu")
-_MAX_BRACED_DIGITS = 8
+_OCTAL = frozenset("01234567")
+_IGNORED = frozenset("\t\n\v\f\r \x85\u200e\u200f\u2028\u2029")
 _HIGH = range(0xD800, 0xDC00)
 _LOW = range(0xDC00, 0xE000)
 _PROPERTY = re.compile(r"[A-Za-z_0-9]+(=[A-Za-z_0-9]+)?")
+_POSIX = re.compile(r"\[:(\^?)([a-z]+):\]")
 _BACKREFERENCE = (
     "backreferences and conditional groups describe no regular language; "
     "spell out the alternatives instead"
@@ -100,32 +75,33 @@ def _sequence(items: list[Node]) -> Node:
     return items[0] if len(items) == 1 else Sequence(tuple(items))
 
 
-def read(pattern: str) -> Node:
+def read(pattern: str, flavor: Flavor = ECMA) -> Node:
     """Read a pattern.
 
     Raises:
         RegexError: it is malformed, or holds what no regular language can express.
 
     """
-    return Reader(pattern).read()
+    return _Reader(pattern, flavor).read()
 
 
-class Reader:
-    """One pass over a pattern, with an explicit stack in place of recursion."""
+class _Reader:
+    """One pass over a pattern, with an explicit stack of groups in place of recursion."""
 
-    def __init__(self, pattern: str) -> None:
+    def __init__(self, pattern: str, flavor: Flavor) -> None:
         self._text = pattern
+        self._flavor = flavor
+        self._is_strict = flavor.is_strict
         self._at = 0
         self._flags: frozenset[str] = frozenset()
         self._stack = [_Group(0, None, self._flags, [], [])]
+        self._depth = 0  # of classes inside classes
+        self._properties = 0
 
     def read(self) -> Node:
         """Read the pattern."""
-        while self._at < len(self._text):
-            char = self._text[self._at]
-            if self._ignores(char):
-                self._at += 1
-            elif char == "(":
+        while char := self._next():
+            if char == "(":
                 self._open()
             elif char == ")":
                 self._close()
@@ -140,8 +116,16 @@ class Reader:
             raise self._error("this group is never closed", self._stack[-1].position)
         return self._stack[0].close()
 
-    def _ignores(self, char: str) -> bool:  # noqa: ARG002 - another syntax has comments
-        return False
+    def _next(self) -> str:
+        """Skip what the flag `x` ignores; return the next character, or nothing at the end."""
+        while "x" in self._flags:
+            if self._text.startswith("#", self._at):
+                self._at = self._text.find("\n", self._at) + 1 or len(self._text)
+            elif self._text[self._at : self._at + 1] in _IGNORED:
+                self._at += 1
+            else:
+                break
+        return self._text[self._at : self._at + 1]
 
     def _error(self, reason: str, position: int | None = None) -> RegexError:
         return RegexError(self._text, self._at if position is None else position, reason)
@@ -156,6 +140,8 @@ class Reader:
 
     def _open(self) -> None:
         start = self._at
+        if self._is_strict and self._text.startswith(_NOT_STRICT, start):
+            raise self._error("lookarounds and comments in parentheses are not supported")
         self._at += 1
         wrap = None
         flags = self._flags
@@ -178,7 +164,7 @@ class Reader:
         self._flags = flags
 
     def _extended(self, start: int) -> frozenset[str] | None:
-        """Read what follows `(?`: the flags inside the group, or None if it was flags alone."""
+        """Read an extension behind `(`: return the flags inside the group, None for flags alone."""
         if self._skip("?:"):
             return self._flags
         if self._skip("?P=") or self._skip("?("):
@@ -186,30 +172,32 @@ class Reader:
         if self._skip("?>"):
             raise self._error("atomic groups are not supported; use `(?:...)`", start)
         if self._skip("?P<") or self._skip("?<"):
-            if not self._through(">", start):
+            if not self._flavor.name.fullmatch(self._through(">", start)):
                 raise self._error("this group has no name", start)
             return self._flags
         end = self._at + 1
         while end < len(self._text) and (self._text[end].isalpha() or self._text[end] == "-"):
             end += 1
-        on, _, off = self._text[self._at + 1 : end].partition("-")
+        on, minus, off = self._text[self._at + 1 : end].partition("-")
         if (
             end == self._at + 1
-            or not _FLAGS.issuperset(on + off)
+            or not set(self._flavor.flags).issuperset(on + off)
             or self._text[end : end + 1] not in (":", ")")
+            or (self._is_strict and ("u" in off or (minus and not off)))
         ):
-            raise self._error("this kind of group is not supported", start)
+            reason = "this kind of group is not supported; of flags, only "
+            raise self._error(reason + f"`{self._flavor.flags}` are", start)
         flags = (self._flags | set(on)) - set(off)
         self._at = end + 1
         if self._text[end] == ":":
             return flags
-        if start:
+        if start and not self._is_strict:
             raise self._error("flags for the whole pattern must stand at its start", start)
         self._flags = flags
         return None
 
     def _through(self, end: str, start: int) -> str:
-        """Skip to behind `end`; the text before it."""
+        """Skip past `end`; return the text before it."""
         at = self._text.find(end, self._at)
         if at < 0:
             raise self._error("this group is never closed", start)
@@ -227,138 +215,171 @@ class Reader:
     # Quantifiers
 
     def _quantify(self, node: Node) -> None:
-        start = self._at
-        counts = self._counts()
-        if counts is not None:
-            minimum, maximum = counts
-            if maximum is not None and maximum < minimum:
-                raise self._error("the counts of this quantifier are in the wrong order", start)
-            if max(minimum, maximum or 0) > MAX_COUNT:
-                raise self._error(f"a count is over {MAX_COUNT}", start)
+        while counts := self._counts():
             self._skip("?")  # a lazy quantifier means the same language
+            node = Counted(node, *counts)
+            if self._is_strict:
+                continue
             if self._text.startswith("+", self._at):
                 raise self._error("possessive quantifiers are not supported")
             behind = self._at
-            if self._text.startswith(("*", "+", "?"), behind) or self._counts() is not None:
+            if self._counts():
                 raise self._error("there is nothing to repeat before this quantifier", behind)
-            node = Counted(node, minimum, maximum)
         self._stack[-1].items.append(node)
 
     def _counts(self) -> tuple[int, int | None] | None:
-        """Read a quantifier if one stands here; a brace that is none is plain text."""
-        for token, counts in (("*", (0, None)), ("+", (1, None)), ("?", (0, 1))):
-            if self._skip(token):
-                return counts
-        if not self._text.startswith("{", self._at):
+        """Read a quantifier if one stands here."""
+        if (char := self._next()) in _COUNTS:
+            self._at += 1
+            return _COUNTS[char]
+        if char != "{":
             return None
-        end = self._text.find("}", self._at)
-        low, comma, high = self._text[self._at + 1 : end].partition(",")
-        if end < 0 or not (low + high).isdecimal() or not (low + high).isascii():
-            return None
-        if len(low + high) > 2 * len(str(MAX_COUNT)):
+        found = self._flavor.counts.match(self._text, self._at)
+        if found is None:
+            if not self._is_strict:
+                return None  # plain text
+            raise self._error("this brace begins no count as `{2}`, `{2,}` or `{2,5}`; write `\\{`")
+        low, comma, high = found.groups(default="")
+        if len(low + high) > _MOST_DIGITS:
             raise self._error(f"a count is over {MAX_COUNT}")
-        if not comma and not low:
-            return None
-        self._at = end + 1
         minimum = int(low or 0)
-        return minimum, (int(high) if high else None) if comma else minimum
+        maximum = (int(high) if high else None) if comma else minimum
+        if maximum is not None and maximum < minimum:
+            raise self._error("the counts of this quantifier are in the wrong order")
+        if max(minimum, maximum or 0) > MAX_COUNT:
+            raise self._error(f"a count is over {MAX_COUNT}")
+        self._at = found.end()
+        return minimum, maximum
 
     # Atoms
 
     def _atom(self, char: str) -> Node:
-        if char in "*+?":
+        if char in _COUNTS or (char == "{" and self._is_strict):
             raise self._error("there is nothing to repeat before this quantifier")
-        self._at += 1
-        if char == "^":
-            return LINE_START if "m" in self._flags else START
-        if char == "$":
-            return LINE_END if "m" in self._flags else END
+        start = self._at
+        token = self._text[start : start + 2] if char == "\\" else char
+        self._at += len(token)
+        if "m" in self._flags and char in _LINE_EDGES:
+            return _LINE_EDGES[char]
+        if edge := self._flavor.edges.get(token):
+            return edge()
         if char == ".":
-            return EVERY if "s" in self._flags else One(ANY_BUT_LINE_END)
+            return EVERY if "s" in self._flags else One(self._flavor.dot)
         if char == "[":
             return One(self._class())
-        if char == "\\":
-            start = self._at - 1
-            if self._at == len(self._text):
-                raise self._error("the pattern ends in a lone backslash", start)
-            escaped = self._text[self._at]
-            if edge := _ESCAPED_EDGES.get(escaped):
-                self._at += 1
-                return edge()
-            if escaped in "123456789k":
-                raise self._error(_BACKREFERENCE, start)
-            return One(self._cased(_readings(self._escape(start))))
-        return One(self._cased(_readings(ord(char))))
+        if char != "\\":
+            return One(self._cased(character(ord(char))))
+        if token[1:] in tuple("123456789k"):
+            raise self._error(_BACKREFERENCE, start)
+        if self._is_strict and token[1:] in tuple("bB<>"):
+            raise self._error("lookarounds and word boundaries are not supported", start)
+        self._at = start + 1
+        found = self._escape(start)
+        return One(self._cased(character(found) if isinstance(found, int) else found))
 
     def _cased(self, readings: Readings) -> Readings:
-        if "i" not in self._flags:
-            return readings
-        return _ignoring_case(readings)
+        return self._flavor.fold(readings) if "i" in self._flags else readings
+
+    # Classes
 
     def _class(self) -> Readings:
+        """Read a class behind its bracket."""
         start = self._at - 1
+        self._depth += 1
+        if self._depth > MAX_NESTING:
+            raise self._error(f"classes are nested more than {MAX_NESTING} deep", start)
         negated = self._skip("^")
-        spans: list[tuple[int, int]] = []
-        sets: list[Readings] = []
-        while not self._skip("]"):
-            low = self._class_atom(start)
-            dash = self._at
-            ends = [low]
-            if self._skip("-"):
-                if self._text.startswith("]", self._at):
-                    ends.append(ord("-"))
-                else:
-                    high = self._class_atom(start)
-                    if isinstance(low, int) and isinstance(high, int):
-                        if high < low:
-                            raise self._error("the ends of this range are in the wrong order", dash)
-                        spans.append((low, high))
-                        continue
-                    # Annex B: beside a class such as `\w`, the dash is a character.
-                    ends += [high, ord("-")]
-            spans.extend((end, end) for end in ends if isinstance(end, int))
-            sets.extend(end for end in ends if isinstance(end, Readings))
-        found = reduce(or_, dict.fromkeys(sets), Readings.same(CharSet.of(spans)))
-        found = self._cased(found)
+        found = self._members(start, is_first=True)
+        operations = self._flavor.operations
+        while token := next((each for each in operations if self._skip(each)), None):
+            found = operations[token](found, self._members(start, is_first=False))
+        self._at += 1
+        self._depth -= 1
         return ~found if negated else found
 
-    def _class_atom(self, start: int) -> int | Readings:
-        if self._at == len(self._text):
+    def _members(self, start: int, *, is_first: bool) -> Readings:
+        """Read the members of a class up to its end or to an operation."""
+        spans: list[tuple[int, int]] = []
+        sets: list[Readings] = []
+        ends = ("]", *self._flavor.operations)
+        leading = is_first and self._is_strict  # where dashes and a bracket are members
+        while (char := self._next()) and (
+            (leading and char in "-]") or not self._text.startswith(ends, self._at)
+        ):
+            leading = leading and char == "-"
+            low = self._class_atom(start)
+            items = [low]
+            if self._is_range(low):
+                dash = self._at
+                self._at += 1
+                high = self._class_atom(start)
+                if isinstance(low, int) and isinstance(high, int):
+                    if high < low:
+                        raise self._error("the ends of this range are in the wrong order", dash)
+                    spans.append((low, high))
+                    continue
+                if self._is_strict:
+                    raise self._error("this range ends in no character", dash)
+                # Annex B: beside a class such as `\w`, the dash is a character.
+                items += [high, ord("-")]
+            spans.extend((item, item) for item in items if isinstance(item, int))
+            sets.extend(item for item in items if isinstance(item, Readings))
+        if not char:
             raise self._error("this character class is never closed", start)
-        char = self._text[self._at]
+        found = reduce(or_, dict.fromkeys(sets), Readings.same(CharSet.of(spans)))
+        return self._cased(found)
+
+    def _is_range(self, low: int | Readings) -> bool:
+        if not self._text.startswith("-", self._at) or self._text.startswith("-]", self._at):
+            return False
+        is_operation = self._text.startswith("--", self._at)
+        return not (self._is_strict and (is_operation or isinstance(low, Readings)))
+
+    def _class_atom(self, start: int) -> int | Readings:
+        char = self._next()
+        if not char:
+            raise self._error("this character class is never closed", start)
+        if char == "[" and self._is_strict:
+            named = _POSIX.match(self._text, self._at)
+            if named is None or named[2] not in self._flavor.posix:
+                self._at += 1
+                return self._class()
+            self._at = named.end()
+            members = self._cased(self._flavor.posix[named[2]])
+            return ~members if named[1] else members
         self._at += 1
-        if char != "\\":
-            return ord(char)
-        if self._skip("b"):
-            return ord("\b")
-        return self._escape(self._at - 1)
+        return self._escape(self._at - 1) if char == "\\" else ord(char)
+
+    # Escapes
 
     def _escape(self, start: int) -> int | Readings:
-        """Read what follows a backslash: one character's code, or a set."""
+        """Read an escape behind its backslash: one character's code, or a set."""
         if self._at == len(self._text):
             raise self._error("the pattern ends in a lone backslash", start)
         char = self._text[self._at]
         self._at += 1
-        if char.lower() in _CLASSES:
-            return _class_escape(char)
+        if char.lower() in self._flavor.classes:
+            return class_escape(self._flavor, char)
         if char in "pP":
             return self._property(start, negated=char == "P")
-        if char in _CONTROLS:
-            return ord(_CONTROLS[char])
-        if char == "x":
-            return self._hex(2, start)
-        if char == "u":
-            return self._unicode(start)
+        if char in self._flavor.controls:
+            return ord(self._flavor.controls[char])
+        if char in self._flavor.digits:
+            return self._code(char, start)
+        if self._is_strict:
+            if not char.isascii() or char.isalnum() or char in "<>":
+                raise self._error(f"`\\{char}` is no known escape", start)
+            return ord(char)
         if char == "c":
             letter = self._text[self._at : self._at + 1]
             if not (letter.isascii() and letter.isalpha()):
                 raise self._error("`\\c` must be followed by a letter", start)
             self._at += 1
             return ord(letter) % 32
-        if char in "01234567":
+        if char in _OCTAL:
             # Annex B and Python: up to three octal digits; no backreference gets here.
             end = self._at
-            while end < self._at + 2 and self._text[end : end + 1] in tuple("01234567"):
+            while end < self._at + 2 and self._text[end : end + 1] in _OCTAL:
                 end += 1
             code = int(self._text[self._at - 1 : end], 8)
             self._at = end
@@ -367,6 +388,23 @@ class Reader:
             raise self._error(f"`\\{char}` is no known escape", start)
         return ord(char)
 
+    def _code(self, letter: str, start: int) -> int:
+        """Read the hexadecimal digits of a character."""
+        if letter in self._flavor.braced and self._skip("{"):
+            digits = self._through("}", start)
+            if not 0 < len(digits) <= _MOST_BRACED_DIGITS or not _HEX.issuperset(digits):
+                raise self._error("an escape in braces needs hexadecimal digits", start)
+            code = int(digits, 16)
+        else:
+            code = self._hex(self._flavor.digits[letter], start)
+            if code in _HIGH and not self._is_strict:
+                return self._pair(code)
+        if code > LAST:
+            raise self._error("this escape is beyond U+10FFFF", start)
+        if self._is_strict and (code in _HIGH or code in _LOW):
+            raise self._error("this escape is no Unicode character", start)
+        return code
+
     def _hex(self, digits: int, start: int) -> int:
         text = self._text[self._at : self._at + digits]
         if len(text) < digits or not _HEX.issuperset(text):
@@ -374,63 +412,37 @@ class Reader:
         self._at += digits
         return int(text, 16)
 
-    def _unicode(self, start: int) -> int:
-        if self._skip("{"):
-            digits = self._through("}", start)
-            if not 0 < len(digits) <= _MAX_BRACED_DIGITS or not _HEX.issuperset(digits):
-                raise self._error("`\\u{...}` needs hexadecimal digits", start)
-            if int(digits, 16) > LAST:
-                raise self._error("`\\u{...}` is beyond U+10FFFF", start)
-            return int(digits, 16)
-        code = self._hex(4, start)
-        if code in _HIGH and self._text.startswith("\\u", self._at):
-            behind = self._at
-            self._at += 2
-            if not self._text.startswith("{", self._at):
-                low = self._hex(4, behind)
-                if low in _LOW:
-                    return 0x10000 + ((code - _HIGH[0]) << 10) + (low - _LOW[0])
-            self._at = behind
-        return code
+    def _pair(self, high: int) -> int:
+        """Read the second half of a surrogate pair if it follows the first; return the code."""
+        behind = self._at
+        if self._skip("\\u") and not self._text.startswith("{", self._at):
+            low = self._hex(4, behind)
+            if low in _LOW:
+                return 0x10000 + ((high - _HIGH[0]) << 10) + (low - _LOW[0])
+        self._at = behind
+        return high
 
     def _property(self, start: int, *, negated: bool) -> Readings:
+        self._properties += 1
+        if self._is_strict and self._properties > _MOST_PROPERTIES:
+            raise self._error(f"more than {_MOST_PROPERTIES} Unicode properties", start)
         if self._skip("{"):
             name = self._through("}", start)
-        else:  # `\pL` is neither language's, but other engines'
+        else:  # `\pL` is neither ECMA-262's nor Python's, but other engines'
             name = self._text[self._at : self._at + 1]
             self._at += 1
         if not _PROPERTY.fullmatch(name):
             raise self._error("`\\p` needs a property in braces, for example `\\p{L}`", start)
         try:
-            members = unicode_property(name)
+            members = Readings.same(unicode_property(name))
         except KeyError:
             raise self._error(f"there is no Unicode property {name!r}", start) from None
-        return Readings.same(~members if negated else members)
-
-
-@lru_cache(maxsize=512)  # a set may have as many partners as there are letters
-def _ignoring_case(readings: Readings) -> Readings:
-    """Add what differs in case alone: to one reading for all engines, to the other for any.
-
-    Engines fold differently, by one step or by Unicode's simple folding (U+212A is a `k`); Python
-    has a few pairs more.
-    """
-    wide = readings.python.ignoring_case() | readings.python.folded()
-    wide |= union(same for same in _SAME_FOR_PYTHON if wide & same)
-    return Readings(readings.ecma.ignoring_case(), wide)
-
-
-def _readings(atom: int | Readings) -> Readings:
-    return character(atom) if isinstance(atom, int) else atom
+        if self._is_strict:
+            members = self._cased(members)
+        return ~members if negated else members
 
 
 @lru_cache(maxsize=512)
 def character(code: int) -> Readings:
     """Return the set of one character."""
     return Readings.same(CharSet.of([(code, code)]))
-
-
-@lru_cache(maxsize=2 * len(_CLASSES))
-def _class_escape(char: str) -> Readings:
-    found = _CLASSES[char.lower()]()
-    return ~found if char.isupper() else found

@@ -1,23 +1,21 @@
 """Regular languages over Unicode scalar values, as immutable expressions.
 
-Owns: the eight kinds of expression, what is known of each at once (its shortest
-member, its size), and equality. Must not know: how they are built (only `constructors`
-makes them), the syntax of patterns, JSON, engines.
-
-Seven kinds are the usual ones. The eighth is a state of an automaton, for languages of which an
-expression would be far too long.
+Seven of the eight kinds of expression are the usual ones. The eighth is a state of an automaton,
+for languages of which an expression would be far too long. Each expression has equality, and bounds
+that are known at once (lengths of members, its size, its weight in a cache). Must not know: how
+they are built (only `constructors` makes them), the syntax of patterns, JSON, engines.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import lru_cache
-from typing import TYPE_CHECKING
+from functools import lru_cache, wraps
+from typing import TYPE_CHECKING, TypeVar, TypeVarTuple, cast
 
 from enforcer.regex.charset import union
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     import numpy as np
     import numpy.typing as npt
@@ -25,9 +23,15 @@ if TYPE_CHECKING:
     from enforcer.regex.charset import CharSet
 
 
-# What an expression takes beside its text, and a range of characters.
+_Rest = TypeVarTuple("_Rest")
+_T = TypeVar("_T")
+
+# Bytes of an expression beside its text, of a range of characters, and of an entry of a cache.
 _PART = 200
 _RANGE = 60
+_ENTRY = 100
+_HEAVIEST = 32 << 20  # of the answers to one question
+_MOST = 16_384  # answers: a schema may ask of thousands of values, again at every step of a text
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,7 +63,7 @@ class Regex:
     _hash: int = field(init=False, repr=False)
 
     def _key(self) -> object:
-        """Return what makes two expressions of one kind the same."""
+        """Return a value that is equal for equal expressions of one kind."""
         raise NotImplementedError
 
     def __hash__(self) -> int:
@@ -228,13 +232,13 @@ class Complement(Regex):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Explored:
-    """States that texts lead to, the first one first.
+    """The states of an automaton, the first one first.
 
     Attributes:
         atoms: disjoint sets of characters that together hold every character.
-        accepts: for each state the languages that a text may end in, as bits.
-        rows: int32, shape `(states, atoms)`: the state that each atom leads to; -1 for none.
-        work: transitions and operands that it took.
+        accepts: for each state the languages that accept there, as bits.
+        rows: int32, shape `(states, atoms)`: the next states; -1 for none.
+        work: transitions and operands.
 
     """
 
@@ -246,7 +250,7 @@ class Explored:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class State(Regex):
-    """The texts that lead from a state of an automaton to one where a text may end."""
+    """The texts that lead from a state of an automaton to an accepting one."""
 
     automaton: Explored
     number: int
@@ -260,8 +264,8 @@ class State(Regex):
 
 
 @lru_cache(maxsize=4_096)
-def moves(of: State) -> tuple[tuple[CharSet, State], ...]:
-    """Return disjoint sets of first characters, and what may follow each."""
+def transitions(of: State) -> tuple[tuple[CharSet, State], ...]:
+    """Return disjoint sets of first characters, each with the next state."""
     atoms: dict[int, list[CharSet]] = {}
     for atom, to in zip(of.automaton.atoms, of.automaton.rows[of.number].tolist(), strict=True):
         if to >= 0:
@@ -285,3 +289,34 @@ def _widest(ends: Iterable[int | None]) -> int | None:
             return None
         widest = max(widest, end)
     return widest
+
+
+def cached(ask: Callable[[Regex, *_Rest], _T]) -> Callable[[Regex, *_Rest], _T]:
+    """Keep an LRU cache of a function whose first argument is a language; all are positional.
+
+    `functools.lru_cache` counts its entries, and thousands of unions of thousands of texts are
+    gigabytes. So entries are weighed as well: when those that were added are too heavy, the whole
+    cache is dropped at once, and a hit costs no more than one of `functools.lru_cache`.
+    """
+    weight = 0
+
+    @wraps(ask)
+    def weighed(regex: Regex, *rest: *_Rest) -> _T:
+        nonlocal weight
+        found = ask(regex, *rest)
+        weight += regex.weight + _weight(rest) + _weight(found)
+        if weight > _HEAVIEST:
+            weight = 0
+            known.cache_clear()
+        return found
+
+    known = lru_cache(maxsize=_MOST)(weighed)
+    return cast("Callable[[Regex, *_Rest], _T]", known)
+
+
+def _weight(value: object) -> int:
+    if isinstance(value, Regex):
+        return value.weight
+    if isinstance(value, tuple | frozenset):
+        return _ENTRY + sum(map(_weight, value))
+    return _ENTRY + (len(value) if isinstance(value, str) else 0)

@@ -1,16 +1,27 @@
-r"""The tree of a pattern, before it means a language.
+r"""The tree of a pattern, and the two readings in which it means a language.
 
-Owns: the kinds of tree node, `^`, `$`, `\b` and the like as lookarounds, and the error that names
-what is wrong with a pattern. Must not know: how a pattern is written, what a tree means.
+The readings are ECMA-262's, in which JSON Schema is written, and that of Python's `re`, by which
+much of the world checks schemas. They differ in `\d`, `\w`, `\s`, `.`, `$`, `\b`. `Reading.NARROW`
+holds only strings that match under both, `Reading.WIDE` all that match under either; each turns
+into the other below a negative lookaround.
+
+Anchors and boundaries (`^`, `$`, `\b`) are lookarounds. Must not know: how a pattern is written,
+the meaning of trees with lookarounds (`assertions`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from enforcer.errors import EnforcerError
 from enforcer.regex.charset import ALL, LINE_ENDS, CharSet, Readings, word
+from enforcer.regex.constructors import ANY, EPSILON, chars, concat, either, repeat
+
+if TYPE_CHECKING:
+    from enforcer.regex.syntax import Regex
 
 _SHOWN = 200
 
@@ -78,7 +89,7 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class Disputed:
-    """An assertion that ECMA-262 and Python read differently: that of both, and that of either."""
+    """An assertion that ECMA-262 and Python read differently: where both hold, and where either."""
 
     narrow: Node
     wide: Node
@@ -134,3 +145,58 @@ def no_boundary() -> Node:
         ahead(_boundary(members), negative=True) for members in (word().ecma, word().python)
     )
     return _disputed(ecma, Sequence((python, ahead(START, FINISH, negative=True))))
+
+
+class Reading(Enum):
+    """The strings that match where ECMA-262 and Python's `re` disagree."""
+
+    NARROW = "both agree that it matches"
+    WIDE = "at least one says that it matches"
+
+    @property
+    def opposite(self) -> Reading:
+        """The reading below a negation."""
+        return Reading.WIDE if self is Reading.NARROW else Reading.NARROW
+
+    def of(self, readings: Readings) -> CharSet:
+        """Return the characters of a set in this reading."""
+        return readings.narrow if self is Reading.NARROW else readings.wide
+
+    def assertion(self, node: Disputed) -> Node:
+        """Return an assertion in this reading."""
+        return node.narrow if self is Reading.NARROW else node.wide
+
+
+def plain_language(node: Node, reading: Reading) -> Regex | None:
+    """Build the language that a tree without assertions matches; None if it holds one."""
+    if isinstance(node, One):
+        return chars(reading.of(node.readings))
+    if isinstance(node, Counted):
+        part = plain_language(node.item, reading)
+        return None if part is None else repeat(part, node.minimum, node.maximum)
+    if isinstance(node, Sequence | Alternation):
+        parts = []
+        for item in node.items:
+            part = plain_language(item, reading)
+            if part is None:
+                return None
+            parts.append(part)
+        return concat(*parts) if isinstance(node, Sequence) else either(*parts)
+    return None
+
+
+def text_before(item: Node, reading: Reading) -> Regex | None:
+    """Build the language of the texts that end in a match of a lookbehind's item.
+
+    None if an assertion inside the lookbehind is not supported.
+    """
+    if (plain := plain_language(item, reading)) is not None:
+        return concat(ANY, plain)
+    if item == START:
+        return EPSILON
+    if isinstance(item, Alternation):
+        found = [text_before(part, reading) for part in item.items]
+        return None if None in found else either(*(part for part in found if part is not None))
+    if isinstance(item, Sequence) and item.items[0] == START:
+        return plain_language(Sequence(item.items[1:]), reading)
+    return None

@@ -9,7 +9,7 @@ from hypothesis import assume, given
 from enforcer.regex import RegexError, fullmatch, is_empty, not_matching, parse
 from enforcer.regex.alternating_automaton import language
 from enforcer.regex.pattern import read
-from enforcer.regex.readings import Reading
+from enforcer.regex.tree import Reading
 from tests.languages import SHARP, looping_patterns, texts
 
 if TYPE_CHECKING:

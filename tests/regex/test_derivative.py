@@ -138,13 +138,13 @@ def test_growth_is_of_counts_inside_counts_alone() -> None:
 def test_what_follows_in_a_large_language_is_not_kept() -> None:
     large = either(*(literal(f"{at:05}") for at in range(1_000)))
     small = either(*(literal(f"{at:02}") for at in range(20)))
-    before = derivative_module._kept.cache_info().currsize
+    before = derivative_module._memoized.cache_info().currsize
     assert derivative(large, "0") == derivative(large, "0") != NOTHING
-    assert derivative_module._kept.cache_info().currsize == before
+    assert derivative_module._memoized.cache_info().currsize == before
     derivative(small, "0")
-    known = derivative_module._kept.cache_info().hits
+    known = derivative_module._memoized.cache_info().hits
     derivative(small, "0")
-    assert derivative_module._kept.cache_info().hits > known
+    assert derivative_module._memoized.cache_info().hits > known
 
 
 @pytest.mark.parametrize(

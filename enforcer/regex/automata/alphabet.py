@@ -1,7 +1,7 @@
-"""Atoms of characters, and automata over them whose states are made when a text leads to them.
+"""Atoms of characters, and the interface of lazy automata over them.
 
-In each of these automata state 0 is dead, and state 1 takes every text. The work that they take is
-counted, never timed.
+In each of these automata state 0 is dead, and state 1 accepts every text. Their work is counted,
+never timed.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ class TooLargeError(Exception):
 
 
 class Alphabet:
-    """Atoms of characters, the automata over them, and the work that these took.
+    """Atoms of characters, the automata over them, and their work.
 
     Attributes:
         atoms: disjoint sets of characters that together hold every character.
-        text: the row of a state that takes every text.
-        automata: of each language that has one.
-        within: the atoms of each set that has a number.
+        text: the row of the state that accepts every text.
+        automata: by their languages.
+        within: the atoms of each numbered set.
         work: transitions and operands.
 
     """
@@ -49,7 +49,7 @@ class Alphabet:
             raise TooLargeError(f"more than {MOST_ATOMS} classes of characters")
         # No marker is a character of text, so neither `ANY` nor a complement has one.
         self.text = tuple([DEAD if atom.is_marker else EVERY for atom in self.atoms])
-        self.automata: dict[Regex, Lazy] = {}
+        self.automata: dict[Regex, LazyAutomaton] = {}
         self.work = 0
         self.within: list[Sequence[int]] = []
         self._sets: dict[Chars, int] = {}
@@ -59,7 +59,7 @@ class Alphabet:
         """Count work.
 
         Raises:
-            TooLargeError: it is too much.
+            TooLargeError: over the limit.
 
         """
         self.work += work
@@ -67,7 +67,7 @@ class Alphabet:
             raise TooLargeError(f"an automaton whose states are too large to work out{ADVICE}")
 
     def set(self, members: Chars) -> int:
-        """Return the number of a set that is a union of atoms; `within` has these."""
+        """Return the number of a set that is a union of atoms, by which `within` has them."""
         found = self._sets.get(members)
         if found is None:
             found = self._sets[members] = len(self.within)
@@ -83,13 +83,13 @@ class Alphabet:
         return found
 
 
-class Lazy(ABC):
-    """A deterministic automaton over the atoms of an alphabet.
+class LazyAutomaton(ABC):
+    """A deterministic automaton over the atoms of an alphabet, whose states are made on demand.
 
     Attributes:
         start: the first state.
-        accepts: for each state whether a text may end there.
-        shortest: for each state a lower bound of the characters that follow.
+        accepts: for each state whether it accepts.
+        shortest: for each state a lower bound of the characters up to an accepting one.
         longest: an upper bound.
 
     """
@@ -104,14 +104,14 @@ class Lazy(ABC):
         self._rows: list[Row | None] = [(DEAD,) * len(alphabet.atoms), alphabet.text]
 
     def row(self, state: int) -> Row:
-        """Return for each atom the state that it leads to."""
+        """Return the next state for each atom."""
         found = self._rows[state]
         if found is None:
             found = self._rows[state] = self._row(state)
         return found
 
     def shortened(self, state: int, most: int) -> int:  # noqa: ARG002
-        """Return a state of the same texts of at most so many characters, or of more."""
+        """Return a state with the same texts of at most so many characters, and maybe others."""
         return state
 
     @abstractmethod

@@ -1,10 +1,10 @@
-"""Deterministic automata of regular languages, whose states are made when a text leads to them.
+"""Lazy deterministic automata of regular languages: states are made on demand.
 
 A regular expression becomes a nondeterministic automaton of partial derivatives (Antimirov 1996),
 and its subsets are the states (Rabin and Scott 1959). A *run*, so many characters of one set, is a
 single state of it: of two runs before the same rest only the longer one is kept, so that a count
 behind `.*` does not double with each character. An intersection is a product, a complement swaps
-its ends. In each automaton state 0 is dead, and state 1 takes every text.
+accepting states and others. In each automaton state 0 is dead, and state 1 accepts every text.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from enforcer.regex.automata.alphabet import DEAD, EVERY, UNBOUNDED, Lazy
+from enforcer.regex.automata.alphabet import DEAD, EVERY, UNBOUNDED, LazyAutomaton
 from enforcer.regex.charset import ALL
 from enforcer.regex.constructors import EPSILON, repeat
 from enforcer.regex.syntax import (
@@ -26,7 +26,7 @@ from enforcer.regex.syntax import (
     Repeat,
     State,
     Union,
-    moves,
+    transitions,
 )
 
 if TYPE_CHECKING:
@@ -34,11 +34,11 @@ if TYPE_CHECKING:
 
     from enforcer.regex.automata.alphabet import Alphabet, Row
 
-    # What is read next: a set of the alphabet's with the least and most characters of a run, or an
-    # automaton with its state; and the number of the rest.
-    Head = tuple[int | Lazy | State, int, int, int]
+    # A set of the alphabet's with the least and most characters of a run, or an automaton with its
+    # state; and the number of the rest.
+    Head = tuple[int | LazyAutomaton | State, int, int, int]
 
-_END = 0  # the rest that is nothing
+_END = 0  # the empty rest
 _ENDS = 1  # the set of heads that is the end alone
 _WORD = 6  # bits of a set, as a power of two, that count as one operand where it is made
 _WORDS = 12  # and where two are united
@@ -47,8 +47,8 @@ _WORK_OF_REST = 6
 _MANY_BITS = 16
 
 
-def lazy(regex: Regex, alphabet: Alphabet) -> Lazy:
-    """Return the automaton of a language, which is made once for an alphabet."""
+def lazy(regex: Regex, alphabet: Alphabet) -> LazyAutomaton:
+    """Return the automaton of a language, one for each alphabet."""
     found = alphabet.automata.get(regex)
     if found is None:
         if isinstance(regex, Intersection):
@@ -61,8 +61,8 @@ def lazy(regex: Regex, alphabet: Alphabet) -> Lazy:
     return found
 
 
-class _Inverse(Lazy):
-    def __init__(self, part: Lazy, alphabet: Alphabet) -> None:
+class _Inverse(LazyAutomaton):
+    def __init__(self, part: LazyAutomaton, alphabet: Alphabet) -> None:
         super().__init__(alphabet)
         self._part = part
         self._states = [EVERY, DEAD]
@@ -87,8 +87,8 @@ class _Inverse(Lazy):
         )
 
 
-class _Product(Lazy):
-    def __init__(self, parts: Sequence[Lazy], alphabet: Alphabet) -> None:
+class _Product(LazyAutomaton):
+    def __init__(self, parts: Sequence[LazyAutomaton], alphabet: Alphabet) -> None:
         super().__init__(alphabet)
         self._parts = parts
         self._states: list[Row] = [(), ()]
@@ -133,8 +133,8 @@ class _Product(Lazy):
         return tuple([known[each] if each in known else self._number(each) for each in behind])
 
 
-class _Subsets(Lazy):
-    """States are sets of heads, as bits; head 0 is the end."""
+class _Subsets(LazyAutomaton):
+    """An automaton whose states are sets of heads, as bits; head 0 is the end."""
 
     def __init__(self, regex: Regex, alphabet: Alphabet) -> None:
         super().__init__(alphabet)
@@ -164,7 +164,7 @@ class _Subsets(Lazy):
             self._rests.append((regex, rest, shortest + regex.shortest, longest + own))
         return found
 
-    def _head(self, item: int | Lazy | State, least: int, most: int, rest: int) -> int:
+    def _head(self, item: int | LazyAutomaton | State, least: int, most: int, rest: int) -> int:
         """Return a head's bit."""
         key = item, least, most, rest
         found = self._head_numbers.get(key)
@@ -173,7 +173,7 @@ class _Subsets(Lazy):
             self._heads.append(key)
             self._cells.append(None)
             self._runs.append((item, rest) if isinstance(item, int) else None)
-            if isinstance(item, Lazy):
+            if isinstance(item, LazyAutomaton):
                 if least == EVERY and rest == _END:
                     self._every |= 1 << found
                 bounds = item.shortest[least], item.longest[least]
@@ -242,9 +242,9 @@ class _Subsets(Lazy):
         return 0, (self._then(part, self._then(more, rest)), *ends)
 
     def _behind(self, head: Head) -> Iterable[tuple[Sequence[int], int]]:
-        """Yield disjoint atoms, and the heads of what follows them."""
+        """Yield disjoint atoms, and the heads behind them."""
         item, least, most, rest = head
-        if isinstance(item, Lazy):
+        if isinstance(item, LazyAutomaton):
             atoms: dict[int, list[int]] = {}
             for atom, to in enumerate(item.row(least)):
                 if to != DEAD:
@@ -253,7 +253,7 @@ class _Subsets(Lazy):
                 ends = self._start(rest) if item.accepts[to] else 0
                 yield within, self._head(item, to, 0, rest) | ends
         elif isinstance(item, State):
-            for members, after in moves(item):
+            for members, after in transitions(item):
                 yield (
                     self._alphabet.within[self._alphabet.set(Chars(members))],
                     self._start(self._then(after, rest)),
@@ -327,7 +327,7 @@ class _Subsets(Lazy):
         return heads | self._head(key[0], least, most, key[1])
 
     def shortened(self, state: int, most: int) -> int:
-        """Return the state of a run, if it is none of anything else, that counts no further."""
+        """Return the state whose run counts no further, if a state is that of one run."""
         heads = [head for head in self._states[state] if head]
         if len(heads) != 1:
             return state

@@ -1,7 +1,7 @@
-"""Deterministic automata of regular languages, explored from their first state.
+"""Complete deterministic automata of regular languages, explored from their first state.
 
-Transitions are of *atoms*, of the Boolean algebra that the languages' character sets generate.
-The work is counted, never timed.
+Transitions are labelled with *atoms* of the Boolean algebra that the languages' character sets
+generate. The work is counted, never timed.
 """
 
 from __future__ import annotations

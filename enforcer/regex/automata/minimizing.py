@@ -1,8 +1,8 @@
-"""Minimal automata: states that no text tells apart are one state, and dead ends are left out.
+"""Minimal automata, without equivalent states and dead ends.
 
-States of unequal *heights* (the length of the longest text that is left, in one of the languages)
-differ, and so do those of unequal distances to the nearest end. Moore's refinement (1956) of the
-partition by these needs few rounds: by itself it needs one for each character that is counted.
+States of unequal *heights* (the length of the longest completion, in one of the languages) differ,
+and so do those of unequal distances to the nearest accepting state. Moore's refinement (1956) of
+the partition by these needs few rounds: by itself it needs one for each character that is counted.
 """
 
 from __future__ import annotations
@@ -24,18 +24,20 @@ if TYPE_CHECKING:
 
     _Numbers = npt.NDArray[np.int64]
 
-FAR = 1 << 28  # the distance of a state without an end
+FAR = 1 << 28  # the distance of a state that reaches no accepting one
 _LANGUAGES = 4  # whose heights are found
 _MOST_ROWS = 1 << 21  # compared, in all rounds: some two seconds
 
 
 def minimal(found: Explored) -> tuple[Explored, list[int], list[int]]:
-    """Return the minimal automaton of the same languages, and what `trimmed` returns of it.
+    """Return the minimal automaton of the same languages, its reachable languages and distances.
 
     It is not minimal if that takes too long.
     """
-    found, leads, distance = trimmed(found)
-    known = [*zip(leads, found.accepts, distance, *_all_heights(found.rows, leads), strict=True)]
+    found, reachable, distance = trimmed(found)
+    known = [
+        *zip(reachable, found.accepts, distance, *_all_heights(found.rows, reachable), strict=True)
+    ]
     kinds: dict[tuple[int, ...], int] = {}
     start = np.array([kinds.setdefault(each, len(kinds)) for each in known], np.int64)
     classes = _refined(found.rows, start)
@@ -43,30 +45,30 @@ def minimal(found: Explored) -> tuple[Explored, list[int], list[int]]:
     _, first = np.unique(classes, return_index=True)
     rows = np.append(classes, -1)[found.rows[first]].astype(np.int32)
     least = replace(found, accepts=[found.accepts[at] for at in first], rows=rows)
-    return least, [leads[at] for at in first], [distance[at] for at in first]
+    return least, [reachable[at] for at in first], [distance[at] for at in first]
 
 
 def language_of(found: Explored) -> Regex:
     """Return the language of the first state of an automaton."""
-    least, leads, _ = minimal(found)
-    return State(least, 0) if leads[0] else NOTHING
+    least, reachable, _ = minimal(found)
+    return State(least, 0) if reachable[0] else NOTHING
 
 
 def trimmed(found: Explored) -> tuple[Explored, list[int], list[int]]:
-    """Leave dead states out; return for each other one its languages, and the nearest end."""
-    leads, distance = ends(found.accepts, found.rows)
-    alive = [at for at, each in enumerate(leads) if each or not at]
-    numbers = np.full(len(leads) + 1, -1, np.int32)
+    """Remove dead states; return the others' reachable languages and distances, as `ends`."""
+    reachable, distance = ends(found.accepts, found.rows)
+    alive = [at for at, each in enumerate(reachable) if each or not at]
+    numbers = np.full(len(reachable) + 1, -1, np.int32)
     numbers[alive] = np.arange(len(alive))
-    if not leads[0]:
+    if not reachable[0]:
         numbers[0] = -1
     accepts = [found.accepts[at] for at in alive]
     left = replace(found, accepts=accepts, rows=numbers[found.rows[alive]])
-    return left, [leads[at] for at in alive], [distance[at] for at in alive]
+    return left, [reachable[at] for at in alive], [distance[at] for at in alive]
 
 
 def _refined(steps: npt.NDArray[np.int32], classes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Split classes of states until those of one class lead to the same classes.
+    """Split classes of states until those of one class have the same next classes.
 
     Args:
         steps: of shape `(states, atoms)`; -1 for no transition.
@@ -89,14 +91,14 @@ def _refined(steps: npt.NDArray[np.int32], classes: npt.NDArray[np.int64]) -> np
 
 
 def _edges(rows: npt.NDArray[np.int32]) -> tuple[_Numbers, _Numbers]:
-    """Return the states that lead to others, and these, each pair once, ascending by the latter."""
+    """Return pairs of a state and a next state, each once, ascending by the latter."""
     known = rows >= 0
     pairs = np.unique(rows[known].astype(np.int64) * len(rows) + np.nonzero(known)[0])
     return pairs % len(rows), pairs // len(rows)
 
 
-class _Before:
-    """The states that lead to each state; in two lists, as thousands of lists take longer."""
+class _Predecessors:
+    """The states before each state; in two lists, as thousands of lists take longer."""
 
     def __init__(self, sources: _Numbers, targets: _Numbers, states: int) -> None:
         self._sources: list[int] = sources.tolist()
@@ -106,14 +108,14 @@ class _Before:
         return self._sources[self._first[state] : self._first[state + 1]]
 
 
-def _all_heights(rows: npt.NDArray[np.int32], leads: Sequence[int]) -> Iterator[list[int]]:
+def _all_heights(rows: npt.NDArray[np.int32], reachable: Sequence[int]) -> Iterator[list[int]]:
     """Yield the heights of all states, in each of the first few languages."""
     sources, targets = _edges(rows)
-    all_leads = np.array(leads, np.int64)
-    for language in range(min(leads[0].bit_length(), _LANGUAGES)):
-        is_led = all_leads >> language & 1 == 1
-        if is_led.any():
-            own = is_led[targets]
+    all_reachable = np.array(reachable, np.int64)
+    for language in range(min(reachable[0].bit_length(), _LANGUAGES)):
+        reaches = all_reachable >> language & 1 == 1
+        if reaches.any():
+            own = reaches[targets]
             yield _heights(sources[own], targets[own], len(rows))
 
 
@@ -123,8 +125,8 @@ def heights(rows: npt.NDArray[np.int32]) -> list[int]:
 
 
 def _heights(sources: _Numbers, targets: _Numbers, states: int) -> list[int]:
-    """Return for each state the length of the longest text that is left; `FAR` if none is."""
-    before = _Before(sources, targets, states)
+    """Return for each state the length of the longest completion; `FAR` if it has no bound."""
+    before = _Predecessors(sources, targets, states)
     left: list[int] = np.bincount(sources, minlength=states).tolist()
     heights = [0] * states
     done = [at for at, count in enumerate(left) if not count]
@@ -139,16 +141,16 @@ def _heights(sources: _Numbers, targets: _Numbers, states: int) -> list[int]:
 
 
 def ends(accepts: Sequence[int], rows: npt.NDArray[np.int32]) -> tuple[list[int], list[int]]:
-    """Return for each state the languages of which a word is reached, and the nearest end."""
-    before = _Before(*_edges(rows), len(rows))
-    leads = list(accepts)
+    """Return for each state the reachable languages, as bits, and the distance to the nearest."""
+    before = _Predecessors(*_edges(rows), len(rows))
+    reachable = list(accepts)
     nearest = [at for at, each in enumerate(accepts) if each]
     queue = list(nearest)
     while queue:
         state = queue.pop()
         for each in before[state]:
-            if leads[state] & ~leads[each]:
-                leads[each] |= leads[state]
+            if reachable[state] & ~reachable[each]:
+                reachable[each] |= reachable[state]
                 queue.append(each)
     distance = [0 if each else FAR for each in accepts]
     for state in nearest:
@@ -156,4 +158,4 @@ def ends(accepts: Sequence[int], rows: npt.NDArray[np.int32]) -> tuple[list[int]
             if distance[each] == FAR:
                 distance[each] = distance[state] + 1
                 nearest.append(each)
-    return leads, distance
+    return reachable, distance

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from enforcer.regex.automata.alphabet import TooLargeError
 from enforcer.regex.automata.exploring import explore
 from enforcer.regex.automata.minimizing import FAR, heights, trimmed
-from enforcer.regex.caching import cached
+from enforcer.regex.syntax import cached
 
 if TYPE_CHECKING:
     from enforcer.regex import Regex

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from enforcer.numbers.doubles import exact
 from enforcer.numbers.sets import INTEGERS, REALS, NumberSet, meet, single
 from enforcer.regex import ANY, both, either, format_regex, inverse, length, literal
-from enforcer.regex.regex_format import broken, regexes
+from enforcer.regex.formats import no_regexes, regexes
 from enforcer.schema.grammar import (
     ALWAYS,
     ANYTHING,
@@ -145,7 +145,7 @@ class TypeKeywords(ObjectKeywords):
             name = self.schema["format"]
             known = format_regex(name) if isinstance(name, str) else None
             if name == "regex":
-                self._holds(regexes(), broken())
+                self._holds(regexes(), no_regexes())
             if known is not None:
                 found = both(found, known)
         pattern = self.read("pattern")

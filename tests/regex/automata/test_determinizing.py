@@ -12,7 +12,7 @@ from enforcer.regex.automata import exploring
 from enforcer.regex.automata.exploring import explore
 from enforcer.regex.charset import CharSet
 from enforcer.regex.constructors import EPSILON, chars, concat, length, marker, repeat
-from enforcer.regex.regex_format import regexes
+from enforcer.regex.formats import regexes
 from enforcer.regex.syntax import Explored
 
 _TEXTS = ["".join(each) for count in range(6) for each in product("ab", repeat=count)]

@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from enforcer.regex import caching, either, literal
-from enforcer.regex.caching import cached
+from enforcer.regex import either, literal, syntax
+from enforcer.regex.syntax import cached
 
 if TYPE_CHECKING:
     from enforcer.regex.syntax import Regex
@@ -79,4 +79,4 @@ def test_a_question_may_ask_itself_about_parts_while_all_that_is_kept_goes() -> 
 
 
 def test_a_tuple_weighs_what_its_parts_do_and_an_entry() -> None:
-    assert caching._weight(("ab", ("c",))) == caching._weight(()) * 4 + 3
+    assert syntax._weight(("ab", ("c",))) == syntax._weight(()) * 4 + 3

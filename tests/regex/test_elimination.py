@@ -20,7 +20,7 @@ from enforcer.regex import (
     parse,
 )
 from enforcer.regex.constructors import concat, repeat
-from enforcer.regex.plain import plain
+from enforcer.regex.elimination import plain
 from tests.languages import languages, texts
 
 if TYPE_CHECKING:

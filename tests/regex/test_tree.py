@@ -10,7 +10,7 @@ from enforcer.regex import fullmatch
 from enforcer.regex.assertions import language
 from enforcer.regex.charset import ALL, CharSet, partition
 from enforcer.regex.pattern import read
-from enforcer.regex.readings import Reading, text_before
+from enforcer.regex.tree import Reading, text_before
 
 _NEIGHBOURS = st.sampled_from(["", "a", "_", "é", "٣", "-", " ", "😀"])
 
