@@ -16,7 +16,7 @@ from enforcer.cli.explain import add_parser as add_explain
 from enforcer.cli.verify import INTERRUPTED
 from enforcer.cli.verify import add_parser as add_verify
 from enforcer.errors import EnforcerError
-from enforcer.vllm.observe import families
+from enforcer.vllm.observe import metric_defs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         description="Constrains the tool calls of served models: nothing undeclared, "
         "nothing off schema.",
     )
-    version = f"%(prog)s {families.installed('kimi-enforcer')}"
+    version = f"%(prog)s {metric_defs.installed('kimi-enforcer')}"
     parser.add_argument("--version", action="version", version=version)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for add in (add_check, add_explain, add_verify, add_doctor):

@@ -18,7 +18,7 @@ from enforcer.verify import expected as expected_
 from enforcer.verify import measure
 from enforcer.verify.expected import samples
 from enforcer.vllm.config import names
-from enforcer.vllm.observe import families
+from enforcer.vllm.observe import metric_defs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -222,9 +222,9 @@ def versions(shown: str | None) -> Iterator[Check]:
     `enforcer check` asks the version that is installed here.
     """
     title = "versions"
-    told = samples(shown, families.VERSION.name)
+    told = samples(shown, metric_defs.VERSION.name)
     found = sorted({f"kimi-enforcer {labels['version']}" for labels, count in told if count})
-    here = f"kimi-enforcer {families.installed('kimi-enforcer')}"
+    here = f"kimi-enforcer {metric_defs.installed('kimi-enforcer')}"
     if len(found) > 1:
         yield note(title, f"the API servers run {'; '.join(found)}", "finish the upgrade")
     elif found == [here]:

@@ -22,7 +22,7 @@ from enforcer.schema.bundling import read_documents
 from enforcer.turn import dialects
 from enforcer.vllm.config import settings as server_settings
 from enforcer.vllm.config.names import TESTED_VERSIONS
-from enforcer.vllm.observe import families
+from enforcer.vllm.observe import metric_defs
 from enforcer.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def checks() -> Iterator[Check]:
 
 def distribution() -> Check:
     """Check that this package is installed, and not just on the path."""
-    version = families.installed(_DISTRIBUTION)
+    version = metric_defs.installed(_DISTRIBUTION)
     if version == "unknown":
         found = "imported from a folder, not installed: vLLM does not find the plugin"
         return bad(_DISTRIBUTION, found, "pip install . in the checkout")

@@ -18,7 +18,7 @@ from bench.demo.servers import FREE, MODEL_NAME
 from enforcer.turn import dialects
 from enforcer.verify import client, expected
 from enforcer.verify.measure import Fault, judge
-from enforcer.vllm.observe.families import Change, Judged
+from enforcer.vllm.observe.metric_defs import Change, Judged
 from tests.checking_cases import slow
 from tests.vllm_servers import TINY, sampled, serving
 

@@ -14,7 +14,7 @@ from enforcer.request import carrier
 from enforcer.vllm.config import settings
 from enforcer.vllm.intake import admission
 from enforcer.vllm.observe import metrics
-from enforcer.vllm.observe.families import Failure
+from enforcer.vllm.observe.metric_defs import Failure
 from enforcer.vllm.server import runtime
 from tests.stock_tags import tokenizer
 from tests.vllm_managers import ready, request

@@ -21,9 +21,9 @@ from enforcer.vllm.config import settings
 from enforcer.vllm.config.names import reads_extra
 from enforcer.vllm.intake import checks
 from enforcer.vllm.intake.answers import answered, not_allowed, option_refusal, placed, refusal
-from enforcer.vllm.native import stock
+from enforcer.vllm.native import native_tags
 from enforcer.vllm.observe import metrics, request_context
-from enforcer.vllm.observe.families import Relaxed
+from enforcer.vllm.observe.metric_defs import Relaxed
 from enforcer.vllm.server import engine_marks, reply_lengths, runtime, served_model
 
 if TYPE_CHECKING:
@@ -295,9 +295,9 @@ def refuse_stock(params: Any) -> Spec | None:
     if not isinstance(tag, str) or len(tag) > _READ_HERE or carrier.from_structural_tag(tag):
         return None
     for dialect in served_model.dialects():
-        if stock.concerns(tag, dialect):
+        if native_tags.concerns(tag, dialect):
             with answered():
-                found = stock.turn_of(tag, dialect)
+                found = native_tags.turn_of(tag, dialect)
                 if found is None:
                     continue
                 spec = found.spec

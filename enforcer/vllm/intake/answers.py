@@ -12,7 +12,7 @@ from vllm.exceptions import GracefulHTTPError, VLLMValidationError
 from enforcer.errors import Busy, RequestError
 from enforcer.request import carrier
 from enforcer.vllm.config import settings
-from enforcer.vllm.observe import families, metrics, request_context
+from enforcer.vllm.observe import metric_defs, metrics, request_context
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,7 +66,7 @@ def answered() -> Iterator[None]:
     except RequestError as error:
         raise refusal(error) from error
     except Busy as error:
-        metrics.count(families.CHECKS, families.Checked.BUSY)
+        metrics.count(metric_defs.CHECKS, metric_defs.CheckOutcome.BUSY)
         whose = "" if error.lacks else "own" if error.own else "of others"
         request = request_context.told()["request"]
         metrics.log("busy", lacks=error.lacks, schemas=whose, request=request)

@@ -16,7 +16,7 @@ from vllm.sampling_params import StructuredOutputsParams
 from vllm.tool_parsers.utils import get_function_tools
 
 from enforcer.request import carrier
-from enforcer.vllm.server.remembered import notes
+from enforcer.vllm.server.side_table import notes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -15,7 +15,7 @@ from vllm.entrypoints.openai.responses.protocol import ResponsesRequest
 
 from enforcer.errors import InvalidTools
 from enforcer.request import carrier
-from enforcer.vllm.server.remembered import notes
+from enforcer.vllm.server.side_table import notes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -18,9 +18,9 @@ from enforcer.request import carrier, spec_text
 from enforcer.vllm.config import settings
 from enforcer.vllm.intake import admission, bans, checks, required, stops, worker_limits
 from enforcer.vllm.intake.answers import answered, option_refusal
-from enforcer.vllm.observe import families, metrics, request_context
+from enforcer.vllm.observe import metric_defs, metrics, request_context
 from enforcer.vllm.server import pacing, reply_lengths, runtime
-from enforcer.vllm.server.remembered import Remembered, notes
+from enforcer.vllm.server.side_table import SideTable, notes
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 _READS_OUR_TAG = SimpleNamespace(backend="xgrammar")
 # Models for which vLLM has taken a tag of ours: its look at one takes a quarter of a millisecond,
 # and finds the same in each.
-_validated: Remembered[bool] = Remembered()
+_validated: SideTable[bool] = SideTable()
 
 
 def validate_structured_outputs(original: Callable[..., None]) -> Callable[..., None]:
@@ -211,7 +211,7 @@ def process_inputs(original: Callable[..., Any]) -> Callable[..., Any]:
         if banned is not None:
             admission.refuse_prefix(self.tokenizer, banned, made.prompt_token_ids)
             bans.ban(made.sampling_params, runtime.table_for(self.tokenizer))
-            metrics.count(families.REQUESTS, banned.toolset.choice)
+            metrics.count(metric_defs.REQUESTS, banned.toolset.choice)
         worker_limits.refuse(made.sampling_params, self.vllm_config)
         other = carrier.from_extra(carrier.extra_of(made.sampling_params))
         if other is not None:  # the logits processor's, which counts nothing
@@ -224,7 +224,7 @@ def process_inputs(original: Callable[..., Any]) -> Callable[..., Any]:
         if carried is not None:
             intake = admission.admit(carried, self.tokenizer, self.model_config)
             _refuse_start(self, params, made, intake)
-            metrics.count(families.REQUESTS, intake.spec.toolset.choice)
+            metrics.count(metric_defs.REQUESTS, intake.spec.toolset.choice)
         return made
 
     return _process_inputs

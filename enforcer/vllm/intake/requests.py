@@ -28,7 +28,7 @@ from enforcer.vllm.intake import admission, call_ids, client_paths, dialog_tools
 from enforcer.vllm.intake.answers import answered, not_allowed, option_refusal, refusal
 from enforcer.vllm.observe import metrics, request_context
 from enforcer.vllm.server import runtime
-from enforcer.vllm.server.remembered import notes
+from enforcer.vllm.server.side_table import notes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence

@@ -17,8 +17,8 @@ from enforcer.request import carrier
 from enforcer.vllm.config import settings
 from enforcer.vllm.config.names import reads_extra
 from enforcer.vllm.intake import worker_limits
-from enforcer.vllm.native import stock
-from enforcer.vllm.observe import families, metrics
+from enforcer.vllm.native import native_tags
+from enforcer.vllm.observe import metric_defs, metrics
 from enforcer.vllm.server import served_model
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def preprocess_add_request(original: Callable[..., Any]) -> Callable[..., Any]:
         if settings.current().require:
             named = _COMPLETIONS.match(request.request_id) is not None
             if missing := unmet(request, config.model_config, is_completion=named):
-                metrics.failed(families.Failure.UNENFORCED, request.request_id)
+                metrics.failed(metric_defs.Failure.UNENFORCED, request.request_id)
                 raise VLLMValidationError(missing)
         worker_limits.refuse(request.sampling_params, config)
         return original(self, request)
@@ -98,10 +98,12 @@ def unmet(request: Any, model_config: Any, *, is_completion: bool) -> str | None
     tag = own.structural_tag
     if carrier.from_structural_tag(tag) is not None or RequestKind.STRUCTURED.value in excepted:
         return None
-    concerned = [dialect for dialect in served_model.dialects() if stock.concerns(tag, dialect)]
+    concerned = [
+        dialect for dialect in served_model.dialects() if native_tags.concerns(tag, dialect)
+    ]
     if not concerned:
         return _BARE
-    free = [name for dialect in concerned for name in stock.left_free(tag, dialect)]
+    free = [name for dialect in concerned for name in native_tags.left_free(tag, dialect)]
     names = ", ".join(f"{name!r:.80}" for name in free[:_NAMED])
     more = ", …" if len(free) > _NAMED else ""
     return _LEFT_FREE.format(names=names + more) if free else None

@@ -27,7 +27,7 @@ from enforcer.vllm.intake import admission, checks, startup, stops
 from enforcer.vllm.intake.answers import answered, option_refusal
 from enforcer.vllm.logits_processor import rows
 from enforcer.vllm.logits_processor.rows import RowTurn
-from enforcer.vllm.native import stock
+from enforcer.vllm.native import native_tags
 from enforcer.vllm.server import reply_lengths, runtime
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class EnforcerLogitsProcessor(v1_runner.LogitsProcessor, v2_runner.LogitsProcess
         config = vllm_config.model_config
         tokenizer: Any = cached_tokenizer_from_config(config)
         enforcer = runtime.enforcer_of_model(tokenizer, config.get_vocab_size())
-        stock.reader(enforcer.table)  # lest the first request's step builds it
+        native_tags.reader(enforcer.table)  # lest the first request's step builds it
 
         def start(params: SamplingParams, prompt_ids: list[int] | None) -> RowTurn:
             budget = reply_lengths.budget(config, len(prompt_ids or ()), params)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from enforcer.errors import ConfigurationError
 from enforcer.vllm.config.names import PARSER_VARIABLE
-from enforcer.vllm.observe import families, stats
+from enforcer.vllm.observe import metric_defs, stats
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,11 +40,11 @@ def recorder() -> stats.Recorder:
     `install` makes it while the process has one thread. A forked child makes its own.
     """
     try:
-        made = stats.Recorder(families.LAYOUT, folder())
+        made = stats.Recorder(metric_defs.LAYOUT, folder())
     except OSError as error:
         logger.warning("enforcer: no metrics from process %d: %s", os.getpid(), error)
-        made = stats.Recorder(families.LAYOUT, None)
-    made.set(families.PROCESSES, 1, (_part(),))
+        made = stats.Recorder(metric_defs.LAYOUT, None)
+    made.set(metric_defs.PROCESSES, 1, (_part(),))
     return made
 
 
@@ -58,8 +58,8 @@ def _part() -> str:
     """
     name = multiprocessing.current_process().name
     if "EngineCore" in name:
-        return families.ENGINE
-    return families.WORKER if "Worker" in name or _is_ray_actor() else families.FRONT
+        return metric_defs.ENGINE
+    return metric_defs.WORKER if "Worker" in name or _is_ray_actor() else metric_defs.FRONT
 
 
 def _is_ray_actor() -> bool:
@@ -72,8 +72,8 @@ def _is_ray_actor() -> bool:
 def runs_engine() -> None:
     """Count this process as an engine if it is a Ray actor."""
     if _is_ray_actor():
-        recorder().set(families.PROCESSES, 0, (families.WORKER,))
-        recorder().set(families.PROCESSES, 1, (families.ENGINE,))
+        recorder().set(metric_defs.PROCESSES, 0, (metric_defs.WORKER,))
+        recorder().set(metric_defs.PROCESSES, 1, (metric_defs.ENGINE,))
 
 
 def folder() -> Path | None:
@@ -139,7 +139,7 @@ def _remove(made: str, owner: int) -> None:
 def show_in(registry: Any) -> None:
     """Register the collector with a Prometheus registry, once."""
     if not getattr(registry, _SHOWN, False):
-        registry.register(stats.Collector(families.LAYOUT, folder))
+        registry.register(stats.Collector(metric_defs.LAYOUT, folder))
         setattr(registry, _SHOWN, True)
 
 

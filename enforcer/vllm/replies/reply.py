@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Any
 from enforcer.turn.events import Happening
 from enforcer.turn.parser import Parser
 from enforcer.vllm.intake import requests
-from enforcer.vllm.observe import families, metrics, request_context
-from enforcer.vllm.observe.families import Outcome
+from enforcer.vllm.observe import metric_defs, metrics, request_context
+from enforcer.vllm.observe.metric_defs import Outcome
 from enforcer.vllm.server import reply_lengths
-from enforcer.vllm.server.remembered import notes
+from enforcer.vllm.server.side_table import notes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 _Decoder = getincrementaldecoder("utf-8")
 
 
-class Reply:
+class ReplyReader:
     """One reply to a request, read whole or in pieces.
 
     Args:
@@ -136,13 +136,13 @@ class Reply:
         if reply_lengths.is_prefill(self._request):
             return  # it is the other server's reply that has the calls
         dropped = self.parser.dropped
-        metrics.count(families.CALLS, Outcome.COMPLETED, number=completed)
-        metrics.count(families.CALLS, Outcome.CUT_OFF, number=self.begun - completed)
+        metrics.count(metric_defs.CALLS, Outcome.COMPLETED, number=completed)
+        metrics.count(metric_defs.CALLS, Outcome.CUT_OFF, number=self.begun - completed)
         if self._demands_call and not self.begun and not dropped:
-            metrics.count(families.CALLS, Outcome.NOT_BEGUN)
+            metrics.count(metric_defs.CALLS, Outcome.NOT_BEGUN)
         # Anybody can send any reply to be read (`/derender`), which says nothing of enforcement.
         if dropped and notes(self._request).is_prepared:
-            metrics.count(families.CALLS, Outcome.DROPPED, number=dropped)
+            metrics.count(metric_defs.CALLS, Outcome.DROPPED, number=dropped)
             of = request_context.told_of_call(self.parser.dropped_name)
             metrics.log("call dropped", tool=of["tool"], request=of["request"])
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from enforcer.request import carrier
 from enforcer.turn.parser import Parser
-from enforcer.vllm.native import stock
+from enforcer.vllm.native import native_tags
 from enforcer.vllm.replies.reply import begin
 from enforcer.vllm.server import runtime, served_model
 
@@ -32,7 +32,7 @@ def from_new_request(original: Callable[..., Any]) -> Callable[..., Any]:
 def _is_enforced(tag: object) -> bool:
     """Return whether calls are held to the request's tools: by a spec, or a tag of vLLM's own."""
     return carrier.from_structural_tag(tag) is not None or any(
-        stock.concerns(tag, dialect) for dialect in served_model.dialects()
+        native_tags.concerns(tag, dialect) for dialect in served_model.dialects()
     )
 
 

@@ -18,7 +18,7 @@ from enforcer.request import carrier
 from enforcer.turn.events import Happening
 from enforcer.turn.parser import Parser
 from enforcer.vllm.intake import call_ids, client_paths, dialog_tools, requests
-from enforcer.vllm.replies.reply import Reply
+from enforcer.vllm.replies.reply import ReplyReader
 from enforcer.vllm.server import runtime
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class EnforcedParser(VllmParser):  # type: ignore[misc]
         self._tool_parser = None
         self._table = runtime.table_for(tokenizer)
         self._prompt_ids: Sequence[int] | None = None
-        self._reply: Reply | None = None
+        self._reply: ReplyReader | None = None
 
     def adjust_request(self, request: Any) -> Any:
         """Put the spec into the request, in place: vLLM drops what this returns."""
@@ -88,7 +88,7 @@ class EnforcedParser(VllmParser):  # type: ignore[misc]
     ) -> tuple[str | None, str | None, list[protocol.FunctionCall] | None]:
         """Read a whole reply. One that was cut off inside or right after its calls has none."""
         is_counted = self._reply is not None  # with its deltas
-        self._reply = reply = Reply(self._table, self._prompt_ids, request)
+        self._reply = reply = ReplyReader(self._table, self._prompt_ids, request)
         events = reply.read(model_output_token_ids, model_output, last=True)
         calls = [
             protocol.FunctionCall(id=self._id(call.id), name=call.name, arguments=call.arguments)
@@ -113,7 +113,7 @@ class EnforcedParser(VllmParser):  # type: ignore[misc]
         if self._reply is None:
             if prompt_token_ids is not None:
                 self._prompt_ids = prompt_token_ids
-            self._reply = Reply(self._table, self._prompt_ids, request)
+            self._reply = ReplyReader(self._table, self._prompt_ids, request)
         reply, first = self._reply, self._reply.begun
         events = reply.read(delta_token_ids, delta_text, last=finished)
         if finished:

@@ -19,7 +19,7 @@ from vllm.exceptions import GracefulHTTPError
 
 from enforcer.errors import ConfigurationError
 from enforcer.vllm.config import settings
-from enforcer.vllm.observe import families
+from enforcer.vllm.observe import metric_defs
 from enforcer.vllm.server import served_model
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger("vllm.enforcer")
 
 _FIELD = "enforcer"
-_VERSION = families.installed("kimi-enforcer")
+_VERSION = metric_defs.installed("kimi-enforcer")
 # Engines of this API server that have no plugin, by their ranks.
 _without: set[int] = set()
 

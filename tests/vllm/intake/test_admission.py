@@ -12,7 +12,7 @@ from enforcer.request import carrier, spec_text
 from enforcer.vllm.intake import admission
 from enforcer.vllm.intake.checks import Inexact
 from enforcer.vllm.observe import metrics
-from enforcer.vllm.observe.families import Relaxed
+from enforcer.vllm.observe.metric_defs import Relaxed
 from enforcer.vllm.server import runtime
 from tests import dialect_cases
 

@@ -19,7 +19,7 @@ from bench.demo.servers import MODEL_NAME
 from enforcer.client.body import Route, extra_body
 from enforcer.errors import IllegalPrefix, RequestError
 from enforcer.vllm.intake import answers, checks, client_paths, dialog_tools, requests
-from enforcer.vllm.server.remembered import notes
+from enforcer.vllm.server.side_table import notes
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -16,7 +16,7 @@ from vllm.tool_parsers.utils import get_function_tools
 
 from enforcer.errors import InvalidTools
 from enforcer.vllm.intake import dialog_tools, requests
-from enforcer.vllm.server.remembered import notes
+from enforcer.vllm.server.side_table import notes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

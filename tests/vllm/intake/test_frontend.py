@@ -30,7 +30,7 @@ from enforcer.request.tools import ToolChoice
 from enforcer.schema.bundling import Documents
 from enforcer.vllm.config import names, settings
 from enforcer.vllm.intake import checks, frontend
-from enforcer.vllm.observe import families, metrics, request_context
+from enforcer.vllm.observe import metric_defs, metrics, request_context
 from enforcer.vllm.server import bodies, reply_lengths, runtime, served_model
 from tests import vocabularies
 from tests.spec_cases import carried as carried_spec
@@ -532,7 +532,7 @@ def test_a_request_is_counted_once_and_only_if_nothing_refuses_it(
     counted: list[Any] = []
 
     def count(family: object, *labels: object) -> None:
-        counted.extend(labels if family is families.REQUESTS else ())
+        counted.extend(labels if family is metric_defs.REQUESTS else ())
 
     monkeypatch.setattr(metrics, "count", count)
     monkeypatch.setattr(metrics, "relaxed", lambda how, _: counted.append(how.value))

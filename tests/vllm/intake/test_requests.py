@@ -16,10 +16,10 @@ from vllm.exceptions import VLLMValidationError
 
 from enforcer.errors import InvalidTools
 from enforcer.vllm.intake import answers
-from enforcer.vllm.observe import families, recording
+from enforcer.vllm.observe import metric_defs, recording
 
 if TYPE_CHECKING:
-    from enforcer.vllm.observe.stats import Counter
+    from enforcer.vllm.observe.stats import CounterFamily
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     found = []
 
     class Recorder:
-        def add(self, name: Counter, labels: tuple[str, str], _: int) -> None:
+        def add(self, name: CounterFamily, labels: tuple[str, str], _: int) -> None:
             found.append((name, labels))
 
     monkeypatch.setattr(recording, "recorder", Recorder)
@@ -50,7 +50,7 @@ def test_a_refused_option_is_counted_logged_and_named(
     assert isinstance(error, VLLMValidationError)
     assert error.parameter == "min_tokens"
     assert "leave it out" in str(error)
-    assert counted == [(families.REFUSED, (families.OPTION, "min_tokens"))]
+    assert counted == [(metric_defs.REFUSED, (metric_defs.OPTION, "min_tokens"))]
     assert '"$.min_tokens"' in caplog.text
 
 
@@ -58,7 +58,7 @@ def test_a_refused_request_is_counted_and_says_which_error(counted: list[Any]) -
     error = answers.refusal(InvalidTools("$.tools", "no list"))
     assert isinstance(error, VLLMValidationError)
     assert str(error) == "InvalidTools: no list (at `$.tools`)"
-    assert counted == [(families.REFUSED, ("InvalidTools", ""))]
+    assert counted == [(metric_defs.REFUSED, ("InvalidTools", ""))]
     assert create_error_response(error).error.param == "tools"
     assert answers.refusal(InvalidTools("$", "no object")).parameter is None
     again = copy.copy(error)  # by its `args`, as between a server's processes

@@ -20,7 +20,7 @@ from enforcer.vllm.config import names
 from enforcer.vllm.replies import cut_calls
 from enforcer.vllm.replies.tool_parser import EnforcedParser
 from enforcer.vllm.server import runtime
-from enforcer.vllm.server.remembered import notes
+from enforcer.vllm.server.side_table import notes
 from tests import vocabularies
 
 VOCABULARY = vocabularies.small()

@@ -21,11 +21,11 @@ from enforcer.turn import dialects
 from enforcer.vllm.config import names, settings
 from enforcer.vllm.intake import dialog_tools, startup
 from enforcer.vllm.observe import metrics, request_context
-from enforcer.vllm.observe.families import Outcome
+from enforcer.vllm.observe.metric_defs import Outcome
 from enforcer.vllm.replies import parser_choice
 from enforcer.vllm.replies.tool_parser import EnforcedParser
 from enforcer.vllm.server import runtime
-from enforcer.vllm.server.remembered import notes
+from enforcer.vllm.server.side_table import notes
 from tests import dialect_cases, vllm_managers, vocabularies
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from enforcer.verify.measure import Fault, Finding
 from enforcer.verify.measure import Verdict as Judgement
 from enforcer.verify.shadowed import ShadowVerdict
 from enforcer.vllm.config import settings
-from enforcer.vllm.observe import families, recording, stats
+from enforcer.vllm.observe import metric_defs, recording, stats
 from enforcer.vllm.server import runtime
 from enforcer.vllm.shadow import middleware
 from enforcer.vllm.shadow import queue as queues
@@ -57,7 +57,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Counter[Any]:
         def add_named(self, family: Any, name: str, key: Any = ()) -> None:
             found[family.name.removeprefix("enforcer_shadow_"), name, *key] += 1
 
-    recorder = Recorder(families.LAYOUT, None)
+    recorder = Recorder(metric_defs.LAYOUT, None)
     monkeypatch.setattr(recording, "recorder", lambda: recorder)
     return found
 

@@ -30,7 +30,7 @@ _LESS_URGENT = 5
 _INTERVAL = 1e-4
 
 
-class _Job(NamedTuple):
+class _SteppedWork(NamedTuple):
     """Work in steps.
 
     Attributes:
@@ -45,7 +45,7 @@ class _Job(NamedTuple):
     future: Future[Any]
 
 
-class Lanes:
+class CompileExecutor:
     """A thread for fast work, and others for slow work."""
 
     def __init__(self) -> None:
@@ -56,8 +56,8 @@ class Lanes:
         self._interval = sys.getswitchinterval()
         # There from the start: a process that may have no more threads when a request comes
         # does with these.
-        for lane in (self._short, self._long):
-            lane.submit(int)
+        for pool in (self._short, self._long):
+            pool.submit(int)
 
     def short(self, work: Callable[[], object]) -> None:
         """Submit fast work; its exceptions are left to whoever needs its result."""
@@ -74,14 +74,14 @@ class Lanes:
             here: whether the first step costs less than waking a thread for it.
 
         """
-        job = _Job(steps, wanted, Future())
+        job = _SteppedWork(steps, wanted, Future())
         if here:
             self._step(job)
         else:
             self.short(partial(self._step, job))
         return job.future
 
-    def _step(self, job: _Job) -> None:
+    def _step(self, job: _SteppedWork) -> None:
         if not job.wanted():
             job.steps.close()
             job.future.cancel()

@@ -18,9 +18,9 @@ from enforcer.errors import RequestError
 from enforcer.request import carrier
 from enforcer.request import spec as specs
 from enforcer.vllm.intake import admission, stops
-from enforcer.vllm.native import stock
-from enforcer.vllm.observe import families, metrics, request_context
-from enforcer.vllm.observe.families import Failure
+from enforcer.vllm.native import native_tags
+from enforcer.vllm.observe import metric_defs, metrics, request_context
+from enforcer.vllm.observe.metric_defs import Failure
 from enforcer.vllm.server import runtime, served_model
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from enforcer.request.carrier import Carried
     from enforcer.request.spec import Spec
     from enforcer.vllm.intake.admission import Intake
-    from enforcer.vllm.native.misreadings import Reader
+    from enforcer.vllm.native.misreadings import VllmReader
 
 
 class Source(NamedTuple):
@@ -50,7 +50,7 @@ def source_of(request: Any) -> Source | None:
     """Find what enforces a request; None for one that is vLLM's own affair."""
     tag = request.structured_output_request.params.structural_tag
     carried = carrier.find(request.sampling_params)
-    concerned = carried or any(stock.concerns(tag, one) for one in served_model.dialects())
+    concerned = carried or any(native_tags.concerns(tag, one) for one in served_model.dialects())
     return Source(tag, carried) if concerned else None
 
 
@@ -80,7 +80,7 @@ def admit(
     request: Any,
     tokenizer: Any,
     enforcer_of: Callable[[Spec | None], Enforcer],
-) -> tuple[Spec, Reader | None]:
+) -> tuple[Spec, VllmReader | None]:
     """Let in what no front end of ours has seen, or refuse it as one does.
 
     Args:
@@ -103,18 +103,18 @@ def admit(
         spec = (intake or admission.admit(source.carried, tokenizer)).spec
         # Keeps a turn readable for a parser of vLLM's; ours reads any.
         as_text = spec.settled is not None and spec.settled.as_text
-        reader = stock.reader(enforcer_of(spec).table) if as_text else None
+        reader = native_tags.reader(enforcer_of(spec).table) if as_text else None
         if intake is not None:
             return spec, reader
     else:
         enforcer = enforcer_of(None)
-        found = stock.recognise(source.tag, enforcer.table, request.prompt_token_ids)
-        spec, reader = found.spec, stock.reader(enforcer.table, think_apart=found.think_apart)
+        found = native_tags.recognise(source.tag, enforcer.table, request.prompt_token_ids)
+        spec, reader = found.spec, native_tags.reader(enforcer.table, think_apart=found.think_apart)
         request_context.change(tools=spec.toolset.tools)
         specs.refuse_large(spec, enforcer.options.limits)
         spec = specs.bundled(spec, runtime.bundle, enforcer.options.limits.size)
         for _ in found.left_free:
-            metrics.relaxed(families.Relaxed.FREE)
+            metrics.relaxed(metric_defs.Relaxed.FREE)
     admission.refuse_sampling(params, spec)
     stops.refuse_ids_beside(params, spec, tokenizer)
     return spec, reader

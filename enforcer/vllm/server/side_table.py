@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 
-class Remembered(Generic[_T]):
+class SideTable(Generic[_T]):
     """Values, each beside one object for as long as that lives; safe to use from several threads.
 
     The objects need not be hashable, and are told apart by which they are, not by what they say.
@@ -66,7 +66,7 @@ class Notes:
     beginning: tuple[Sequence[int] | None, Parser] | None = None
 
 
-_notes: Remembered[Notes] = Remembered()
+_notes: SideTable[Notes] = SideTable()
 
 
 def notes(request: object) -> Notes:
