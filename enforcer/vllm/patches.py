@@ -211,7 +211,7 @@ def _register() -> None:
     from vllm.renderers.registry import RENDERER_REGISTRY
     from vllm.tool_parsers import ToolParserManager
 
-    from enforcer.vllm.intake import client_paths, kimi_k3
+    from enforcer.vllm.intake import client_paths, dialogs
     from enforcer.vllm.observe import recording
     from enforcer.vllm.replies.tool_parser import EnforcedToolParser
 
@@ -220,7 +220,7 @@ def _register() -> None:
         for body in (_BODY, _COHERE_BODY) if fit.has_cohere() else (_BODY,):
             client_paths.keep_unknown(fit.find(body))
         # Its own `register` warns of a mode that vLLM has a renderer for.
-        own = (kimi_k3.__name__, kimi_k3.DeclaringRenderer.__name__)
+        own = (dialogs.__name__, dialogs.DeclaringRenderer.__name__)
         RENDERER_REGISTRY.renderers["kimi_k3"] = own
     parsers = [names.enforced(parser) for parser in dialects.parsers()]
     ToolParserManager.register_module(parsers, force=True, module=EnforcedToolParser)

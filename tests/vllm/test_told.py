@@ -19,7 +19,7 @@ from bench.matrix import modes
 from bench.matrix.routes import Route
 from enforcer.errors import InvalidVocabulary, Problem, RequestError, SchemaError
 from enforcer.vllm.config import settings
-from enforcer.vllm.intake import answers, checks, requests, startup
+from enforcer.vllm.intake import checks, rejections, requests, startup
 from enforcer.vllm.observe import metric_defs, metrics
 from tests.snippets import MESSAGES, ROOT, blocks
 
@@ -34,7 +34,7 @@ def test_a_refusal_is_told_as_the_page_says() -> None:
     request = ChatCompletionRequest(**body)
     with pytest.raises(RequestError) as caught:
         checks.run(checks.schemas(requests.write_spec(request).spec()))
-    assert re.fullmatch(form, str(answers.refusal(caught.value)))
+    assert re.fullmatch(form, str(rejections.rejection(caught.value)))
 
 
 LINES = blocks(ROOT / "docs/vllm/metrics.md", "text")[0].splitlines()

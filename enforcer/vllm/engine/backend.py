@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from enforcer.request.spec import Spec
     from enforcer.turn.matcher import Matcher
     from enforcer.vllm.engine.engine_admission import Source
-    from enforcer.vllm.intake.admission import Intake
+    from enforcer.vllm.intake.settling import AdmittedSpec
     from enforcer.vllm.native.misreadings import VllmReader
 
 _WORD = 32  # token ids a word of a mask
@@ -170,7 +170,7 @@ class _Host:
         # The draft tokens of a step, and the token that the model adds to them.
         self._drafts = manager.vllm_config.num_speculative_tokens + 1
         self._live: WeakValueDictionary[str, Matcher] = WeakValueDictionary()
-        self._common: WeakKeyDictionary[Intake, _Common] = WeakKeyDictionary()
+        self._common: WeakKeyDictionary[AdmittedSpec, _Common] = WeakKeyDictionary()
         # How often the cache had been asked by then, and when the next time is due.
         self._published = (-1, 0.0)
 
@@ -188,7 +188,7 @@ class _Host:
         return self.executor.begin(steps, lambda: not request.is_finished(), here=known is not None)
 
     def _steps(
-        self, source: Source, request: Any, intake: Intake | None = None
+        self, source: Source, request: Any, intake: AdmittedSpec | None = None
     ) -> Generator[None, None, EnforcedGrammar]:
         prompt_ids, spec = request.prompt_token_ids, None
         try:

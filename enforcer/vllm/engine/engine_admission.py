@@ -17,7 +17,7 @@ from vllm.exceptions import VLLMValidationError
 from enforcer.errors import RequestError
 from enforcer.request import carrier
 from enforcer.request import spec as specs
-from enforcer.vllm.intake import admission, stops
+from enforcer.vllm.intake import sampling_options, settling
 from enforcer.vllm.native import native_tags
 from enforcer.vllm.observe import metric_defs, metrics, request_context
 from enforcer.vllm.observe.metric_defs import Failure
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from enforcer.api import Enforcer
     from enforcer.request.carrier import Carried
     from enforcer.request.spec import Spec
-    from enforcer.vllm.intake.admission import Intake
+    from enforcer.vllm.intake.settling import AdmittedSpec
     from enforcer.vllm.native.misreadings import VllmReader
 
 
@@ -54,7 +54,7 @@ def source_of(request: Any) -> Source | None:
     return Source(tag, carried) if concerned else None
 
 
-def admitted(source: Source, *, is_read: bool = False) -> Intake | None:
+def admitted(source: Source, *, is_read: bool = False) -> AdmittedSpec | None:
     """Read the spec that a front end of ours has let in; None where none may have.
 
     Ours leaves a digest in the tag, and behind vLLM's Rust front end a client may write it.
@@ -70,13 +70,13 @@ def admitted(source: Source, *, is_read: bool = False) -> Intake | None:
     carried = source.carried
     if carried is None or not carried.digest or envs.VLLM_USE_RUST_FRONTEND:
         return None
-    intake = (admission.read_before if is_read else admission.read)(carried)
+    intake = (settling.read_before if is_read else settling.read)(carried)
     return None if intake is None or intake.spec.settled is None else intake
 
 
 def admit(
     source: Source,
-    intake: Intake | None,
+    intake: AdmittedSpec | None,
     request: Any,
     tokenizer: Any,
     enforcer_of: Callable[[Spec | None], Enforcer],
@@ -100,7 +100,7 @@ def admit(
     """
     params = request.sampling_params
     if source.carried is not None:
-        spec = (intake or admission.admit(source.carried, tokenizer)).spec
+        spec = (intake or settling.admit(source.carried, tokenizer)).spec
         # Keeps a turn readable for a parser of vLLM's; ours reads any.
         as_text = spec.settled is not None and spec.settled.as_text
         reader = native_tags.reader(enforcer_of(spec).table) if as_text else None
@@ -115,8 +115,7 @@ def admit(
         spec = specs.bundled(spec, runtime.bundle, enforcer.options.limits.size)
         for _ in found.left_free:
             metrics.relaxed(metric_defs.Relaxed.FREE)
-    admission.refuse_sampling(params, spec)
-    stops.refuse_ids_beside(params, spec, tokenizer)
+    sampling_options.reject(params, spec, tokenizer)
     return spec, reader
 
 

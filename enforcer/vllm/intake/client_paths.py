@@ -21,7 +21,7 @@ from enforcer.vllm.server.side_table import notes
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from enforcer.vllm.intake.dialog_tools import DialogTool
+    from enforcer.vllm.intake.dialogs import DialogTool
 
 _FORMAT = "$.response_format"
 _CHOICE = "$.tool_choice"

@@ -24,8 +24,8 @@ from enforcer.request import carrier, history, spec_text
 from enforcer.request.tools import encoded, is_same
 from enforcer.schema import OnUnsupported
 from enforcer.vllm.config import settings
-from enforcer.vllm.intake import admission, call_ids, client_paths, dialog_tools, kimi_k3
-from enforcer.vllm.intake.answers import answered, not_allowed, option_refusal, refusal
+from enforcer.vllm.intake import client_paths, dialogs, sampling_options, settling
+from enforcer.vllm.intake.rejections import answered, not_allowed, option_rejection, rejection
 from enforcer.vllm.observe import metrics, request_context
 from enforcer.vllm.server import runtime
 from enforcer.vllm.server.side_table import notes
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
     from enforcer.request.spec import Spec
     from enforcer.request.spec_text import Wire
-    from enforcer.vllm.intake.admission import Intake
-    from enforcer.vllm.intake.dialog_tools import DialogTool
+    from enforcer.vllm.intake.dialogs import DialogTool
+    from enforcer.vllm.intake.settling import AdmittedSpec
 
 
 _SUPERSETS = ("isolate", "relax")
@@ -64,16 +64,17 @@ def preprocess_chat(original: Callable[..., Any], ours: Callable[[Any, Any], Any
             if "parser" in kwargs:
                 kwargs["parser"] = parser
             with answered():
-                dialog = [dialog_tools.materialised(message) for message in messages]
+                dialog = [dialogs.materialised(message) for message in messages]
                 known = notes(request)
-                known.within = dialog_tools.declared(request, dialog)
+                known.within = dialogs.declared(request, dialog)
                 known.json = _json(_said(request, known.within))
                 known.calls = history.count_calls(_rendered(request, dialog))
                 dialect = runtime.dialect_for(self.renderer.tokenizer)
-                messages = kimi_k3.kept(self.renderer, call_ids.normalise(dialog, dialect))
-            messages = dialog_tools.without_strict_within(messages)
+                messages = dialogs.normalised_ids(dialog, dialect)
+                messages = dialogs.for_renderer(self.renderer, messages)
+            messages = dialogs.without_strict_within(messages)
             if "tool_dicts" in kwargs:
-                kwargs["tool_dicts"] = dialog_tools.without_strict(kwargs["tool_dicts"])
+                kwargs["tool_dicts"] = dialogs.without_strict(kwargs["tool_dicts"])
         return await original(self, request, messages, *args, **kwargs)
 
     return _preprocess_chat
@@ -90,7 +91,7 @@ def _rendered(request: Any, dialog: list[Any]) -> list[Any]:
     return dialog[:-1] if continued.get("continue_final_message") else dialog
 
 
-def take_in(request: Any, tokenizer: Any) -> Intake | None:
+def take_in(request: Any, tokenizer: Any) -> AdmittedSpec | None:
     """Write the spec of a request whose dialog has been rendered in this task, and settle it.
 
     Returns:
@@ -105,11 +106,11 @@ def take_in(request: Any, tokenizer: Any) -> Intake | None:
         wire = write_spec(request)
         if wire is None:
             return None
-        intake = admission.settle(wire, tokenizer)
+        intake = settling.settle(wire, tokenizer)
     except RequestError as error:
         said = _said(request, notes(request).within)
         request_context.change(tools=[tool["function"]["name"] for tool in said])
-        raise refusal(error) from error
+        raise rejection(error) from error
     notes(request).declared = intake.spec.toolset.tools
     return intake
 
@@ -123,7 +124,7 @@ def write_spec(request: Any) -> Wire | None:
 
     """
     if carrier.declared(request, "use_beam_search"):
-        admission.refuse_beam_search()
+        sampling_options.reject_beam_search()
     switched = _switched(request)
     if "off" in switched:
         metrics.switched_off(request=request_context.told()["request"])
@@ -204,7 +205,7 @@ def _brought(request: Any) -> Spec | None:
 def _refuse_another(brought: Spec, mine: Spec) -> None:
     """Reject a spec that allows something else than the request that brings it says."""
     for what in _differences(brought, mine):
-        raise option_refusal(
+        raise option_rejection(
             "structured_outputs",
             f"the spec of `enforcer.extra_body` has another {what} than the request: give it what "
             "the request itself says",
@@ -249,7 +250,7 @@ def _response_format(request: Any) -> dict[str, Any] | None:
     if own is None:
         return None
     if own.structural_tag is not None:
-        raise option_refusal(
+        raise option_rejection(
             "structured_outputs",
             "this server enforces tool calls itself: `structural_tag` in `structured_outputs` "
             "cannot be combined with that; leave it out",
@@ -291,7 +292,7 @@ def callable_tools(request: Any) -> tuple[Collection[str], Callable[[str], Any]]
     declared = notes(request).declared
     if declared is None:
         with answered():
-            request = dialog_tools.prepared(request)
+            request = dialogs.prepared(request)
     if request.tool_choice == "none":
         return (), lambda _: None
     if declared is not None:

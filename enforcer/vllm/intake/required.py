@@ -16,7 +16,8 @@ from vllm.exceptions import VLLMValidationError
 from enforcer.request import carrier
 from enforcer.vllm.config import settings
 from enforcer.vllm.config.names import reads_extra
-from enforcer.vllm.intake import worker_limits
+from enforcer.vllm.intake import sampling_options
+from enforcer.vllm.intake.rejections import option_rejection
 from enforcer.vllm.native import native_tags
 from enforcer.vllm.observe import metric_defs, metrics
 from enforcer.vllm.server import served_model
@@ -61,10 +62,16 @@ def preprocess_add_request(original: Callable[..., Any]) -> Callable[..., Any]:
             if missing := unmet(request, config.model_config, is_completion=named):
                 metrics.failed(metric_defs.Failure.UNENFORCED, request.request_id)
                 raise VLLMValidationError(missing)
-        worker_limits.refuse(request.sampling_params, config)
+        sampling_options.reject_over_worker_limits(request.sampling_params, config)
         return original(self, request)
 
     return _preprocess_add_request
+
+
+def reject_unmet(request: Any, model_config: Any, *, is_completion: bool) -> None:
+    """Reject a request that lacks what this server requires; arguments are those of `unmet`."""
+    if missing := unmet(request, model_config, is_completion=is_completion):
+        raise option_rejection("tools", missing)
 
 
 def unmet(request: Any, model_config: Any, *, is_completion: bool) -> str | None:

@@ -23,8 +23,8 @@ from enforcer.errors import ConfigurationError
 from enforcer.request.carrier import KEY, Carried, from_extra, from_structural_tag
 from enforcer.vllm.config import settings
 from enforcer.vllm.config.names import PATCHED
-from enforcer.vllm.intake import admission, checks, startup, stops
-from enforcer.vllm.intake.answers import answered, option_refusal
+from enforcer.vllm.intake import checks, sampling_options, settling, startup
+from enforcer.vllm.intake.rejections import answered, option_rejection
 from enforcer.vllm.logits_processor import rows
 from enforcer.vllm.logits_processor.rows import RowTurn
 from enforcer.vllm.native import native_tags
@@ -76,12 +76,12 @@ class EnforcerLogitsProcessor(v1_runner.LogitsProcessor, v2_runner.LogitsProcess
         refuse_other_route(own.structural_tag if own else None)
         if extra.get(KEY) is None:
             return
-        intake = admission.admit(Carried(spec_text(extra)), where=WHERE)
-        admission.refuse_sampling(sampling_params, intake.spec)
-        stops.refuse_all(sampling_params, intake.spec)
+        intake = settling.admit(Carried(spec_text(extra)), where=WHERE)
+        sampling_options.reject_forcing(sampling_params, intake.spec)
+        sampling_options.reject_stops(sampling_params, intake.spec)
         with answered():
             inexact = checks.run(checks.schemas(intake.spec))
-        sampling_params.extra_args = {**extra, KEY: admission.isolated(intake, inexact).text}
+        sampling_params.extra_args = {**extra, KEY: settling.isolated(intake, inexact).text}
 
     def __init__(
         self,
@@ -144,7 +144,7 @@ def spec_text(extra: Mapping[str, Any]) -> str:
     """
     if (text := from_extra(extra)) is not None:
         return text
-    raise option_refusal(
+    raise option_rejection(
         f"vllm_xargs.{KEY}",
         f"this server enforces with the logits processor, which takes no words such as `off`: in "
         f"`vllm_xargs.{KEY}` it reads what `enforcer.extra_body(…, "
@@ -164,7 +164,7 @@ def refuse_other_route(tag: object) -> None:
     """
     plugin = hasattr(SamplingParams._validate_structured_outputs, PATCHED)  # noqa: SLF001
     if from_structural_tag(tag) is not None and not plugin:
-        raise option_refusal(
+        raise option_rejection(
             "structured_outputs",
             "this server enforces with the logits processor: build the request with "
             "`enforcer.extra_body(…, via=enforcer.Route.LOGITS_PROCESSOR)`",

@@ -16,7 +16,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping
 
 _TOOL = re.compile(r"\$\.tools\[(\d{1,9})\]")
 _LONGEST = 64  # characters; an id or a name is whatever a client has written
@@ -30,14 +30,11 @@ class HttpExchange:
     Attributes:
         header: the request's `X-Request-Id`; empty if it has none.
         is_completion: whether it is a raw completion, which no id tells, for clients write those.
-        looked_at: the digest of a spec, the prompt that was checked for it last and its length;
-            and how many of its token ids stand in the turn.
 
     """
 
     header: str = ""
     is_completion: bool = False
-    looked_at: tuple[tuple[str, Sequence[int], int] | None, int] = (None, 0)
 
 
 class RequestContext(NamedTuple):

@@ -76,7 +76,7 @@ def look(message: dict[str, Any]) -> None:
         )  # fmt: skip
 
 
-def refuse_unmarked() -> None:
+def reject_unmarked() -> None:
     """Refuse a request with a spec that could reach an engine without the plugin.
 
     Raises:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from enforcer.request import carrier
 from enforcer.vllm.intake import startup
-from enforcer.vllm.intake.answers import option_refusal
+from enforcer.vllm.intake.rejections import option_rejection
 from enforcer.vllm.server import runtime, served_model
 
 if TYPE_CHECKING:
@@ -61,6 +61,6 @@ def _refuse(params: Any) -> None:
 
     """
     if carrier.find(params) is not None:
-        raise option_refusal("structured_outputs", _NO_SPEC)
+        raise option_rejection("structured_outputs", _NO_SPEC)
     if carrier.from_extra(carrier.extra_of(params)) is not None:
-        raise option_refusal("vllm_xargs", _NO_SPEC)
+        raise option_rejection("vllm_xargs", _NO_SPEC)

@@ -14,7 +14,7 @@ from vllm.sampling_params import SamplingParams, StructuredOutputsParams
 
 from enforcer.request import carrier, spec_text
 from enforcer.vllm.config import settings
-from enforcer.vllm.intake import bans, frontend
+from enforcer.vllm.intake import frontend, sampling_options
 from enforcer.vllm.server import runtime
 from tests.vllm_servers import TINY
 
@@ -135,4 +135,6 @@ def test_a_prompt_that_has_begun_calls_is_refused(take_in: Callable[..., Samplin
 
 def test_no_think_is_banned(tokenizer: Any) -> None:
     table = runtime.table_for(tokenizer)
-    assert bans.markers(table).isdisjoint(tokenizer.convert_tokens_to_ids(["<think>", "</think>"]))
+    assert sampling_options.banned_ids(table).isdisjoint(
+        tokenizer.convert_tokens_to_ids(["<think>", "</think>"])
+    )

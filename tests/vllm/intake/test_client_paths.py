@@ -18,7 +18,7 @@ from vllm.exceptions import VLLMValidationError
 from bench.demo.servers import MODEL_NAME
 from enforcer.client.body import Route, extra_body
 from enforcer.errors import IllegalPrefix, RequestError
-from enforcer.vllm.intake import answers, checks, client_paths, dialog_tools, requests
+from enforcer.vllm.intake import checks, client_paths, dialogs, rejections, requests
 from enforcer.vllm.server.side_table import notes
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def _refused(request: ChatCompletionRequest | ResponsesRequest) -> str:
     try:
         checks.run(checks.schemas(requests.write_spec(request).spec()))
     except RequestError as error:
-        return str(answers.refusal(error))
+        return str(rejections.rejection(error))
     except (ValueError, VLLMValidationError) as error:  # vLLM's, which the spec's writer raises
         return str(error)
     return ""
@@ -184,16 +184,18 @@ def test_a_prompt_that_the_client_did_not_write_is_its_dialog(
     make: Callable[..., Any], path: str
 ) -> None:
     requests.write_spec(make(tools=[CHAT if make is _chat else FLAT]))
-    error = answers.refusal(IllegalPrefix("$.prompt_token_ids[72]", "the prompt ends in a call"))
+    error = rejections.rejection(
+        IllegalPrefix("$.prompt_token_ids[72]", "the prompt ends in a call")
+    )
     assert str(error).endswith(f"(at `{path}`)")
 
 
 def test_tools_that_a_message_declares_are_named_where_they_stand() -> None:
     dialog = [{"role": "user", "content": "Hi."}, {"role": "system", "tools": [CHAT, BAD_CHAT]}]
-    within = dialog_tools.declared(_chat(), dialog)
+    within = dialogs.declared(_chat(), dialog)
     request = _chat(tools=[CHAT | {"function": {"name": "own"}}])
     notes(request).within = within
-    dialog_tools.adopt(request)
+    dialogs.adopt(request)
     assert "`$.messages[1].tools[1].function.parameters.properties.n" in _refused(request)
 
 

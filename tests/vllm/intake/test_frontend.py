@@ -305,7 +305,7 @@ def test_a_prompt_that_the_tools_allow_passes(text: str) -> None:
 
 def test_a_stop_id_that_can_stand_inside_a_call_is_refused_beside_a_spec() -> None:
     with pytest.raises(VLLMValidationError, match="half a call"):
-        Processor().process(ids(OPENING), parameters(carried(), stop_token_ids=ids("{")))
+        validated(parameters(carried(), stop_token_ids=ids("{")))
 
 
 @pytest.mark.parametrize(

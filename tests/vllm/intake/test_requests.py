@@ -15,7 +15,7 @@ from vllm.entrypoints.serve.exception_handling.error_response import create_erro
 from vllm.exceptions import VLLMValidationError
 
 from enforcer.errors import InvalidTools
-from enforcer.vllm.intake import answers
+from enforcer.vllm.intake import rejections
 from enforcer.vllm.observe import metric_defs, recording
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def test_a_refused_option_is_counted_logged_and_named(
     counted: list[Any], caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.INFO):
-        error = answers.option_refusal("min_tokens", "leave it out")
+        error = rejections.option_rejection("min_tokens", "leave it out")
     assert isinstance(error, VLLMValidationError)
     assert error.parameter == "min_tokens"
     assert "leave it out" in str(error)
@@ -55,11 +55,11 @@ def test_a_refused_option_is_counted_logged_and_named(
 
 
 def test_a_refused_request_is_counted_and_says_which_error(counted: list[Any]) -> None:
-    error = answers.refusal(InvalidTools("$.tools", "no list"))
+    error = rejections.rejection(InvalidTools("$.tools", "no list"))
     assert isinstance(error, VLLMValidationError)
     assert str(error) == "InvalidTools: no list (at `$.tools`)"
     assert counted == [(metric_defs.REFUSED, ("InvalidTools", ""))]
     assert create_error_response(error).error.param == "tools"
-    assert answers.refusal(InvalidTools("$", "no object")).parameter is None
+    assert rejections.rejection(InvalidTools("$", "no object")).parameter is None
     again = copy.copy(error)  # by its `args`, as between a server's processes
     assert (str(again), again.parameter) == (str(error), "tools")

@@ -16,7 +16,7 @@ prometheus_client = pytest.importorskip("prometheus_client")
 from enforcer import errors  # noqa: E402
 from enforcer.errors import InvalidTools, Problem, UnsupportedSchema  # noqa: E402
 from enforcer.request.tools import ToolChoice  # noqa: E402
-from enforcer.vllm.intake import admission  # noqa: E402
+from enforcer.vllm.intake import sampling_options  # noqa: E402
 from enforcer.vllm.observe import metric_defs, metrics, recording  # noqa: E402
 from tests.vllm_servers import sample  # noqa: E402 - see above
 
@@ -94,7 +94,7 @@ def test_an_option_that_is_refused_is_named(
 
 def test_every_option_that_can_be_refused_has_a_label() -> None:
     """The value of a label is one of a fixed list; of what is not on it nobody knows the name."""
-    refused, refusing = set(), {"option_refusal", "not_allowed", "refuse_constraint"}
+    refused, refusing = set(), {"option_rejection", "not_allowed", "reject_constraint"}
     for module in (ROOT / "enforcer" / "vllm").rglob("*.py"):
         for node in ast.walk(ast.parse(module.read_text())):
             if (
@@ -106,7 +106,7 @@ def test_every_option_that_can_be_refused_has_a_label() -> None:
     # A name that is not written out is a wish's, or an option's which takes ids or ends a reply.
     taken = {"on_unsupported", "finish_within_budget", "closed_objects"}
     taken |= {"logit_bias", "repetition_penalty", "min_tokens", "stop", "stop_sequences"}
-    taken |= {*admission._FORCING, *admission._FORBIDDING.values()}
+    taken |= {*sampling_options._FORCING, *sampling_options._FORBIDDING.values()}
     assert refused - {"name"} | taken == set(metric_defs.OPTIONS)
 
 

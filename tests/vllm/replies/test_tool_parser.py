@@ -19,7 +19,7 @@ import enforcer
 from enforcer.errors import ConfigurationError, InvalidVocabulary
 from enforcer.turn import dialects
 from enforcer.vllm.config import names, settings
-from enforcer.vllm.intake import dialog_tools, startup
+from enforcer.vllm.intake import dialogs, startup
 from enforcer.vllm.observe import metrics, request_context
 from enforcer.vllm.observe.metric_defs import Outcome
 from enforcer.vllm.replies import parser_choice
@@ -93,7 +93,7 @@ def read(
 
     def _read(ids: list[int], known_as: str) -> list[str]:
         sent = ChatCompletionRequest(model="m", messages=[], tools=[TOOL], tool_choice="auto")
-        dialog_tools.adopt(sent)  # as it is prepared
+        dialogs.adopt(sent)  # as it is prepared
         request_context.known_as(known_as)
         found: list[str] = request.param(new_parser(sent), sent, ids)
         return found
