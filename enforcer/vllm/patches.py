@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import logging
+from functools import wraps
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -30,7 +31,7 @@ class Patch(NamedTuple):
 
     Attributes:
         takes: its parameters, as `fit.is_signature` compares them.
-        by: our function below `enforcer.vllm` that wraps it.
+        by: our function below `enforcer.vllm` that wraps it; the original is its first argument.
         until: the parts of docs/upstream.md that make it unnecessary; empty for one that stays.
 
     """
@@ -226,8 +227,8 @@ def _register() -> None:
     ToolParserManager.register_module(parsers, force=True, module=EnforcedToolParser)
 
 
-def _wrap(function: str, make: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
-    """Replace a function by one made from the original, once."""
+def _wrap(function: str, by: Callable[..., Any]) -> None:
+    """Replace a function, once, by one that calls ours with the original as first argument."""
     owner_name, _, name = function.rpartition(".")
     owner = fit.find(owner_name)
     found = inspect.getattr_static(owner, name)
@@ -235,7 +236,11 @@ def _wrap(function: str, make: Callable[[Callable[..., Any]], Callable[..., Any]
     original = found if is_bare else found.__func__
     if hasattr(original, PATCHED):
         return
-    wrapped = make(original)
+
+    @wraps(original)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        return by(original, *args, **kwargs)
+
     # A bound class method shows its signature without `cls`, so keep it bound.
     bound = getattr(owner, name) if isinstance(found, classmethod) else original
     setattr(wrapped, PATCHED, bound)

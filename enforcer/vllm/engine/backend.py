@@ -25,7 +25,7 @@ from enforcer.vllm.observe.metric_defs import Failure
 from enforcer.vllm.server import reply_lengths, runtime, served_model
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Generator
     from concurrent.futures import Future
 
     import torch
@@ -276,52 +276,44 @@ def _host(manager: Any) -> _Host:
     return found
 
 
-def initialised(original: Callable[..., None]) -> Callable[..., None]:
+def initialised(original: Any, self: Any, *args: Any, **kwargs: Any) -> None:
     """Wrap `StructuredOutputManager.__init__`, which runs before an engine is ready.
 
     It builds what the first enforced request needs: a second or three for Kimi's vocabulary.
     """
-
-    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807 - its name
-        original(self, *args, **kwargs)
-        recording.runs_engine()
-        host = _host(self)
-        reply_lengths.meet(self.vllm_config)
-        if getattr(self, "tokenizer", None) is None:
-            return
-        try:
-            host.enforcer().warm(in_time=settings.current().may_finish)
-            if served_model.has_stock_parser():
-                native_tags.reader(host.enforcer().table)
-            runtime.pool().warm()
-        except EnforcerError as error:
-            metrics.log_nothing(served_model.blamed(error), asked=served_model.has_our_parser())
-
-    return __init__
+    original(self, *args, **kwargs)
+    recording.runs_engine()
+    host = _host(self)
+    reply_lengths.meet(self.vllm_config)
+    if getattr(self, "tokenizer", None) is None:
+        return
+    try:
+        host.enforcer().warm(in_time=settings.current().may_finish)
+        if served_model.has_stock_parser():
+            native_tags.reader(host.enforcer().table)
+        runtime.pool().warm()
+    except EnforcerError as error:
+        metrics.log_nothing(served_model.blamed(error), asked=served_model.has_our_parser())
 
 
-def grammar_init(original: Callable[..., None]) -> Callable[..., None]:
+def grammar_init(original: Any, self: Any, request: Any) -> None:
     """Wrap `StructuredOutputManager.grammar_init`, through which every structured request comes.
 
     vLLM calls it on one thread, before the request is scheduled.
     """
-
-    def _grammar_init(self: Any, request: Any) -> None:
-        wanted = request.structured_output_request
-        if wanted is None:
-            return
-        host = _host(self)
-        source = engine_admission.source_of(request)
-        if source is None:
-            own = host.manager_of(request.sampling_params.structured_outputs._backend)  # noqa: SLF001
-            original(own, request)
-            self.backend = own.backend  # vLLM destroys it in the end
-            return
-        # Our grammar contains the reasoning, which vLLM's own gate would leave unmasked.
-        wanted.reasoning_ended = True
-        grammar = host.begin(source, request)
-        if not self._use_async_grammar_compilation:
-            grammar.exception()  # every rank must see it at the same step
-        wanted.grammar = grammar
-
-    return _grammar_init
+    wanted = request.structured_output_request
+    if wanted is None:
+        return
+    host = _host(self)
+    source = engine_admission.source_of(request)
+    if source is None:
+        own = host.manager_of(request.sampling_params.structured_outputs._backend)  # noqa: SLF001
+        original(own, request)
+        self.backend = own.backend  # vLLM destroys it in the end
+        return
+    # Our grammar contains the reasoning, which vLLM's own gate would leave unmasked.
+    wanted.reasoning_ended = True
+    grammar = host.begin(source, request)
+    if not self._use_async_grammar_compilation:
+        grammar.exception()  # every rank must see it at the same step
+    wanted.grammar = grammar

@@ -29,20 +29,18 @@ _PROMPT = "$.prompt_token_ids"
 _MOST = "$.max_tokens"
 
 
-def to_chat_completion_request(original: Callable[..., Any]) -> Callable[..., Any]:
+def to_chat_completion_request(
+    original: Any, self: Any, sent: Any, *args: Any, **kwargs: Any
+) -> Any:
     """Wrap the function of /v1/messages, or Cohere's route, that makes a chat request of a body.
 
     It hands on a spec, and notes a body of the Messages API, which has paths of its own.
     """
-
-    def _to_chat_completion_request(self: Any, sent: Any, *args: Any, **kwargs: Any) -> Any:
-        made = original(self, sent, *args, **kwargs)
-        carry_spec(sent, made)
-        if isinstance(sent, AnthropicMessagesRequest):
-            notes(made).body = sent
-        return made
-
-    return _to_chat_completion_request
+    made = original(self, sent, *args, **kwargs)
+    carry_spec(sent, made)
+    if isinstance(sent, AnthropicMessagesRequest):
+        notes(made).body = sent
+    return made
 
 
 def keep_unknown(body: Any) -> None:

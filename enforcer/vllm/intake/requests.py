@@ -45,7 +45,15 @@ _SUPERSETS = ("isolate", "relax")
 _NOT_FINITE = re.compile(rb"\xcb[\x7f\xff][\xf0-\xff]")
 
 
-def preprocess_chat(original: Callable[..., Any], ours: Callable[[Any, Any], Any]) -> Any:
+async def preprocess_chat(
+    original: Any,
+    ours: Callable[[Any, Any], Any],
+    self: Any,
+    request: Any,
+    messages: list[Any],
+    *args: Any,
+    **kwargs: Any,
+) -> Any:
     """Wrap `OnlineRenderer.preprocess_chat`, through which every chat-like route goes.
 
     Args:
@@ -54,30 +62,24 @@ def preprocess_chat(original: Callable[..., Any], ours: Callable[[Any, Any], Any
             prepares it.
 
     """
-
-    async def _preprocess_chat(
-        self: Any, request: Any, messages: list[Any], *args: Any, **kwargs: Any
-    ) -> Any:
-        # `/tokenize` hands no parser on: it shows the prompt alone.
-        parser = ours(kwargs.get("parser", getattr(self, "parser", None)), request)
-        if parser is not None:
-            if "parser" in kwargs:
-                kwargs["parser"] = parser
-            with answered():
-                dialog = [dialogs.materialised(message) for message in messages]
-                known = notes(request)
-                known.within = dialogs.declared(request, dialog)
-                known.json = _json(_said(request, known.within))
-                known.calls = history.count_calls(_rendered(request, dialog))
-                dialect = runtime.dialect_for(self.renderer.tokenizer)
-                messages = dialogs.normalised_ids(dialog, dialect)
-                messages = dialogs.for_renderer(self.renderer, messages)
-            messages = dialogs.without_strict_within(messages)
-            if "tool_dicts" in kwargs:
-                kwargs["tool_dicts"] = dialogs.without_strict(kwargs["tool_dicts"])
-        return await original(self, request, messages, *args, **kwargs)
-
-    return _preprocess_chat
+    # `/tokenize` hands no parser on: it shows the prompt alone.
+    parser = ours(kwargs.get("parser", getattr(self, "parser", None)), request)
+    if parser is not None:
+        if "parser" in kwargs:
+            kwargs["parser"] = parser
+        with answered():
+            dialog = [dialogs.materialised(message) for message in messages]
+            known = notes(request)
+            known.within = dialogs.declared(request, dialog)
+            known.json = _json(_said(request, known.within))
+            known.calls = history.count_calls(_rendered(request, dialog))
+            dialect = runtime.dialect_for(self.renderer.tokenizer)
+            messages = dialogs.normalised_ids(dialog, dialect)
+            messages = dialogs.for_renderer(self.renderer, messages)
+        messages = dialogs.without_strict_within(messages)
+        if "tool_dicts" in kwargs:
+            kwargs["tool_dicts"] = dialogs.without_strict(kwargs["tool_dicts"])
+    return await original(self, request, messages, *args, **kwargs)
 
 
 def _rendered(request: Any, dialog: list[Any]) -> list[Any]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from vllm.exceptions import VLLMValidationError
 
@@ -21,9 +21,6 @@ from enforcer.vllm.intake.rejections import option_rejection
 from enforcer.vllm.native import native_tags
 from enforcer.vllm.observe import metric_defs, metrics
 from enforcer.vllm.server import served_model
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _BARE = (
     f"{carrier.REQUIRES}, and this one brings no tools to the engine: send it with what "
@@ -49,23 +46,19 @@ class RequestKind(Enum):
     STRUCTURED = "structured"  # with structured outputs of vLLM's own
 
 
-def preprocess_add_request(original: Callable[..., Any]) -> Callable[..., Any]:
+def preprocess_add_request(original: Any, self: Any, request: Any) -> Any:
     """Wrap `EngineCore.preprocess_add_request`, by which every request comes into the engine.
 
     vLLM answers what it raises: in 0.32 with HTTP 500, in 0.33 with 400.
     """
-
-    def _preprocess_add_request(self: Any, request: Any) -> Any:
-        config = self.vllm_config
-        if settings.current().require:
-            named = _COMPLETIONS.match(request.request_id) is not None
-            if missing := unmet(request, config.model_config, is_completion=named):
-                metrics.failed(metric_defs.Failure.UNENFORCED, request.request_id)
-                raise VLLMValidationError(missing)
-        sampling_options.reject_over_worker_limits(request.sampling_params, config)
-        return original(self, request)
-
-    return _preprocess_add_request
+    config = self.vllm_config
+    if settings.current().require:
+        named = _COMPLETIONS.match(request.request_id) is not None
+        if missing := unmet(request, config.model_config, is_completion=named):
+            metrics.failed(metric_defs.Failure.UNENFORCED, request.request_id)
+            raise VLLMValidationError(missing)
+    sampling_options.reject_over_worker_limits(request.sampling_params, config)
+    return original(self, request)
 
 
 def reject_unmet(request: Any, model_config: Any, *, is_completion: bool) -> None:

@@ -15,8 +15,6 @@ from enforcer.vllm.observe import metric_defs, metrics, recording
 from enforcer.vllm.server import reply_lengths, runtime, served_model
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from enforcer.vllm.config.settings import Settings
 
 logger = logging.getLogger("vllm.enforcer")
@@ -102,18 +100,14 @@ def _remedy(parser: str | None, dialects: tuple[str, ...]) -> str:
     return f"; {names.enforced(parser)} would enforce all" if parser else ""
 
 
-def processor_made(original: Callable[..., None]) -> Callable[..., None]:
+def processor_made(original: Any, self: Any, *args: Any, **kwargs: Any) -> None:
     """Wrap `InputProcessor.__init__`, where an API server has its tokenizer and no engine yet.
 
     vLLM picks its parser once the engine has loaded the model; here, one of another format than the
     model's ends the start before.
     """
-
-    def _init(self: Any, *args: Any, **kwargs: Any) -> None:
-        runtime.documents()
-        original(self, *args, **kwargs)
-        reply_lengths.meet(self.vllm_config)
-        if self.tokenizer is not None and served_model.has_our_parser():
-            runtime.table_for(self.tokenizer)
-
-    return _init
+    runtime.documents()
+    original(self, *args, **kwargs)
+    reply_lengths.meet(self.vllm_config)
+    if self.tokenizer is not None and served_model.has_our_parser():
+        runtime.table_for(self.tokenizer)

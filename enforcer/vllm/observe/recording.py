@@ -13,16 +13,13 @@ import os
 import shutil
 import sys
 import tempfile
-from functools import cache, wraps
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from enforcer.errors import ConfigurationError
 from enforcer.vllm.config.names import PARSER_VARIABLE
 from enforcer.vllm.observe import metric_defs, stats
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 logger = logging.getLogger("vllm.enforcer")
 
@@ -143,16 +140,11 @@ def show_in(registry: Any) -> None:
         setattr(registry, _SHOWN, True)
 
 
-def collecting(original: Callable[..., None]) -> Callable[..., None]:
+def collecting(original: Any, self: Any, registry: Any, path: str | None = None) -> None:
     """Wrap the constructor of Prometheus' collector over several processes.
 
     Several API servers have no lasting registry: vLLM makes one for each look at `/metrics`.
     """
-
-    @wraps(original)
-    def __init__(self: Any, registry: Any, path: str | None = None) -> None:  # noqa: N807 - its name
-        original(self, registry, path)
-        if registry:
-            show_in(registry)
-
-    return __init__
+    original(self, registry, path)
+    if registry:
+        show_in(registry)

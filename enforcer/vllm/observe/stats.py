@@ -50,11 +50,11 @@ class Family:
         return tuple(product(*(values for _, values in self.labels)))
 
 
-class CounterFamily(Family):
+class Count(Family):
     """Counts, also of processes that have ended."""
 
 
-class Named(CounterFamily):
+class Named(Count):
     """Counts by a name that clients and models write, and by declared labels behind it.
 
     The names have no slots: a file of their own has those that came first.

@@ -11,22 +11,18 @@ from enforcer.vllm.replies.reply import begin
 from enforcer.vllm.server import runtime, served_model
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
 
-def from_new_request(original: Callable[..., Any]) -> Callable[..., Any]:
+def from_new_request(original: Any, cls: Any, tokenizer: Any, request: Any) -> Any:
     """Wrap `IncrementalDetokenizer.from_new_request`, whose result finds stop strings."""
-
-    def _from_new_request(cls: Any, tokenizer: Any, request: Any) -> Any:
-        made = original(cls, tokenizer, request)
-        wanted = request.sampling_params.structured_outputs
-        if getattr(made, "stop", None) and wanted and _is_enforced(wanted.structural_tag):
-            table, ids = runtime.table_for(tokenizer), request.prompt_token_ids
-            # vLLM's copies of a request with `n` share their constraint.
-            _spare_calls(made, begin(wanted, ids, lambda: Parser(table, ids)))
-        return made
-
-    return _from_new_request
+    made = original(cls, tokenizer, request)
+    wanted = request.sampling_params.structured_outputs
+    if getattr(made, "stop", None) and wanted and _is_enforced(wanted.structural_tag):
+        table, ids = runtime.table_for(tokenizer), request.prompt_token_ids
+        # vLLM's copies of a request with `n` share their constraint.
+        _spare_calls(made, begin(wanted, ids, lambda: Parser(table, ids)))
+    return made
 
 
 def _is_enforced(tag: object) -> bool:

@@ -62,7 +62,7 @@ def take_in(tokenizer: Any) -> Callable[..., SamplingParams]:
                 request_id="r", sampling_params=copy, prompt_token_ids=ids, resumable=False
             )
 
-        made = frontend.process_inputs(original)(processor, "r", prompt, params)
+        made = frontend.process_inputs(original, processor, "r", prompt, params)
         assert params.structured_outputs.structural_tag == tag  # the caller's own stay
         return made.sampling_params
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -59,8 +60,9 @@ def _responses(**body: Any) -> ResponsesRequest:
 
 def _messages(**body: Any) -> ChatCompletionRequest:
     sent = AnthropicMessagesRequest(**{"model": "m", "max_tokens": 9, "messages": ASK, **body})
-    convert = client_paths.to_chat_completion_request(
-        AnthropicServingMessages.to_chat_completion_request.__func__
+    convert = partial(
+        client_paths.to_chat_completion_request,
+        AnthropicServingMessages.to_chat_completion_request.__func__,
     )
     return convert(AnthropicServingMessages, sent)
 
@@ -289,8 +291,9 @@ def test_a_spec_in_a_body_of_messages_is_not_dropped() -> None:
     body_type: Any = type("Body", (AnthropicMessagesRequest,), {})
     extra = extra_body([{"type": "function", "function": {"name": "a"}}], "required")
     body = {"model": "m", "max_tokens": 9, "messages": ASK}
-    convert = client_paths.to_chat_completion_request(
-        AnthropicServingMessages.to_chat_completion_request.__func__
+    convert = partial(
+        client_paths.to_chat_completion_request,
+        AnthropicServingMessages.to_chat_completion_request.__func__,
     )
     client_paths.keep_unknown(body_type)
     made = convert(AnthropicServingMessages, body_type(**body, **extra))
@@ -308,8 +311,8 @@ def test_a_spec_in_a_body_of_coheres_route_is_not_dropped() -> None:
 
     body_type: Any = type("Body", (protocol.CohereChatV2Request,), {})
     client_paths.keep_unknown(body_type)
-    convert = client_paths.to_chat_completion_request(
-        CohereServingChatV2.to_chat_completion_request
+    convert = partial(
+        client_paths.to_chat_completion_request, CohereServingChatV2.to_chat_completion_request
     )
     serving = object.__new__(CohereServingChatV2)
     for route, field in (

@@ -7,7 +7,7 @@ import json
 from contextlib import nullcontext
 from contextvars import Context
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -83,7 +83,7 @@ def spec_of(params: SimpleNamespace | SamplingParams) -> Spec:
 
 
 def validated(params: SamplingParams) -> SamplingParams:
-    frontend.validate_structured_outputs(lambda *_: None)(params, None, None, None)
+    frontend.validate_structured_outputs(lambda *_: None, params, None, None, None)
     return params
 
 
@@ -106,13 +106,13 @@ def test_a_refusals_line_names_the_request_and_the_tool(caplog: pytest.LogCaptur
 
     server = SimpleNamespace(model_config=Model(), renderer=SimpleNamespace(tokenizer=None))
     with pytest.raises(VLLMValidationError):
-        asyncio.run(frontend.rendered(render)(server, body))
+        asyncio.run(frontend.rendered(render, server, body))
 
     async def add(*_: object) -> None: ...
 
     async def late() -> None:
         params = SamplingParams(structured_outputs=body.structured_outputs)
-        await frontend.add_request(add)(SimpleNamespace(), "cmpl-8", None, params)
+        await frontend.add_request(add, SimpleNamespace(), "cmpl-8", None, params)
 
     with pytest.raises(VLLMValidationError):
         asyncio.run(late())
@@ -294,7 +294,7 @@ class Processor:
                 resumable=resumable,
             )
 
-        found: SimpleNamespace = frontend.process_inputs(original)(self, name, prompt, params)
+        found: SimpleNamespace = frontend.process_inputs(original, self, name, prompt, params)
         return found
 
 
@@ -427,7 +427,7 @@ def test_a_completion_is_excepted_by_its_route_and_not_by_an_id_that_a_client_ha
     async def prepare(body: Any) -> None:
         body.vllm_xargs = None
         server = SimpleNamespace(model_config=Model(), renderer=SimpleNamespace(tokenizer=None))
-        await frontend.rendered(original)(server, body)
+        await frontend.rendered(original, server, body)
 
     async def route(scope: Any, _receive: object, _send: object) -> None:
         # As vLLM does: in a task of its own, and what streams is generated outside of it.
@@ -464,7 +464,7 @@ def test_requests_that_come_in_on_the_event_loop_are_checked_without_blocking_it
     async def original(*_: object) -> int:
         return len(seen)
 
-    added = frontend.add_request(original)
+    added = partial(frontend.add_request, original)
     assert asyncio.run(added(None, "r", ids(OPENING), parameters(carried()))) == 1
     assert asyncio.run(added(None, "r", ids(OPENING), parameters())) == 1
 
@@ -483,7 +483,7 @@ def rendering(
         model_config=model or Model(),
         renderer=SimpleNamespace(tokenizer=None),
     )
-    return asyncio.run(frontend.rendered(original)(own, request))
+    return asyncio.run(frontend.rendered(original, own, request))
 
 
 def completion(tag: str, **more: Any) -> CompletionRequest:
@@ -583,7 +583,7 @@ def test_a_spec_is_refused_at_every_door_of_a_server_without_a_tokenizer(choice:
     rendering(of_tokens("{}"), [{"prompt_token_ids": ids(OPENING)}], model)
     processor = Processor()
     processor.model_config.skip_tokenizer_init = True
-    validating = frontend.validate_structured_outputs(lambda *_: None)
+    validating = partial(frontend.validate_structured_outputs, lambda *_: None)
     with pytest.raises(VLLMValidationError, match="loads no tokenizer"):
         validating(parameters(tag), model, None, None)
     if choice == "none":
@@ -593,7 +593,7 @@ def test_a_spec_is_refused_at_every_door_of_a_server_without_a_tokenizer(choice:
     async def original(*_: object) -> None:
         """Take the request."""
 
-    added = frontend.add_request(original)
+    added = partial(frontend.add_request, original)
     with pytest.raises(VLLMValidationError, match="loads no tokenizer"):
         asyncio.run(added(processor, "r", ids(OPENING), parameters(tag)))
 
@@ -666,7 +666,7 @@ def test_a_turn_is_tried_out_once_whatever_doors_it_passes(
     async def original(_: object, name: str, given: Any, params: Any) -> Any:
         return Processor().process(given["prompt_token_ids"], validated(params), name=name)
 
-    asyncio.run(frontend.add_request(original)(server, "generate-tokens-1", prompt, params))
+    asyncio.run(frontend.add_request(original, server, "generate-tokens-1", prompt, params))
     added, processed = tried_out
     assert added == processed
     assert added[3] == 5
@@ -704,7 +704,7 @@ def test_a_large_request_is_not_read_and_checked_in_one_go(monkeypatch: pytest.M
             schema = {"description": "x" * length}
             tool = {"type": "function", "function": {"name": "f", "parameters": schema}}
             request = completion(carrier.structural_tag(spec_text.write([tool], "auto", True, 0)))
-            await frontend.rendered(original)(own, request)
+            await frontend.rendered(original, own, request)
         beside.cancel()
 
     own = SimpleNamespace(

@@ -19,7 +19,7 @@ from enforcer.vllm.intake import rejections
 from enforcer.vllm.observe import metric_defs, recording
 
 if TYPE_CHECKING:
-    from enforcer.vllm.observe.stats import CounterFamily
+    from enforcer.vllm.observe.stats import Count
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     found = []
 
     class Recorder:
-        def add(self, name: CounterFamily, labels: tuple[str, str], _: int) -> None:
+        def add(self, name: Count, labels: tuple[str, str], _: int) -> None:
             found.append((name, labels))
 
     monkeypatch.setattr(recording, "recorder", Recorder)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from functools import cache
+from functools import cache, partial
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -69,7 +69,9 @@ def detokenizer(
         sent = SimpleNamespace(
             request_id="r", prompt_token_ids=ids, prompt_embeds=None, sampling_params=params
         )
-        plain = stop_strings.from_new_request(lambda _cls, tokens, wanted: kind(tokens, wanted))
+        plain = partial(
+            stop_strings.from_new_request, lambda _cls, tokens, wanted: kind(tokens, wanted)
+        )
         return plain(None, tokenizer, sent)
 
     return make

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from enforcer.vllm.observe.stats import CounterFamily, Named
+from enforcer.vllm.observe.stats import Count, Named
 
 prometheus_client = pytest.importorskip("prometheus_client")
 
@@ -264,7 +264,7 @@ def test_the_documentation_lists_every_metric() -> None:
         for line in page.read_text().splitlines()
         if line.startswith("| `enforcer_")
     ]
-    suffix: dict[type, str] = {CounterFamily: "_total", Named: "_total"}
+    suffix: dict[type, str] = {Count: "_total", Named: "_total"}
     assert listed == [f.name + suffix.get(type(f), "") for f in metric_defs.LAYOUT.families]
 
 

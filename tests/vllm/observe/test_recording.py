@@ -56,7 +56,8 @@ def test_a_registry_shows_it_once() -> None:
 @pytest.mark.usefixtures("own")
 def test_what_several_api_servers_show_has_it_too(tmp_path: Path) -> None:
     class Collecting(multiprocess.MultiProcessCollector):
-        __init__ = recording.collecting(multiprocess.MultiProcessCollector.__init__)
+        def __init__(self, *args: object) -> None:
+            recording.collecting(multiprocess.MultiProcessCollector.__init__, self, *args)
 
     registry = prometheus_client.CollectorRegistry()
     Collecting(registry, str(tmp_path))

@@ -26,7 +26,7 @@ _ALL = {each.name: 1 for each in fields(EngineCoreReadyResponse) if each.default
 STOCK = EngineCoreReadyResponse(
     **_ALL | _WORDS | {"dp_stats_address": None, "supports_lora": False}
 )
-MARKED = engine_marks.make_ready_response(lambda _: STOCK)(None)
+MARKED = engine_marks.make_ready_response(lambda _: STOCK, None)
 
 
 @pytest.fixture(autouse=True)
@@ -37,8 +37,10 @@ def _no_engine_yet(monkeypatch: pytest.MonkeyPatch) -> None:
 def receive(message: Any) -> None:
     """Take a message as an API server does."""
     taken: list[bytes] = []
-    engine_marks.apply_ready_response(lambda _, payload: taken.append(payload))(
-        None, msgspec.msgpack.encode(message) if message else b""
+    engine_marks.apply_ready_response(
+        lambda _, payload: taken.append(payload),
+        None,
+        msgspec.msgpack.encode(message) if message else b"",
     )
     assert len(taken) == 1
 
@@ -99,4 +101,4 @@ def test_an_engine_of_another_version_is_told(
 
 def test_the_rust_front_end_gets_the_message_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VLLM_USE_RUST_FRONTEND", "1")
-    assert engine_marks.make_ready_response(lambda _: STOCK)(None) is STOCK
+    assert engine_marks.make_ready_response(lambda _: STOCK, None) is STOCK
