@@ -92,7 +92,7 @@ PATCHES = {
     ),
     # Finds no stop string inside a call.
     "vllm.v1.engine.detokenizer:IncrementalDetokenizer.from_new_request": Patch(
-        "tokenizer, request", "replies.stop_strings.from_new_request", "6"
+        "tokenizer, request", "replies.reply.from_new_request", "6"
     ),
     # Drops a call that ends with its streamed reply on /v1/responses.
     f"{_SERVING}.openai.responses.streaming_events:SimpleStreamingEventProcessor.close_current": (

@@ -16,8 +16,8 @@ from vllm.v1.structured_output.backend_types import StructuredOutputGrammar
 from enforcer.errors import ConfigurationError, EnforcerError
 from enforcer.request import carrier
 from enforcer.vllm.config import settings
-from enforcer.vllm.engine import engine_admission, fill_threads
-from enforcer.vllm.engine.compile_executor import CompileExecutor
+from enforcer.vllm.engine import engine_admission
+from enforcer.vllm.engine.compile_executor import CompileExecutor, fill_in_one_thread
 from enforcer.vllm.native import native_tags
 from enforcer.vllm.native.misreadings import MisreadError, ReadableMatcher
 from enforcer.vllm.observe import metric_defs, metrics, recording, request_context
@@ -165,7 +165,7 @@ class _Host:
         if manager._grammar_bitmask is None:  # noqa: SLF001 - vLLM asks its backend for it
             manager._grammar_bitmask = _rows(manager.vllm_config, size)  # noqa: SLF001
         executor = getattr(manager, "executor_for_fillmask", None)
-        fill_threads.attach(executor, lambda each: isinstance(each, EnforcedGrammar))
+        fill_in_one_thread(executor, lambda each: isinstance(each, EnforcedGrammar))
         self._ids = size
         # The draft tokens of a step, and the token that the model adds to them.
         self._drafts = manager.vllm_config.num_speculative_tokens + 1

@@ -1,9 +1,6 @@
-"""What comes into the engine to be enforced, and letting in what no front end of ours has seen.
+"""Admission in the engine process: of specs that the API server has admitted, and of all others.
 
-Owns: what of a request a turn is made of, what is asked of one that comes by a front end of vLLM's
-own, and whose doing it is where a turn cannot start. Must not know: the scheduler, masks.
-
-A spec that our front end has let in carries what it has settled. vLLM's Rust front end hands on
+A spec that the API server has admitted carries what it has settled. vLLM's Rust front end hands on
 whatever a client writes, so that behind it nothing counts as settled.
 """
 
@@ -55,7 +52,7 @@ def source_of(request: Any) -> Source | None:
 
 
 def admitted(source: Source, *, is_read: bool = False) -> AdmittedSpec | None:
-    """Read the spec that a front end of ours has let in; None where none may have.
+    """Read the spec that the API server has admitted; None where it may not have.
 
     Ours leaves a digest in the tag, and behind vLLM's Rust front end a client may write it.
 
@@ -64,7 +61,7 @@ def admitted(source: Source, *, is_read: bool = False) -> AdmittedSpec | None:
         is_read: whether only a spec that this process has read before is wanted.
 
     Raises:
-        InvalidTools: it cannot be read, or is not the one that was let in.
+        InvalidTools: it cannot be read, or is not the one that was admitted.
 
     """
     carried = source.carried
@@ -81,17 +78,17 @@ def admit(
     tokenizer: Any,
     enforcer_of: Callable[[Spec | None], Enforcer],
 ) -> tuple[Spec, VllmReader | None]:
-    """Let in what no front end of ours has seen, or refuse it as one does.
+    """Admit a spec that no API server has admitted, or reject it as one does.
 
     Args:
         source: what a turn is made of.
-        intake: what a front end of ours has let in; None where none has.
+        intake: the spec that the API server has admitted; None where it has not.
         request: vLLM's.
         tokenizer: the model's.
         enforcer_of: returns the enforcer for a spec.
 
     Returns:
-        What is to be enforced, and what keeps the turn readable for whoever reads it.
+        The spec to enforce, and what keeps the turn readable for vLLM's parser, where it reads.
 
     Raises:
         RequestError: it cannot be enforced.
@@ -124,7 +121,7 @@ def tell_of_failure(
 ) -> None:
     """Count and log a turn that could not start.
 
-    What a front end of ours has let in does not fail for what its client wrote.
+    A spec that the API server has admitted does not fail for what its client wrote.
     """
     if spec is not None:
         request_context.change(tools=spec.toolset.tools)

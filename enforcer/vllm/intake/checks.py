@@ -1,10 +1,7 @@
-"""Whether a request's schemas can be enforced: kept, told by a look, or found out by a worker.
+"""Checks of a request's schemas: cached, decided by a quick look, or run by a worker process.
 
-Owns: which schemas of a spec have to be checked, what is remembered of them, and the path of an
-error in the request. Must not know: vLLM, how a schema is checked.
-
-Nothing is compiled in this process. What has been checked before is looked up, what is plain is
-plain, and neither waits for a slow check of somebody else's.
+Nothing is compiled in this process. Cached verdicts and plain schemas do not wait for the slow
+check of another request. An error's path is that in the request.
 """
 
 from __future__ import annotations

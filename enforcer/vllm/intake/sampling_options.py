@@ -26,8 +26,6 @@ from enforcer.vllm.native import marker_roles
 from enforcer.vllm.server import reply_lengths, runtime
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from enforcer.request.spec import Spec
     from enforcer.turn.table import Table
 
@@ -86,44 +84,39 @@ def reject_beam_search() -> NoReturn:
 
 def reject_forcing(params: Any, spec: Spec, request: Any = None) -> None:
     """Reject options that take token ids away after our mask, as `reject` does."""
+    calls_nothing = _calls_nothing(spec)
     if carrier.declared(request, "use_beam_search"):
         reject_beam_search()
-    for option, reason in _forcing(params, spec, request):
-        raise option_rejection(option, reason)
-
-
-def _forcing(params: Any, spec: Spec, request: Any) -> Iterator[tuple[str, str]]:
-    calls_nothing = _calls_nothing(spec)
     for option, reason in _FORCING.items():
         if carrier.declared(params, option) is not None:
-            yield option, reason
+            raise option_rejection(option, reason)
     for sent, option in _FORBIDDING.items():
         if carrier.declared(params, sent) and not (option == "bad_words" and calls_nothing):
-            yield (
+            raise option_rejection(
                 option,
                 f"`{option}` could forbid tokens that an enforced reply needs: leave it out",
             )
     biases = (carrier.declared(params, "logit_bias") or {}).values()
     if any(not abs(bias) <= _MOST_BIAS for bias in biases):  # nor is what is no number
-        reason = (
+        raise option_rejection(
+            "logit_bias",
             "a `logit_bias` that is infinite, or becomes so in 32 bits, could forbid tokens that "
-            f"an enforced reply needs: use one from -{_MOST_BIAS:g} to {_MOST_BIAS:g}"
+            f"an enforced reply needs: use one from -{_MOST_BIAS:g} to {_MOST_BIAS:g}",
         )
-        yield "logit_bias", reason
     penalty = carrier.declared(params, "repetition_penalty")
     if penalty is not None and not 1 / _MOST_PENALTY <= penalty <= _MOST_PENALTY:
-        reason = (
+        raise option_rejection(
+            "repetition_penalty",
             "a `repetition_penalty` close to zero or very large turns logits into infinity or NaN "
-            f"after the mask is applied: use one from {1 / _MOST_PENALTY:g} to {_MOST_PENALTY:g}"
+            f"after the mask is applied: use one from {1 / _MOST_PENALTY:g} to {_MOST_PENALTY:g}",
         )
-        yield "repetition_penalty", reason
     least = carrier.declared(params, "min_tokens")
     if least and not calls_nothing and not reply_lengths.is_prefill(params, request):
-        reason = (
+        raise option_rejection(
+            "min_tokens",
             "`min_tokens` forbids the end of the turn, which is all that may follow calls or a "
-            "complete formatted text: leave it out, or send no tools"
+            "complete formatted text: leave it out, or send no tools",
         )
-        yield "min_tokens", reason
 
 
 def _calls_nothing(spec: Spec) -> bool:

@@ -1,4 +1,4 @@
-"""What operators see: metrics on vLLM's own `/metrics`, and log lines."""
+"""Metrics and log lines for operators, on vLLM's own `/metrics` and in its log."""
 
 from __future__ import annotations
 

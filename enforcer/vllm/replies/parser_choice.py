@@ -1,4 +1,4 @@
-"""Which parser a server has, and which one prepares and reads a request.
+"""The choice of a parser: the server's class, and the one that prepares and reads a request.
 
 With `--tool-call-parser NAME_enforced` it is ours for all. On any other server a request that
 brings a spec of `enforcer.extra_body` is treated as on a server that enforces all: vLLM's parsers

@@ -1,4 +1,4 @@
-"""How many token ids a reply may have, and whether it is read at all.
+"""Length limits of replies, and prefill-only requests, whose replies are not read.
 
 Where one server reads prompts and another replies, a proxy sends each request to the first with
 `max_tokens` 1, and often with `min_tokens` 1: vLLM hands the keys and values of a prompt on only

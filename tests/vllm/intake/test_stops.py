@@ -18,7 +18,7 @@ from vllm.v1.engine.detokenizer import FastIncrementalDetokenizer, SlowIncrement
 from enforcer.request import carrier, spec_text
 from enforcer.vllm.intake import sampling_options
 from enforcer.vllm.native import marker_roles
-from enforcer.vllm.replies import stop_strings
+from enforcer.vllm.replies import reply
 from enforcer.vllm.server import runtime
 from tests.stock_tags import python_tag
 from tests.vllm_servers import TINY
@@ -69,9 +69,7 @@ def detokenizer(
         sent = SimpleNamespace(
             request_id="r", prompt_token_ids=ids, prompt_embeds=None, sampling_params=params
         )
-        plain = partial(
-            stop_strings.from_new_request, lambda _cls, tokens, wanted: kind(tokens, wanted)
-        )
+        plain = partial(reply.from_new_request, lambda _cls, tokens, wanted: kind(tokens, wanted))
         return plain(None, tokenizer, sent)
 
     return make
