@@ -136,7 +136,7 @@ _ALIKE = (
 )
 _IN_SHADOW = {
     # Refuses a spec.
-    "vllm.sampling_params:SamplingParams._validate_structured_outputs": "refuse_spec",
+    "vllm.sampling_params:SamplingParams._validate_structured_outputs": "reject_spec",
     # Refuses it before a stream begins.
     "vllm.renderers.online_renderer:OnlineRenderer.preprocess_chat": "rendered",
     "vllm.renderers.online_renderer:OnlineRenderer.preprocess_completion": "rendered",

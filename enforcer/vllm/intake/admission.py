@@ -104,14 +104,14 @@ class Admission:
             RequestError, Busy: as `checks.beginning` does.
 
         """
-        if not self.has_checked(prompt_ids):
-            self.begun = reject_prefix(tokenizer, self.spec, prompt_ids)
-            self.prompt = prompt_ids, len(prompt_ids)
+        is_known = self.has_checked(prompt_ids)
+        begun = self.begun if is_known else reject_prefix(tokenizer, self.spec, prompt_ids)
+        self.prompt, self.begun = (prompt_ids, len(prompt_ids)), begun
         if not self.spec.resolve(settings.current().options).finish_within_budget:
             budget = None
         # vLLM rejects a request without room for a single token id.
-        if self.begun or (budget or 0) > 0:
-            yield from checks.beginning(self.admitted.text, prompt_ids, self.begun, budget)
+        if begun or (budget or 0) > 0:
+            yield from checks.beginning(self.admitted.text, prompt_ids, begun, budget)
 
 
 def enter(request: Any, admitted: AdmittedSpec) -> None:

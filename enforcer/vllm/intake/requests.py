@@ -158,7 +158,7 @@ def write_spec(request: Any) -> Wire | None:
         closed_objects=closed,
     )
     if brought is not None:
-        _refuse_another(brought, wire.spec())
+        _reject_another(brought, wire.spec())
     return wire
 
 
@@ -204,7 +204,7 @@ def _brought(request: Any) -> Spec | None:
     return brought
 
 
-def _refuse_another(brought: Spec, mine: Spec) -> None:
+def _reject_another(brought: Spec, mine: Spec) -> None:
     """Reject a spec that allows something else than the request that brings it says."""
     for what in _differences(brought, mine):
         raise option_rejection(

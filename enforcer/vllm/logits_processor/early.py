@@ -117,7 +117,7 @@ async def _check(raw: bytes, scope: Any) -> None:
         carrier.from_structural_tag(tag) is not None or carrier.from_extra(extra) is not None
     ):
         raise option_rejection("vllm_xargs", _DROPS)
-    logits_processor.refuse_other_route(tag)
+    logits_processor.reject_other_route(tag)
     if not isinstance(extra, dict) or extra.get(carrier.KEY) is None:
         return
     text = logits_processor.spec_text(extra)
@@ -126,7 +126,7 @@ async def _check(raw: bytes, scope: Any) -> None:
     await pacing.turn(len(text))
     body = _declared(body, scope["path"]) | more
     with answered():
-        _refuse_another(spec_text.read(text), body)
+        _reject_another(spec_text.read(text), body)
     with suppress(TypeError, AttributeError):  # of another type than vLLM takes, and rejects
         sent = SimpleNamespace(**body)
         sampling_options.reject_forcing(sent, spec, sent)
@@ -143,7 +143,7 @@ def _declared(body: dict[str, Any], path: str) -> dict[str, Any]:
     return {name: value for name, value in body.items() if name in known}
 
 
-def _refuse_another(spec: Spec, body: dict[str, Any]) -> None:
+def _reject_another(spec: Spec, body: dict[str, Any]) -> None:
     """Reject a spec that allows more than the rest of its request, or other text.
 
     vLLM's parser reports every call that it reads. A constraint of vLLM's own masks beside the

@@ -73,7 +73,7 @@ class EnforcerLogitsProcessor(v1_runner.LogitsProcessor, v2_runner.LogitsProcess
         """
         extra = sampling_params.extra_args or {}
         own = sampling_params.structured_outputs
-        refuse_other_route(own.structural_tag if own else None)
+        reject_other_route(own.structural_tag if own else None)
         if extra.get(KEY) is None:
             return
         intake = settling.admit(Carried(spec_text(extra)), where=WHERE)
@@ -152,7 +152,7 @@ def spec_text(extra: Mapping[str, Any]) -> str:
     )
 
 
-def refuse_other_route(tag: object) -> None:
+def reject_other_route(tag: object) -> None:
     """Reject a spec for the plugin on a server that has not loaded it: the engine fails on it.
 
     Args:

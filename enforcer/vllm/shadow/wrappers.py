@@ -28,20 +28,20 @@ def compose_parser(
     return original(cls, tool_parser_name, *args, **kwargs)
 
 
-def refuse_spec(original: Any, self: Any, *args: Any, **kwargs: Any) -> None:
+def reject_spec(original: Any, self: Any, *args: Any, **kwargs: Any) -> None:
     """Wrap `SamplingParams._validate_structured_outputs`, which every route passes."""
-    _refuse(self)
+    _reject(self)
     original(self, *args, **kwargs)
 
 
 async def rendered(original: Any, self: Any, request: Any, *args: Any, **kwargs: Any) -> Any:
     """Wrap what renders a request's prompt, before which no stream begins."""
-    _refuse(carrier.declared(request, "sampling_params") or request)
+    _reject(carrier.declared(request, "sampling_params") or request)
     return await original(self, request, *args, **kwargs)
 
 
-def _refuse(params: Any) -> None:
-    """Refuse a request, or sampling parameters, that bring a spec.
+def _reject(params: Any) -> None:
+    """Reject a request, or sampling parameters, that bring a spec.
 
     Raises:
         VLLMValidationError: they do.

@@ -139,7 +139,7 @@ def test_an_engine_of_another_vocabulary_warns_that_it_enforces_nothing(
         self._grammar_bitmask = built._grammar_bitmask
 
     try:
-        initialised(original)(SimpleNamespace())
+        initialised(original, SimpleNamespace())
     finally:
         runtime.forget(tokenizer)
     (record,) = [each for each in caplog.records if each.name == "vllm.enforcer"]

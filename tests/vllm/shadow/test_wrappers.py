@@ -25,7 +25,7 @@ TOOL = {"type": "function", "function": {"name": "get", "parameters": {"type": "
 
 def validate(params: SamplingParams) -> list[Any]:
     seen: list[Any] = []
-    wrappers.refuse_spec(lambda *given: seen.append(given), params, 1, 2, 3)
+    wrappers.reject_spec(lambda *given: seen.append(given), params, 1, 2, 3)
     return seen
 
 
