@@ -188,26 +188,26 @@ class _Host:
         return self.executor.begin(steps, lambda: not request.is_finished(), here=known is not None)
 
     def _steps(
-        self, source: Source, request: Any, intake: AdmittedSpec | None = None
+        self, source: Source, request: Any, known: AdmittedSpec | None = None
     ) -> Generator[None, None, EnforcedGrammar]:
         prompt_ids, spec = request.prompt_token_ids, None
         try:
             if request.resumable:
                 raise ConfigurationError(carrier.SESSION)  # noqa: TRY301 - a turn that fails
-            if intake is None:
+            if known is None:
                 request_context.change(tools=())  # of the request before it, on this thread
-                intake = engine_admission.admitted(source)
-            common = None if intake is None else self._common.get(intake)
+                known = engine_admission.admitted(source)
+            common = None if known is None else self._common.get(known)
             if common is None:
                 tokenizer = self._manager.tokenizer
                 spec, reader = engine_admission.admit(
-                    source, intake, request, tokenizer, self.enforcer
+                    source, known, request, tokenizer, self.enforcer
                 )
                 enforcer = self.enforcer(spec)
                 prepared = yield from enforcer.prepare(spec)
                 common = _Common(spec, enforcer, reader, prepared)
-                if intake is not None and not prepared.has_grammars:
-                    self._common[intake] = common
+                if known is not None and not prepared.has_grammars:
+                    self._common[known] = common
             spec, enforcer, reader, prepared = common
             in_time = prepared.options.finish_within_budget
             if in_time:
@@ -226,11 +226,11 @@ class _Host:
         except GeneratorExit:
             raise  # the request is gone
         except BaseException as error:
-            engine_admission.tell_of_failure(error, spec, request, is_admitted=intake is not None)
+            engine_admission.tell_of_failure(error, spec, request, is_admitted=known is not None)
             raise
         finally:
             self._publish()
-        if intake is None:
+        if known is None:
             metrics.count(metric_defs.REQUESTS, spec.toolset.choice)
         self._live[request.request_id] = matcher
         readable = matcher if reader is None else ReadableMatcher(matcher, reader)

@@ -67,13 +67,13 @@ def admitted(source: Source, *, is_read: bool = False) -> AdmittedSpec | None:
     carried = source.carried
     if carried is None or not carried.digest or envs.VLLM_USE_RUST_FRONTEND:
         return None
-    intake = (settling.read_before if is_read else settling.read)(carried)
-    return None if intake is None or intake.spec.settled is None else intake
+    known = (settling.read_before if is_read else settling.read)(carried)
+    return None if known is None or known.spec.settled is None else known
 
 
 def admit(
     source: Source,
-    intake: AdmittedSpec | None,
+    known: AdmittedSpec | None,
     request: Any,
     tokenizer: Any,
     enforcer_of: Callable[[Spec | None], Enforcer],
@@ -82,7 +82,7 @@ def admit(
 
     Args:
         source: what a turn is made of.
-        intake: the spec that the API server has admitted; None where it has not.
+        known: the spec that the API server has admitted; None where it has not.
         request: vLLM's.
         tokenizer: the model's.
         enforcer_of: returns the enforcer for a spec.
@@ -97,11 +97,11 @@ def admit(
     """
     params = request.sampling_params
     if source.carried is not None:
-        spec = (intake or settling.admit(source.carried, tokenizer)).spec
+        spec = (known or settling.admit(source.carried, tokenizer)).spec
         # Keeps a turn readable for a parser of vLLM's; ours reads any.
         as_text = spec.settled is not None and spec.settled.as_text
         reader = native_tags.reader(enforcer_of(spec).table) if as_text else None
-        if intake is not None:
+        if known is not None:
             return spec, reader
     else:
         enforcer = enforcer_of(None)

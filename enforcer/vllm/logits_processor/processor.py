@@ -76,12 +76,12 @@ class EnforcerLogitsProcessor(v1_runner.LogitsProcessor, v2_runner.LogitsProcess
         reject_other_route(own.structural_tag if own else None)
         if extra.get(KEY) is None:
             return
-        intake = settling.admit(Carried(spec_text(extra)), where=WHERE)
-        sampling_options.reject_forcing(sampling_params, intake.spec)
-        sampling_options.reject_stops(sampling_params, intake.spec)
+        admitted = settling.admit(Carried(spec_text(extra)), where=WHERE)
+        sampling_options.reject_forcing(sampling_params, admitted.spec)
+        sampling_options.reject_stops(sampling_params, admitted.spec)
         with answered():
-            inexact = checks.run(checks.schemas(intake.spec))
-        sampling_params.extra_args = {**extra, KEY: settling.isolated(intake, inexact).text}
+            inexact = checks.run(checks.schemas(admitted.spec))
+        sampling_params.extra_args = {**extra, KEY: settling.isolated(admitted, inexact).text}
 
     def __init__(
         self,

@@ -31,7 +31,7 @@ def from_request(original: Any, cls: Any, *args: Any, **kwargs: Any) -> Any:
 
 def close_current(original: Any, self: Any, *args: Any, **kwargs: Any) -> list[Any]:
     """Wrap `SimpleStreamingEventProcessor.close_current`, by which every item of a stream ends."""
-    events = original(self, *args, **kwargs)
+    events: list[Any] = original(self, *args, **kwargs)
     if not request_context.current().is_cut:
         return events
     self.output_items[:] = [one for one in self.output_items if one.type not in _CALLS]

@@ -11,7 +11,7 @@ import tempfile
 from functools import cache
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -56,8 +56,9 @@ def test_a_registry_shows_it_once() -> None:
 @pytest.mark.usefixtures("own")
 def test_what_several_api_servers_show_has_it_too(tmp_path: Path) -> None:
     class Collecting(multiprocess.MultiProcessCollector):
-        def __init__(self, *args: object) -> None:
-            recording.collecting(multiprocess.MultiProcessCollector.__init__, self, *args)
+        def __init__(self, registry: Any, path: str) -> None:
+            original = multiprocess.MultiProcessCollector.__init__
+            recording.collecting(original, self, registry, path)
 
     registry = prometheus_client.CollectorRegistry()
     Collecting(registry, str(tmp_path))

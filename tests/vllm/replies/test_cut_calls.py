@@ -48,7 +48,7 @@ def processor(monkeypatch: pytest.MonkeyPatch) -> type[SimpleStreamingEventProce
     own = SimpleStreamingEventProcessor.close_current
     original = getattr(own, names.PATCHED, own)
 
-    class Patched(SimpleStreamingEventProcessor):
+    class Patched(SimpleStreamingEventProcessor):  # type: ignore[misc]
         def close_current(self, *args: Any) -> list[Any]:
             return cut_calls.close_current(original, self, *args)
 
