@@ -3,10 +3,10 @@
     python -m bench.giving_way
 
 A step stands for a scheduler's: short pieces of Python, between which it lets go of the
-interpreter. Beside it the lanes of an engine compile new, large schemas, in Python alone, once with
-Python's own interval between threads and once with theirs.
+interpreter. Beside it the compile executor of an engine compiles new, large schemas, in Python
+alone, once with Python's own interval between threads and once with its own.
 
-Owns: the step, the schemas, the figures. Must not know: how lanes give way.
+Owns: the step, the schemas, the figures. Must not know: how its threads give way.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from enforcer.schema import compile_schema
-from enforcer.vllm.engine import lanes
+from enforcer.vllm.engine import compile_executor
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -56,7 +56,7 @@ def schema(word: str) -> dict[str, Any]:
 
 def beside(word: str) -> list[float]:
     """Take steps while schemas are worked out; gives the seconds of each."""
-    made = lanes.Lanes()
+    made = compile_executor.CompileExecutor()
 
     def steps(own: str) -> Generator[None, None, None]:
         yield
@@ -75,11 +75,11 @@ def main() -> None:
     compile_schema(schema("warm"))
     print("milliseconds of a step, median and longest")
     show("alone", [step() for _ in range(100)])
-    usual, own = sys.getswitchinterval(), lanes._INTERVAL  # noqa: SLF001 - what is compared
-    lanes._INTERVAL = usual  # noqa: SLF001
+    usual, own = sys.getswitchinterval(), compile_executor._INTERVAL  # noqa: SLF001 - what is compared
+    compile_executor._INTERVAL = usual  # noqa: SLF001
     show("beside, Python's own interval", beside("a"))
-    lanes._INTERVAL = own  # noqa: SLF001
-    show("beside, that of the lanes", beside("b"))
+    compile_executor._INTERVAL = own  # noqa: SLF001
+    show("beside, that of the compile executor", beside("b"))
 
 
 def show(what: str, taken: list[float]) -> None:

@@ -14,7 +14,7 @@ from time import perf_counter_ns
 import numpy as np
 
 from enforcer import Enforcer, Vocabulary
-from enforcer.vllm.observe import families, stats
+from enforcer.vllm.observe import metric_defs, stats
 
 _REPEAT, _NUMBER = 9, 20_000
 
@@ -37,7 +37,7 @@ def main() -> None:
     matcher = e.matcher([{"type": "function", "function": {"name": "f"}}])
     bitmask = np.zeros((1, e.vocabulary.words), dtype=np.int32)
     with tempfile.TemporaryDirectory() as folder:
-        observe = stats.Recorder(families.LAYOUT, Path(folder)).observer(families.MASK)
+        observe = stats.Recorder(metric_defs.LAYOUT, Path(folder)).observer(metric_defs.MASK)
 
         def record() -> None:
             begun = perf_counter_ns()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from enforcer.vllm.observe import families
+from enforcer.vllm.observe import metric_defs
 from enforcer.vllm.observe.stats import Gauge, Histogram
 
 # By the library that vLLM shows its own with, of an API server that is the only one.
@@ -18,7 +18,7 @@ PROCESS = {"process_resident_memory_bytes", "process_start_time_seconds"}
 def _families() -> dict[str, Any]:
     """Give each name on `/metrics` with its labels and their values."""
     shown = {}
-    for family in families.LAYOUT.families:
+    for family in metric_defs.LAYOUT.families:
         if isinstance(family, Histogram):
             bounds = {repr(bound / 1e9) for bound in family.bounds} | {"+Inf"}
             shown[f"{family.name}_bucket"] = {"le": bounds}

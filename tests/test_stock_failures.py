@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import json
 from dataclasses import dataclass
+from functools import partial
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -185,7 +186,7 @@ class Ours(Side):
             made.adjust_request(request)
             return made
 
-        preprocess = requests.preprocess_chat(render, ours=lambda made, _: made)
+        preprocess = partial(requests.preprocess_chat, render, lambda made, _: made)
         here = SimpleNamespace(renderer=SimpleNamespace(tokenizer=self.tokenizer))
         parser = asyncio.run(preprocess(here, request, request.messages, parser=EnforcedParser))
         parser.set_prompt_token_ids(vocabularies.write(self.tokenizer.vocabulary, HEADER))

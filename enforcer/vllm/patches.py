@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import logging
+from functools import wraps
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -30,7 +31,7 @@ class Patch(NamedTuple):
 
     Attributes:
         takes: its parameters, as `fit.is_signature` compares them.
-        by: our function below `enforcer.vllm` that wraps it.
+        by: our function below `enforcer.vllm` that wraps it; the original is its first argument.
         until: the parts of docs/upstream.md that make it unnecessary; empty for one that stays.
 
     """
@@ -91,7 +92,7 @@ PATCHES = {
     ),
     # Finds no stop string inside a call.
     "vllm.v1.engine.detokenizer:IncrementalDetokenizer.from_new_request": Patch(
-        "tokenizer, request", "replies.stop_strings.from_new_request", "6"
+        "tokenizer, request", "replies.reply.from_new_request", "6"
     ),
     # Drops a call that ends with its streamed reply on /v1/responses.
     f"{_SERVING}.openai.responses.streaming_events:SimpleStreamingEventProcessor.close_current": (
@@ -135,7 +136,7 @@ _ALIKE = (
 )
 _IN_SHADOW = {
     # Refuses a spec.
-    "vllm.sampling_params:SamplingParams._validate_structured_outputs": "refuse_spec",
+    "vllm.sampling_params:SamplingParams._validate_structured_outputs": "reject_spec",
     # Refuses it before a stream begins.
     "vllm.renderers.online_renderer:OnlineRenderer.preprocess_chat": "rendered",
     "vllm.renderers.online_renderer:OnlineRenderer.preprocess_completion": "rendered",
@@ -211,7 +212,7 @@ def _register() -> None:
     from vllm.renderers.registry import RENDERER_REGISTRY
     from vllm.tool_parsers import ToolParserManager
 
-    from enforcer.vllm.intake import client_paths, kimi_k3
+    from enforcer.vllm.intake import client_paths, dialogs
     from enforcer.vllm.observe import recording
     from enforcer.vllm.replies.tool_parser import EnforcedToolParser
 
@@ -220,14 +221,14 @@ def _register() -> None:
         for body in (_BODY, _COHERE_BODY) if fit.has_cohere() else (_BODY,):
             client_paths.keep_unknown(fit.find(body))
         # Its own `register` warns of a mode that vLLM has a renderer for.
-        own = (kimi_k3.__name__, kimi_k3.DeclaringRenderer.__name__)
+        own = (dialogs.__name__, dialogs.DeclaringRenderer.__name__)
         RENDERER_REGISTRY.renderers["kimi_k3"] = own
     parsers = [names.enforced(parser) for parser in dialects.parsers()]
     ToolParserManager.register_module(parsers, force=True, module=EnforcedToolParser)
 
 
-def _wrap(function: str, make: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
-    """Replace a function by one made from the original, once."""
+def _wrap(function: str, by: Callable[..., Any]) -> None:
+    """Replace a function, once, by one that calls ours with the original as first argument."""
     owner_name, _, name = function.rpartition(".")
     owner = fit.find(owner_name)
     found = inspect.getattr_static(owner, name)
@@ -235,7 +236,11 @@ def _wrap(function: str, make: Callable[[Callable[..., Any]], Callable[..., Any]
     original = found if is_bare else found.__func__
     if hasattr(original, PATCHED):
         return
-    wrapped = make(original)
+
+    @wraps(original)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        return by(original, *args, **kwargs)
+
     # A bound class method shows its signature without `cls`, so keep it bound.
     bound = getattr(owner, name) if isinstance(found, classmethod) else original
     setattr(wrapped, PATCHED, bound)

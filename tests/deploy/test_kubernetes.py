@@ -113,8 +113,8 @@ def test_the_limit_on_memory_is_what_the_code_may_take() -> None:
     page = (ROOT / "docs/production/capacity.md").read_text()
     table = page.split("<!-- memory:")[1].split("\n\n")[0]
     sums = [float(cell) for cell in re.findall(r"([\d.]+) GiB", table.splitlines()[-1])]
-    lanes = (ROOT / "enforcer/vllm/engine/lanes.py").read_text()
-    threads = re.search(r"^_LONG = (\d+)", lanes, re.MULTILINE)
+    source = (ROOT / "enforcer/vllm/engine/compile_executor.py").read_text()
+    threads = re.search(r"^_LONG = (\d+)", source, re.MULTILINE)
     one = worker._MEMORY / 2**30
     in_a_front = (pool._MOST_FIRST + len(LEVELS) - 1) * one
     in_an_engine = (int(threads[1]) + 1) * one  # and the thread for what is short

@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from enforcer.vllm.config import settings as settings_of
-from enforcer.vllm.observe import families
+from enforcer.vllm.observe import metric_defs
 from tests.promql import Selector, grouped_by, selectors
 from tests.shown import PROCESS, SHOWN
 from tests.snippets import blocks, commands, every
@@ -241,7 +241,7 @@ def test_the_runbook_has_every_error_that_a_refusal_is_counted_as() -> None:
     page = (ROOT / "docs/production/runbook.md").read_text()
     table = page.split("\n## Refused\n")[1].split("\n## ")[0]
     rows = [row.split("|")[1] for row in table.splitlines() if row.startswith("| `")]
-    (_, errors), _ = families.REFUSED.labels
+    (_, errors), _ = metric_defs.REFUSED.labels
     assert set(re.findall(r"`(\w+)`", " ".join(rows))) == set(errors) - {"other"}
 
 

@@ -75,7 +75,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Spent:
 def _position(step: tuple[str, str], passed: tuple[str, ...]) -> int:
     """Return where a step stands among the functions that were entered."""
     file, name = step
-    # A class, or a function that wraps vLLM's, is entered by what is within.
+    # A class is entered by its members.
     wanted = re.compile(rf"enforcer/vllm/{re.escape(file)}:{re.escape(name)}(\..*)?")
     return next((at for at, each in enumerate(passed) if wanted.fullmatch(each)), -1)
 

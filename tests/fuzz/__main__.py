@@ -64,7 +64,7 @@ def fuzz(name: str, corpus: Path, minutes: float) -> None:
         from tests.fuzz.targets import TARGETS
 
         if name == "http":  # vLLM takes long to import, which is no example's to answer for
-            import_module("enforcer.vllm.intake.admission")
+            import_module("enforcer.vllm.intake.settling")
             import_module("enforcer.vllm.replies.tool_parser")
     folder = corpus / name
     folder.mkdir(parents=True, exist_ok=True)

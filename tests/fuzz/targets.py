@@ -258,7 +258,7 @@ def http(body: dict[str, Any], seed: int) -> None:
     from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
     from vllm.exceptions import VLLMValidationError
 
-    from enforcer.vllm.intake import admission
+    from enforcer.vllm.intake import settling
     from enforcer.vllm.replies.tool_parser import EnforcedParser
     from enforcer.vllm.server import runtime
 
@@ -272,7 +272,7 @@ def http(body: dict[str, Any], seed: int) -> None:
             EnforcedParser(None, request.tools).adjust_request(request)
             carried = carrier.find(request)
             assert carried is not None, "let through without a spec"
-            spec = admission.admit(carried).spec
+            spec = settling.admit(carried).spec
             served().check(spec)
         except (VLLMValidationError, EnforcerError) as error:
             assert str(error)  # noqa: PT017 - each is answered with HTTP 400

@@ -10,7 +10,7 @@ import torch
 from vllm import SamplingParams
 
 import enforcer
-from enforcer.vllm.native import stock
+from enforcer.vllm.native import native_tags
 from enforcer.vllm.native.misreadings import ReadableMatcher
 from tests import vocabularies
 
@@ -72,7 +72,7 @@ KINDS = [(TOOLS, "auto"), (TOOLS, "required"), (TOOLS[:1], "required"), (None, N
 
 def readable(tools: list[dict[str, Any]] | None, choice: Any, prompt: list[int]) -> ReadableMatcher:
     """Give the matcher of a turn that vLLM's own parser reads."""
-    reader = stock.reader(ENFORCER.table)
+    reader = native_tags.reader(ENFORCER.table)
     assert reader is not None
     return ReadableMatcher(ENFORCER.matcher(tools, choice, prompt_ids=prompt), reader)
 

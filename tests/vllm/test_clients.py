@@ -19,7 +19,7 @@ from vllm.entrypoints.openai.responses.protocol import ResponsesRequest
 
 from bench.demo.servers import MODEL_NAME
 from enforcer.turn import dialects
-from enforcer.vllm.intake import call_ids, checks, dialog_tools, requests
+from enforcer.vllm.intake import checks, dialogs, requests
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -131,10 +131,9 @@ def test_what_a_search_for_tools_found_belongs_to_its_call() -> None:
     recorded: Any = OF_AGENTS[0].values[0]
     body = recorded["body"] | _search(recorded["body"]["tools"])
     dialog = [
-        dialog_tools.materialised(message)
-        for message in _request(recorded | {"body": body}).messages
+        dialogs.materialised(message) for message in _request(recorded | {"body": body}).messages
     ]
-    normal = call_ids.normalise(dialog, dialects.load("kimi_k2"))
+    normal = dialogs.normalised_ids(dialog, dialects.load("kimi_k2"))
     ids = [one["tool_call_id"] for one in normal if one["role"] == "tool"]
     assert ids == ["functions.ToolSearch:0"] * 2  # vLLM makes two results of it
 

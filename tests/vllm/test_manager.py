@@ -12,7 +12,7 @@ import pytest
 from enforcer.errors import ConfigurationError
 from enforcer.request import carrier
 from enforcer.vllm.config import names
-from enforcer.vllm.intake import admission
+from enforcer.vllm.intake import settling
 from enforcer.vllm.server import runtime
 from tests.vllm_managers import enforced, ready, request
 from tests.vllm_servers import TINY
@@ -76,7 +76,7 @@ def test_a_marker_can_be_spelled_only_where_ids_are_read(
 ) -> None:
     monkeypatch.setenv(names.PARSER_VARIABLE, parser)
     one = enforced("r", opened(tokenizer), [GET])
-    intake = admission.admit(carrier.find(one.sampling_params), tokenizer)
+    intake = settling.admit(carrier.find(one.sampling_params), tokenizer)
     carrier.put(one.sampling_params, intake.text, intake.digest)
     made.grammar_init(one)
     ready(one)

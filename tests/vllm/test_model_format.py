@@ -40,7 +40,7 @@ def _processor(tokenizer: object) -> Any:
         self.vllm_config, self.tokenizer = config, tokenizer
 
     made = SimpleNamespace()
-    startup.processor_made(original)(made, "the server's")
+    startup.processor_made(original, made, "the server's")
     return made
 
 

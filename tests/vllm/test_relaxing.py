@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from contextvars import Context
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -80,7 +81,7 @@ def _let_in(
     monkeypatch.setattr(settings, "current", lambda: settings.read(environment))
     tag = carrier.structural_tag(spec_text.write(tools, "auto", None, 0))
     params = SamplingParams(structured_outputs=StructuredOutputsParams(structural_tag=tag))
-    frontend.validate_structured_outputs(lambda *_: None)(params, None, None, None)
+    frontend.validate_structured_outputs(lambda *_: None, params, None, None, None)
     return carried(params)
 
 
@@ -152,7 +153,7 @@ def test_the_doctor_tells_the_mode_and_nothing_is_counted(
         tag = body["structured_outputs"]["structural_tag"]
         params = SamplingParams(structured_outputs=StructuredOutputsParams(structural_tag=tag))
         with pytest.raises(VLLMValidationError) as caught:
-            frontend.validate_structured_outputs(lambda *_: None)(params, None, None, None)
+            frontend.validate_structured_outputs(lambda *_: None, params, None, None, None)
         replies.append(ChatReply(400, str(caught.value)))
     check = answers.refuses(*replies)
     assert check.status.value == status
@@ -229,7 +230,7 @@ def test_a_format_that_cannot_end_in_time_is_all_that_is_promised(
     monkeypatch.setattr(settings, "current", lambda: settings.read(environment))
     tag = carrier.structural_tag(spec_text.write([], None, None, 0, wanted))
     params = SamplingParams(structured_outputs=StructuredOutputsParams(structural_tag=tag))
-    validate = frontend.validate_structured_outputs(lambda *_: None)
+    validate = partial(frontend.validate_structured_outputs, lambda *_: None)
     with pytest.raises(VLLMValidationError, match=r"\$\.response_format\."):
         Context().run(validate, params, None, None, None)
 
@@ -241,7 +242,7 @@ def test_a_format_is_not_isolated(monkeypatch: pytest.MonkeyPatch) -> None:
     wanted = {"type": "json_schema", "json_schema": {"schema": HOPELESS["loop"]}}
     tag = carrier.structural_tag(spec_text.write([], None, None, 0, wanted))
     params = SamplingParams(structured_outputs=StructuredOutputsParams(structural_tag=tag))
-    validate = frontend.validate_structured_outputs(lambda *_: None)
+    validate = partial(frontend.validate_structured_outputs, lambda *_: None)
     with pytest.raises(VLLMValidationError, match=r"\$\.response_format\.json_schema"):
         # A request's own: what the last test's request was like is not known here.
         Context().run(validate, params, None, None, None)

@@ -19,7 +19,7 @@ from enforcer.judging.judge import Fault, judge
 from enforcer.judging.rules import rules_of
 from enforcer.tools.verify import client
 from enforcer.turn import dialects
-from enforcer.vllm.observe.families import Change, Judged
+from enforcer.vllm.observe.metric_defs import Change, Judged
 from tests.checking_cases import slow
 from tests.vllm_servers import TINY, sampled, serving
 

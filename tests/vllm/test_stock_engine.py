@@ -18,10 +18,10 @@ from enforcer.judging.judge import Fault, judge
 from enforcer.judging.replies import ChatCall, ChatReply
 from enforcer.schema.bundling import Documents
 from enforcer.turn import dialects
-from enforcer.vllm.native import stock
+from enforcer.vllm.native import native_tags
 from enforcer.vllm.native.misreadings import ReadableMatcher
 from enforcer.vllm.observe import metrics
-from enforcer.vllm.observe.families import Failure
+from enforcer.vllm.observe.metric_defs import Failure
 from enforcer.vllm.server import runtime
 from tests.stock_tags import python_tag, tokenizer
 from tests.vllm_managers import ready, request
@@ -44,7 +44,7 @@ CASES = [
         .read_text("utf-8")
         .splitlines(),
     )
-    if stock.concerns(case["tag"], KIMI)
+    if native_tags.concerns(case["tag"], KIMI)
 ]
 SECTION, SECTION_END = "<|tool_calls_section_begin|>", "<|tool_calls_section_end|>"
 EVIL = (
@@ -99,7 +99,7 @@ def test_tools_without_a_schema_in_their_tag_are_counted(
     begin(made, CALL)
     assert found == []
     free = [case["tag"] for case in CASES if case["level"] == "function"]
-    tag = next(tag for tag in free if len(stock.left_free(tag, KIMI)) == 1)
+    tag = next(tag for tag in free if len(native_tags.left_free(tag, KIMI)) == 1)
     begin(made, tag)
     assert found == ["free"]
 

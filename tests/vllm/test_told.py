@@ -19,8 +19,8 @@ from bench.matrix import modes
 from bench.matrix.routes import Route
 from enforcer.errors import InvalidVocabulary, Problem, RequestError, SchemaError
 from enforcer.vllm.config import settings
-from enforcer.vllm.intake import answers, checks, requests, startup
-from enforcer.vllm.observe import families, metrics
+from enforcer.vllm.intake import checks, rejections, requests, startup
+from enforcer.vllm.observe import metric_defs, metrics
 from tests.snippets import MESSAGES, ROOT, blocks
 
 
@@ -34,7 +34,7 @@ def test_a_refusal_is_told_as_the_page_says() -> None:
     request = ChatCompletionRequest(**body)
     with pytest.raises(RequestError) as caught:
         checks.run(checks.schemas(requests.write_spec(request).spec()))
-    assert re.fullmatch(form, str(answers.refusal(caught.value)))
+    assert re.fullmatch(form, str(rejections.rejection(caught.value)))
 
 
 LINES = blocks(ROOT / "docs/vllm/metrics.md", "text")[0].splitlines()
@@ -64,7 +64,7 @@ def test_lines_of_the_log_are_as_the_code_writes_them(
         metrics.refused(error, **told)
     elif what == "turn failed":
         more = {name: given[name] for name in given if name not in ("reason", "request")}
-        failure = families.Failure(given["reason"])
+        failure = metric_defs.Failure(given["reason"])
         metrics.log_failed(failure, request=given["request"], **more)
     elif what == "slow masks":
         took = round(float(given["took"].split()[0]) * 1e6)

@@ -12,9 +12,9 @@ import enforcer
 from enforcer.errors import RequestError
 from enforcer.request import carrier
 from enforcer.vllm.config import settings
-from enforcer.vllm.intake import admission
+from enforcer.vllm.intake import settling
 from enforcer.vllm.observe import metrics
-from enforcer.vllm.observe.families import Failure
+from enforcer.vllm.observe.metric_defs import Failure
 from enforcer.vllm.server import runtime
 from tests.stock_tags import tokenizer
 from tests.vllm_managers import ready, request
@@ -117,7 +117,7 @@ def test_a_client_of_the_rust_front_end_settles_nothing(
 ) -> None:
     text = carrier.from_structural_tag(tag(TOOL))
     assert text is not None
-    mine = carrier.structural_tag(admission.admit(carrier.Carried(text), tokenizer()).text)
+    mine = carrier.structural_tag(settling.admit(carrier.Carried(text), tokenizer()).text)
     with pytest.raises(VLLMValidationError):
         begin(made, mine, **params)
     with pytest.raises(VLLMValidationError, match="settled by a server with other settings"):
@@ -148,7 +148,7 @@ def test_a_spec_of_another_release_is_refused_in_words(
 ) -> None:
     text = carrier.from_structural_tag(tag(TOOL))
     assert text is not None
-    mine = carrier.structural_tag(admission.admit(carrier.Carried(text), tokenizer()).text)
+    mine = carrier.structural_tag(settling.admit(carrier.Carried(text), tokenizer()).text)
     with pytest.raises(VLLMValidationError, match="engine 'engine-of-2027', and 'machine' here"):
         begin(made, mine.replace("machine", "engine-of-2027"))
     assert [why for why, _ in failed] == [Failure.REFUSED]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from enforcer.errors import EnforcerError
 from enforcer.tools.cli import check, doctor, explain, output, verify
-from enforcer.vllm.observe import families
+from enforcer.vllm.observe import metric_defs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         description="Constrains the tool calls of served models: nothing undeclared, "
         "nothing off schema.",
     )
-    version = f"%(prog)s {families.installed('kimi-enforcer')}"
+    version = f"%(prog)s {metric_defs.installed('kimi-enforcer')}"
     parser.add_argument("--version", action="version", version=version)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for command in (check, explain, verify, doctor):

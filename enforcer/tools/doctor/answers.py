@@ -13,7 +13,7 @@ from enforcer.tools.doctor import CheckResult, bad, note, ok
 from enforcer.tools.verify.client import dialect_told, samples
 from enforcer.turn import dialects
 from enforcer.vllm.config import names
-from enforcer.vllm.observe import families
+from enforcer.vllm.observe import metric_defs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -216,9 +216,9 @@ def processes(shown: str | None) -> CheckResult:
 def versions(shown: str | None) -> Iterator[CheckResult]:
     """Compare the version on `/metrics` with the installed one, which `enforcer check` uses."""
     title = "versions"
-    told = samples(shown, families.VERSION.name)
+    told = samples(shown, metric_defs.VERSION.name)
     found = sorted({f"kimi-enforcer {labels['version']}" for labels, count in told if count})
-    here = f"kimi-enforcer {families.installed('kimi-enforcer')}"
+    here = f"kimi-enforcer {metric_defs.installed('kimi-enforcer')}"
     if len(found) > 1:
         yield note(title, f"the API servers run {'; '.join(found)}", "finish the upgrade")
     elif found == [here]:

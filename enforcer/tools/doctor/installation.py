@@ -21,7 +21,7 @@ from enforcer.tools.doctor import CheckResult, bad, note, ok
 from enforcer.turn import dialects
 from enforcer.vllm.config import settings as server_settings
 from enforcer.vllm.config.names import TESTED_VERSIONS
-from enforcer.vllm.observe import families
+from enforcer.vllm.observe import metric_defs
 from enforcer.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def checks() -> Iterator[CheckResult]:
 
 def distribution() -> CheckResult:
     """Check that this package is installed, and not just on the path."""
-    version = families.installed(_DISTRIBUTION)
+    version = metric_defs.installed(_DISTRIBUTION)
     if version == "unknown":
         found = "imported from a folder, not installed: vLLM does not find the plugin"
         return bad(_DISTRIBUTION, found, "pip install . in the checkout")

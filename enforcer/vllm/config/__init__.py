@@ -1,1 +1,1 @@
-"""What the operator has set, and the names by which vLLM knows us."""
+"""The operator's settings, and the plugin's names in vLLM."""

@@ -1,4 +1,4 @@
-"""The names by which vLLM knows us, without importing vLLM."""
+"""The plugin's names in vLLM, and vLLM's tested versions; importable without vLLM."""
 
 from __future__ import annotations
 

@@ -16,16 +16,16 @@ from vllm.v1.structured_output.backend_types import StructuredOutputGrammar
 from enforcer.errors import ConfigurationError, EnforcerError
 from enforcer.request import carrier
 from enforcer.vllm.config import settings
-from enforcer.vllm.engine import arrivals, fill_threads
-from enforcer.vllm.engine.lanes import Lanes
-from enforcer.vllm.native import stock
+from enforcer.vllm.engine import engine_admission
+from enforcer.vllm.engine.compile_executor import CompileExecutor, fill_in_one_thread
+from enforcer.vllm.native import native_tags
 from enforcer.vllm.native.misreadings import MisreadError, ReadableMatcher
-from enforcer.vllm.observe import families, metrics, recording, request_context
-from enforcer.vllm.observe.families import Failure
+from enforcer.vllm.observe import metric_defs, metrics, recording, request_context
+from enforcer.vllm.observe.metric_defs import Failure
 from enforcer.vllm.server import reply_lengths, runtime, served_model
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Generator
     from concurrent.futures import Future
 
     import torch
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from enforcer.api import Enforcer, Prepared
     from enforcer.request.spec import Spec
     from enforcer.turn.matcher import Matcher
-    from enforcer.vllm.engine.arrivals import Source
-    from enforcer.vllm.intake.admission import Intake
-    from enforcer.vllm.native.misreadings import Reader
+    from enforcer.vllm.engine.engine_admission import Source
+    from enforcer.vllm.intake.settling import AdmittedSpec
+    from enforcer.vllm.native.misreadings import VllmReader
 
 _WORD = 32  # token ids a word of a mask
 _BETWEEN = 1.0  # seconds, after which what turns weigh is published again
@@ -57,7 +57,7 @@ class EnforcedGrammar(StructuredOutputGrammar):  # type: ignore[misc]
     def __init__(self, matcher: Matcher | ReadableMatcher, request_id: str) -> None:
         self.matcher = matcher
         self._request_id = request_id
-        self._masked = recording.recorder().observer(families.MASK)
+        self._masked = recording.recorder().observer(metric_defs.MASK)
         self._reported = False
 
     def accept_tokens(self, request_id: str, tokens: list[int]) -> bool:
@@ -135,14 +135,14 @@ class _Common(NamedTuple):
     Attributes:
         spec: what they allow.
         enforcer: makes their matchers.
-        reader: see `arrivals.admit`.
+        reader: see `engine_admission.admit`.
         prepared: see `Enforcer.prepare`.
 
     """
 
     spec: Spec
     enforcer: Enforcer
-    reader: Reader | None
+    reader: VllmReader | None
     prepared: Prepared
 
 
@@ -150,7 +150,7 @@ class _Host:
     """The state beside one `StructuredOutputManager`.
 
     Attributes:
-        lanes: the threads that make turns ready.
+        executor: the threads that make turns ready.
         managers: copies of the manager, each with one of vLLM's own backends, by its name. vLLM
             fixes one by the first structured request, and fails, or misreads, those that its front
             end gave to another.
@@ -158,19 +158,19 @@ class _Host:
     """
 
     def __init__(self, manager: Any) -> None:
-        self.lanes = Lanes()
+        self.executor = CompileExecutor()
         self.managers: dict[str, Any] = {}
         self._manager = manager
         size = manager.vllm_config.model_config.get_vocab_size()
         if manager._grammar_bitmask is None:  # noqa: SLF001 - vLLM asks its backend for it
             manager._grammar_bitmask = _rows(manager.vllm_config, size)  # noqa: SLF001
         executor = getattr(manager, "executor_for_fillmask", None)
-        fill_threads.attach(executor, lambda each: isinstance(each, EnforcedGrammar))
+        fill_in_one_thread(executor, lambda each: isinstance(each, EnforcedGrammar))
         self._ids = size
         # The draft tokens of a step, and the token that the model adds to them.
         self._drafts = manager.vllm_config.num_speculative_tokens + 1
         self._live: WeakValueDictionary[str, Matcher] = WeakValueDictionary()
-        self._common: WeakKeyDictionary[Intake, _Common] = WeakKeyDictionary()
+        self._common: WeakKeyDictionary[AdmittedSpec, _Common] = WeakKeyDictionary()
         # How often the cache had been asked by then, and when the next time is due.
         self._published = (-1, 0.0)
 
@@ -183,29 +183,31 @@ class _Host:
 
     def begin(self, source: Source, request: Any) -> Future[EnforcedGrammar]:
         """Make a request's turn ready, on another thread unless its spec has been read before."""
-        known = arrivals.admitted(source, is_read=True)
+        known = engine_admission.admitted(source, is_read=True)
         steps = self._steps(source, request, known)
-        return self.lanes.begin(steps, lambda: not request.is_finished(), here=known is not None)
+        return self.executor.begin(steps, lambda: not request.is_finished(), here=known is not None)
 
     def _steps(
-        self, source: Source, request: Any, intake: Intake | None = None
+        self, source: Source, request: Any, known: AdmittedSpec | None = None
     ) -> Generator[None, None, EnforcedGrammar]:
         prompt_ids, spec = request.prompt_token_ids, None
         try:
             if request.resumable:
                 raise ConfigurationError(carrier.SESSION)  # noqa: TRY301 - a turn that fails
-            if intake is None:
+            if known is None:
                 request_context.change(tools=())  # of the request before it, on this thread
-                intake = arrivals.admitted(source)
-            common = None if intake is None else self._common.get(intake)
+                known = engine_admission.admitted(source)
+            common = None if known is None else self._common.get(known)
             if common is None:
                 tokenizer = self._manager.tokenizer
-                spec, reader = arrivals.admit(source, intake, request, tokenizer, self.enforcer)
+                spec, reader = engine_admission.admit(
+                    source, known, request, tokenizer, self.enforcer
+                )
                 enforcer = self.enforcer(spec)
                 prepared = yield from enforcer.prepare(spec)
                 common = _Common(spec, enforcer, reader, prepared)
-                if intake is not None and not prepared.has_grammars:
-                    self._common[intake] = common
+                if known is not None and not prepared.has_grammars:
+                    self._common[known] = common
             spec, enforcer, reader, prepared = common
             in_time = prepared.options.finish_within_budget
             if in_time:
@@ -218,18 +220,18 @@ class _Host:
                 # The deadline does not know which tokens a reader masks.
                 self._budget(request) if in_time and reader is None else None,
                 prepared=prepared,
-                ahead=self.lanes.short,
+                ahead=self.executor.short,
                 rollback=self._drafts,
             )
         except GeneratorExit:
             raise  # the request is gone
         except BaseException as error:
-            arrivals.tell_of_failure(error, spec, request, is_admitted=intake is not None)
+            engine_admission.tell_of_failure(error, spec, request, is_admitted=known is not None)
             raise
         finally:
             self._publish()
-        if intake is None:
-            metrics.count(families.REQUESTS, spec.toolset.choice)
+        if known is None:
+            metrics.count(metric_defs.REQUESTS, spec.toolset.choice)
         self._live[request.request_id] = matcher
         readable = matcher if reader is None else ReadableMatcher(matcher, reader)
         return EnforcedGrammar(readable, request.request_id)
@@ -274,52 +276,44 @@ def _host(manager: Any) -> _Host:
     return found
 
 
-def initialised(original: Callable[..., None]) -> Callable[..., None]:
+def initialised(original: Any, self: Any, *args: Any, **kwargs: Any) -> None:
     """Wrap `StructuredOutputManager.__init__`, which runs before an engine is ready.
 
     It builds what the first enforced request needs: a second or three for Kimi's vocabulary.
     """
-
-    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807 - its name
-        original(self, *args, **kwargs)
-        recording.runs_engine()
-        host = _host(self)
-        reply_lengths.meet(self.vllm_config)
-        if getattr(self, "tokenizer", None) is None:
-            return
-        try:
-            host.enforcer().warm(in_time=settings.current().may_finish)
-            if served_model.has_stock_parser():
-                stock.reader(host.enforcer().table)
-            runtime.pool().warm()
-        except EnforcerError as error:
-            metrics.log_nothing(served_model.blamed(error), asked=served_model.has_our_parser())
-
-    return __init__
+    original(self, *args, **kwargs)
+    recording.runs_engine()
+    host = _host(self)
+    reply_lengths.meet(self.vllm_config)
+    if getattr(self, "tokenizer", None) is None:
+        return
+    try:
+        host.enforcer().warm(in_time=settings.current().may_finish)
+        if served_model.has_stock_parser():
+            native_tags.reader(host.enforcer().table)
+        runtime.pool().warm()
+    except EnforcerError as error:
+        metrics.log_nothing(served_model.blamed(error), asked=served_model.has_our_parser())
 
 
-def grammar_init(original: Callable[..., None]) -> Callable[..., None]:
+def grammar_init(original: Any, self: Any, request: Any) -> None:
     """Wrap `StructuredOutputManager.grammar_init`, through which every structured request comes.
 
     vLLM calls it on one thread, before the request is scheduled.
     """
-
-    def _grammar_init(self: Any, request: Any) -> None:
-        wanted = request.structured_output_request
-        if wanted is None:
-            return
-        host = _host(self)
-        source = arrivals.source_of(request)
-        if source is None:
-            own = host.manager_of(request.sampling_params.structured_outputs._backend)  # noqa: SLF001
-            original(own, request)
-            self.backend = own.backend  # vLLM destroys it in the end
-            return
-        # Our grammar contains the reasoning, which vLLM's own gate would leave unmasked.
-        wanted.reasoning_ended = True
-        grammar = host.begin(source, request)
-        if not self._use_async_grammar_compilation:
-            grammar.exception()  # every rank must see it at the same step
-        wanted.grammar = grammar
-
-    return _grammar_init
+    wanted = request.structured_output_request
+    if wanted is None:
+        return
+    host = _host(self)
+    source = engine_admission.source_of(request)
+    if source is None:
+        own = host.manager_of(request.sampling_params.structured_outputs._backend)  # noqa: SLF001
+        original(own, request)
+        self.backend = own.backend  # vLLM destroys it in the end
+        return
+    # Our grammar contains the reasoning, which vLLM's own gate would leave unmasked.
+    wanted.reasoning_ended = True
+    grammar = host.begin(source, request)
+    if not self._use_async_grammar_compilation:
+        grammar.exception()  # every rank must see it at the same step
+    wanted.grammar = grammar

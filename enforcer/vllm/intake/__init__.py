@@ -1,1 +1,1 @@
-"""From a request's HTTP body to an admitted spec, before the request is scheduled."""
+"""Request intake: from the HTTP body to an admitted spec, before the request is scheduled."""

@@ -1,10 +1,7 @@
-"""Whether a request's schemas can be enforced: kept, told by a look, or found out by a worker.
+"""Checks of a request's schemas: cached, decided by a quick look, or run by a worker process.
 
-Owns: which schemas of a spec have to be checked, what is remembered of them, and the path of an
-error in the request. Must not know: vLLM, how a schema is checked.
-
-Nothing is compiled in this process. What has been checked before is looked up, what is plain is
-plain, and neither waits for a slow check of somebody else's.
+Nothing is compiled in this process. Cached verdicts and plain schemas do not wait for the slow
+check of another request. An error's path is that in the request.
 """
 
 from __future__ import annotations
@@ -24,10 +21,10 @@ from enforcer.schema import OnUnsupported, Root
 from enforcer.schema.limits import USUAL
 from enforcer.schema.reading.plain import is_plain
 from enforcer.vllm.config import settings
-from enforcer.vllm.observe import families, metrics, recording, request_context
-from enforcer.vllm.observe.families import Checked, Relaxed
+from enforcer.vllm.observe import metric_defs, metrics, recording, request_context
+from enforcer.vllm.observe.metric_defs import CheckOutcome, Relaxed
 from enforcer.vllm.server import runtime
-from enforcer.vllm.server.remembered import Remembered
+from enforcer.vllm.server.side_table import SideTable
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Sequence
@@ -47,7 +44,7 @@ _OVER_TIME = (
 
 
 # Of tools that are read once for many requests: with which decisions and format all has passed.
-_passed: Remembered[set[tuple[Settled, ResponseFormat | None]]] = Remembered()
+_passed: SideTable[set[tuple[Settled, ResponseFormat | None]]] = SideTable()
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,14 +148,14 @@ def schemas(spec: Spec) -> Steps[list[Inexact]]:
         elif verdict is None:
             begun = perf_counter_ns()
             verdict = yield asked
-            recording.recorder().observer(families.CHECK)(perf_counter_ns() - begun)
+            recording.recorder().observer(metric_defs.CHECK)(perf_counter_ns() - begun)
             spent += verdict.seconds
             # Of several who wait for one check, the first to go on tells of it.
             is_new = _kept(asked) is None
             if is_new:
                 _tell(asked, verdict, path)
             else:
-                metrics.count(families.CHECKS, Checked.KEPT)
+                metrics.count(metric_defs.CHECKS, CheckOutcome.KEPT)
         if verdict.error is None:
             # Nothing else has a superset to enforce.
             how, problems, error = Relaxed.RELAXED, verdict.relaxed, UnsupportedSchema.__name__
@@ -188,7 +185,9 @@ def _tell(asked: Check, verdict: Verdict, path: str) -> None:
         of = request_context.told(path)
         place = "" if of["tool"] else path
         metrics.log("slow check", seconds=f"{verdict.seconds:.1f}", path=place, **of)
-    metrics.count(families.CHECKS, Checked.PASSED if verdict.error is None else Checked.REFUSED)
+    metrics.count(
+        metric_defs.CHECKS, CheckOutcome.PASSED if verdict.error is None else CheckOutcome.REFUSED
+    )
 
 
 def _checks(spec: Spec) -> Iterator[tuple[str | None, str, Check]]:
@@ -208,11 +207,11 @@ def _checks(spec: Spec) -> Iterator[tuple[str | None, str, Check]]:
 def _known(asked: Check) -> Verdict | None:
     found = _kept(asked)
     if found is not None:
-        metrics.count(families.CHECKS, Checked.KEPT)
+        metrics.count(metric_defs.CHECKS, CheckOutcome.KEPT)
     elif _is_plain(asked):
         found = Verdict()
         _keep(asked, found)
-        metrics.count(families.CHECKS, Checked.PLAIN)
+        metrics.count(metric_defs.CHECKS, CheckOutcome.PLAIN)
     return found
 
 

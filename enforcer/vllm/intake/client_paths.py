@@ -16,12 +16,12 @@ from vllm.sampling_params import StructuredOutputsParams
 from vllm.tool_parsers.utils import get_function_tools
 
 from enforcer.request import carrier
-from enforcer.vllm.server.remembered import notes
+from enforcer.vllm.server.side_table import notes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from enforcer.vllm.intake.dialog_tools import DialogTool
+    from enforcer.vllm.intake.dialogs import DialogTool
 
 _FORMAT = "$.response_format"
 _CHOICE = "$.tool_choice"
@@ -29,20 +29,18 @@ _PROMPT = "$.prompt_token_ids"
 _MOST = "$.max_tokens"
 
 
-def to_chat_completion_request(original: Callable[..., Any]) -> Callable[..., Any]:
+def to_chat_completion_request(
+    original: Any, self: Any, sent: Any, *args: Any, **kwargs: Any
+) -> Any:
     """Wrap the function of /v1/messages, or Cohere's route, that makes a chat request of a body.
 
     It hands on a spec, and notes a body of the Messages API, which has paths of its own.
     """
-
-    def _to_chat_completion_request(self: Any, sent: Any, *args: Any, **kwargs: Any) -> Any:
-        made = original(self, sent, *args, **kwargs)
-        carry_spec(sent, made)
-        if isinstance(sent, AnthropicMessagesRequest):
-            notes(made).body = sent
-        return made
-
-    return _to_chat_completion_request
+    made = original(self, sent, *args, **kwargs)
+    carry_spec(sent, made)
+    if isinstance(sent, AnthropicMessagesRequest):
+        notes(made).body = sent
+    return made
 
 
 def keep_unknown(body: Any) -> None:

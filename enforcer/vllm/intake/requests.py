@@ -24,19 +24,19 @@ from enforcer.request import carrier, history, spec_text
 from enforcer.request.tools import encoded, is_same
 from enforcer.schema import OnUnsupported
 from enforcer.vllm.config import settings
-from enforcer.vllm.intake import admission, call_ids, client_paths, dialog_tools, kimi_k3
-from enforcer.vllm.intake.answers import answered, not_allowed, option_refusal, refusal
+from enforcer.vllm.intake import client_paths, dialogs, sampling_options, settling
+from enforcer.vllm.intake.rejections import answered, not_allowed, option_rejection, rejection
 from enforcer.vllm.observe import metrics, request_context
 from enforcer.vllm.server import runtime
-from enforcer.vllm.server.remembered import notes
+from enforcer.vllm.server.side_table import notes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
 
     from enforcer.request.spec import Spec
     from enforcer.request.spec_text import Wire
-    from enforcer.vllm.intake.admission import Intake
-    from enforcer.vllm.intake.dialog_tools import DialogTool
+    from enforcer.vllm.intake.dialogs import DialogTool
+    from enforcer.vllm.intake.settling import AdmittedSpec
 
 
 _SUPERSETS = ("isolate", "relax")
@@ -45,7 +45,15 @@ _SUPERSETS = ("isolate", "relax")
 _NOT_FINITE = re.compile(rb"\xcb[\x7f\xff][\xf0-\xff]")
 
 
-def preprocess_chat(original: Callable[..., Any], ours: Callable[[Any, Any], Any]) -> Any:
+async def preprocess_chat(
+    original: Any,
+    ours: Callable[[Any, Any], Any],
+    self: Any,
+    request: Any,
+    messages: list[Any],
+    *args: Any,
+    **kwargs: Any,
+) -> Any:
     """Wrap `OnlineRenderer.preprocess_chat`, through which every chat-like route goes.
 
     Args:
@@ -54,29 +62,24 @@ def preprocess_chat(original: Callable[..., Any], ours: Callable[[Any, Any], Any
             prepares it.
 
     """
-
-    async def _preprocess_chat(
-        self: Any, request: Any, messages: list[Any], *args: Any, **kwargs: Any
-    ) -> Any:
-        # `/tokenize` hands no parser on: it shows the prompt alone.
-        parser = ours(kwargs.get("parser", getattr(self, "parser", None)), request)
-        if parser is not None:
-            if "parser" in kwargs:
-                kwargs["parser"] = parser
-            with answered():
-                dialog = [dialog_tools.materialised(message) for message in messages]
-                known = notes(request)
-                known.within = dialog_tools.declared(request, dialog)
-                known.json = _json(_said(request, known.within))
-                known.calls = history.count_calls(_rendered(request, dialog))
-                dialect = runtime.dialect_for(self.renderer.tokenizer)
-                messages = kimi_k3.kept(self.renderer, call_ids.normalise(dialog, dialect))
-            messages = dialog_tools.without_strict_within(messages)
-            if "tool_dicts" in kwargs:
-                kwargs["tool_dicts"] = dialog_tools.without_strict(kwargs["tool_dicts"])
-        return await original(self, request, messages, *args, **kwargs)
-
-    return _preprocess_chat
+    # `/tokenize` hands no parser on: it shows the prompt alone.
+    parser = ours(kwargs.get("parser", getattr(self, "parser", None)), request)
+    if parser is not None:
+        if "parser" in kwargs:
+            kwargs["parser"] = parser
+        with answered():
+            dialog = [dialogs.materialised(message) for message in messages]
+            known = notes(request)
+            known.within = dialogs.declared(request, dialog)
+            known.json = _json(_said(request, known.within))
+            known.calls = history.count_calls(_rendered(request, dialog))
+            dialect = runtime.dialect_for(self.renderer.tokenizer)
+            messages = dialogs.normalised_ids(dialog, dialect)
+            messages = dialogs.for_renderer(self.renderer, messages)
+        messages = dialogs.without_strict_within(messages)
+        if "tool_dicts" in kwargs:
+            kwargs["tool_dicts"] = dialogs.without_strict(kwargs["tool_dicts"])
+    return await original(self, request, messages, *args, **kwargs)
 
 
 def _rendered(request: Any, dialog: list[Any]) -> list[Any]:
@@ -90,7 +93,7 @@ def _rendered(request: Any, dialog: list[Any]) -> list[Any]:
     return dialog[:-1] if continued.get("continue_final_message") else dialog
 
 
-def take_in(request: Any, tokenizer: Any) -> Intake | None:
+def take_in(request: Any, tokenizer: Any) -> AdmittedSpec | None:
     """Write the spec of a request whose dialog has been rendered in this task, and settle it.
 
     Returns:
@@ -105,11 +108,11 @@ def take_in(request: Any, tokenizer: Any) -> Intake | None:
         wire = write_spec(request)
         if wire is None:
             return None
-        intake = admission.settle(wire, tokenizer)
+        intake = settling.settle(wire, tokenizer)
     except RequestError as error:
         said = _said(request, notes(request).within)
         request_context.change(tools=[tool["function"]["name"] for tool in said])
-        raise refusal(error) from error
+        raise rejection(error) from error
     notes(request).declared = intake.spec.toolset.tools
     return intake
 
@@ -123,7 +126,7 @@ def write_spec(request: Any) -> Wire | None:
 
     """
     if carrier.declared(request, "use_beam_search"):
-        admission.refuse_beam_search()
+        sampling_options.reject_beam_search()
     switched = _switched(request)
     if "off" in switched:
         metrics.switched_off(request=request_context.told()["request"])
@@ -155,7 +158,7 @@ def write_spec(request: Any) -> Wire | None:
         closed_objects=closed,
     )
     if brought is not None:
-        _refuse_another(brought, wire.spec())
+        _reject_another(brought, wire.spec())
     return wire
 
 
@@ -201,10 +204,10 @@ def _brought(request: Any) -> Spec | None:
     return brought
 
 
-def _refuse_another(brought: Spec, mine: Spec) -> None:
+def _reject_another(brought: Spec, mine: Spec) -> None:
     """Reject a spec that allows something else than the request that brings it says."""
     for what in _differences(brought, mine):
-        raise option_refusal(
+        raise option_rejection(
             "structured_outputs",
             f"the spec of `enforcer.extra_body` has another {what} than the request: give it what "
             "the request itself says",
@@ -249,7 +252,7 @@ def _response_format(request: Any) -> dict[str, Any] | None:
     if own is None:
         return None
     if own.structural_tag is not None:
-        raise option_refusal(
+        raise option_rejection(
             "structured_outputs",
             "this server enforces tool calls itself: `structural_tag` in `structured_outputs` "
             "cannot be combined with that; leave it out",
@@ -291,7 +294,7 @@ def callable_tools(request: Any) -> tuple[Collection[str], Callable[[str], Any]]
     declared = notes(request).declared
     if declared is None:
         with answered():
-            request = dialog_tools.prepared(request)
+            request = dialogs.prepared(request)
     if request.tool_choice == "none":
         return (), lambda _: None
     if declared is not None:

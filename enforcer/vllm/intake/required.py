@@ -9,20 +9,18 @@ from __future__ import annotations
 
 import re
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from vllm.exceptions import VLLMValidationError
 
 from enforcer.request import carrier
 from enforcer.vllm.config import settings
 from enforcer.vllm.config.names import reads_extra
-from enforcer.vllm.intake import worker_limits
-from enforcer.vllm.native import stock
-from enforcer.vllm.observe import families, metrics
+from enforcer.vllm.intake import sampling_options
+from enforcer.vllm.intake.rejections import option_rejection
+from enforcer.vllm.native import native_tags
+from enforcer.vllm.observe import metric_defs, metrics
 from enforcer.vllm.server import served_model
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _BARE = (
     f"{carrier.REQUIRES}, and this one brings no tools to the engine: send it with what "
@@ -48,23 +46,25 @@ class RequestKind(Enum):
     STRUCTURED = "structured"  # with structured outputs of vLLM's own
 
 
-def preprocess_add_request(original: Callable[..., Any]) -> Callable[..., Any]:
+def preprocess_add_request(original: Any, self: Any, request: Any) -> Any:
     """Wrap `EngineCore.preprocess_add_request`, by which every request comes into the engine.
 
     vLLM answers what it raises: in 0.32 with HTTP 500, in 0.33 with 400.
     """
+    config = self.vllm_config
+    if settings.current().require:
+        named = _COMPLETIONS.match(request.request_id) is not None
+        if missing := unmet(request, config.model_config, is_completion=named):
+            metrics.failed(metric_defs.Failure.UNENFORCED, request.request_id)
+            raise VLLMValidationError(missing)
+    sampling_options.reject_over_worker_limits(request.sampling_params, config)
+    return original(self, request)
 
-    def _preprocess_add_request(self: Any, request: Any) -> Any:
-        config = self.vllm_config
-        if settings.current().require:
-            named = _COMPLETIONS.match(request.request_id) is not None
-            if missing := unmet(request, config.model_config, is_completion=named):
-                metrics.failed(families.Failure.UNENFORCED, request.request_id)
-                raise VLLMValidationError(missing)
-        worker_limits.refuse(request.sampling_params, config)
-        return original(self, request)
 
-    return _preprocess_add_request
+def reject_unmet(request: Any, model_config: Any, *, is_completion: bool) -> None:
+    """Reject a request that lacks what this server requires; arguments are those of `unmet`."""
+    if missing := unmet(request, model_config, is_completion=is_completion):
+        raise option_rejection("tools", missing)
 
 
 def unmet(request: Any, model_config: Any, *, is_completion: bool) -> str | None:
@@ -98,10 +98,12 @@ def unmet(request: Any, model_config: Any, *, is_completion: bool) -> str | None
     tag = own.structural_tag
     if carrier.from_structural_tag(tag) is not None or RequestKind.STRUCTURED.value in excepted:
         return None
-    concerned = [dialect for dialect in served_model.dialects() if stock.concerns(tag, dialect)]
+    concerned = [
+        dialect for dialect in served_model.dialects() if native_tags.concerns(tag, dialect)
+    ]
     if not concerned:
         return _BARE
-    free = [name for dialect in concerned for name in stock.left_free(tag, dialect)]
+    free = [name for dialect in concerned for name in native_tags.left_free(tag, dialect)]
     names = ", ".join(f"{name!r:.80}" for name in free[:_NAMED])
     more = ", …" if len(free) > _NAMED else ""
     return _LEFT_FREE.format(names=names + more) if free else None

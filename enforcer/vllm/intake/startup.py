@@ -10,13 +10,11 @@ from typing import TYPE_CHECKING, Any
 from enforcer import engines
 from enforcer.turn import dialects as dialects_
 from enforcer.vllm.config import names, settings
-from enforcer.vllm.native import stock
-from enforcer.vllm.observe import families, metrics, recording
+from enforcer.vllm.native import native_tags
+from enforcer.vllm.observe import metric_defs, metrics, recording
 from enforcer.vllm.server import reply_lengths, runtime, served_model
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from enforcer.vllm.config.settings import Settings
 
 logger = logging.getLogger("vllm.enforcer")
@@ -49,14 +47,14 @@ def say(parser: str | None, dialects: tuple[str, ...]) -> None:
     logger.info("enforcer: %s", said(parser, dialects, chosen))
     if chosen.changed.get("engine") in engines.FORMER:
         metrics.log_former(chosen.changed["engine"], chosen.engine)
-    enforced = families.EVERY if names.is_enforced(parser) else families.ASKED
+    enforced = metric_defs.EVERY if names.is_enforced(parser) else metric_defs.ASKED
     if chosen.shadow:
-        enforced = families.NOTHING
-    recording.recorder().set(families.SERVERS, 1, (enforced,))
-    versions = tuple(value for _, (value,) in families.VERSION.labels)
-    recording.recorder().set(families.VERSION, 1, versions)
+        enforced = metric_defs.NOTHING
+    recording.recorder().set(metric_defs.SERVERS, 1, (enforced,))
+    versions = tuple(value for _, (value,) in metric_defs.VERSION.labels)
+    recording.recorder().set(metric_defs.VERSION, 1, versions)
     if len(dialects) == 1:
-        recording.recorder().set(families.DIALECT, 1, dialects)
+        recording.recorder().set(metric_defs.DIALECT, 1, dialects)
 
 
 def said(parser: str | None, dialects: tuple[str, ...], chosen: Settings) -> str:
@@ -76,7 +74,7 @@ def said(parser: str | None, dialects: tuple[str, ...], chosen: Settings) -> str
         given = f"--tool-call-parser {parser}" if parser else "no --tool-call-parser"
         what = f"no request is enforced by itself ({given}{_remedy(parser, dialects)})"
         others = "on any route: only requests with a spec of `enforcer.extra_body`"
-        if any(stock.markers(dialects_.load(name)) for name in dialects):
+        if any(native_tags.markers(dialects_.load(name)) for name in dialects):
             others += _OF_VLLM
     if chosen.require:
         excepted = ", ".join(sorted(chosen.require_except))
@@ -86,7 +84,7 @@ def said(parser: str | None, dialects: tuple[str, ...], chosen: Settings) -> str
 
 def in_force(dialects: tuple[str, ...], chosen: Settings) -> str:
     """Return the version, the formats, the engine and every setting that is not at its default."""
-    version, *_ = dict(families.VERSION.labels)["version"]
+    version, *_ = dict(metric_defs.VERSION.labels)["version"]
     changed = [
         f" {name}={shlex.quote(value)}"
         for name, value in chosen.changed.items()
@@ -102,18 +100,14 @@ def _remedy(parser: str | None, dialects: tuple[str, ...]) -> str:
     return f"; {names.enforced(parser)} would enforce all" if parser else ""
 
 
-def processor_made(original: Callable[..., None]) -> Callable[..., None]:
+def processor_made(original: Any, self: Any, *args: Any, **kwargs: Any) -> None:
     """Wrap `InputProcessor.__init__`, where an API server has its tokenizer and no engine yet.
 
     vLLM picks its parser once the engine has loaded the model; here, one of another format than the
     model's ends the start before.
     """
-
-    def _init(self: Any, *args: Any, **kwargs: Any) -> None:
-        runtime.documents()
-        original(self, *args, **kwargs)
-        reply_lengths.meet(self.vllm_config)
-        if self.tokenizer is not None and served_model.has_our_parser():
-            runtime.table_for(self.tokenizer)
-
-    return _init
+    runtime.documents()
+    original(self, *args, **kwargs)
+    reply_lengths.meet(self.vllm_config)
+    if self.tokenizer is not None and served_model.has_our_parser():
+        runtime.table_for(self.tokenizer)

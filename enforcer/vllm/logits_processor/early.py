@@ -21,8 +21,8 @@ from enforcer.errors import brief
 from enforcer.request import carrier, spec_text
 from enforcer.request.carrier import Carried
 from enforcer.request.tools import ToolChoice, as_text, is_same
-from enforcer.vllm.intake import admission, checks, stops
-from enforcer.vllm.intake.answers import answered, option_refusal
+from enforcer.vllm.intake import admission, checks, sampling_options, settling
+from enforcer.vllm.intake.rejections import answered, option_rejection
 from enforcer.vllm.logits_processor import processor as logits_processor
 from enforcer.vllm.observe import request_context
 from enforcer.vllm.server import pacing, reply_lengths
@@ -116,24 +116,24 @@ async def _check(raw: bytes, scope: Any) -> None:
     if scope["path"].endswith(_COHERE) and (
         carrier.from_structural_tag(tag) is not None or carrier.from_extra(extra) is not None
     ):
-        raise option_refusal("vllm_xargs", _DROPS)
-    logits_processor.refuse_other_route(tag)
+        raise option_rejection("vllm_xargs", _DROPS)
+    logits_processor.reject_other_route(tag)
     if not isinstance(extra, dict) or extra.get(carrier.KEY) is None:
         return
     text = logits_processor.spec_text(extra)
     await pacing.turn(len(text))
-    spec = admission.admit(Carried(text), where=logits_processor.WHERE).spec
+    spec = settling.admit(Carried(text), where=logits_processor.WHERE).spec
     await pacing.turn(len(text))
     body = _declared(body, scope["path"]) | more
     with answered():
-        _refuse_another(spec_text.read(text), body)
+        _reject_another(spec_text.read(text), body)
     with suppress(TypeError, AttributeError):  # of another type than vLLM takes, and rejects
         sent = SimpleNamespace(**body)
-        admission.refuse_sampling(sent, spec, sent)
-        stops.refuse_all(sent, spec)
+        sampling_options.reject_forcing(sent, spec, sent)
+        sampling_options.reject_stops(sent, spec)
     await pacing.turn(len(text))
     with answered():
-        admission.log_inexact(await checks.run_async(checks.schemas(spec)))
+        settling.log_inexact(await checks.run_async(checks.schemas(spec)))
 
 
 def _declared(body: dict[str, Any], path: str) -> dict[str, Any]:
@@ -143,7 +143,7 @@ def _declared(body: dict[str, Any], path: str) -> dict[str, Any]:
     return {name: value for name, value in body.items() if name in known}
 
 
-def _refuse_another(spec: Spec, body: dict[str, Any]) -> None:
+def _reject_another(spec: Spec, body: dict[str, Any]) -> None:
     """Reject a spec that allows more than the rest of its request, or other text.
 
     vLLM's parser reports every call that it reads. A constraint of vLLM's own masks beside the
@@ -158,11 +158,11 @@ def _refuse_another(spec: Spec, body: dict[str, Any]) -> None:
     if isinstance(constraint, dict) and any(
         constraint.get(kind) is not None for kind in _CONSTRAINTS
     ):
-        admission.refuse_constraint("structured_outputs")
+        admission.reject_constraint("structured_outputs")
     is_free = not isinstance(wanted, dict) or wanted.get("type") in (None, "text")
     if body.keys().isdisjoint(_DIALOGS):  # nobody reads the reply of a completion for calls
         if not is_free:
-            admission.refuse_constraint("response_format")
+            admission.reject_constraint("response_format")
         return
     if not isinstance(body.get("tools"), list | None):
         return  # vLLM rejects it
@@ -185,7 +185,7 @@ def _refuse_another(spec: Spec, body: dict[str, Any]) -> None:
 
 
 def _another(what: str) -> VLLMError:
-    return option_refusal(
+    return option_rejection(
         f"vllm_xargs.{carrier.KEY}",
         f"the spec allows {what}: give `enforcer.extra_body` what the request itself says",
     )

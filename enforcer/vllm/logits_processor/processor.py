@@ -23,11 +23,11 @@ from enforcer.errors import ConfigurationError
 from enforcer.request.carrier import KEY, Carried, from_extra, from_structural_tag
 from enforcer.vllm.config import settings
 from enforcer.vllm.config.names import PATCHED
-from enforcer.vllm.intake import admission, checks, startup, stops
-from enforcer.vllm.intake.answers import answered, option_refusal
+from enforcer.vllm.intake import checks, sampling_options, settling, startup
+from enforcer.vllm.intake.rejections import answered, option_rejection
 from enforcer.vllm.logits_processor import rows
 from enforcer.vllm.logits_processor.rows import RowTurn
-from enforcer.vllm.native import stock
+from enforcer.vllm.native import native_tags
 from enforcer.vllm.server import reply_lengths, runtime
 
 if TYPE_CHECKING:
@@ -73,15 +73,15 @@ class EnforcerLogitsProcessor(v1_runner.LogitsProcessor, v2_runner.LogitsProcess
         """
         extra = sampling_params.extra_args or {}
         own = sampling_params.structured_outputs
-        refuse_other_route(own.structural_tag if own else None)
+        reject_other_route(own.structural_tag if own else None)
         if extra.get(KEY) is None:
             return
-        intake = admission.admit(Carried(spec_text(extra)), where=WHERE)
-        admission.refuse_sampling(sampling_params, intake.spec)
-        stops.refuse_all(sampling_params, intake.spec)
+        admitted = settling.admit(Carried(spec_text(extra)), where=WHERE)
+        sampling_options.reject_forcing(sampling_params, admitted.spec)
+        sampling_options.reject_stops(sampling_params, admitted.spec)
         with answered():
-            inexact = checks.run(checks.schemas(intake.spec))
-        sampling_params.extra_args = {**extra, KEY: admission.isolated(intake, inexact).text}
+            inexact = checks.run(checks.schemas(admitted.spec))
+        sampling_params.extra_args = {**extra, KEY: settling.isolated(admitted, inexact).text}
 
     def __init__(
         self,
@@ -96,7 +96,7 @@ class EnforcerLogitsProcessor(v1_runner.LogitsProcessor, v2_runner.LogitsProcess
         config = vllm_config.model_config
         tokenizer: Any = cached_tokenizer_from_config(config)
         enforcer = runtime.enforcer_of_model(tokenizer, config.get_vocab_size())
-        stock.reader(enforcer.table)  # lest the first request's step builds it
+        native_tags.reader(enforcer.table)  # lest the first request's step builds it
 
         def start(params: SamplingParams, prompt_ids: list[int] | None) -> RowTurn:
             budget = reply_lengths.budget(config, len(prompt_ids or ()), params)
@@ -144,7 +144,7 @@ def spec_text(extra: Mapping[str, Any]) -> str:
     """
     if (text := from_extra(extra)) is not None:
         return text
-    raise option_refusal(
+    raise option_rejection(
         f"vllm_xargs.{KEY}",
         f"this server enforces with the logits processor, which takes no words such as `off`: in "
         f"`vllm_xargs.{KEY}` it reads what `enforcer.extra_body(…, "
@@ -152,7 +152,7 @@ def spec_text(extra: Mapping[str, Any]) -> str:
     )
 
 
-def refuse_other_route(tag: object) -> None:
+def reject_other_route(tag: object) -> None:
     """Reject a spec for the plugin on a server that has not loaded it: the engine fails on it.
 
     Args:
@@ -164,7 +164,7 @@ def refuse_other_route(tag: object) -> None:
     """
     plugin = hasattr(SamplingParams._validate_structured_outputs, PATCHED)  # noqa: SLF001
     if from_structural_tag(tag) is not None and not plugin:
-        raise option_refusal(
+        raise option_rejection(
             "structured_outputs",
             "this server enforces with the logits processor: build the request with "
             "`enforcer.extra_body(…, via=enforcer.Route.LOGITS_PROCESSOR)`",

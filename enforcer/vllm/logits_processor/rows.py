@@ -16,10 +16,10 @@ from enforcer.errors import EnforcerError
 from enforcer.logits import illegal
 from enforcer.request import spec_text
 from enforcer.turn.transitions import named
-from enforcer.vllm.engine.lanes import Lanes
-from enforcer.vllm.native import stock
+from enforcer.vllm.engine.compile_executor import CompileExecutor
+from enforcer.vllm.native import native_tags
 from enforcer.vllm.native.misreadings import ReadableMatcher
-from enforcer.vllm.observe import families, metrics, request_context
+from enforcer.vllm.observe import metric_defs, metrics, request_context
 from enforcer.vllm.server import runtime
 
 if TYPE_CHECKING:
@@ -32,12 +32,12 @@ if TYPE_CHECKING:
 
 
 @cache
-def _lanes() -> Lanes:
+def _executor() -> CompileExecutor:
     """Return the threads that make turns ready in a process without an engine of ours."""
-    return Lanes()
+    return CompileExecutor()
 
 
-os.register_at_fork(after_in_child=_lanes.cache_clear)
+os.register_at_fork(after_in_child=_executor.cache_clear)
 
 
 class RowTurn:
@@ -69,16 +69,16 @@ class RowTurn:
         self.read = 0
         self._matcher: Matcher | ReadableMatcher | None = None
         try:
-            said, lanes, own = spec_text.read(spec), _lanes(), ref(self)
+            said, executor, own = spec_text.read(spec), _executor(), ref(self)
             enforcer = runtime.enforcer_for(tokenizer, said)
             # Its result is in the process's cache, and held here as long as the turn lasts.
-            self._prepared = lanes.begin(enforcer.prepare(said), lambda: own() is not None)
-            matcher = enforcer.start(said, prompt_ids, budget, ahead=lanes.short)
-            reader = stock.reader(enforcer.table)
+            self._prepared = executor.begin(enforcer.prepare(said), lambda: own() is not None)
+            matcher = enforcer.start(said, prompt_ids, budget, ahead=executor.short)
+            reader = native_tags.reader(enforcer.table)
             self._matcher = matcher if reader is None else ReadableMatcher(matcher, reader)
         except BaseException as error:  # noqa: BLE001 - whatever it is, it ends this turn alone
             metrics.log_failed(
-                families.Failure.START, error=type(named(error, "starting a turn")).__name__
+                metric_defs.Failure.START, error=type(named(error, "starting a turn")).__name__
             )
 
     def advance(self, token_id: int) -> None:
@@ -88,7 +88,7 @@ class RowTurn:
         if matcher is None or matcher.accept(token_id) or matcher.failure is not None:
             return
         self._told = True
-        metrics.log_failed(families.Failure.REJECTED, state=matcher.state)
+        metrics.log_failed(metric_defs.Failure.REJECTED, state=matcher.state)
         matcher.fail(EnforcerError(f"token id {token_id} was sampled though it was masked"))
 
     def fill(self, bitmask: npt.NDArray[np.int32], row: int) -> None:
@@ -110,7 +110,7 @@ class RowTurn:
         if matcher.failure is not None and not self._told:  # the reply does not have it
             self._told = True
             metrics.log_failed(
-                families.Failure.GATE_CLOSED,
+                metric_defs.Failure.GATE_CLOSED,
                 state=matcher.state,
                 error=type(matcher.failure).__name__,
                 tool=request_context.told_of_call(matcher.tool)["tool"],

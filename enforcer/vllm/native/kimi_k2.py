@@ -10,7 +10,7 @@ from enforcer.request import response_format as formats
 from enforcer.request import tools as tools_
 from enforcer.request.spec import Spec
 from enforcer.vllm.native import tags
-from enforcer.vllm.native.tags import PATH, Stock, UnlikeError
+from enforcer.vllm.native.tags import PATH, NativeTurn, UnlikeError
 
 if TYPE_CHECKING:
     from enforcer.turn.dialect import Dialect
@@ -27,7 +27,7 @@ def markers(dialect: Dialect) -> tuple[str, ...]:
     return tuple(name for role in CALL for name in dialect.markers[role])
 
 
-def turn(data: Any, dialect: Dialect) -> Stock:
+def turn(data: Any, dialect: Dialect) -> NativeTurn:
     """Read a whole tag.
 
     Raises:
@@ -71,7 +71,7 @@ def turn(data: Any, dialect: Dialect) -> Stock:
     declared = [_declared(name, schema) for name, schema in called]
     toolset = tools_.parse(declared, choice, not only_one)
     free = tuple(name for name, schema in called if schema is True)
-    return Stock(Spec(toolset, 0, formats.parse(wanted)), think_apart, free)
+    return NativeTurn(Spec(toolset, 0, formats.parse(wanted)), think_apart, free)
 
 
 def _declared(name: str, schema: Any) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from enforcer.request import tools as tools_
 from enforcer.request.spec import Spec
 from enforcer.request.tools import Tools
 from enforcer.vllm.native import tags
-from enforcer.vllm.native.tags import PATH, Stock, UnlikeError
+from enforcer.vllm.native.tags import PATH, NativeTurn, UnlikeError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,7 +48,7 @@ def markers(dialect: Dialect) -> tuple[str, ...]:
     return (_TOOLS, _CALL) if {OPEN, CLOSE, SEP} <= set(dialect.controls) else ()
 
 
-def turn(data: Any, vocabulary: Vocabulary, prompt_ids: Sequence[int]) -> Stock:
+def turn(data: Any, vocabulary: Vocabulary, prompt_ids: Sequence[int]) -> NativeTurn:
     """Read a whole tag.
 
     Raises:
@@ -95,7 +95,7 @@ def turn(data: Any, vocabulary: Vocabulary, prompt_ids: Sequence[int]) -> Stock:
     toolset = tools_.choose(tools_.read(tools_.rewritten(tools)), choice, not only_one)
     # Beside a call that is demanded there need be no text.
     wanted = formats.parse(texts[0]) if choice == "auto" else None
-    return Stock(Spec(toolset, 0, wanted), shape.startswith("(K"))
+    return NativeTurn(Spec(toolset, 0, wanted), shape.startswith("(K"))
 
 
 def _name(node: Any) -> str:

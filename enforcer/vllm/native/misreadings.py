@@ -59,7 +59,7 @@ class ReaderState(NamedTuple):
     begins: bool = False
 
 
-class Reader:
+class VllmReader:
     """The misreadings of one of vLLM's parsers; shared by all turns of a vocabulary.
 
     Args:
@@ -128,7 +128,7 @@ class Reader:
 class ReadableMatcher:
     """A matcher whose turns a parser of vLLM's reads right; the rest of it is the `Matcher`'s."""
 
-    def __init__(self, matcher: Matcher, reader: Reader) -> None:
+    def __init__(self, matcher: Matcher, reader: VllmReader) -> None:
         self._matcher = matcher
         self._reader = reader
         self._state = reader.start(matcher.state)

@@ -37,7 +37,7 @@ class UnlikeError(Exception):
     """The tag has another shape."""
 
 
-class Stock(NamedTuple):
+class NativeTurn(NamedTuple):
     """The meaning of a structural tag of vLLM's own.
 
     Attributes:

@@ -1,4 +1,4 @@
-"""What operators see: metrics on vLLM's own `/metrics`, and log lines."""
+"""Metrics and log lines for operators, on vLLM's own `/metrics` and in its log."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from enforcer.errors import SchemaError
-from enforcer.vllm.observe import families, recording
-from enforcer.vllm.observe.families import label
+from enforcer.vllm.observe import metric_defs, recording
+from enforcer.vllm.observe.metric_defs import label
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,16 +38,16 @@ def switched_off(*, request: str = "") -> None:
 
     It may be all that a client sends, which the operator allows: nothing to warn of.
     """
-    count(families.OFF)
+    count(metric_defs.OFF)
     log("switched off", logging.INFO, request=request)
 
 
-def relaxed(how: families.Relaxed, problem: Problem | None = None) -> None:
+def relaxed(how: metric_defs.Relaxed, problem: Problem | None = None) -> None:
     """Count a tool or format that is not exact, or not in time; None where it has no schema."""
-    count(families.RELAXED, how, "" if problem is None else label(problem.keyword))
+    count(metric_defs.RELAXED, how, "" if problem is None else label(problem.keyword))
 
 
-def log_relaxed(how: families.Relaxed, problem: Problem, *, error: str, **of: str) -> None:
+def log_relaxed(how: metric_defs.Relaxed, problem: Problem, *, error: str, **of: str) -> None:
     """Log one, once for each schema that is new to the server.
 
     Args:
@@ -57,20 +57,20 @@ def log_relaxed(how: families.Relaxed, problem: Problem, *, error: str, **of: st
         of: `request` that brought it first, and `tool`; a format has none.
 
     """
-    late = how is families.Relaxed.UNTIMED
+    late = how is metric_defs.Relaxed.UNTIMED
     what, enforced = ("calls may be cut off", "") if late else ("schema not exact", how.value)
-    fields = {"error": label(error, families.ERRORS), "path": problem.path}
+    fields = {"error": label(error, metric_defs.ERRORS), "path": problem.path}
     log(what, enforced=enforced, **fields, keyword=label(problem.keyword), **of)
 
 
 def cached(cache: Cache, live: int) -> None:
     """Publish the state of a process's cache, and the bytes of the texts that are being written."""
     numbers = recording.recorder()
-    numbers.set(families.CACHE, len(cache))
-    numbers.set(families.CACHE_BYTES, cache.weight)
-    numbers.set(families.TEXT_BYTES, live)
-    numbers.set(families.HITS, cache.hits)
-    numbers.set(families.MISSES, cache.misses)
+    numbers.set(metric_defs.CACHE, len(cache))
+    numbers.set(metric_defs.CACHE_BYTES, cache.weight)
+    numbers.set(metric_defs.TEXT_BYTES, live)
+    numbers.set(metric_defs.HITS, cache.hits)
+    numbers.set(metric_defs.MISSES, cache.misses)
 
 
 def refused(error: RequestError, *, request: str = "", tool: str = "") -> None:
@@ -83,17 +83,17 @@ def refused(error: RequestError, *, request: str = "", tool: str = "") -> None:
 
     """
     keyword = label(error.keyword) if isinstance(error, SchemaError) else ""
-    _refused(label(type(error).__name__, families.ERRORS), error.path, keyword, request, tool)
+    _refused(label(type(error).__name__, metric_defs.ERRORS), error.path, keyword, request, tool)
 
 
 def refused_option(option: str, *, request: str = "") -> None:
     """Count and log a request that was refused for a sampling option or a switch."""
-    keyword = label(option.partition(".")[0], families.OPTIONS)
-    _refused(families.OPTION, f"$.{option}", keyword, request)
+    keyword = label(option.partition(".")[0], metric_defs.OPTIONS)
+    _refused(metric_defs.OPTION, f"$.{option}", keyword, request)
 
 
 def _refused(error: str, path: str, keyword: str, request: str, tool: str = "") -> None:
-    count(families.REFUSED, error, keyword)
+    count(metric_defs.REFUSED, error, keyword)
     log("refused", error=error, path=path, keyword=keyword, request=request, tool=tool)
 
 
@@ -143,13 +143,13 @@ def log_former(name: str, means: str) -> None:
     log("former engine", engine=name, means=means)
 
 
-def failed(failure: families.Failure, request_id: str, **more: str) -> None:
+def failed(failure: metric_defs.Failure, request_id: str, **more: str) -> None:
     """Count and log a turn that the enforcer had to end."""
-    count(families.FAILED, failure)
+    count(metric_defs.FAILED, failure)
     log_failed(failure, request=request_id, **more)
 
 
-def log_failed(failure: families.Failure, **more: str) -> None:
+def log_failed(failure: metric_defs.Failure, **more: str) -> None:
     """Log one, where it is not counted: each worker of a group has the same logits processor."""
     log("turn failed", reason=failure.value, **more)
 

@@ -13,16 +13,13 @@ import os
 import shutil
 import sys
 import tempfile
-from functools import cache, wraps
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from enforcer.errors import ConfigurationError
 from enforcer.vllm.config.names import PARSER_VARIABLE
-from enforcer.vllm.observe import families, stats
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from enforcer.vllm.observe import metric_defs, stats
 
 logger = logging.getLogger("vllm.enforcer")
 
@@ -40,11 +37,11 @@ def recorder() -> stats.Recorder:
     `install` makes it while the process has one thread. A forked child makes its own.
     """
     try:
-        made = stats.Recorder(families.LAYOUT, folder())
+        made = stats.Recorder(metric_defs.LAYOUT, folder())
     except OSError as error:
         logger.warning("enforcer: no metrics from process %d: %s", os.getpid(), error)
-        made = stats.Recorder(families.LAYOUT, None)
-    made.set(families.PROCESSES, 1, (_part(),))
+        made = stats.Recorder(metric_defs.LAYOUT, None)
+    made.set(metric_defs.PROCESSES, 1, (_part(),))
     return made
 
 
@@ -58,8 +55,8 @@ def _part() -> str:
     """
     name = multiprocessing.current_process().name
     if "EngineCore" in name:
-        return families.ENGINE
-    return families.WORKER if "Worker" in name or _is_ray_actor() else families.FRONT
+        return metric_defs.ENGINE
+    return metric_defs.WORKER if "Worker" in name or _is_ray_actor() else metric_defs.FRONT
 
 
 def _is_ray_actor() -> bool:
@@ -72,8 +69,8 @@ def _is_ray_actor() -> bool:
 def runs_engine() -> None:
     """Count this process as an engine if it is a Ray actor."""
     if _is_ray_actor():
-        recorder().set(families.PROCESSES, 0, (families.WORKER,))
-        recorder().set(families.PROCESSES, 1, (families.ENGINE,))
+        recorder().set(metric_defs.PROCESSES, 0, (metric_defs.WORKER,))
+        recorder().set(metric_defs.PROCESSES, 1, (metric_defs.ENGINE,))
 
 
 def folder() -> Path | None:
@@ -139,20 +136,15 @@ def _remove(made: str, owner: int) -> None:
 def show_in(registry: Any) -> None:
     """Register the collector with a Prometheus registry, once."""
     if not getattr(registry, _SHOWN, False):
-        registry.register(stats.Collector(families.LAYOUT, folder))
+        registry.register(stats.Collector(metric_defs.LAYOUT, folder))
         setattr(registry, _SHOWN, True)
 
 
-def collecting(original: Callable[..., None]) -> Callable[..., None]:
+def collecting(original: Any, self: Any, registry: Any, path: str | None = None) -> None:
     """Wrap the constructor of Prometheus' collector over several processes.
 
     Several API servers have no lasting registry: vLLM makes one for each look at `/metrics`.
     """
-
-    @wraps(original)
-    def __init__(self: Any, registry: Any, path: str | None = None) -> None:  # noqa: N807 - its name
-        original(self, registry, path)
-        if registry:
-            show_in(registry)
-
-    return __init__
+    original(self, registry, path)
+    if registry:
+        show_in(registry)

@@ -2,8 +2,9 @@
 
 vLLM's own calls reach a refusal, a line of the log or the end of a stream's item without the
 request object, so that no argument can carry these facts. All others are notes beside the request
-object (`server/remembered.py`). A context is immutable: a task that copies it keeps its own. Tasks
-of one HTTP request share the `Exchange`, as vLLM renders a prompt in another task than it answers.
+object (`server/side_table.py`). A context is immutable: a task that copies it keeps its own. Tasks
+of one HTTP request share the `HttpExchange`, as vLLM renders a prompt in another task than it
+answers.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping
 
 _TOOL = re.compile(r"\$\.tools\[(\d{1,9})\]")
 _LONGEST = 64  # characters; an id or a name is whatever a client has written
@@ -23,20 +24,17 @@ _HEADER = b"x-request-id"
 
 
 @dataclass(slots=True)
-class Exchange:
+class HttpExchange:
     """One HTTP request and its answer, shared by all tasks that serve it.
 
     Attributes:
         header: the request's `X-Request-Id`; empty if it has none.
         is_completion: whether it is a raw completion, which no id tells, for clients write those.
-        looked_at: the digest of a spec, the prompt that was checked for it last and its length;
-            and how many of its token ids stand in the turn.
 
     """
 
     header: str = ""
     is_completion: bool = False
-    looked_at: tuple[tuple[str, Sequence[int], int] | None, int] = (None, 0)
 
 
 class RequestContext(NamedTuple):
@@ -51,7 +49,7 @@ class RequestContext(NamedTuple):
 
     """
 
-    exchange: Exchange
+    exchange: HttpExchange
     id: str = ""
     tools: Collection[object] = ()
     client_path: Callable[[str], str] = str
@@ -63,7 +61,7 @@ _current: ContextVar[RequestContext | None] = ContextVar("_current", default=Non
 
 def current() -> RequestContext:
     """Return the context of the current task's request; an empty one where none has begun."""
-    return _current.get() or RequestContext(Exchange())
+    return _current.get() or RequestContext(HttpExchange())
 
 
 def change(**fields: Any) -> None:
@@ -74,7 +72,7 @@ def change(**fields: Any) -> None:
 def read_header(scope: Mapping[str, Any]) -> None:
     """Begin the context of an HTTP request, with the id in its headers."""
     values = (value for name, value in scope.get("headers", ()) if name == _HEADER)
-    _current.set(RequestContext(Exchange(header=next(values, b"").decode("latin-1"))))
+    _current.set(RequestContext(HttpExchange(header=next(values, b"").decode("latin-1"))))
 
 
 def begin(own_id: object, *, is_completion: bool = False) -> None:

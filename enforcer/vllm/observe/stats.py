@@ -50,11 +50,11 @@ class Family:
         return tuple(product(*(values for _, values in self.labels)))
 
 
-class Counter(Family):
+class Count(Family):
     """Counts, also of processes that have ended."""
 
 
-class Named(Counter):
+class Named(Count):
     """Counts by a name that clients and models write, and by declared labels behind it.
 
     The names have no slots: a file of their own has those that came first.
@@ -80,7 +80,7 @@ class Histogram(Family):
         return (*((repr(bound / 1e9),) for bound in self.bounds), ("+Inf",), ("sum",))
 
 
-class Layout:
+class ValuesLayout:
     """Where each family's slots are; the same in every process of one version."""
 
     def __init__(self, families: Sequence[Family]) -> None:
@@ -110,7 +110,7 @@ class Recorder:
 
     """
 
-    def __init__(self, layout: Layout, folder: Path | None) -> None:
+    def __init__(self, layout: ValuesLayout, folder: Path | None) -> None:
         self._layout = layout
         size = layout.size * _WORD
         memory: bytearray | mmap.mmap = bytearray(size)
@@ -175,7 +175,7 @@ class Recorder:
         return observe
 
 
-def total(layout: Layout, folder: Path | None) -> list[int]:
+def total(layout: ValuesLayout, folder: Path | None) -> list[int]:
     """Sum the numbers of all processes that have recorded into a folder.
 
     A process that has ended has no gauges.
@@ -194,7 +194,7 @@ def total(layout: Layout, folder: Path | None) -> list[int]:
     return result
 
 
-def total_named(layout: Layout, folder: Path | None) -> dict[str, Tally[Key]]:
+def total_named(layout: ValuesLayout, folder: Path | None) -> dict[str, Tally[Key]]:
     """Sum the counts by names of all processes that have recorded into a folder, by family."""
     result: dict[str, Tally[Key]] = {each.name: Tally() for each in layout.named}
     for file in folder.glob(f"{_NAMES}{layout.fingerprint}-*.json") if folder else ():
@@ -214,7 +214,7 @@ class Collector:
 
     """
 
-    def __init__(self, layout: Layout, folder: Callable[[], Path | None]) -> None:
+    def __init__(self, layout: ValuesLayout, folder: Callable[[], Path | None]) -> None:
         self._layout = layout
         self._folder = folder
 

@@ -1,1 +1,1 @@
-"""From token ids to the calls of a reply: parsers, second barrier, streaming."""
+"""Reply parsers: from token ids to text and calls, streamed or not."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from enforcer.vllm.observe import request_context
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
 _CALLS = {"function_call", "custom_tool_call"}
 _ITEM_DONE = "response.output_item.done"
@@ -21,29 +21,21 @@ _ITEM_DONE = "response.output_item.done"
 _SAY_SO = ("response.function_call_arguments.done", "response.custom_tool_call_input.")
 
 
-def from_request(original: Callable[..., Any]) -> Callable[..., Any]:
+def from_request(original: Any, cls: Any, *args: Any, **kwargs: Any) -> Any:
     """Wrap `ResponsesResponse.from_request`, which gets the status of a reply."""
-
-    def _from_request(cls: Any, *args: Any, **kwargs: Any) -> Any:
-        made = original(cls, *args, **kwargs)
-        if request_context.current().is_cut and made.status == "completed":
-            made.status = "incomplete"  # without details, which know no such reason
-        return made
-
-    return _from_request
+    made = original(cls, *args, **kwargs)
+    if request_context.current().is_cut and made.status == "completed":
+        made.status = "incomplete"  # without details, which know no such reason
+    return made
 
 
-def close_current(original: Callable[..., list[Any]]) -> Callable[..., list[Any]]:
+def close_current(original: Any, self: Any, *args: Any, **kwargs: Any) -> list[Any]:
     """Wrap `SimpleStreamingEventProcessor.close_current`, by which every item of a stream ends."""
-
-    def _close_current(self: Any, *args: Any, **kwargs: Any) -> list[Any]:
-        events = original(self, *args, **kwargs)
-        if not request_context.current().is_cut:
-            return events
-        self.output_items[:] = [one for one in self.output_items if one.type not in _CALLS]
-        return list(_incomplete(events))
-
-    return _close_current
+    events: list[Any] = original(self, *args, **kwargs)
+    if not request_context.current().is_cut:
+        return events
+    self.output_items[:] = [one for one in self.output_items if one.type not in _CALLS]
+    return list(_incomplete(events))
 
 
 def _incomplete(events: list[Any]) -> Iterator[Any]:

@@ -1,4 +1,4 @@
-"""Which parser a server has, and which one prepares and reads a request.
+"""The choice of a parser: the server's class, and the one that prepares and reads a request.
 
 With `--tool-call-parser NAME_enforced` it is ours for all. On any other server a request that
 brings a spec of `enforcer.extra_body` is treated as on a server that enforces all: vLLM's parsers
@@ -9,6 +9,7 @@ report calls that were cut off.
 from __future__ import annotations
 
 import logging
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from vllm.parser.abstract_parser import Parser as VllmParser
@@ -22,7 +23,7 @@ from enforcer.vllm.replies.tool_parser import EnforcedParser
 from enforcer.vllm.server import runtime, served_model
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
 logger = logging.getLogger("vllm.enforcer")
 
@@ -107,25 +108,23 @@ def ours(parser: Any, request: Any) -> type[EnforcedParser] | None:
     return EnforcedParser if is_ours else None
 
 
-def compose_parser(original: Callable[..., Any]) -> Callable[..., Any]:
+def compose_parser(
+    original: Any, cls: Any, tool_parser_name: str | None, *args: Any, **kwargs: Any
+) -> Any:
     """Wrap `ParserManager._compose_parser`, which picks the class for the command line's names."""
-
-    def _compose_parser(cls: Any, tool_parser_name: str | None, *args: Any, **kwargs: Any) -> Any:
-        served_model.tell(tool_parser_name)
-        is_ours = names.is_enforced(tool_parser_name)
-        # What a server has been asked before its engine was started, whoever starts it otherwise.
-        served_model.demand_auto_tools(tool_parser_name, kwargs.get("enable_auto_tools"))
-        tokenizer = kwargs.get("tokenizer")
-        if tokenizer is not None:
-            _warm(tokenizer, is_ours=is_ours)  # the server is not healthy before it
-        # After it: where the vocabulary is another format's, nothing is enforced.
-        formats = (runtime.dialect_for(tokenizer),) if is_ours else served_model.dialects()
-        startup.say(tool_parser_name, tuple(one.name for one in formats))
-        if is_ours:
-            return EnforcedParser
-        return beside(original(cls, tool_parser_name, *args, **kwargs), tool_parser_name)
-
-    return _compose_parser
+    served_model.tell(tool_parser_name)
+    is_ours = names.is_enforced(tool_parser_name)
+    # What a server has been asked before its engine was started, whoever starts it otherwise.
+    served_model.demand_auto_tools(tool_parser_name, kwargs.get("enable_auto_tools"))
+    tokenizer = kwargs.get("tokenizer")
+    if tokenizer is not None:
+        _warm(tokenizer, is_ours=is_ours)  # the server is not healthy before it
+    # After it: where the vocabulary is another format's, nothing is enforced.
+    formats = (runtime.dialect_for(tokenizer),) if is_ours else served_model.dialects()
+    startup.say(tool_parser_name, tuple(one.name for one in formats))
+    if is_ours:
+        return EnforcedParser
+    return beside(original(cls, tool_parser_name, *args, **kwargs), tool_parser_name)
 
 
 def _warm(tokenizer: Any, *, is_ours: bool) -> None:
@@ -139,6 +138,7 @@ def _warm(tokenizer: Any, *, is_ours: bool) -> None:
         logger.info("enforcer: requests with a spec cannot be enforced for this model: %s", error)
 
 
-def preprocess_chat(original: Callable[..., Any]) -> Callable[..., Any]:
+def preprocess_chat(original: Any, *args: Any, **kwargs: Any) -> Any:
     """Wrap `OnlineRenderer.preprocess_chat`: prepare a chat request, render it, check it."""
-    return frontend.rendered(requests.preprocess_chat(original, ours))
+    prepared = partial(requests.preprocess_chat, original, ours)
+    return frontend.rendered(prepared, *args, **kwargs)

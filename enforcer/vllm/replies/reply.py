@@ -17,13 +17,15 @@ from dataclasses import replace
 from math import inf
 from typing import TYPE_CHECKING, Any
 
+from enforcer.request import carrier
 from enforcer.turn.events import Happening
 from enforcer.turn.parser import Parser
 from enforcer.vllm.intake import requests
-from enforcer.vllm.observe import families, metrics, request_context
-from enforcer.vllm.observe.families import Outcome
-from enforcer.vllm.server import reply_lengths
-from enforcer.vllm.server.remembered import notes
+from enforcer.vllm.native import native_tags
+from enforcer.vllm.observe import metric_defs, metrics, request_context
+from enforcer.vllm.observe.metric_defs import Outcome
+from enforcer.vllm.server import reply_lengths, runtime, served_model
+from enforcer.vllm.server.side_table import notes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
 _Decoder = getincrementaldecoder("utf-8")
 
 
-class Reply:
+class ReplyReader:
     """One reply to a request, read whole or in pieces.
 
     Args:
@@ -136,13 +138,13 @@ class Reply:
         if reply_lengths.is_prefill(self._request):
             return  # it is the other server's reply that has the calls
         dropped = self.parser.dropped
-        metrics.count(families.CALLS, Outcome.COMPLETED, number=completed)
-        metrics.count(families.CALLS, Outcome.CUT_OFF, number=self.begun - completed)
+        metrics.count(metric_defs.CALLS, Outcome.COMPLETED, number=completed)
+        metrics.count(metric_defs.CALLS, Outcome.CUT_OFF, number=self.begun - completed)
         if self._demands_call and not self.begun and not dropped:
-            metrics.count(families.CALLS, Outcome.NOT_BEGUN)
+            metrics.count(metric_defs.CALLS, Outcome.NOT_BEGUN)
         # Anybody can send any reply to be read (`/derender`), which says nothing of enforcement.
         if dropped and notes(self._request).is_prepared:
-            metrics.count(families.CALLS, Outcome.DROPPED, number=dropped)
+            metrics.count(metric_defs.CALLS, Outcome.DROPPED, number=dropped)
             of = request_context.told_of_call(self.parser.dropped_name)
             metrics.log("call dropped", tool=of["tool"], request=of["request"])
 
@@ -160,3 +162,44 @@ def begin(owner: object, prompt_ids: Sequence[int] | None, make: Callable[[], Pa
     if known.beginning is None or known.beginning[0] != prompt_ids:
         known.beginning = prompt_ids, make()
     return known.beginning[1].another()
+
+
+def from_new_request(original: Any, cls: Any, tokenizer: Any, request: Any) -> Any:
+    """Wrap `IncrementalDetokenizer.from_new_request`, whose result finds stop strings."""
+    made = original(cls, tokenizer, request)
+    wanted = request.sampling_params.structured_outputs
+    if getattr(made, "stop", None) and wanted and _is_enforced(wanted.structural_tag):
+        table, ids = runtime.table_for(tokenizer), request.prompt_token_ids
+        # vLLM's copies of a request with `n` share their constraint.
+        _spare_calls(made, begin(wanted, ids, lambda: Parser(table, ids)))
+    return made
+
+
+def _is_enforced(tag: object) -> bool:
+    """Return whether calls are held to the request's tools: by a spec, or a tag of vLLM's own."""
+    return carrier.from_structural_tag(tag) is not None or any(
+        native_tags.concerns(tag, dialect) for dialect in served_model.dialects()
+    )
+
+
+def _spare_calls(detokenizer: Any, parser: Parser) -> None:
+    """Make a detokenizer look for stop strings in the text before the calls alone."""
+    update = detokenizer.update
+
+    def begins_calls(token: int) -> bool:
+        parser.feed([token])
+        return parser.in_calls
+
+    def _update(new_token_ids: Sequence[int], stop_terminated: bool) -> Any:  # noqa: FBT001 - vLLM's
+        begins = (at for at, token in enumerate(new_token_ids) if begins_calls(token))
+        at = 0 if parser.in_calls else next(begins, None)
+        if at is None:
+            return update(new_token_ids, stop_terminated)
+        if found := update(new_token_ids[:at], False):
+            return found
+        detokenizer.stop = []
+        detokenizer.stop_buffer_length = 0  # of text that is held back as it may begin one
+        detokenizer.update = update
+        return update(new_token_ids[at:], stop_terminated)
+
+    detokenizer.update = _update

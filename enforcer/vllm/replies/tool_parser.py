@@ -11,14 +11,12 @@ from typing import TYPE_CHECKING, Any
 from vllm.entrypoints.generate.base import protocol
 from vllm.entrypoints.openai.responses.protocol import ResponsesRequest
 from vllm.parser.abstract_parser import Parser as VllmParser
-from vllm.sampling_params import StructuredOutputsParams
 from vllm.tool_parsers.abstract_tool_parser import ToolParser
 
-from enforcer.request import carrier
 from enforcer.turn.events import Happening
 from enforcer.turn.parser import Parser
-from enforcer.vllm.intake import call_ids, client_paths, dialog_tools, requests
-from enforcer.vllm.replies.reply import Reply
+from enforcer.vllm.intake import admission, client_paths, dialogs, requests
+from enforcer.vllm.replies.reply import ReplyReader
 from enforcer.vllm.server import runtime
 
 if TYPE_CHECKING:
@@ -47,11 +45,11 @@ class EnforcedParser(VllmParser):  # type: ignore[misc]
         self._tool_parser = None
         self._table = runtime.table_for(tokenizer)
         self._prompt_ids: Sequence[int] | None = None
-        self._reply: Reply | None = None
+        self._reply: ReplyReader | None = None
 
     def adjust_request(self, request: Any) -> Any:
         """Put the spec into the request, in place: vLLM drops what this returns."""
-        dialog_tools.adopt(request)
+        dialogs.adopt(request)
         client_paths.drop_think_budget(request)
         if request.tools and request.tool_choice is None:
             request.tool_choice = "auto"
@@ -60,11 +58,10 @@ class EnforcedParser(VllmParser):  # type: ignore[misc]
         if not is_flat:
             # Else vLLM's text is longer than what the ids spell, by which a stop string is cut.
             request.spaces_between_special_tokens = False
-        intake = requests.take_in(request, self.model_tokenizer)
-        if intake is None:
+        admitted = requests.take_in(request, self.model_tokenizer)
+        if admitted is None:
             return request
-        request.structured_outputs = StructuredOutputsParams(structural_tag=intake.digest)
-        carrier.put(request, intake.text, intake.digest)
+        admission.enter(request, admitted)
         setattr(request, "text" if is_flat else "response_format", None)
         return request
 
@@ -88,7 +85,7 @@ class EnforcedParser(VllmParser):  # type: ignore[misc]
     ) -> tuple[str | None, str | None, list[protocol.FunctionCall] | None]:
         """Read a whole reply. One that was cut off inside or right after its calls has none."""
         is_counted = self._reply is not None  # with its deltas
-        self._reply = reply = Reply(self._table, self._prompt_ids, request)
+        self._reply = reply = ReplyReader(self._table, self._prompt_ids, request)
         events = reply.read(model_output_token_ids, model_output, last=True)
         calls = [
             protocol.FunctionCall(id=self._id(call.id), name=call.name, arguments=call.arguments)
@@ -113,7 +110,7 @@ class EnforcedParser(VllmParser):  # type: ignore[misc]
         if self._reply is None:
             if prompt_token_ids is not None:
                 self._prompt_ids = prompt_token_ids
-            self._reply = Reply(self._table, self._prompt_ids, request)
+            self._reply = ReplyReader(self._table, self._prompt_ids, request)
         reply, first = self._reply, self._reply.begun
         events = reply.read(delta_token_ids, delta_text, last=finished)
         if finished:
@@ -147,7 +144,7 @@ class EnforcedParser(VllmParser):  # type: ignore[misc]
         return deltas
 
     def _id(self, written: str) -> str:
-        return written or call_ids.invent(self._table.dialect.ids)
+        return written or dialogs.new_call_id(self._table.dialect.ids)
 
 
 def _join(events: list[Event], what: Happening) -> str | None:

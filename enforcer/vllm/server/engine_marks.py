@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import logging
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 from vllm import envs
@@ -19,40 +19,29 @@ from vllm.exceptions import GracefulHTTPError
 
 from enforcer.errors import ConfigurationError
 from enforcer.vllm.config import settings
-from enforcer.vllm.observe import families
+from enforcer.vllm.observe import metric_defs
 from enforcer.vllm.server import served_model
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 logger = logging.getLogger("vllm.enforcer")
 
 _FIELD = "enforcer"
-_VERSION = families.installed("kimi-enforcer")
+_VERSION = metric_defs.installed("kimi-enforcer")
 # Engines of this API server that have no plugin, by their ranks.
 _without: set[int] = set()
 
 
-def make_ready_response(original: Callable[..., Any]) -> Callable[..., Any]:
+def make_ready_response(original: Any, self: Any) -> Any:
     """Wrap `EngineCoreProc._make_ready_response`, of which each engine sends the result once."""
-
-    def _make_ready_response(self: Any) -> Any:
-        made = original(self)
-        # The Rust front end has a reader of its own, and no plugin that would look for the mark.
-        return made if envs.VLLM_USE_RUST_FRONTEND else vars(made) | {_FIELD: _VERSION}
-
-    return _make_ready_response
+    made = original(self)
+    # The Rust front end has a reader of its own, and no plugin that would look for the mark.
+    return made if envs.VLLM_USE_RUST_FRONTEND else vars(made) | {_FIELD: _VERSION}
 
 
-def apply_ready_response(original: Callable[..., None]) -> Callable[..., None]:
+def apply_ready_response(original: Any, self: Any, payload: bytes) -> None:
     """Wrap `MPClient._apply_ready_response`, which an API server calls once for each engine."""
-
-    def _apply_ready_response(self: Any, payload: bytes) -> None:
-        original(self, payload)
-        if payload:
-            look(msgspec.msgpack.decode(payload))
-
-    return _apply_ready_response
+    original(self, payload)
+    if payload:
+        look(msgspec.msgpack.decode(payload))
 
 
 def look(message: dict[str, Any]) -> None:
@@ -76,7 +65,7 @@ def look(message: dict[str, Any]) -> None:
         )  # fmt: skip
 
 
-def refuse_unmarked() -> None:
+def reject_unmarked() -> None:
     """Refuse a request with a spec that could reach an engine without the plugin.
 
     Raises:

@@ -1,4 +1,4 @@
-"""How many token ids a reply may have, and whether it is read at all.
+"""Length limits of replies, and prefill-only requests, whose replies are not read.
 
 Where one server reads prompts and another replies, a proxy sends each request to the first with
 `max_tokens` 1, and often with `min_tokens` 1: vLLM hands the keys and values of a prompt on only
@@ -16,11 +16,11 @@ from typing import Any
 from vllm.sampling_params import SamplingParams
 
 from enforcer.request import carrier
-from enforcer.vllm.server.remembered import Remembered, notes
+from enforcer.vllm.server.side_table import SideTable, notes
 
 _SAID = ("max_completion_tokens", "max_tokens", "max_output_tokens")
 # Of a model's configuration: its sampling defaults, for which vLLM reads a file each time.
-_defaults: Remembered[dict[str, Any]] = Remembered()
+_defaults: SideTable[dict[str, Any]] = SideTable()
 # Whether the engines that this process has met hand prompts on. Offline there may be several.
 _met: set[bool] = set()
 

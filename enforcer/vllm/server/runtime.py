@@ -25,7 +25,7 @@ from enforcer.schema.bundling import Documents, read_documents
 from enforcer.turn import dialects
 from enforcer.turn.table import Table
 from enforcer.vllm.config import settings
-from enforcer.vllm.observe import families, metrics, recording
+from enforcer.vllm.observe import metric_defs, metrics, recording
 from enforcer.vllm.server import served_model
 from enforcer.vocabulary import Vocabulary
 
@@ -140,7 +140,7 @@ def enforcer_for(tokenizer: Any, spec: Spec | None = None) -> Enforcer:
                 *key,
                 chosen.options,
                 cache=kept(),
-                on_compile=recording.recorder().observer(families.COMPILE),
+                on_compile=recording.recorder().observer(metric_defs.COMPILE),
                 write=partial(write, dialect=key[0], vocabulary=model.vocabulary),
             )
         return model.enforcers[key]

@@ -18,35 +18,29 @@ from enforcer.vllm.config import names, settings
 from enforcer.vllm.observe import recording
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from enforcer.turn.dialect import Dialect
 
 
-def from_cli_args(original: Callable[..., Any]) -> Callable[..., Any]:
+def from_cli_args(original: Any, cls: Any, args: Any) -> Any:
     """Wrap `EngineArgs.from_cli_args`, which every launcher calls before it starts an engine."""
-
-    def _from_cli_args(cls: Any, args: Any) -> Any:
-        if hasattr(args, "tool_call_parser"):
-            tell(args.tool_call_parser)
-            tell_flags(getattr(args, "structured_outputs_config", None))
-            refuse_in_shadow(args.tool_call_parser)
-            # A node without an API server picks no parser.
-            port = settings.current().metrics_port
-            if not getattr(args, "headless", False):
-                auto = getattr(args, "enable_auto_tool_choice", None)
-                demand_auto_tools(args.tool_call_parser, auto)
-            elif port:
-                recording.serve(port, args.host)
-        # Launchers read the same arguments more than once, each API server among them. vLLM's Rust
-        # front end gets them too, and does not start with such an argument.
-        middleware = getattr(args, "middleware", None)
-        if middleware is not None and not envs.VLLM_USE_RUST_FRONTEND:
-            own = names.SHADOW_MIDDLEWARE if settings.current().shadow else names.MIDDLEWARE
-            args.middleware = [*middleware, *({own} - {*middleware})]
-        return original(cls, args)
-
-    return _from_cli_args
+    if hasattr(args, "tool_call_parser"):
+        tell(args.tool_call_parser)
+        tell_flags(getattr(args, "structured_outputs_config", None))
+        refuse_in_shadow(args.tool_call_parser)
+        # A node without an API server picks no parser.
+        port = settings.current().metrics_port
+        if not getattr(args, "headless", False):
+            auto = getattr(args, "enable_auto_tool_choice", None)
+            demand_auto_tools(args.tool_call_parser, auto)
+        elif port:
+            recording.serve(port, args.host)
+    # Launchers read the same arguments more than once, each API server among them. vLLM's Rust
+    # front end gets them too, and does not start with such an argument.
+    middleware = getattr(args, "middleware", None)
+    if middleware is not None and not envs.VLLM_USE_RUST_FRONTEND:
+        own = names.SHADOW_MIDDLEWARE if settings.current().shadow else names.MIDDLEWARE
+        args.middleware = [*middleware, *({own} - {*middleware})]
+    return original(cls, args)
 
 
 def demand_auto_tools(parser: str | None, enabled: bool | None) -> None:  # noqa: FBT001 - a flag's

@@ -22,8 +22,8 @@ from enforcer.request.spec import bundled
 from enforcer.schema.limits import USUAL
 from enforcer.vllm.config import settings
 from enforcer.vllm.intake import checks
-from enforcer.vllm.observe import families, metrics, recording
-from enforcer.vllm.observe.families import Change, Judged
+from enforcer.vllm.observe import metric_defs, metrics, recording
+from enforcer.vllm.observe.metric_defs import Change, Judged
 from enforcer.vllm.server import runtime
 
 if TYPE_CHECKING:
@@ -96,16 +96,16 @@ class Recording:
         # A client may close the connection at the end of a stream.
         is_told = bool(self._answered) and self._answered[-1].endswith(_DONE)
         if (self.cancelled or not self.complete) and not is_told:
-            metrics.count(families.SHADOWED, Judged.CANCELLED)
+            metrics.count(metric_defs.SHADOWED, Judged.CANCELLED)
         elif self.status != HTTPStatus.OK:
             is_refused = self.status in _REFUSED
-            metrics.count(families.SHADOWED, Judged.REFUSED if is_refused else Judged.FAILED)
+            metrics.count(metric_defs.SHADOWED, Judged.REFUSED if is_refused else Judged.FAILED)
         else:
             is_judged = self._size is not None and self._queue.put(
                 b"".join(self._asked), b"".join(self._answered)
             )
             if not is_judged:
-                metrics.count(families.DROPPED)
+                metrics.count(metric_defs.DROPPED)
         if not is_judged:
             self._drop()
 
@@ -148,7 +148,7 @@ class Queue:
             try:
                 await self._judge(body, reply)
             except Exception as error:  # noqa: BLE001 - no exchange may end the others' judging
-                metrics.count(families.SHADOWED, Judged.UNJUDGED)
+                metrics.count(metric_defs.SHADOWED, Judged.UNJUDGED)
                 if not isinstance(error, EnforcerError):
                     logger.warning("enforcer: a reply was not judged: %s", type(error).__name__)
             finally:
@@ -170,7 +170,7 @@ class Queue:
         verdict = await runtime.pool().check_async(exchange)
         # Another verdict: it took too long, or failed.
         if not isinstance(verdict, ShadowVerdict) or not verdict.choices:
-            metrics.count(families.SHADOWED, Judged.UNJUDGED)
+            metrics.count(metric_defs.SHADOWED, Judged.UNJUDGED)
             return
         for choice in verdict.choices:
             _count(choice)
@@ -198,9 +198,9 @@ def _count(verdict: ReplyVerdict) -> None:
     faults = verdict.faults
     if faults & {Fault.REFUSED, Fault.FAILED}:
         is_refused = Fault.REFUSED in faults
-        metrics.count(families.SHADOWED, Judged.REFUSED if is_refused else Judged.FAILED)
+        metrics.count(metric_defs.SHADOWED, Judged.REFUSED if is_refused else Judged.FAILED)
         return
-    metrics.count(families.SHADOWED, Judged.COMPLETE if verdict.complete else Judged.CUT_OFF)
+    metrics.count(metric_defs.SHADOWED, Judged.COMPLETE if verdict.complete else Judged.CUT_OFF)
     for fault, change in _CHANGES.items():
         if fault in faults:
             _changed(change, {each.tool for each in verdict.findings if each.fault is fault})
@@ -210,10 +210,10 @@ def _count(verdict: ReplyVerdict) -> None:
 
 def _changed(change: Change, tools: set[str] | tuple[()]) -> None:
     """Count a reply by the kind of its change, and by the tools that it is about."""
-    metrics.count(families.CHANGED, change)
+    metrics.count(metric_defs.CHANGED, change)
     for tool in tools:
         if tool:
-            recording.recorder().add_named(families.CHANGED_TOOLS, tool, (change.value,))
+            recording.recorder().add_named(metric_defs.CHANGED_TOOLS, tool, (change.value,))
 
 
 @cache

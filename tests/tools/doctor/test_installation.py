@@ -11,7 +11,7 @@ import pytest
 from enforcer.errors import UnsupportedHost
 from enforcer.machine import compiled
 from enforcer.tools.doctor import CheckStatus, installation
-from enforcer.vllm.observe import families
+from enforcer.vllm.observe import metric_defs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -140,7 +140,7 @@ def test_a_folder_on_the_path_is_not_installed(monkeypatch: pytest.MonkeyPatch) 
     def found(name: str) -> None:
         raise metadata.PackageNotFoundError(name)
 
-    monkeypatch.setattr(families, "version", found)
+    monkeypatch.setattr(metric_defs, "version", found)
     assert installation.distribution().status is CheckStatus.BAD
 
 

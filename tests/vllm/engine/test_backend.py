@@ -17,7 +17,7 @@ from enforcer.request import tools as tools_
 from enforcer.request.spec import Spec
 from enforcer.vllm.config import names
 from enforcer.vllm.engine.backend import EnforcedGrammar, initialised
-from enforcer.vllm.observe import families, metrics
+from enforcer.vllm.observe import metric_defs, metrics
 from enforcer.vllm.server import runtime
 from tests import dialect_cases, vllm_managers
 
@@ -66,7 +66,7 @@ def test_a_turn_that_fails_as_its_arguments_begin_is_unchanged_by_the_ids_that_b
 ) -> None:
     reported = []
 
-    def failed(reason: families.Failure, request_id: str, **fields: str) -> None:
+    def failed(reason: metric_defs.Failure, request_id: str, **fields: str) -> None:
         reported.append((reason, request_id, fields))
 
     monkeypatch.setattr(metrics, "failed", failed)
@@ -83,7 +83,7 @@ def test_a_turn_that_fails_as_its_arguments_begin_is_unchanged_by_the_ids_that_b
         assert not grammar.accept_tokens("chatcmpl-1", begun)
         assert matcher.accepted == len(header)
     told = {"state": "ARGUMENTS", "error": "EnforcerError", "tool": "get"}
-    assert reported == [(families.Failure.GATE_CLOSED, "chatcmpl-1", told)]
+    assert reported == [(metric_defs.Failure.GATE_CLOSED, "chatcmpl-1", told)]
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def test_an_engine_of_another_vocabulary_warns_that_it_enforces_nothing(
         self._grammar_bitmask = built._grammar_bitmask
 
     try:
-        initialised(original)(SimpleNamespace())
+        initialised(original, SimpleNamespace())
     finally:
         runtime.forget(tokenizer)
     (record,) = [each for each in caplog.records if each.name == "vllm.enforcer"]

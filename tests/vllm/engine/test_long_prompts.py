@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
 
 from enforcer.turn.matcher import Matcher
-from enforcer.vllm.engine import arrivals, backend
+from enforcer.vllm.engine import backend, engine_admission
 from enforcer.vllm.server import runtime
 from tests import vllm_managers, vocabularies
 from tests.vocabularies import write
@@ -53,7 +53,7 @@ def steps(host: Any, prompt: str, *names: str) -> Generator[None, None, Any]:
         for name in names or ("get",)
     ]
     asked = vllm_managers.enforced("r", write(V, prompt), tools)
-    source = arrivals.source_of(asked)
+    source = engine_admission.source_of(asked)
     assert source is not None
     made: Generator[None, None, Any] = host._steps(source, asked)
     return made
@@ -75,5 +75,5 @@ def test_what_is_long_is_left_to_the_lane_of_what_is(host: Any, read: list[int])
     read.clear()
     for prompt in (LONG, "so it is " * 500):
         next(made := steps(host, prompt))
-        assert read == []  # nothing has been done on the lane that all requests come by
+        assert read == []  # nothing has been done on the thread that all requests come by
         made.close()

@@ -9,10 +9,10 @@ from vllm.exceptions import VLLMValidationError
 
 from enforcer.errors import Problem
 from enforcer.request import carrier, spec_text
-from enforcer.vllm.intake import admission
+from enforcer.vllm.intake import admission, sampling_options, settling
 from enforcer.vllm.intake.checks import Inexact
 from enforcer.vllm.observe import metrics
-from enforcer.vllm.observe.families import Relaxed
+from enforcer.vllm.observe.metric_defs import Relaxed
 from enforcer.vllm.server import runtime
 from tests import dialect_cases
 
@@ -30,26 +30,28 @@ def _spec(tools: list[dict[str, Any]]) -> Spec:
 @pytest.mark.parametrize("bias", [float("inf"), float("-inf"), float("nan"), -1e300, 1e39, -3e38])
 def test_a_bias_that_is_no_number_is_refused_and_others_pass(bias: float) -> None:
     spec = _spec([TOOL])
-    admission.refuse_sampling(SimpleNamespace(logit_bias={1: -1e30, 2: 3.5}), spec)
+    sampling_options.reject_forcing(SimpleNamespace(logit_bias={1: -1e30, 2: 3.5}), spec)
     with pytest.raises(VLLMValidationError, match="infinite"):
-        admission.refuse_sampling(SimpleNamespace(logit_bias={1: 2.0, 2: bias}), spec)
+        sampling_options.reject_forcing(SimpleNamespace(logit_bias={1: 2.0, 2: bias}), spec)
 
 
 @pytest.mark.parametrize("penalty", [1e-50, 1e-38, 0.0009, 1001, 3e38, float("nan")])
 def test_a_penalty_that_makes_logits_no_numbers_is_refused_and_others_pass(penalty: float) -> None:
     spec = _spec([TOOL])
     for usual in (None, 0.001, 0.5, 1, 1.2, 1000):
-        admission.refuse_sampling(SimpleNamespace(repetition_penalty=usual), spec)
+        sampling_options.reject_forcing(SimpleNamespace(repetition_penalty=usual), spec)
     with pytest.raises(VLLMValidationError, match="`repetition_penalty`") as refused:
-        admission.refuse_sampling(SimpleNamespace(repetition_penalty=penalty), spec)
+        sampling_options.reject_forcing(SimpleNamespace(repetition_penalty=penalty), spec)
     assert refused.value.parameter == "repetition_penalty"
 
 
 def test_beam_search_is_refused_where_the_request_says_it() -> None:
     beams = SimpleNamespace(use_beam_search=True)
     with pytest.raises(VLLMValidationError, match="beam search"):
-        admission.refuse_sampling(beams, _spec([]), beams)
-    admission.refuse_sampling(SimpleNamespace(), _spec([]), SimpleNamespace(use_beam_search=False))
+        sampling_options.reject_forcing(beams, _spec([]), beams)
+    sampling_options.reject_forcing(
+        SimpleNamespace(), _spec([]), SimpleNamespace(use_beam_search=False)
+    )
 
 
 @pytest.mark.parametrize(
@@ -67,13 +69,13 @@ def test_an_option_that_takes_ids_away_is_refused_by_its_name(
 ) -> None:
     params = SimpleNamespace(**{option: value})
     with pytest.raises(VLLMValidationError, match=option) as refused:
-        admission.refuse_sampling(params, _spec([TOOL]))
+        sampling_options.reject_forcing(params, _spec([TOOL]))
     assert refused.value.parameter == option
     if without_tools:
         with pytest.raises(VLLMValidationError):
-            admission.refuse_sampling(params, _spec([]))
+            sampling_options.reject_forcing(params, _spec([]))
     else:
-        admission.refuse_sampling(params, _spec([]))
+        sampling_options.reject_forcing(params, _spec([]))
 
 
 def test_of_thousands_of_schemas_that_are_not_exact_some_have_a_line_and_the_rest_a_number(
@@ -83,14 +85,14 @@ def test_of_thousands_of_schemas_that_are_not_exact_some_have_a_line_and_the_res
         problem = Problem(f"$.tools[{at}].function.parameters", "", "no time was left")
         return Inexact(f"t{at}", how, problem, "SchemaLimit", is_new)
 
-    admission.log_inexact([inexact(at, is_new=at % 2 == 0) for at in range(4_000)])
+    settling.log_inexact([inexact(at, is_new=at % 2 == 0) for at in range(4_000)])
     lines = [r.getMessage() for r in caplog.records if r.name == metrics.logger.name]
     assert len(lines) == 9
     assert sum("schema not exact" in line for line in lines) == 8
     assert 'more schemas not exact count="1992"' in lines[-1]
     caplog.clear()
     late = [inexact(at, is_new=True, how=Relaxed.UNTIMED) for at in range(10)]
-    admission.log_inexact([*late, inexact(10, is_new=True)])
+    settling.log_inexact([*late, inexact(10, is_new=True)])
     lines = [r.getMessage() for r in caplog.records if r.name == metrics.logger.name]
     assert len(lines) == 9
     assert all("enforced=" not in line and "calls may be cut off" in line for line in lines[:-1])
@@ -98,15 +100,15 @@ def test_of_thousands_of_schemas_that_are_not_exact_some_have_a_line_and_the_res
 
 
 def test_what_a_client_calls_settled_is_no_larger_than_what_it_does_not() -> None:
-    settled = admission.admit(carrier.Carried(spec_text.write([TOOL], "auto", True, 0))).text
+    settled = settling.admit(carrier.Carried(spec_text.write([TOOL], "auto", True, 0))).text
     tools = [
         {"type": "function", "function": {"name": f"get{at}", "parameters": {"type": "object"}}}
         for at in range(2_001)
     ]
     forged = {**json.loads(settled), "tools": tools}
     with pytest.raises(VLLMValidationError, match="2001 tools, over 2000"):
-        admission.admit(carrier.Carried(json.dumps(forged)))
-    admission.admit(carrier.Carried(json.dumps({**forged, "tools": tools[:2_000]})))
+        settling.admit(carrier.Carried(json.dumps(forged)))
+    settling.admit(carrier.Carried(json.dumps({**forged, "tools": tools[:2_000]})))
 
 
 def test_a_format_beside_calls_that_look_like_text_is_a_400(
@@ -116,4 +118,4 @@ def test_a_format_beside_calls_that_look_like_text_is_a_400(
     wanted = {"type": "json_schema", "json_schema": {"schema": {"type": "object"}}}
     spec = spec_text.read(spec_text.write([TOOL], "auto", True, 0, wanted))
     with pytest.raises(VLLMValidationError, match=r"with ordinary text.*\$\.response_format"):
-        admission.refuse_prefix(None, spec, dialect_cases.opening("granite"))
+        admission.reject_prefix(None, spec, dialect_cases.opening("granite"))

@@ -14,7 +14,7 @@ from vllm.sampling_params import SamplingParams, StructuredOutputsParams
 
 from enforcer.request import carrier, spec_text
 from enforcer.vllm.config import settings
-from enforcer.vllm.intake import bans, frontend
+from enforcer.vllm.intake import frontend, sampling_options
 from enforcer.vllm.server import runtime
 from tests.vllm_servers import TINY
 
@@ -62,7 +62,7 @@ def take_in(tokenizer: Any) -> Callable[..., SamplingParams]:
                 request_id="r", sampling_params=copy, prompt_token_ids=ids, resumable=False
             )
 
-        made = frontend.process_inputs(original)(processor, "r", prompt, params)
+        made = frontend.process_inputs(original, processor, "r", prompt, params)
         assert params.structured_outputs.structural_tag == tag  # the caller's own stay
         return made.sampling_params
 
@@ -135,4 +135,6 @@ def test_a_prompt_that_has_begun_calls_is_refused(take_in: Callable[..., Samplin
 
 def test_no_think_is_banned(tokenizer: Any) -> None:
     table = runtime.table_for(tokenizer)
-    assert bans.markers(table).isdisjoint(tokenizer.convert_tokens_to_ids(["<think>", "</think>"]))
+    assert sampling_options.banned_ids(table).isdisjoint(
+        tokenizer.convert_tokens_to_ids(["<think>", "</think>"])
+    )

@@ -10,7 +10,7 @@ import pytest
 
 from enforcer.turn import dialects
 from enforcer.turn.dialect import Ids
-from enforcer.vllm.intake import call_ids
+from enforcer.vllm.intake import dialogs
 
 KIMI = dialects.load("kimi_k2")
 GOOD = "aB3dE6gH9"
@@ -40,7 +40,7 @@ def _ids(kind: Ids) -> list[str | None]:
     """Give the ids of a dialog's calls and results in order."""
     before = copy.deepcopy(DIALOG)
     found = []
-    for message in call_ids.normalise(DIALOG, replace(KIMI, ids=kind)):
+    for message in dialogs.normalised_ids(DIALOG, replace(KIMI, ids=kind)):
         found += [call["id"] for call in message.get("tool_calls", ())]
         found += [message["tool_call_id"]] if "tool_call_id" in message else []
     assert before == DIALOG
@@ -72,11 +72,11 @@ def test_templates_that_demand_nine_letters_and_digits_get_them_each_time_the_sa
 
 @pytest.mark.parametrize("kind", list(Ids))
 def test_an_invented_id_is_not_given_twice(kind: Ids) -> None:
-    ids = {call_ids.invent(kind) for _ in range(1000)}
+    ids = {dialogs.new_call_id(kind) for _ in range(1000)}
     assert len(ids) == 1000
 
 
 def test_what_is_invented_needs_no_change_in_the_next_request() -> None:
-    invented = call_ids.invent(Ids.RANDOM9)
+    invented = dialogs.new_call_id(Ids.RANDOM9)
     dialog = [_asks((invented, "a")), _answers(invented)]
-    assert call_ids.normalise(dialog, replace(KIMI, ids=Ids.RANDOM9)) == dialog
+    assert dialogs.normalised_ids(dialog, replace(KIMI, ids=Ids.RANDOM9)) == dialog

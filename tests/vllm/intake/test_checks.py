@@ -30,7 +30,7 @@ from enforcer.request.options import Options
 from enforcer.vllm.config import settings
 from enforcer.vllm.intake import checks
 from enforcer.vllm.observe import metrics, request_context
-from enforcer.vllm.observe.families import Checked
+from enforcer.vllm.observe.metric_defs import CheckOutcome
 from enforcer.vllm.server import runtime
 from tests.spec_cases import settled as settle
 
@@ -191,7 +191,7 @@ def test_of_many_who_wait_for_one_check_one_tells_of_it(
     workers: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     chosen = settings.read({"ENFORCER_ON_UNSUPPORTED": "isolate"})
-    counted: Counter[Checked] = Counter()
+    counted: Counter[CheckOutcome] = Counter()
     monkeypatch.setattr(settings, "current", lambda: chosen)
     monkeypatch.setattr(metrics, "count", lambda _, how: counted.update([how]))
     cannot = UnsupportedSchema((Problem("$.properties.a", "pattern", "cannot"),))
@@ -204,7 +204,7 @@ def test_of_many_who_wait_for_one_check_one_tells_of_it(
     found = asyncio.run(all_at_once())
     assert sorted(one.is_new for (one,) in found) == [False] * 4 + [True]
     assert sum("slow check" in each.getMessage() for each in caplog.records) == 1
-    assert counted == {Checked.REFUSED: 1, Checked.KEPT: 4}
+    assert counted == {CheckOutcome.REFUSED: 1, CheckOutcome.KEPT: 4}
 
 
 def test_where_tools_are_isolated_none_is_told_to_come_again_for_its_own_schemas(

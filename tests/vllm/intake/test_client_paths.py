@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -18,8 +19,8 @@ from vllm.exceptions import VLLMValidationError
 from bench.demo.servers import MODEL_NAME
 from enforcer.client.body import Route, extra_body
 from enforcer.errors import IllegalPrefix, RequestError
-from enforcer.vllm.intake import answers, checks, client_paths, dialog_tools, requests
-from enforcer.vllm.server.remembered import notes
+from enforcer.vllm.intake import checks, client_paths, dialogs, rejections, requests
+from enforcer.vllm.server.side_table import notes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -59,8 +60,9 @@ def _responses(**body: Any) -> ResponsesRequest:
 
 def _messages(**body: Any) -> ChatCompletionRequest:
     sent = AnthropicMessagesRequest(**{"model": "m", "max_tokens": 9, "messages": ASK, **body})
-    convert = client_paths.to_chat_completion_request(
-        AnthropicServingMessages.to_chat_completion_request.__func__
+    convert = partial(
+        client_paths.to_chat_completion_request,
+        AnthropicServingMessages.to_chat_completion_request.__func__,
     )
     return convert(AnthropicServingMessages, sent)
 
@@ -70,7 +72,7 @@ def _refused(request: ChatCompletionRequest | ResponsesRequest) -> str:
     try:
         checks.run(checks.schemas(requests.write_spec(request).spec()))
     except RequestError as error:
-        return str(answers.refusal(error))
+        return str(rejections.rejection(error))
     except (ValueError, VLLMValidationError) as error:  # vLLM's, which the spec's writer raises
         return str(error)
     return ""
@@ -184,16 +186,18 @@ def test_a_prompt_that_the_client_did_not_write_is_its_dialog(
     make: Callable[..., Any], path: str
 ) -> None:
     requests.write_spec(make(tools=[CHAT if make is _chat else FLAT]))
-    error = answers.refusal(IllegalPrefix("$.prompt_token_ids[72]", "the prompt ends in a call"))
+    error = rejections.rejection(
+        IllegalPrefix("$.prompt_token_ids[72]", "the prompt ends in a call")
+    )
     assert str(error).endswith(f"(at `{path}`)")
 
 
 def test_tools_that_a_message_declares_are_named_where_they_stand() -> None:
     dialog = [{"role": "user", "content": "Hi."}, {"role": "system", "tools": [CHAT, BAD_CHAT]}]
-    within = dialog_tools.declared(_chat(), dialog)
+    within = dialogs.declared(_chat(), dialog)
     request = _chat(tools=[CHAT | {"function": {"name": "own"}}])
     notes(request).within = within
-    dialog_tools.adopt(request)
+    dialogs.adopt(request)
     assert "`$.messages[1].tools[1].function.parameters.properties.n" in _refused(request)
 
 
@@ -287,8 +291,9 @@ def test_a_spec_in_a_body_of_messages_is_not_dropped() -> None:
     body_type: Any = type("Body", (AnthropicMessagesRequest,), {})
     extra = extra_body([{"type": "function", "function": {"name": "a"}}], "required")
     body = {"model": "m", "max_tokens": 9, "messages": ASK}
-    convert = client_paths.to_chat_completion_request(
-        AnthropicServingMessages.to_chat_completion_request.__func__
+    convert = partial(
+        client_paths.to_chat_completion_request,
+        AnthropicServingMessages.to_chat_completion_request.__func__,
     )
     client_paths.keep_unknown(body_type)
     made = convert(AnthropicServingMessages, body_type(**body, **extra))
@@ -306,8 +311,8 @@ def test_a_spec_in_a_body_of_coheres_route_is_not_dropped() -> None:
 
     body_type: Any = type("Body", (protocol.CohereChatV2Request,), {})
     client_paths.keep_unknown(body_type)
-    convert = client_paths.to_chat_completion_request(
-        CohereServingChatV2.to_chat_completion_request
+    convert = partial(
+        client_paths.to_chat_completion_request, CohereServingChatV2.to_chat_completion_request
     )
     serving = object.__new__(CohereServingChatV2)
     for route, field in (

@@ -7,7 +7,7 @@ import json
 from contextlib import nullcontext
 from contextvars import Context
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +30,7 @@ from enforcer.request.tools import ToolChoice
 from enforcer.schema.bundling import Documents
 from enforcer.vllm.config import names, settings
 from enforcer.vllm.intake import checks, frontend
-from enforcer.vllm.observe import families, metrics, request_context
+from enforcer.vllm.observe import metric_defs, metrics, request_context
 from enforcer.vllm.server import bodies, reply_lengths, runtime, served_model
 from tests import vocabularies
 from tests.spec_cases import carried as carried_spec
@@ -83,7 +83,7 @@ def spec_of(params: SimpleNamespace | SamplingParams) -> Spec:
 
 
 def validated(params: SamplingParams) -> SamplingParams:
-    frontend.validate_structured_outputs(lambda *_: None)(params, None, None, None)
+    frontend.validate_structured_outputs(lambda *_: None, params, None, None, None)
     return params
 
 
@@ -106,13 +106,13 @@ def test_a_refusals_line_names_the_request_and_the_tool(caplog: pytest.LogCaptur
 
     server = SimpleNamespace(model_config=Model(), renderer=SimpleNamespace(tokenizer=None))
     with pytest.raises(VLLMValidationError):
-        asyncio.run(frontend.rendered(render)(server, body))
+        asyncio.run(frontend.rendered(render, server, body))
 
     async def add(*_: object) -> None: ...
 
     async def late() -> None:
         params = SamplingParams(structured_outputs=body.structured_outputs)
-        await frontend.add_request(add)(SimpleNamespace(), "cmpl-8", None, params)
+        await frontend.add_request(add, SimpleNamespace(), "cmpl-8", None, params)
 
     with pytest.raises(VLLMValidationError):
         asyncio.run(late())
@@ -294,7 +294,7 @@ class Processor:
                 resumable=resumable,
             )
 
-        found: SimpleNamespace = frontend.process_inputs(original)(self, name, prompt, params)
+        found: SimpleNamespace = frontend.process_inputs(original, self, name, prompt, params)
         return found
 
 
@@ -305,7 +305,7 @@ def test_a_prompt_that_the_tools_allow_passes(text: str) -> None:
 
 def test_a_stop_id_that_can_stand_inside_a_call_is_refused_beside_a_spec() -> None:
     with pytest.raises(VLLMValidationError, match="half a call"):
-        Processor().process(ids(OPENING), parameters(carried(), stop_token_ids=ids("{")))
+        validated(parameters(carried(), stop_token_ids=ids("{")))
 
 
 @pytest.mark.parametrize(
@@ -427,7 +427,7 @@ def test_a_completion_is_excepted_by_its_route_and_not_by_an_id_that_a_client_ha
     async def prepare(body: Any) -> None:
         body.vllm_xargs = None
         server = SimpleNamespace(model_config=Model(), renderer=SimpleNamespace(tokenizer=None))
-        await frontend.rendered(original)(server, body)
+        await frontend.rendered(original, server, body)
 
     async def route(scope: Any, _receive: object, _send: object) -> None:
         # As vLLM does: in a task of its own, and what streams is generated outside of it.
@@ -464,7 +464,7 @@ def test_requests_that_come_in_on_the_event_loop_are_checked_without_blocking_it
     async def original(*_: object) -> int:
         return len(seen)
 
-    added = frontend.add_request(original)
+    added = partial(frontend.add_request, original)
     assert asyncio.run(added(None, "r", ids(OPENING), parameters(carried()))) == 1
     assert asyncio.run(added(None, "r", ids(OPENING), parameters())) == 1
 
@@ -483,7 +483,7 @@ def rendering(
         model_config=model or Model(),
         renderer=SimpleNamespace(tokenizer=None),
     )
-    return asyncio.run(frontend.rendered(original)(own, request))
+    return asyncio.run(frontend.rendered(original, own, request))
 
 
 def completion(tag: str, **more: Any) -> CompletionRequest:
@@ -532,7 +532,7 @@ def test_a_request_is_counted_once_and_only_if_nothing_refuses_it(
     counted: list[Any] = []
 
     def count(family: object, *labels: object) -> None:
-        counted.extend(labels if family is families.REQUESTS else ())
+        counted.extend(labels if family is metric_defs.REQUESTS else ())
 
     monkeypatch.setattr(metrics, "count", count)
     monkeypatch.setattr(metrics, "relaxed", lambda how, _: counted.append(how.value))
@@ -583,7 +583,7 @@ def test_a_spec_is_refused_at_every_door_of_a_server_without_a_tokenizer(choice:
     rendering(of_tokens("{}"), [{"prompt_token_ids": ids(OPENING)}], model)
     processor = Processor()
     processor.model_config.skip_tokenizer_init = True
-    validating = frontend.validate_structured_outputs(lambda *_: None)
+    validating = partial(frontend.validate_structured_outputs, lambda *_: None)
     with pytest.raises(VLLMValidationError, match="loads no tokenizer"):
         validating(parameters(tag), model, None, None)
     if choice == "none":
@@ -593,7 +593,7 @@ def test_a_spec_is_refused_at_every_door_of_a_server_without_a_tokenizer(choice:
     async def original(*_: object) -> None:
         """Take the request."""
 
-    added = frontend.add_request(original)
+    added = partial(frontend.add_request, original)
     with pytest.raises(VLLMValidationError, match="loads no tokenizer"):
         asyncio.run(added(processor, "r", ids(OPENING), parameters(tag)))
 
@@ -666,7 +666,7 @@ def test_a_turn_is_tried_out_once_whatever_doors_it_passes(
     async def original(_: object, name: str, given: Any, params: Any) -> Any:
         return Processor().process(given["prompt_token_ids"], validated(params), name=name)
 
-    asyncio.run(frontend.add_request(original)(server, "generate-tokens-1", prompt, params))
+    asyncio.run(frontend.add_request(original, server, "generate-tokens-1", prompt, params))
     added, processed = tried_out
     assert added == processed
     assert added[3] == 5
@@ -704,7 +704,7 @@ def test_a_large_request_is_not_read_and_checked_in_one_go(monkeypatch: pytest.M
             schema = {"description": "x" * length}
             tool = {"type": "function", "function": {"name": "f", "parameters": schema}}
             request = completion(carrier.structural_tag(spec_text.write([tool], "auto", True, 0)))
-            await frontend.rendered(original)(own, request)
+            await frontend.rendered(original, own, request)
         beside.cancel()
 
     own = SimpleNamespace(

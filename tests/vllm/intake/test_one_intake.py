@@ -22,7 +22,7 @@ from enforcer.errors import RequestError
 from enforcer.request import carrier, json_text, response_format, spec_text, tools
 from enforcer.schema.reading.plain import is_plain, is_quick
 from enforcer.vllm.engine import backend
-from enforcer.vllm.intake import admission, checks, requests
+from enforcer.vllm.intake import admission, checks, requests, sampling_options, settling
 from enforcer.vllm.observe.stats import Recorder
 from tests import vllm_managers
 from tests.vllm.way_in import USER, Server
@@ -81,7 +81,7 @@ def counts(monkeypatch: pytest.MonkeyPatch) -> Counts:
 def another_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Keep nothing of what this process has read, as the engine's has read nothing of it."""
     with monkeypatch.context() as patch:
-        patch.setattr(admission, "_known", type(admission._known)(1 << 20))
+        patch.setattr(settling, "_known", type(settling._known)(1 << 20))
         patch.setattr(tools, "_sets", type(tools._sets)(1 << 20))
         yield
 
@@ -162,6 +162,44 @@ def test_a_clients_spec_is_read_once_by_each_process(
     assert counts == {"spec": 1, "tools": 1, "format": 1, "quick or slow": 1}
 
 
+@pytest.mark.parametrize("by_chat", [True, False])
+def test_a_request_is_admitted_once_and_its_options_are_asked_of_body_and_parameters(
+    server: Server, monkeypatch: pytest.MonkeyPatch, *, by_chat: bool
+) -> None:
+    """vLLM hands on the object beside which the admission is, from the body to the parameters."""
+    asked: list[str] = []
+
+    def noting(module: Any, name: str, does: Callable[..., Any]) -> None:
+        def noted(*given: Any, **more: Any) -> Any:
+            asked.append(name)
+            return does(*given, **more)
+
+        monkeypatch.setattr(module, name, noted)
+
+    for module, name in (
+        (settling, "settle"),
+        (sampling_options, "reject"),
+        (checks, "schemas"),
+        (admission, "reject_prefix"),
+    ):
+        noting(module, name, getattr(module, name))
+    declared = [tool("admitted", title=f"{by_chat}")]
+    made = server.chat(tools=declared) if by_chat else server.completion(**extra_body(declared))
+    server.processed(*made)
+    assert asked == ["settle", "reject", "schemas", "reject_prefix", "reject"]
+
+
+def test_an_admission_holds_for_no_other_text(server: Server) -> None:
+    """Where the text beside the tag is another one, it is read and compared anew."""
+    prompt, params = server.chat(tools=[tool("first", title="held")])
+    text = params.extra_args[carrier.BESIDE]
+    params.extra_args[carrier.BESIDE] = text.replace("first", "other")
+    with pytest.raises(VLLMValidationError, match="not the text that the structural tag was made"):
+        server.processed(prompt, params)
+    params.extra_args[carrier.BESIDE] = text
+    assert server.processed(prompt, params)
+
+
 def test_what_travels_has_the_text_once(server: Server) -> None:
     mark = "here it is"
     sent = server.processed(*server.chat(tools=[tool("travels", title=mark)]))
@@ -192,7 +230,7 @@ def test_numbers_of_any_length_travel_as_they_are(server: Server, beside: dict[s
 def enveloped(*names: str) -> tuple[str, str]:
     """Return a spec's text as it travels, and its digest."""
     wire = spec_text.wire([tool(name) for name in names], "required", True, 0)
-    intake = admission.settle(wire, None)
+    intake = settling.settle(wire, None)
     return intake.text, intake.digest
 
 

@@ -15,11 +15,11 @@ from vllm.entrypoints.serve.exception_handling.error_response import create_erro
 from vllm.exceptions import VLLMValidationError
 
 from enforcer.errors import InvalidTools
-from enforcer.vllm.intake import answers
-from enforcer.vllm.observe import families, recording
+from enforcer.vllm.intake import rejections
+from enforcer.vllm.observe import metric_defs, recording
 
 if TYPE_CHECKING:
-    from enforcer.vllm.observe.stats import Counter
+    from enforcer.vllm.observe.stats import Count
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     found = []
 
     class Recorder:
-        def add(self, name: Counter, labels: tuple[str, str], _: int) -> None:
+        def add(self, name: Count, labels: tuple[str, str], _: int) -> None:
             found.append((name, labels))
 
     monkeypatch.setattr(recording, "recorder", Recorder)
@@ -46,20 +46,20 @@ def test_a_refused_option_is_counted_logged_and_named(
     counted: list[Any], caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.INFO):
-        error = answers.option_refusal("min_tokens", "leave it out")
+        error = rejections.option_rejection("min_tokens", "leave it out")
     assert isinstance(error, VLLMValidationError)
     assert error.parameter == "min_tokens"
     assert "leave it out" in str(error)
-    assert counted == [(families.REFUSED, (families.OPTION, "min_tokens"))]
+    assert counted == [(metric_defs.REFUSED, (metric_defs.OPTION, "min_tokens"))]
     assert '"$.min_tokens"' in caplog.text
 
 
 def test_a_refused_request_is_counted_and_says_which_error(counted: list[Any]) -> None:
-    error = answers.refusal(InvalidTools("$.tools", "no list"))
+    error = rejections.rejection(InvalidTools("$.tools", "no list"))
     assert isinstance(error, VLLMValidationError)
     assert str(error) == "InvalidTools: no list (at `$.tools`)"
-    assert counted == [(families.REFUSED, ("InvalidTools", ""))]
+    assert counted == [(metric_defs.REFUSED, ("InvalidTools", ""))]
     assert create_error_response(error).error.param == "tools"
-    assert answers.refusal(InvalidTools("$", "no object")).parameter is None
+    assert rejections.rejection(InvalidTools("$", "no object")).parameter is None
     again = copy.copy(error)  # by its `args`, as between a server's processes
     assert (str(again), again.parameter) == (str(error), "tools")

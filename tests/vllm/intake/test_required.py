@@ -42,8 +42,8 @@ def take_in(
     config = SimpleNamespace(model_config=own, use_v2_model_runner=v2)
     core = SimpleNamespace(vllm_config=config)
     request = SimpleNamespace(sampling_params=params, request_id=name)
-    found: SimpleNamespace = required.preprocess_add_request(lambda _, request: request)(
-        core, request
+    found: SimpleNamespace = required.preprocess_add_request(
+        lambda _, request: request, core, request
     )
     return found
 

@@ -8,7 +8,7 @@ import pytest
 
 from enforcer.vllm.config import settings
 from enforcer.vllm.intake import startup
-from enforcer.vllm.observe import families, metrics, recording, stats
+from enforcer.vllm.observe import metric_defs, metrics, recording, stats
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -139,13 +139,13 @@ def test_a_server_logs_it_once(tiny_server: Server) -> None:
 @pytest.fixture
 def recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[int]]:
     """Give a function that reads a gauge of this process, by the values of its label."""
-    recorder = stats.Recorder(families.LAYOUT, tmp_path)
+    recorder = stats.Recorder(metric_defs.LAYOUT, tmp_path)
     monkeypatch.setattr(recording, "recorder", lambda: recorder)
     startup.say.cache_clear()
 
     def read(gauge: stats.Gauge, *labels: str) -> list[int]:
-        numbers = stats.total(families.LAYOUT, tmp_path)
-        return [numbers[families.LAYOUT.of(gauge, (label,))] for label in labels]
+        numbers = stats.total(metric_defs.LAYOUT, tmp_path)
+        return [numbers[metric_defs.LAYOUT.of(gauge, (label,))] for label in labels]
 
     return read
 
@@ -157,15 +157,15 @@ def test_the_metrics_tell_the_format_where_there_is_one(
     dialects: tuple[str, ...], shown: list[int], recorded: Callable[..., list[int]]
 ) -> None:
     startup.say("x", dialects)
-    assert recorded(families.DIALECT, "hermes", "kimi_k2") == shown
+    assert recorded(metric_defs.DIALECT, "hermes", "kimi_k2") == shown
 
 
 def test_the_metrics_tell_the_versions(recorded: Callable[..., list[int]], tmp_path: Path) -> None:
     startup.say("x", ("hermes",))
-    assert recorded(families.SERVERS, "on_request") == [1]
-    numbers = stats.total(families.LAYOUT, tmp_path)
+    assert recorded(metric_defs.SERVERS, "on_request") == [1]
+    numbers = stats.total(metric_defs.LAYOUT, tmp_path)
     versions = (metadata.version("kimi-enforcer"),)
-    assert numbers[families.LAYOUT.of(families.VERSION, versions)] == 1
+    assert numbers[metric_defs.LAYOUT.of(metric_defs.VERSION, versions)] == 1
 
 
 @pytest.mark.parametrize(
@@ -175,9 +175,9 @@ def test_the_metrics_tell_the_versions(recorded: Callable[..., list[int]], tmp_p
 def test_the_metrics_tell_whether_every_request_is_enforced(
     parser: str | None, shown: list[int], recorded: Callable[..., list[int]]
 ) -> None:
-    assert recorded(families.SERVERS, "every_request", "on_request") == [0, 0]
+    assert recorded(metric_defs.SERVERS, "every_request", "on_request") == [0, 0]
     startup.say(parser, ("hermes",))
-    assert recorded(families.SERVERS, "every_request", "on_request") == shown
+    assert recorded(metric_defs.SERVERS, "every_request", "on_request") == shown
 
 
 def test_the_metrics_tell_of_shadow_mode(
@@ -186,4 +186,4 @@ def test_the_metrics_tell_of_shadow_mode(
     chosen = settings.read({"ENFORCER_SHADOW": "on"})
     monkeypatch.setattr(settings, "current", lambda: chosen)
     startup.say("hermes", ("hermes",))
-    assert recorded(families.SERVERS, "every_request", "on_request", "nothing") == [0, 0, 1]
+    assert recorded(metric_defs.SERVERS, "every_request", "on_request", "nothing") == [0, 0, 1]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from functools import cache
+from functools import cache, partial
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -16,9 +16,9 @@ from vllm.sampling_params import SamplingParams, StructuredOutputsParams
 from vllm.v1.engine.detokenizer import FastIncrementalDetokenizer, SlowIncrementalDetokenizer
 
 from enforcer.request import carrier, spec_text
-from enforcer.vllm.intake import stops
+from enforcer.vllm.intake import sampling_options
 from enforcer.vllm.native import marker_roles
-from enforcer.vllm.replies import stop_strings
+from enforcer.vllm.replies import reply
 from enforcer.vllm.server import runtime
 from tests.stock_tags import python_tag
 from tests.vllm_servers import TINY
@@ -69,7 +69,7 @@ def detokenizer(
         sent = SimpleNamespace(
             request_id="r", prompt_token_ids=ids, prompt_embeds=None, sampling_params=params
         )
-        plain = stop_strings.from_new_request(lambda _cls, tokens, wanted: kind(tokens, wanted))
+        plain = partial(reply.from_new_request, lambda _cls, tokens, wanted: kind(tokens, wanted))
         return plain(None, tokenizer, sent)
 
     return make
@@ -163,7 +163,7 @@ def test_a_stop_id_that_can_stand_inside_a_call_is_refused(
     tokenizer: TokenizersBackend, name: str
 ) -> None:
     with pytest.raises(VLLMValidationError, match="half a call") as caught:
-        stops.refuse_ids_beside(_stopping(tokenizer, "<|im_end|>", name), READ, tokenizer)
+        sampling_options._reject_stop_ids(_stopping(tokenizer, "<|im_end|>", name), READ, tokenizer)
     assert caught.value.parameter == "stop_token_ids"
 
 
@@ -175,9 +175,9 @@ def test_so_it_is_beside_a_spec_that_the_request_brings(
     inside, end = tokenizer.convert_tokens_to_ids(["city", "<|im_end|>"])
     taken = SamplingParams(stop_token_ids=[end]), SamplingParams()
     for params in taken:
-        stops.refuse_ids_beside(params, spec, tokenizer)
+        sampling_options._reject_stop_ids(params, spec, tokenizer)
     with pytest.raises(VLLMValidationError, match="half a call") if refuses else nullcontext():
-        stops.refuse_ids_beside(SamplingParams(stop_token_ids=[inside]), spec, tokenizer)
+        sampling_options._reject_stop_ids(SamplingParams(stop_token_ids=[inside]), spec, tokenizer)
 
 
 @pytest.mark.parametrize(
@@ -185,17 +185,17 @@ def test_so_it_is_beside_a_spec_that_the_request_brings(
     ["<|im_end|>", "<|tool_calls_section_end|>", "</think>"],
 )
 def test_stop_ids_that_cut_no_call_are_taken(tokenizer: TokenizersBackend, name: str) -> None:
-    stops.refuse_ids_beside(_stopping(tokenizer, name), READ, tokenizer)
+    sampling_options._reject_stop_ids(_stopping(tokenizer, name), READ, tokenizer)
 
 
 def test_what_is_no_id_of_the_models_can_stand_in_no_call(tokenizer: TokenizersBackend) -> None:
     """What becomes of it vLLM says."""
     size = runtime.table_for(tokenizer).vocabulary.size
     foreign = SimpleNamespace(stop_token_ids=[-1, size, 99_999_999])
-    stops.refuse_ids_beside(foreign, READ, tokenizer)
+    sampling_options._reject_stop_ids(foreign, READ, tokenizer)
     foreign.stop_token_ids = [-1, 5]
     with pytest.raises(VLLMValidationError, match="has 5, which"):
-        stops.refuse_ids_beside(foreign, READ, tokenizer)
+        sampling_options._reject_stop_ids(foreign, READ, tokenizer)
 
 
 def test_what_stands_in_calls_is_found_out_once_however_many_stop_ids(
@@ -212,7 +212,7 @@ def test_what_stands_in_calls_is_found_out_once_however_many_stop_ids(
     monkeypatch.setattr(marker_roles, "tokens", _tokens)
     params = SamplingParams(stop_token_ids=sorted(table.turn_end_ids) * 1000)
     tools = [{"type": "function", "function": {"name": "look", "parameters": {}}}]
-    stops.refuse_ids_beside(
+    sampling_options._reject_stop_ids(
         params, spec_text.read(spec_text.write(tools, "auto", True, 0)), tokenizer
     )
     assert len(looks) == 1

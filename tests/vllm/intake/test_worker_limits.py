@@ -11,7 +11,7 @@ from vllm import SamplingParams, envs
 from vllm.exceptions import VLLMValidationError
 from vllm.v1.worker.gpu.sample import logit_bias
 
-from enforcer.vllm.intake import worker_limits
+from enforcer.vllm.intake import sampling_options
 
 V1, V2 = (SimpleNamespace(use_v2_model_runner=which) for which in (False, True))
 MOST = {
@@ -34,23 +34,23 @@ def parameters(option: str, count: int) -> SamplingParams:
 
 @pytest.mark.parametrize("option", MOST)
 def test_as_much_as_the_worker_holds_is_taken_and_no_more(option: str) -> None:
-    worker_limits.refuse(parameters(option, MOST[option]), V2)
+    sampling_options.reject_over_worker_limits(parameters(option, MOST[option]), V2)
     more = parameters(option, MOST[option] + 1)
     with pytest.raises(VLLMValidationError, match=f"this server takes {MOST[option]}") as caught:
-        worker_limits.refuse(more, V2)
+        sampling_options.reject_over_worker_limits(more, V2)
     assert caught.value.parameter == option
-    worker_limits.refuse(more, V1)
+    sampling_options.reject_over_worker_limits(more, V1)
 
 
 def test_words_are_counted_by_their_ids_as_well() -> None:
     params = SamplingParams()
     params._bad_words_token_ids = [[1] * 600, [2] * 600]
     with pytest.raises(VLLMValidationError, match="1200 entries"):
-        worker_limits.refuse(params, V2)
+        sampling_options.reject_over_worker_limits(params, V2)
 
 
 def test_stop_ids_that_nobody_forbids_are_not_held() -> None:
-    worker_limits.refuse(SamplingParams(stop_token_ids=list(range(500))), V2)
+    sampling_options.reject_over_worker_limits(SamplingParams(stop_token_ids=list(range(500))), V2)
 
 
 @pytest.mark.parametrize("option", ["allowed_token_ids", "logit_bias", "stop_token_ids"])

@@ -10,7 +10,7 @@ pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError
 
 from enforcer.turn import dialects
 from enforcer.turn.table import Table
-from enforcer.vllm.intake import bans
+from enforcer.vllm.intake import sampling_options
 from enforcer.vllm.native import marker_roles
 from enforcer.vocabulary import Vocabulary
 
@@ -31,7 +31,9 @@ def test_each_marker_is_of_calls_or_of_text(name: str) -> None:
     assert {*marker_roles.of_calls(found), *marker_roles.of_text(found)} == every
     assert marker_roles.beginnings(found)
     # No token that a text may need is banned where nothing may be called.
-    assert bans.markers(found).isdisjoint(marker_roles.tokens(found, marker_roles.of_text(found)))
+    assert sampling_options.banned_ids(found).isdisjoint(
+        marker_roles.tokens(found, marker_roles.of_text(found))
+    )
 
 
 @pytest.mark.parametrize(
@@ -46,8 +48,8 @@ def test_calls_that_begin_with_a_token_of_their_own_can_be_banned(
     name: str, missing: tuple[Any, ...], banned: set[str]
 ) -> None:
     found = table(name, *missing)
-    assert bans.suffices(found)
-    assert named(found, bans.markers(found)) == banned
+    assert sampling_options.can_ban_calls(found)
+    assert named(found, sampling_options.banned_ids(found)) == banned
 
 
 @pytest.mark.parametrize(
@@ -61,7 +63,7 @@ def test_calls_that_begin_with_a_token_of_their_own_can_be_banned(
     ],
 )
 def test_other_calls_cannot(name: str, missing: tuple[str, ...]) -> None:
-    assert not bans.suffices(table(name, *missing))
+    assert not sampling_options.can_ban_calls(table(name, *missing))
 
 
 def test_in_kimi_k3_calls_are_told_from_the_other_channels() -> None:
@@ -69,4 +71,4 @@ def test_in_kimi_k3_calls_are_told_from_the_other_channels() -> None:
     assert marker_roles.beginnings(found) == ["<|open|>tools<|sep|>"] * 4
     assert '<|open|>call tool="' in marker_roles.into_calls(found)
     assert "<|close|>response<|sep|>" in marker_roles.of_text(found)
-    assert bans.markers(found) == frozenset()
+    assert sampling_options.banned_ids(found) == frozenset()

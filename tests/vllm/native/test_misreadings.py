@@ -10,7 +10,7 @@ import pytest
 
 import enforcer
 from enforcer.errors import EnforcerError
-from enforcer.vllm.native import stock
+from enforcer.vllm.native import native_tags
 from enforcer.vllm.native.misreadings import ReadableMatcher
 from tests.vocabularies import small, write
 
@@ -39,7 +39,7 @@ def start(
     choice: str = "auto",
 ) -> ReadableMatcher:
     matcher = ENFORCER.matcher(tool(schema), choice, prompt_ids=write(V, prompt))
-    reader = stock.reader(TABLE, think_apart=think_apart)
+    reader = native_tags.reader(TABLE, think_apart=think_apart)
     assert reader is not None
     return ReadableMatcher(matcher, reader)
 
@@ -143,7 +143,7 @@ def test_a_string_that_must_hold_a_marker_is_written_with_an_escape() -> None:
 def test_text_that_must_spell_a_marker_closes_the_gate() -> None:
     wanted = {"type": "choice", "choice": ["a<|tool_call_begin|>"]}
     plain = ENFORCER.matcher(tool(), "auto", prompt_ids=write(V, OPEN), response_format=wanted)
-    reader = stock.reader(TABLE, think_apart=False)
+    reader = native_tags.reader(TABLE, think_apart=False)
     assert reader is not None
     matcher = ReadableMatcher(plain, reader)
     ids = text_ids("a<|tool_call_begin|")
@@ -200,4 +200,6 @@ def test_mask_accept_validate_and_rollback_agree_along_random_turns(seed: int) -
 
 
 def test_a_reader_is_made_once_for_a_table() -> None:
-    assert stock.reader(TABLE, think_apart=False) is stock.reader(TABLE, think_apart=False)
+    assert native_tags.reader(TABLE, think_apart=False) is native_tags.reader(
+        TABLE, think_apart=False
+    )

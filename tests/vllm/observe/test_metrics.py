@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from enforcer.vllm.observe.stats import Counter, Named
+from enforcer.vllm.observe.stats import Count, Named
 
 prometheus_client = pytest.importorskip("prometheus_client")
 
 from enforcer import errors  # noqa: E402
 from enforcer.errors import InvalidTools, Problem, UnsupportedSchema  # noqa: E402
 from enforcer.request.tools import ToolChoice  # noqa: E402
-from enforcer.vllm.intake import admission  # noqa: E402
-from enforcer.vllm.observe import families, metrics, recording  # noqa: E402
+from enforcer.vllm.intake import sampling_options  # noqa: E402
+from enforcer.vllm.observe import metric_defs, metrics, recording  # noqa: E402
 from tests.vllm_servers import sample  # noqa: E402 - see above
 
 if TYPE_CHECKING:
@@ -43,12 +43,12 @@ def shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]
 
 
 def test_each_number_is_shown_under_its_name(shown: Callable[..., Any]) -> None:
-    metrics.count(families.REQUESTS, ToolChoice.REQUIRED)
-    metrics.count(families.REQUESTS, ToolChoice.REQUIRED)
-    metrics.count(families.CALLS, families.Outcome.DROPPED, number=3)
-    metrics.count(families.CALLS, families.Outcome.COMPLETED, number=0)
+    metrics.count(metric_defs.REQUESTS, ToolChoice.REQUIRED)
+    metrics.count(metric_defs.REQUESTS, ToolChoice.REQUIRED)
+    metrics.count(metric_defs.CALLS, metric_defs.Outcome.DROPPED, number=3)
+    metrics.count(metric_defs.CALLS, metric_defs.Outcome.COMPLETED, number=0)
     for nanoseconds in (1_500, 3_000, 999_000_000):
-        recording.recorder().observer(families.MASK)(nanoseconds)
+        recording.recorder().observer(metric_defs.MASK)(nanoseconds)
     assert shown("enforcer_requests_total", {"tool_choice": "required"}) == 2
     assert shown("enforcer_requests_total", {"tool_choice": "auto"}) == 0
     assert shown("enforcer_calls_total", {"outcome": "dropped"}) == 3
@@ -94,7 +94,7 @@ def test_an_option_that_is_refused_is_named(
 
 def test_every_option_that_can_be_refused_has_a_label() -> None:
     """The value of a label is one of a fixed list; of what is not on it nobody knows the name."""
-    refused, refusing = set(), {"option_refusal", "not_allowed", "refuse_constraint"}
+    refused, refusing = set(), {"option_rejection", "not_allowed", "reject_constraint"}
     for module in (ROOT / "enforcer" / "vllm").rglob("*.py"):
         for node in ast.walk(ast.parse(module.read_text())):
             if (
@@ -106,8 +106,8 @@ def test_every_option_that_can_be_refused_has_a_label() -> None:
     # A name that is not written out is a wish's, or an option's which takes ids or ends a reply.
     taken = {"on_unsupported", "finish_within_budget", "closed_objects"}
     taken |= {"logit_bias", "repetition_penalty", "min_tokens", "stop", "stop_sequences"}
-    taken |= {*admission._FORCING, *admission._FORBIDDING.values()}
-    assert refused - {"name"} | taken == set(families.OPTIONS)
+    taken |= {*sampling_options._FORCING, *sampling_options._FORBIDDING.values()}
+    assert refused - {"name"} | taken == set(metric_defs.OPTIONS)
 
 
 def test_every_error_of_a_request_has_a_label() -> None:
@@ -117,7 +117,7 @@ def test_every_error_of_a_request_has_a_label() -> None:
         for name, value in vars(errors).items()
         if isinstance(value, type) and issubclass(value, errors.RequestError)
     }
-    (_, labels), _ = families.REFUSED.labels
+    (_, labels), _ = metric_defs.REFUSED.labels
     assert kinds - set(labels) == {"RequestError", "SchemaError", "UnknownTag"}
 
 
@@ -144,7 +144,7 @@ def test_a_refusal_names_its_request_and_its_tool(
 def test_a_failed_turn_names_its_request(
     shown: Callable[..., Any], caplog: pytest.LogCaptureFixture
 ) -> None:
-    metrics.failed(families.Failure.GATE_CLOSED, "chatcmpl-7", state="ARGUMENTS")
+    metrics.failed(metric_defs.Failure.GATE_CLOSED, "chatcmpl-7", state="ARGUMENTS")
     assert shown("enforcer_turns_failed_total", {"reason": "gate_closed"}) == 1
     assert lines(caplog) == [
         'enforcer: turn failed reason="gate_closed" request="chatcmpl-7" state="ARGUMENTS"'
@@ -156,7 +156,7 @@ def test_what_is_not_exact_names_its_error_its_request_and_its_tool(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     empty = Problem("$.tools[0].parameters.n", "", "nothing fits")
-    isolated = families.Relaxed.ISOLATED
+    isolated = metric_defs.Relaxed.ISOLATED
     metrics.log_relaxed(
         isolated, empty, error="UnsatisfiableSchema", request="r\n9", tool='get"all'
     )
@@ -264,8 +264,8 @@ def test_the_documentation_lists_every_metric() -> None:
         for line in page.read_text().splitlines()
         if line.startswith("| `enforcer_")
     ]
-    suffix: dict[type, str] = {Counter: "_total", Named: "_total"}
-    assert listed == [f.name + suffix.get(type(f), "") for f in families.LAYOUT.families]
+    suffix: dict[type, str] = {Count: "_total", Named: "_total"}
+    assert listed == [f.name + suffix.get(type(f), "") for f in metric_defs.LAYOUT.families]
 
 
 MS = 1_000_000

@@ -11,7 +11,7 @@ import tempfile
 from functools import cache
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -21,7 +21,7 @@ from prometheus_client import multiprocess  # noqa: E402
 
 from bench.demo.servers import free_port  # noqa: E402
 from enforcer.errors import ConfigurationError  # noqa: E402
-from enforcer.vllm.observe import families, recording  # noqa: E402
+from enforcer.vllm.observe import metric_defs, recording  # noqa: E402
 from tests.vllm_servers import sample  # noqa: E402
 
 if TYPE_CHECKING:
@@ -56,7 +56,9 @@ def test_a_registry_shows_it_once() -> None:
 @pytest.mark.usefixtures("own")
 def test_what_several_api_servers_show_has_it_too(tmp_path: Path) -> None:
     class Collecting(multiprocess.MultiProcessCollector):
-        __init__ = recording.collecting(multiprocess.MultiProcessCollector.__init__)
+        def __init__(self, registry: Any, path: str) -> None:
+            original = multiprocess.MultiProcessCollector.__init__
+            recording.collecting(original, self, registry, path)
 
     registry = prometheus_client.CollectorRegistry()
     Collecting(registry, str(tmp_path))
@@ -68,7 +70,7 @@ def test_without_a_folder_nothing_is_shown_and_nothing_breaks(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.delenv(recording.FOLDER_VARIABLE, raising=False)
-    _fresh()().add(families.MISSES)
+    _fresh()().add(metric_defs.MISSES)
     registry = prometheus_client.CollectorRegistry()
     recording.show_in(registry)
     assert registry.get_sample_value("enforcer_grammar_cache_misses_total") == 0
@@ -89,7 +91,7 @@ def test_where_no_folder_can_be_made_it_is_said_and_the_server_starts(
         recording.install()
     assert recording.folder() is None
     assert ["No space left on device" in line for line in caplog.messages] == [True]
-    _fresh()().add(families.MISSES)
+    _fresh()().add(metric_defs.MISSES)
 
 
 def test_a_folder_that_is_gone_is_said_once(
@@ -98,8 +100,8 @@ def test_a_folder_that_is_gone_is_said_once(
     monkeypatch.setenv(recording.FOLDER_VARIABLE, str(tmp_path / "gone"))
     caplog.set_level(logging.WARNING)
     recorder = _fresh()
-    recorder().add(families.MISSES)
-    recorder().add(families.MISSES)
+    recorder().add(metric_defs.MISSES)
+    recorder().add(metric_defs.MISSES)
     assert [record.name for record in caplog.records] == ["vllm.enforcer"]
 
 
@@ -116,7 +118,7 @@ def _running() -> dict[str, float | None]:
     recording.show_in(registry)
     return {
         part: registry.get_sample_value("enforcer_processes", {"part": part})
-        for part in families.PARTS
+        for part in metric_defs.PARTS
     }
 
 
@@ -166,7 +168,7 @@ def test_a_node_without_an_api_server_shows_its_numbers_on_a_port() -> None:
     recording.install()
     recording.serve(port, "127.0.0.1")
     recording.serve(port, "127.0.0.1")
-    recording.recorder().add(families.MISSES)
+    recording.recorder().add(metric_defs.MISSES)
     assert sample(f"http://127.0.0.1:{port}", "enforcer_grammar_cache_misses_total") == 1
     recording.serve.cache_clear()
     with pytest.raises(ConfigurationError, match=f"ENFORCER_METRICS_PORT={port}"):
@@ -176,10 +178,10 @@ def test_a_node_without_an_api_server_shows_its_numbers_on_a_port() -> None:
 # Like a server: the parent makes the folder, a spawned and a forked child find it.
 FAMILY = """
 import multiprocessing, os, sys
-from enforcer.vllm.observe import families, metrics, recording
+from enforcer.vllm.observe import metric_defs, metrics, recording
 
 def count():
-    recording.recorder().add(families.MISSES)
+    recording.recorder().add(metric_defs.MISSES)
 
 if __name__ == "__main__":
     recording.install()

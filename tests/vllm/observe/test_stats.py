@@ -12,20 +12,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from enforcer.vllm.observe import stats
-from enforcer.vllm.observe.stats import Counter, Gauge, Histogram, Named
+from enforcer.vllm.observe.stats import Count, Gauge, Histogram, Named
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-COUNTER = Counter("calls", "Calls.", (("a", ("x", "y")), ("b", ("1", "2", "3"))))
-PLAIN = Counter("plain", "Without labels.")
+COUNTER = Count("calls", "Calls.", (("a", ("x", "y")), ("b", ("1", "2", "3"))))
+PLAIN = Count("plain", "Without labels.")
 GAUGE = Gauge("size", "Size.")
 HISTOGRAM = Histogram("time", "Time.", bounds=(10, 100, 1000))
-LAYOUT = stats.Layout((COUNTER, PLAIN, GAUGE, HISTOGRAM))
+LAYOUT = stats.ValuesLayout((COUNTER, PLAIN, GAUGE, HISTOGRAM))
 
 
-def values(family: Counter | Gauge | Histogram, numbers: list[int]) -> list[int]:
+def values(family: Count | Gauge | Histogram, numbers: list[int]) -> list[int]:
     return [numbers[LAYOUT.of(family, key)] for key in family.keys()]  # noqa: SIM118
 
 
@@ -100,10 +100,10 @@ OTHER = """
 import os, sys
 from pathlib import Path
 from enforcer.vllm.observe import stats
-counter = stats.Counter("plain", "Without labels.")
+counter = stats.Count("plain", "Without labels.")
 gauge = stats.Gauge("size", "Size.")
-layout = stats.Layout((
-    stats.Counter("calls", "Calls.", (("a", ("x", "y")), ("b", ("1", "2", "3")))),
+layout = stats.ValuesLayout((
+    stats.Count("calls", "Calls.", (("a", ("x", "y")), ("b", ("1", "2", "3")))),
     counter, gauge, stats.Histogram("time", "Time.", bounds=(10, 100, 1000)),
 ))
 recorder = stats.Recorder(layout, Path(sys.argv[1]))
@@ -127,8 +127,8 @@ def test_a_dead_process_counts_but_has_no_state(tmp_path: Path) -> None:
 def test_files_of_another_layout_are_left_out(tmp_path: Path) -> None:
     stats.Recorder(LAYOUT, tmp_path).add(PLAIN)
     (mine,) = tmp_path.iterdir()
-    renamed = Counter("other", "Renamed.")
-    other = stats.Layout((COUNTER, renamed, GAUGE, HISTOGRAM))
+    renamed = Count("other", "Renamed.")
+    other = stats.ValuesLayout((COUNTER, renamed, GAUGE, HISTOGRAM))
     assert other.size == LAYOUT.size
     mine.rename(tmp_path / f"{LAYOUT.fingerprint}-1.counts")
     stats.Recorder(other, tmp_path).add(renamed, count=100)
@@ -162,7 +162,7 @@ def test_an_empty_folder_sums_to_nothing(tmp_path: Path) -> None:
 
 
 NAMED = Named("tools", "By name.", (("tool", (stats.OTHER,)), ("kind", ("x", "y"))))
-WITH_NAMES = stats.Layout((PLAIN, NAMED))
+WITH_NAMES = stats.ValuesLayout((PLAIN, NAMED))
 
 
 def test_names_have_a_bound_and_a_form(tmp_path: Path) -> None:

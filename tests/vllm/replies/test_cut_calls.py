@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -20,7 +21,7 @@ from enforcer.vllm.config import names
 from enforcer.vllm.replies import cut_calls
 from enforcer.vllm.replies.tool_parser import EnforcedParser
 from enforcer.vllm.server import runtime
-from enforcer.vllm.server.remembered import notes
+from enforcer.vllm.server.side_table import notes
 from tests import vocabularies
 
 VOCABULARY = vocabularies.small()
@@ -45,8 +46,13 @@ def processor(monkeypatch: pytest.MonkeyPatch) -> type[SimpleStreamingEventProce
     """Give vLLM's, patched as the plugin does, whether it is loaded or not."""
     monkeypatch.setattr(runtime, "table_for", lambda *_: TABLE)
     own = SimpleStreamingEventProcessor.close_current
-    patched = cut_calls.close_current(getattr(own, names.PATCHED, own))
-    return type("Patched", (SimpleStreamingEventProcessor,), {"close_current": patched})
+    original = getattr(own, names.PATCHED, own)
+
+    class Patched(SimpleStreamingEventProcessor):  # type: ignore[misc]
+        def close_current(self, *args: Any) -> list[Any]:
+            return cut_calls.close_current(original, self, *args)
+
+    return Patched
 
 
 def streamed(
@@ -146,7 +152,7 @@ def test_a_reply_that_is_aborted_inside_a_call_is_incomplete(
     processor: type[Any], monkeypatch: pytest.MonkeyPatch, stream: bool
 ) -> None:
     own = ResponsesResponse.from_request
-    patched = cut_calls.from_request(getattr(own, names.PATCHED, own).__func__)
+    patched = partial(cut_calls.from_request, getattr(own, names.PATCHED, own).__func__)
     monkeypatch.setattr(ResponsesResponse, "from_request", classmethod(patched))
     request = ResponsesRequest(input="Hi", tools=[GET], tool_choice="required")
 

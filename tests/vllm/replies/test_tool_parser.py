@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from contextvars import copy_context
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -19,13 +19,13 @@ import enforcer
 from enforcer.errors import ConfigurationError, InvalidVocabulary
 from enforcer.turn import dialects
 from enforcer.vllm.config import names, settings
-from enforcer.vllm.intake import dialog_tools, startup
+from enforcer.vllm.intake import dialogs, startup
 from enforcer.vllm.observe import metrics, request_context
-from enforcer.vllm.observe.families import Outcome
+from enforcer.vllm.observe.metric_defs import Outcome
 from enforcer.vllm.replies import parser_choice
 from enforcer.vllm.replies.tool_parser import EnforcedParser
 from enforcer.vllm.server import runtime
-from enforcer.vllm.server.remembered import notes
+from enforcer.vllm.server.side_table import notes
 from tests import dialect_cases, vllm_managers, vocabularies
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def read(
 
     def _read(ids: list[int], known_as: str) -> list[str]:
         sent = ChatCompletionRequest(model="m", messages=[], tools=[TOOL], tool_choice="auto")
-        dialog_tools.adopt(sent)  # as it is prepared
+        dialogs.adopt(sent)  # as it is prepared
         request_context.known_as(known_as)
         found: list[str] = request.param(new_parser(sent), sent, ids)
         return found
@@ -252,7 +252,7 @@ def test_a_reply_that_the_models_length_ends_right_behind_its_calls_has_none(
 def test_a_server_without_auto_tools_does_not_start(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the flag vLLM leaves calls out of whole replies, and says nothing of it."""
     monkeypatch.setenv(names.PARSER_VARIABLE, "")
-    compose = parser_choice.compose_parser(lambda *_, **__: None)
+    compose = partial(parser_choice.compose_parser, lambda *_, **__: None)
     with pytest.raises(ConfigurationError, match="needs --enable-auto-tool-choice"):
         compose(ParserManager, "kimi_k2_enforced", enable_auto_tools=False)
     made = compose(ParserManager, "kimi_k2_enforced", enable_auto_tools=True)
@@ -267,7 +267,7 @@ def test_a_server_says_that_it_enforces_once_it_has_read_the_vocabulary(
     monkeypatch.setenv(names.PARSER_VARIABLE, "")
     monkeypatch.setattr(runtime, "pool", Pool)
     monkeypatch.setattr(startup, "say", lambda parser, _: said.append(parser))
-    compose = parser_choice.compose_parser(lambda *_, **__: None)
+    compose = partial(parser_choice.compose_parser, lambda *_, **__: None)
     tokenizer = object()
     vllm_managers.know(tokenizer, dialect_cases.vocabulary("hermes"))
     try:
@@ -297,7 +297,7 @@ def beside_stock(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
         monkeypatch.setenv(names.PARSER_VARIABLE, "")
         monkeypatch.setattr(settings, "current", lambda: settings.read(environment))
         monkeypatch.setattr(runtime, "pool", lambda: pool)
-        made = parser_choice.compose_parser(lambda *_, **__: None)
+        made = partial(parser_choice.compose_parser, lambda *_, **__: None)
         vllm_managers.know(tokenizer, dialect_cases.vocabulary("hermes"))
         try:
             made(ParserManager, "hermes", tokenizer=tokenizer)

@@ -17,7 +17,7 @@ from vllm.v1.engine import EngineCoreReadyResponse
 from enforcer.errors import ConfigurationError
 from enforcer.request import carrier, spec_text
 from enforcer.vllm.config import names, settings
-from enforcer.vllm.intake import admission
+from enforcer.vllm.intake import settling
 from enforcer.vllm.server import engine_marks
 from tests.snippets import RELEASE, ROOT
 
@@ -26,7 +26,7 @@ _ALL = {each.name: 1 for each in fields(EngineCoreReadyResponse) if each.default
 STOCK = EngineCoreReadyResponse(
     **_ALL | _WORDS | {"dp_stats_address": None, "supports_lora": False}
 )
-MARKED = engine_marks.make_ready_response(lambda _: STOCK)(None)
+MARKED = engine_marks.make_ready_response(lambda _: STOCK, None)
 
 
 @pytest.fixture(autouse=True)
@@ -37,8 +37,10 @@ def _no_engine_yet(monkeypatch: pytest.MonkeyPatch) -> None:
 def receive(message: Any) -> None:
     """Take a message as an API server does."""
     taken: list[bytes] = []
-    engine_marks.apply_ready_response(lambda _, payload: taken.append(payload))(
-        None, msgspec.msgpack.encode(message) if message else b""
+    engine_marks.apply_ready_response(
+        lambda _, payload: taken.append(payload),
+        None,
+        msgspec.msgpack.encode(message) if message else b"",
     )
     assert len(taken) == 1
 
@@ -54,7 +56,7 @@ def test_marked_engines_are_let_in(
     monkeypatch.setenv(names.PARSER_VARIABLE, "kimi_k2_enforced")
     receive(MARKED)
     receive(None)  # some messages of vLLM's are empty
-    engine_marks.refuse_unmarked()
+    engine_marks.reject_unmarked()
     assert not caplog.records
 
 
@@ -84,7 +86,7 @@ def test_another_server_refuses_specs_and_says_why(
     receive(STOCK)
     assert "engine 1" in caplog.text
     with pytest.raises(GracefulHTTPError, match="install kimi-enforcer"):
-        admission.admit(carrier.Carried(spec_text.write([], None, None, 0)))
+        settling.admit(carrier.Carried(spec_text.write([], None, None, 0)))
 
 
 def test_an_engine_of_another_version_is_told(
@@ -94,9 +96,9 @@ def test_an_engine_of_another_version_is_told(
     monkeypatch.setattr(engine_marks, "_VERSION", "9.9")
     receive(MARKED)
     assert "9.9" in caplog.text
-    engine_marks.refuse_unmarked()
+    engine_marks.reject_unmarked()
 
 
 def test_the_rust_front_end_gets_the_message_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VLLM_USE_RUST_FRONTEND", "1")
-    assert engine_marks.make_ready_response(lambda _: STOCK)(None) is STOCK
+    assert engine_marks.make_ready_response(lambda _: STOCK, None) is STOCK

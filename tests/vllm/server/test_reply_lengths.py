@@ -16,7 +16,7 @@ from vllm.entrypoints.openai.responses.protocol import ResponsesRequest
 from vllm.sampling_params import SamplingParams
 
 from enforcer.vllm.server import reply_lengths
-from enforcer.vllm.server.remembered import notes
+from enforcer.vllm.server.side_table import notes
 
 
 class Model:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from argparse import Namespace
+from functools import partial
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
@@ -67,7 +68,7 @@ def test_a_launcher_tells_the_processes_that_it_starts() -> None:
         seen.append((cls, args, os.environ.get(names.PARSER_VARIABLE)))
         return "engine arguments"
 
-    made = served_model.from_cli_args(original)
+    made = partial(served_model.from_cli_args, original)
     args = Namespace(tool_call_parser="kimi_k2_enforced")
     assert made(int, args) == "engine arguments"
     assert seen == [(int, args, "kimi_k2_enforced")]
@@ -78,7 +79,7 @@ def test_a_launcher_tells_the_processes_that_it_starts() -> None:
 
 
 def test_a_launcher_tells_the_flags_on_texts_that_are_json() -> None:
-    made = served_model.from_cli_args(lambda _cls, _args: settings.current().options)
+    made = partial(served_model.from_cli_args, lambda _cls, _args: settings.current().options)
     for flags in ({}, {names.COMPACT_TEXT: True}, {names.CLOSED_TEXT: True}):
         config = StructuredOutputsConfig(backend="guidance", **flags)
         found = made(int, Namespace(tool_call_parser=None, structured_outputs_config=config))
@@ -89,7 +90,7 @@ def test_a_launcher_tells_the_flags_on_texts_that_are_json() -> None:
 def test_a_launcher_refuses_our_parser_without_auto_tools_before_it_starts_anything() -> None:
     """An engine without an API server picks no parser, so that it needs no such flag."""
     read: list[Namespace] = []
-    made = served_model.from_cli_args(lambda _cls, args: read.append(args))
+    made = partial(served_model.from_cli_args, lambda _cls, args: read.append(args))
     given = {"tool_call_parser": "kimi_k2_enforced", "enable_auto_tool_choice": False}
     with pytest.raises(ConfigurationError, match="needs --enable-auto-tool-choice"):
         made(int, Namespace(**given, headless=False))
@@ -101,7 +102,7 @@ def test_a_launcher_refuses_our_parser_without_auto_tools_before_it_starts_anyth
 
 
 def test_request_ids_are_read_from_headers_once_however_often_a_launcher_reads() -> None:
-    read = served_model.from_cli_args(lambda _cls, args: args)
+    read = partial(served_model.from_cli_args, lambda _cls, args: args)
     args = Namespace(middleware=["their.own"])
     assert read(int, read(int, args)).middleware == [
         "their.own",
@@ -114,7 +115,7 @@ def test_shadow_mode_has_its_own_middleware_and_refuses_our_parser(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("ENFORCER_SHADOW", "on")
-    read = served_model.from_cli_args(lambda _cls, args: args)
+    read = partial(served_model.from_cli_args, lambda _cls, args: args)
     args = read(int, Namespace(tool_call_parser="hermes", middleware=[]))
     assert args.middleware == ["enforcer.vllm.shadow.middleware.ShadowMiddleware"]
     with pytest.raises(ConfigurationError, match="--tool-call-parser hermes, or"):
@@ -130,7 +131,7 @@ def test_vllms_rust_front_end_gets_no_argument_that_it_does_not_know(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("VLLM_USE_RUST_FRONTEND", "1")
-    read = served_model.from_cli_args(lambda _cls, args: args)
+    read = partial(served_model.from_cli_args, lambda _cls, args: args)
     assert read(int, Namespace(middleware=[])).middleware == []
 
 

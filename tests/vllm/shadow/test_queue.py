@@ -16,7 +16,7 @@ from enforcer.errors import Busy, SchemaLimit
 from enforcer.judging.judge import Fault, Finding, ReplyVerdict
 from enforcer.judging.shadowed import ShadowVerdict
 from enforcer.vllm.config import settings
-from enforcer.vllm.observe import families, recording, stats
+from enforcer.vllm.observe import metric_defs, recording, stats
 from enforcer.vllm.server import runtime
 from enforcer.vllm.shadow import middleware
 from enforcer.vllm.shadow import queue as queues
@@ -56,7 +56,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Counter[Any]:
         def add_named(self, family: Any, name: str, key: Any = ()) -> None:
             found[family.name.removeprefix("enforcer_shadow_"), name, *key] += 1
 
-    recorder = Recorder(families.LAYOUT, None)
+    recorder = Recorder(metric_defs.LAYOUT, None)
     monkeypatch.setattr(recording, "recorder", lambda: recorder)
     return found
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import Any
 
 import pytest
@@ -24,7 +25,7 @@ TOOL = {"type": "function", "function": {"name": "get", "parameters": {"type": "
 
 def validate(params: SamplingParams) -> list[Any]:
     seen: list[Any] = []
-    wrappers.refuse_spec(lambda *given: seen.append(given))(params, 1, 2, 3)
+    wrappers.reject_spec(lambda *given: seen.append(given), params, 1, 2, 3)
     return seen
 
 
@@ -54,10 +55,10 @@ def test_a_spec_is_refused_before_its_stream_begins() -> None:
 
     more: Any = {"model": "m", "messages": [{"role": "user", "content": "a"}], "stream": True}
     asked = ChatCompletionRequest(**more)
-    assert asyncio.run(wrappers.rendered(original)(None, asked)) == (None, asked)
+    assert asyncio.run(wrappers.rendered(original, None, asked)) == (None, asked)
     asked = ChatCompletionRequest(**more, **enforcer.extra_body([TOOL]))
     with pytest.raises(VLLMValidationError, match="ENFORCER_SHADOW=on"):
-        asyncio.run(wrappers.rendered(original)(None, asked))
+        asyncio.run(wrappers.rendered(original, None, asked))
 
 
 @pytest.fixture
@@ -72,7 +73,7 @@ def test_the_parser_is_vllms_own(monkeypatch: pytest.MonkeyPatch) -> None:
     warmed: list[Any] = []
     monkeypatch.setattr(runtime, "warm", warmed.append)
     monkeypatch.setattr(startup, "say", lambda *_: None)
-    composed = wrappers.compose_parser(lambda *given, **named: (given, named))
+    composed = partial(wrappers.compose_parser, lambda *given, **named: (given, named))
     found = composed(int, "kimi_k2", enable_auto_tools=True, tokenizer="t")
     assert found == ((int, "kimi_k2"), {"enable_auto_tools": True, "tokenizer": "t"})
     assert warmed == ["t"]
@@ -87,4 +88,4 @@ def test_a_model_that_cannot_be_judged_is_not_served(monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(runtime, "warm", warm)
     with pytest.raises(InvalidVocabulary):
-        wrappers.compose_parser(lambda *_, **__: None)(int, "kimi_k2", tokenizer="t")
+        wrappers.compose_parser(lambda *_, **__: None, int, "kimi_k2", tokenizer="t")

@@ -12,7 +12,7 @@ from vllm.exceptions import GracefulHTTPError, VLLMValidationError
 from enforcer.errors import Busy, RequestError
 from enforcer.request import carrier
 from enforcer.vllm.config import settings
-from enforcer.vllm.observe import families, metrics, request_context
+from enforcer.vllm.observe import metric_defs, metrics, request_context
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from enforcer.errors import Problem
 
 
-class _RefusalError(VLLMValidationError):  # type: ignore[misc]
+class _RejectionError(VLLMValidationError):  # type: ignore[misc]
     """A 400 whose `param` is the path into the request; the message has it already."""
 
     def __init__(self, message: str, path: str = "$") -> None:  # as a copy is made of its `args`
@@ -30,12 +30,12 @@ class _RefusalError(VLLMValidationError):  # type: ignore[misc]
         return str(self.args[0])
 
 
-def refusal(error: RequestError) -> VLLMValidationError:
+def rejection(error: RequestError) -> VLLMValidationError:
     """Return the error as vLLM answers it: HTTP 400 with the message, in the client's own paths."""
     of = request_context.told(error.path)
     error = error.at(request_context.current().client_path)
     metrics.refused(error, **of)
-    return _RefusalError(f"{type(error).__name__}: {error}", error.path)
+    return _RejectionError(f"{type(error).__name__}: {error}", error.path)
 
 
 def placed(problem: Problem) -> Problem:
@@ -43,7 +43,7 @@ def placed(problem: Problem) -> Problem:
     return replace(problem, path=request_context.current().client_path(problem.path))
 
 
-def option_refusal(option: str, reason: str) -> VLLMValidationError:
+def option_rejection(option: str, reason: str) -> VLLMValidationError:
     """Return a 400 for a field of the request that enforcement does not go with."""
     metrics.refused_option(option, request=request_context.told()["request"])
     return VLLMValidationError(reason, parameter=option)
@@ -52,7 +52,7 @@ def option_refusal(option: str, reason: str) -> VLLMValidationError:
 def not_allowed(option: str, what: str) -> VLLMValidationError:
     """Return a 400 for what a request may set only where the operator lets it."""
     here = ", ".join(sorted(settings.current().allow_client)) or "nothing"
-    return option_refusal(
+    return option_rejection(
         option,
         f"a request may not set {what} here: leave it out ({carrier.ALLOW} allows {here})",
     )
@@ -64,9 +64,9 @@ def answered() -> Iterator[None]:
     try:
         yield
     except RequestError as error:
-        raise refusal(error) from error
+        raise rejection(error) from error
     except Busy as error:
-        metrics.count(families.CHECKS, families.Checked.BUSY)
+        metrics.count(metric_defs.CHECKS, metric_defs.CheckOutcome.BUSY)
         whose = "" if error.lacks else "own" if error.own else "of others"
         request = request_context.told()["request"]
         metrics.log("busy", lacks=error.lacks, schemas=whose, request=request)

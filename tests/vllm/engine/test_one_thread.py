@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
 
-from enforcer.vllm.engine import fill_threads
+from enforcer.vllm.engine.compile_executor import fill_in_one_thread
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -21,7 +21,7 @@ HERE = threading.get_ident()
 @pytest.fixture
 def threads() -> Iterator[ThreadPoolExecutor]:
     with ThreadPoolExecutor(1) as found:
-        fill_threads.attach(found, lambda grammar: grammar == "ours")
+        fill_in_one_thread(found, lambda grammar: grammar == "ours")
         yield found
 
 
@@ -58,4 +58,4 @@ def test_an_error_reaches_the_caller(threads: ThreadPoolExecutor, whose: str) ->
 
 
 def test_a_small_engine_has_no_executor_to_replace() -> None:
-    fill_threads.attach(None, lambda _: True)
+    fill_in_one_thread(None, lambda _: True)

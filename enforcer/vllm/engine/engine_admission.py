@@ -1,9 +1,6 @@
-"""What comes into the engine to be enforced, and letting in what no front end of ours has seen.
+"""Admission in the engine process: of specs that the API server has admitted, and of all others.
 
-Owns: what of a request a turn is made of, what is asked of one that comes by a front end of vLLM's
-own, and whose doing it is where a turn cannot start. Must not know: the scheduler, masks.
-
-A spec that our front end has let in carries what it has settled. vLLM's Rust front end hands on
+A spec that the API server has admitted carries what it has settled. vLLM's Rust front end hands on
 whatever a client writes, so that behind it nothing counts as settled.
 """
 
@@ -17,10 +14,10 @@ from vllm.exceptions import VLLMValidationError
 from enforcer.errors import RequestError
 from enforcer.request import carrier
 from enforcer.request import spec as specs
-from enforcer.vllm.intake import admission, stops
-from enforcer.vllm.native import stock
-from enforcer.vllm.observe import families, metrics, request_context
-from enforcer.vllm.observe.families import Failure
+from enforcer.vllm.intake import sampling_options, settling
+from enforcer.vllm.native import native_tags
+from enforcer.vllm.observe import metric_defs, metrics, request_context
+from enforcer.vllm.observe.metric_defs import Failure
 from enforcer.vllm.server import runtime, served_model
 
 if TYPE_CHECKING:
@@ -29,8 +26,8 @@ if TYPE_CHECKING:
     from enforcer.api import Enforcer
     from enforcer.request.carrier import Carried
     from enforcer.request.spec import Spec
-    from enforcer.vllm.intake.admission import Intake
-    from enforcer.vllm.native.misreadings import Reader
+    from enforcer.vllm.intake.settling import AdmittedSpec
+    from enforcer.vllm.native.misreadings import VllmReader
 
 
 class Source(NamedTuple):
@@ -50,12 +47,12 @@ def source_of(request: Any) -> Source | None:
     """Find what enforces a request; None for one that is vLLM's own affair."""
     tag = request.structured_output_request.params.structural_tag
     carried = carrier.find(request.sampling_params)
-    concerned = carried or any(stock.concerns(tag, one) for one in served_model.dialects())
+    concerned = carried or any(native_tags.concerns(tag, one) for one in served_model.dialects())
     return Source(tag, carried) if concerned else None
 
 
-def admitted(source: Source, *, is_read: bool = False) -> Intake | None:
-    """Read the spec that a front end of ours has let in; None where none may have.
+def admitted(source: Source, *, is_read: bool = False) -> AdmittedSpec | None:
+    """Read the spec that the API server has admitted; None where it may not have.
 
     Ours leaves a digest in the tag, and behind vLLM's Rust front end a client may write it.
 
@@ -64,34 +61,34 @@ def admitted(source: Source, *, is_read: bool = False) -> Intake | None:
         is_read: whether only a spec that this process has read before is wanted.
 
     Raises:
-        InvalidTools: it cannot be read, or is not the one that was let in.
+        InvalidTools: it cannot be read, or is not the one that was admitted.
 
     """
     carried = source.carried
     if carried is None or not carried.digest or envs.VLLM_USE_RUST_FRONTEND:
         return None
-    intake = (admission.read_before if is_read else admission.read)(carried)
-    return None if intake is None or intake.spec.settled is None else intake
+    known = (settling.read_before if is_read else settling.read)(carried)
+    return None if known is None or known.spec.settled is None else known
 
 
 def admit(
     source: Source,
-    intake: Intake | None,
+    known: AdmittedSpec | None,
     request: Any,
     tokenizer: Any,
     enforcer_of: Callable[[Spec | None], Enforcer],
-) -> tuple[Spec, Reader | None]:
-    """Let in what no front end of ours has seen, or refuse it as one does.
+) -> tuple[Spec, VllmReader | None]:
+    """Admit a spec that no API server has admitted, or reject it as one does.
 
     Args:
         source: what a turn is made of.
-        intake: what a front end of ours has let in; None where none has.
+        known: the spec that the API server has admitted; None where it has not.
         request: vLLM's.
         tokenizer: the model's.
         enforcer_of: returns the enforcer for a spec.
 
     Returns:
-        What is to be enforced, and what keeps the turn readable for whoever reads it.
+        The spec to enforce, and what keeps the turn readable for vLLM's parser, where it reads.
 
     Raises:
         RequestError: it cannot be enforced.
@@ -100,23 +97,22 @@ def admit(
     """
     params = request.sampling_params
     if source.carried is not None:
-        spec = (intake or admission.admit(source.carried, tokenizer)).spec
+        spec = (known or settling.admit(source.carried, tokenizer)).spec
         # Keeps a turn readable for a parser of vLLM's; ours reads any.
         as_text = spec.settled is not None and spec.settled.as_text
-        reader = stock.reader(enforcer_of(spec).table) if as_text else None
-        if intake is not None:
+        reader = native_tags.reader(enforcer_of(spec).table) if as_text else None
+        if known is not None:
             return spec, reader
     else:
         enforcer = enforcer_of(None)
-        found = stock.recognise(source.tag, enforcer.table, request.prompt_token_ids)
-        spec, reader = found.spec, stock.reader(enforcer.table, think_apart=found.think_apart)
+        found = native_tags.recognise(source.tag, enforcer.table, request.prompt_token_ids)
+        spec, reader = found.spec, native_tags.reader(enforcer.table, think_apart=found.think_apart)
         request_context.change(tools=spec.toolset.tools)
         specs.refuse_large(spec, enforcer.options.limits)
         spec = specs.bundled(spec, runtime.bundle, enforcer.options.limits.size)
         for _ in found.left_free:
-            metrics.relaxed(families.Relaxed.FREE)
-    admission.refuse_sampling(params, spec)
-    stops.refuse_ids_beside(params, spec, tokenizer)
+            metrics.relaxed(metric_defs.Relaxed.FREE)
+    sampling_options.reject(params, spec, tokenizer)
     return spec, reader
 
 
@@ -125,7 +121,7 @@ def tell_of_failure(
 ) -> None:
     """Count and log a turn that could not start.
 
-    What a front end of ours has let in does not fail for what its client wrote.
+    A spec that the API server has admitted does not fail for what its client wrote.
     """
     if spec is not None:
         request_context.change(tools=spec.toolset.tools)

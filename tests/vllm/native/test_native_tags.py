@@ -21,14 +21,14 @@ from enforcer.request import response_format, tools
 from enforcer.request.spec import Spec
 from enforcer.turn import dialects
 from enforcer.turn.table import Table
-from enforcer.vllm.native import stock
+from enforcer.vllm.native import native_tags
 from enforcer.vocabulary import Vocabulary
 from tests.stock_tags import python_tag
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from enforcer.vllm.native.tags import Stock
+    from enforcer.vllm.native.tags import NativeTurn
 
 
 KIMI = dialects.load("kimi_k2")
@@ -40,8 +40,8 @@ TABLE = Table(KIMI, Vocabulary.of_bytes(KIMI.controls))
 LEVELS = ("parameter", "function", "auto")
 
 
-def read(tag: str) -> Stock:
-    return stock.recognise(tag, TABLE, None)
+def read(tag: str) -> NativeTurn:
+    return native_tags.recognise(tag, TABLE, None)
 
 
 def expected(body: dict[str, Any], level: str) -> Spec:
@@ -90,7 +90,7 @@ def python_calls(body: dict[str, Any], level: str) -> bool:
 @pytest.mark.parametrize("case", RUST, ids=lambda case: f"{case['level']} {case['body']}"[:90])
 def test_a_tag_of_the_rust_front_end_means_its_request(case: dict[str, Any]) -> None:
     body, level, tag = case["body"], case["level"], case["tag"]
-    if not stock.concerns(tag, KIMI):
+    if not native_tags.concerns(tag, KIMI):
         # Nothing is called: the reply is not read for calls either.
         assert not rust_calls(body, level)
         return
@@ -105,7 +105,7 @@ def test_a_tag_of_the_rust_front_end_means_its_request(case: dict[str, Any]) -> 
 @pytest.mark.parametrize("body", BODIES, ids=lambda body: str(body)[:90])
 def test_a_tag_of_the_python_front_end_means_its_request(body: dict[str, Any], level: str) -> None:
     tag = python_tag(body, level)
-    assert stock.concerns(tag, KIMI) == python_calls(body, level)
+    assert native_tags.concerns(tag, KIMI) == python_calls(body, level)
     if tag is None:
         return
     found = read(tag)
@@ -128,15 +128,17 @@ def test_tools_are_named_whose_schemas_a_tag_leaves_out(body: dict[str, Any], le
         if "parameters" not in tool["function"]
         or (level != "parameter" and not tool["function"].get("strict"))
     }
-    if stock.concerns(tag, KIMI):
+    if native_tags.concerns(tag, KIMI):
         assert set(read(tag).left_free) == free
-    assert set(stock.left_free(tag, KIMI)) == (free if stock.concerns(tag, KIMI) else set())
+    assert set(native_tags.left_free(tag, KIMI)) == (
+        free if native_tags.concerns(tag, KIMI) else set()
+    )
 
 
 def test_in_a_tag_of_another_shape_no_tool_is_named() -> None:
     for tag in ("", "[" * 10_000, '{"type": "tag", "begin": 3, "content": {"elements": [3]}}'):
-        assert stock.left_free(tag, KIMI) == ()
-    assert stock.left_free(RECORDED[0], dialects.load("kimi_k3")) == ()
+        assert native_tags.left_free(tag, KIMI) == ()
+    assert native_tags.left_free(RECORDED[0], dialects.load("kimi_k3")) == ()
 
 
 def paths(node: Any, at: tuple[int | str, ...] = ()) -> Iterator[tuple[int | str, ...]]:
@@ -164,7 +166,7 @@ def put(tag: str, path: tuple[int | str, ...], value: Any) -> dict[str, Any]:
 RECORDED = [
     case["tag"]
     for case in RUST
-    if case["level"] == "parameter" and stock.concerns(case["tag"], KIMI)
+    if case["level"] == "parameter" and native_tags.concerns(case["tag"], KIMI)
 ]
 OTHER: tuple[Any, ...] = (0, 1, True, False, None, "x", [], {}, ["x"])
 
@@ -231,7 +233,7 @@ def test_what_cannot_be_enforced_is_refused(
     tag: str, error: type[InvalidTools | UnknownTag]
 ) -> None:
     assert tag != CALL
-    assert stock.concerns(tag, KIMI)
+    assert native_tags.concerns(tag, KIMI)
     with pytest.raises(error):
         read(tag)
 
@@ -246,18 +248,18 @@ def test_a_marker_is_seen_however_a_tag_spells_it() -> None:
         plain.replace("<", "\\u003c").replace('"value2": 1', '"value": "other"'),
     ):
         assert json.loads(tag)["type"] == "structural_tag"
-        assert stock.concerns(tag, KIMI)
-    assert not stock.concerns(plain.replace("<|", "<\\u007c\\\\"), KIMI)
+        assert native_tags.concerns(tag, KIMI)
+    assert not native_tags.concerns(plain.replace("<|", "<\\u007c\\\\"), KIMI)
 
 
 def test_tags_of_other_formats_are_left_alone() -> None:
     for tag in (None, "", "{}", '{"type": "structural_tag", "format": {"type": "any_text"}}'):
-        assert not stock.concerns(tag, KIMI)
+        assert not native_tags.concerns(tag, KIMI)
     hermes = CALL
     for role in KIMI.markers.values():
         for marker in role:
             hermes = hermes.replace(marker, "<tool_call>")
-    assert not stock.concerns(hermes, KIMI)
+    assert not native_tags.concerns(hermes, KIMI)
 
 
 def test_the_first_index_is_read_from_the_prompt() -> None:
@@ -266,5 +268,5 @@ def test_the_first_index_is_read_from_the_prompt() -> None:
     call = "<|tool_call_begin|>x<|tool_call_argument_begin|>{}<|tool_call_end|>"
     turn = "<|im_assistant|>assistant<|im_middle|>"
     prompt = write(vocabulary, f"{turn}{call}{call}<|im_end|>{turn}")
-    assert stock.recognise(CALL, table, prompt).spec.first_index == 2
-    assert stock.recognise(CALL, table, None).spec.first_index == 0
+    assert native_tags.recognise(CALL, table, prompt).spec.first_index == 2
+    assert native_tags.recognise(CALL, table, None).spec.first_index == 0

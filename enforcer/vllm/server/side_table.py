@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 
-class Remembered(Generic[_T]):
+class SideTable(Generic[_T]):
     """Values, each beside one object for as long as that lives; safe to use from several threads.
 
     The objects need not be hashable, and are told apart by which they are, not by what they say.
@@ -51,6 +51,7 @@ class Notes:
         is_prepared: whether it was prepared here, for an engine to reply to.
         most_ids: how many token ids a reply may have, as vLLM computes it; None if not yet known.
         demanded_call: whether its demand for a call was taken back, to report a reply without one.
+        admission: of a constraint, the `Admission` of the request that has it.
         beginning: a prompt, and the parser that has read what this has begun of a reply.
 
     """
@@ -63,10 +64,11 @@ class Notes:
     is_prepared: bool = False
     most_ids: int | None = None
     demanded_call: bool = False
+    admission: Any = None
     beginning: tuple[Sequence[int] | None, Parser] | None = None
 
 
-_notes: Remembered[Notes] = Remembered()
+_notes: SideTable[Notes] = SideTable()
 
 
 def notes(request: object) -> Notes:

@@ -12,7 +12,7 @@ from importlib.metadata import PackageNotFoundError, version
 from enforcer.request.tools import ToolChoice
 from enforcer.schema import keywords
 from enforcer.turn import dialects
-from enforcer.vllm.observe.stats import OTHER, Counter, Family, Gauge, Histogram, Layout, Named
+from enforcer.vllm.observe.stats import OTHER, Count, Family, Gauge, Histogram, Named, ValuesLayout
 
 _LONG = tuple(ms * 10**6 for ms in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000))
 _SHORT = tuple(us * 1000 for us in (2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 20_000))
@@ -68,7 +68,7 @@ class Failure(Enum):
     UNENFORCED = "unenforced"  # the engine took in nothing to enforce, against ENFORCER_REQUIRE
 
 
-class Checked(Enum):
+class CheckOutcome(Enum):
     """How it was found out whether a schema can be enforced."""
 
     PLAIN = "plain"  # it is so plain that it is sure to be
@@ -110,27 +110,27 @@ def _by(**labels: tuple[str, ...] | type[Enum]) -> tuple[tuple[str, tuple[str, .
 
 
 # In the order of docs/vllm/metrics.md, which has the whole meaning of each.
-REQUESTS = Counter("enforcer_requests", "Enforced requests.", _by(tool_choice=ToolChoice))
-REFUSED = Counter(
+REQUESTS = Count("enforcer_requests", "Enforced requests.", _by(tool_choice=ToolChoice))
+REFUSED = Count(
     "enforcer_requests_refused",
     "Requests refused with HTTP 400, by error and the first offending keyword or option.",
     _by(error=ERRORS, keyword=(*KEYWORDS, *OPTIONS)),
 )
-OFF = Counter("enforcer_requests_switched_off", "Requests that clients had not enforced.")
-RELAXED = Counter(
+OFF = Count("enforcer_requests_switched_off", "Requests that clients had not enforced.")
+RELAXED = Count(
     "enforcer_tools_relaxed", "Inexactly enforced tools.", _by(how=Relaxed, keyword=KEYWORDS)
 )
-CALLS = Counter("enforcer_calls", "Tool calls in parsed replies.", _by(outcome=Outcome))
-CHECKS = Counter("enforcer_schema_checks", "Schemas of requests, checked.", _by(how=Checked))
+CALLS = Count("enforcer_calls", "Tool calls in parsed replies.", _by(outcome=Outcome))
+CHECKS = Count("enforcer_schema_checks", "Schemas of requests, checked.", _by(how=CheckOutcome))
 CHECK = Histogram("enforcer_check_seconds", "Checking a schema, with its wait.", bounds=_LONG)
 COMPILE = Histogram("enforcer_compile_seconds", "Compiling a schema.", bounds=_LONG)
 MASK = Histogram("enforcer_mask_seconds", "Waiting for a bitmask.", bounds=_SHORT)
 CACHE = Gauge("enforcer_grammar_cache_entries", "Compiled grammars in the cache.")
 CACHE_BYTES = Gauge("enforcer_grammar_cache_bytes", "Memory kept between requests, estimated.")
 TEXT_BYTES = Gauge("enforcer_live_text_bytes", "Memory of arguments that are being written.")
-HITS = Counter("enforcer_grammar_cache_hits", "Lookups that the grammar cache answered.")
-MISSES = Counter("enforcer_grammar_cache_misses", "Lookups that had to compile a grammar.")
-FAILED = Counter("enforcer_turns_failed", "Turns that the enforcer ended.", _by(reason=Failure))
+HITS = Count("enforcer_grammar_cache_hits", "Lookups that the grammar cache answered.")
+MISSES = Count("enforcer_grammar_cache_misses", "Lookups that had to compile a grammar.")
+FAILED = Count("enforcer_turns_failed", "Turns that the enforcer ended.", _by(reason=Failure))
 # An API server, what launches several, or a program that uses vLLM offline is a front.
 PARTS = FRONT, ENGINE, WORKER = "front", "engine", "worker"
 PROCESSES = Gauge("enforcer_processes", "Running processes with the plugin.", _by(part=PARTS))
@@ -149,8 +149,8 @@ VERSION = Gauge(
     "API servers, by the versions of the Enforcer.",
     _by(version=(installed("kimi-enforcer"),)),
 )
-SHADOWED = Counter("enforcer_shadow_replies", "Replies in shadow mode.", _by(outcome=Judged))
-CHANGED = Counter(
+SHADOWED = Count("enforcer_shadow_replies", "Replies in shadow mode.", _by(outcome=Judged))
+CHANGED = Count(
     "enforcer_shadow_would_change",
     "Replies in shadow mode that enforcement would have changed, by kind.",
     _by(kind=Change),
@@ -160,8 +160,8 @@ CHANGED_TOOLS = Named(
     "The same, by the tool that was called.",
     (("tool", (OTHER,)), *_by(kind=Change)),
 )
-DROPPED = Counter("enforcer_shadow_dropped", "Replies in shadow mode that were not judged.")
-LAYOUT = Layout([each for each in tuple(vars().values()) if isinstance(each, Family)])
+DROPPED = Count("enforcer_shadow_dropped", "Replies in shadow mode that were not judged.")
+LAYOUT = ValuesLayout([each for each in tuple(vars().values()) if isinstance(each, Family)])
 
 
 def label(value: str, values: tuple[str, ...] = KEYWORDS) -> str:

@@ -15,8 +15,8 @@ from vllm.exceptions import VLLMValidationError
 from vllm.tool_parsers.utils import get_function_tools
 
 from enforcer.errors import InvalidTools
-from enforcer.vllm.intake import dialog_tools, requests
-from enforcer.vllm.server.remembered import notes
+from enforcer.vllm.intake import dialogs, requests
+from enforcer.vllm.server.side_table import notes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,13 +51,13 @@ def dialog_of(request: Any, earlier: list[Any] | None = None) -> list[Any]:
         if isinstance(request, ResponsesRequest)
         else request.messages
     )
-    return [dialog_tools.materialised(message) for message in messages]
+    return [dialogs.materialised(message) for message in messages]
 
 
 def prepared(request: Any, earlier: list[Any] | None = None) -> Any:
-    within = dialog_tools.declared(request, dialog_of(request, earlier))
+    within = dialogs.declared(request, dialog_of(request, earlier))
     notes(request).within = within
-    dialog_tools.adopt(request)
+    dialogs.adopt(request)
     return request
 
 
@@ -119,7 +119,7 @@ def test_a_choice_of_the_clients_own_stays() -> None:
 def test_each_is_named_where_it_stands_in_the_body(
     request_: Any, earlier: list[Any] | None, places: list[str]
 ) -> None:
-    within = dialog_tools.declared(request_, dialog_of(request_, earlier))
+    within = dialogs.declared(request_, dialog_of(request_, earlier))
     assert [one.at.rpartition(".tools[")[0] for one in within] == places
 
 
@@ -167,7 +167,7 @@ def test_what_runs_once_is_listed_for_whoever_reads_next() -> None:
         yield tool()
 
     message = {"role": "system", "tools": once()}
-    assert dialog_tools.materialised(message)["tools"] == [tool()]
+    assert dialogs.materialised(message)["tools"] == [tool()]
     assert message["tools"] == [tool()]
     calls = {"role": "assistant", "tool_calls": 5}
-    assert dialog_tools.materialised(calls) == calls
+    assert dialogs.materialised(calls) == calls

@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING
 from enforcer.errors import RequestError, UnknownTag
 from enforcer.turn import prompt_calls
 from enforcer.vllm.native import kimi_k2, kimi_k3, marker_roles
-from enforcer.vllm.native.misreadings import Reader
-from enforcer.vllm.native.tags import PATH, Stock, UnlikeError
+from enforcer.vllm.native.misreadings import VllmReader
+from enforcer.vllm.native.tags import PATH, NativeTurn, UnlikeError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -73,7 +73,7 @@ def turn_of(
     dialect: Dialect,
     vocabulary: Vocabulary | None = None,
     prompt_ids: Sequence[int] = (),
-) -> Stock | None:
+) -> NativeTurn | None:
     """Read a tag as far as no vocabulary is needed, which vLLM's front end does not have.
 
     Returns:
@@ -92,7 +92,7 @@ def turn_of(
     return None
 
 
-def recognise(tag: str, table: Table, prompt_ids: Sequence[int] | None) -> Stock:
+def recognise(tag: str, table: Table, prompt_ids: Sequence[int] | None) -> NativeTurn:
     """Read a structural tag of vLLM's own.
 
     Its schemas are unchecked, since no front end of ours has seen them.
@@ -122,13 +122,13 @@ def recognise(tag: str, table: Table, prompt_ids: Sequence[int] | None) -> Stock
 
 
 @lru_cache(_READERS)
-def reader(table: Table, *, think_apart: bool | None = None) -> Reader | None:
+def reader(table: Table, *, think_apart: bool | None = None) -> VllmReader | None:
     """Return what vLLM's parsers would misread.
 
     Args:
         table: the dialect, bound to the vocabulary.
-        think_apart: as `Stock` has it, whose tag is enforced; None for a spec, whose reply vLLM's
-            Python parser reads.
+        think_apart: as `NativeTurn` has it, whose tag is enforced; None for a spec, whose reply
+            vLLM's Python parser reads.
 
     Returns:
         None where no marker of the format's calls is a special token, so that none can be spelled
@@ -144,4 +144,4 @@ def reader(table: Table, *, think_apart: bool | None = None) -> Reader | None:
     else:
         special = marker_roles.tokens(table, marker_roles.of_calls(table))
         misread = [name for name, token in table.vocabulary.controls.items() if token in special]
-    return Reader(table, misread, think_apart=think_apart) if misread else None
+    return VllmReader(table, misread, think_apart=think_apart) if misread else None

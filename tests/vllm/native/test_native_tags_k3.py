@@ -30,7 +30,7 @@ from enforcer.vllm import patches
 from enforcer.vllm.config import names
 from enforcer.vllm.native import kimi_k3
 from enforcer.vllm.native.misreadings import ReadableMatcher
-from enforcer.vllm.native.tags import Stock, UnlikeError
+from enforcer.vllm.native.tags import NativeTurn, UnlikeError
 from enforcer.vllm.observe import recording
 from enforcer.vllm.server import runtime
 from enforcer.vocabulary import Vocabulary
@@ -77,7 +77,7 @@ def prompt(body: dict[str, Any], messages: list[dict[str, Any]] = ASK) -> list[i
     )
 
 
-def read(case: dict[str, Any]) -> Stock:
+def read(case: dict[str, Any]) -> NativeTurn:
     return kimi_k3.turn(json.loads(case["tag"]), VOCABULARY, prompt(case["body"]))
 
 

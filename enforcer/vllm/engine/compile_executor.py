@@ -1,4 +1,4 @@
-"""The worker pool that makes turns ready, so that the scheduler's thread never compiles.
+"""Thread pools of the engine process that make turns ready: the scheduler's thread never compiles.
 
 Slow work (a schema that has not been seen, and is not small and plain) is done in steps on threads
 of its own, a step of each request by turn: one with a hundred large schemas delays one that has a
@@ -18,7 +18,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Callable, Generator, Sequence
+    from concurrent.futures import Executor
 
 
 _LONG = 2  # threads: one that takes very long leaves the other to the rest
@@ -30,7 +31,7 @@ _LESS_URGENT = 5
 _INTERVAL = 1e-4
 
 
-class _Job(NamedTuple):
+class _SteppedWork(NamedTuple):
     """Work in steps.
 
     Attributes:
@@ -45,7 +46,7 @@ class _Job(NamedTuple):
     future: Future[Any]
 
 
-class Lanes:
+class CompileExecutor:
     """A thread for fast work, and others for slow work."""
 
     def __init__(self) -> None:
@@ -56,8 +57,8 @@ class Lanes:
         self._interval = sys.getswitchinterval()
         # There from the start: a process that may have no more threads when a request comes
         # does with these.
-        for lane in (self._short, self._long):
-            lane.submit(int)
+        for pool in (self._short, self._long):
+            pool.submit(int)
 
     def short(self, work: Callable[[], object]) -> None:
         """Submit fast work; its exceptions are left to whoever needs its result."""
@@ -74,14 +75,14 @@ class Lanes:
             here: whether the first step costs less than waking a thread for it.
 
         """
-        job = _Job(steps, wanted, Future())
+        job = _SteppedWork(steps, wanted, Future())
         if here:
             self._step(job)
         else:
             self.short(partial(self._step, job))
         return job.future
 
-    def _step(self, job: _Job) -> None:
+    def _step(self, job: _SteppedWork) -> None:
         if not job.wanted():
             job.steps.close()
             job.future.cancel()
@@ -118,3 +119,30 @@ def _make_way() -> None:
     with suppress(OSError):  # forbidden by a sandbox: then it competes as it would without
         own = os.getpriority(os.PRIO_PROCESS, thread)
         os.setpriority(os.PRIO_PROCESS, thread, own + _LESS_URGENT)
+
+
+def fill_in_one_thread(executor: Executor | None, is_ours: Callable[[Any], bool]) -> None:
+    """Have vLLM's executor fill batches of our masks in the calling thread.
+
+    vLLM hands a step of more than 128 structured requests to as many as eight threads, in batches
+    of sixteen. A mask of ours takes a microsecond or two of Python: eight threads that pass the
+    interpreter's lock to each other for it need up to five times as long as one.
+
+    Args:
+        executor: that of a `StructuredOutputManager` for its masks; an engine for 128 sequences or
+            fewer has none.
+        is_ours: returns whether a grammar is enforced by us.
+
+    """
+    if executor is None:
+        return
+    submit = executor.submit
+
+    def _submit(fill: Callable[..., Any], batch: Sequence[Any]) -> Future[Any]:
+        if not all(is_ours(each[0]) for each in batch):
+            return submit(fill, batch)
+        done: Future[Any] = Future()
+        done.set_result(fill(batch))  # raises what waiting for the future would
+        return done
+
+    vars(executor)["submit"] = _submit

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 
-from enforcer.vllm.server.remembered import Remembered
+from enforcer.vllm.server.side_table import SideTable
 
 
 class Equal:
@@ -17,7 +17,7 @@ class Equal:
 
 
 def test_each_object_has_its_own_value_for_as_long_as_it_lives() -> None:
-    known: Remembered[int] = Remembered()
+    known: SideTable[int] = SideTable()
     first, second = Equal(), Equal()
     known.put(first, 1)
     assert (known.get(first), known.get(second)) == (1, None)
@@ -31,7 +31,7 @@ def test_each_object_has_its_own_value_for_as_long_as_it_lives() -> None:
 
 
 def test_an_object_in_the_place_of_one_that_went_is_another() -> None:
-    known: Remembered[int] = Remembered()
+    known: SideTable[int] = SideTable()
     for number in range(100):  # CPython gives the same place again
         one = Equal()
         assert known.get(one) is None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from enforcer.vllm.engine.lanes import Lanes
+from enforcer.vllm.engine.compile_executor import CompileExecutor
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
@@ -20,16 +20,16 @@ Log = list[tuple[str, int]]
 
 
 @pytest.fixture
-def lanes() -> Iterator[Lanes]:
-    made = Lanes()
+def executor() -> Iterator[CompileExecutor]:
+    made = CompileExecutor()
     yield made
     close(made)
 
 
-def close(made: Lanes) -> None:
+def close(made: CompileExecutor) -> None:
     """Let the steps under way end, and take no more."""
-    for lane in (made._short, made._long):
-        lane.shutdown(wait=False, cancel_futures=True)
+    for pool in (made._short, made._long):
+        pool.shutdown(wait=False, cancel_futures=True)
 
 
 def work(
@@ -49,13 +49,13 @@ def work(
     return name
 
 
-def test_what_needs_no_step_does_not_wait_for_what_does(lanes: Lanes) -> None:
+def test_what_needs_no_step_does_not_wait_for_what_does(executor: CompileExecutor) -> None:
     gate = threading.Event()
     log: Log = []
-    slow = lanes.begin(work("slow", 3, log, gate), lambda: True)
-    assert lanes.begin(work("short", 0, log), lambda: True).result(30) == "short"
+    slow = executor.begin(work("slow", 3, log, gate), lambda: True)
+    assert executor.begin(work("short", 0, log), lambda: True).result(30) == "short"
     done = threading.Event()
-    lanes.short(done.set)
+    executor.short(done.set)
     assert done.wait(30)
     assert not slow.done()
     gate.set()
@@ -63,7 +63,7 @@ def test_what_needs_no_step_does_not_wait_for_what_does(lanes: Lanes) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="a thread has no niceness of its own")
-def test_what_takes_long_leaves_processors_to_the_scheduler(lanes: Lanes) -> None:
+def test_what_takes_long_leaves_processors_to_the_scheduler(executor: CompileExecutor) -> None:
     def niceness() -> int:
         return os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
 
@@ -73,7 +73,7 @@ def test_what_takes_long_leaves_processors_to_the_scheduler(lanes: Lanes) -> Non
         return [*found, niceness()]
 
     own = niceness()
-    assert lanes.begin(steps(), lambda: True).result(30) == [own, min(own + 5, 19)]
+    assert executor.begin(steps(), lambda: True).result(30) == [own, min(own + 5, 19)]
     assert niceness() == own
 
 
@@ -87,20 +87,20 @@ def test_a_thread_that_may_not_be_less_urgent_works_all_the_same(
         raise PermissionError
 
     monkeypatch.setattr(os, "setpriority", forbidden)
-    made = Lanes()
+    made = CompileExecutor()
     assert made.begin(work("long", 2, []), lambda: True).result(30) == "long"
     close(made)
     assert asked or sys.platform != "linux"
 
 
-def test_steps_are_done_by_turn(lanes: Lanes) -> None:
+def test_steps_are_done_by_turn(executor: CompileExecutor) -> None:
     gate = threading.Event()
     log: Log = []
-    held = lanes.begin(work("held", 1, [], (hold := threading.Event())), lambda: True)
-    greedy = lanes.begin(work("greedy", 50, log, gate), lambda: True)
-    modest = [lanes.begin(work(f"modest {n}", 1, log, gate), lambda: True) for n in range(5)]
+    held = executor.begin(work("held", 1, [], (hold := threading.Event())), lambda: True)
+    greedy = executor.begin(work("greedy", 50, log, gate), lambda: True)
+    modest = [executor.begin(work(f"modest {n}", 1, log, gate), lambda: True) for n in range(5)]
     synced = threading.Event()
-    lanes.short(synced.set)  # all have come as far as the lane for what takes long
+    executor.short(synced.set)  # all have come as far as the threads for what takes long
     assert synced.wait(30)
     gate.set()
     for one in modest:
@@ -111,21 +111,21 @@ def test_steps_are_done_by_turn(lanes: Lanes) -> None:
     assert greedy.result(30) == "greedy"
 
 
-def test_a_failure_is_its_own(lanes: Lanes) -> None:
+def test_a_failure_is_its_own(executor: CompileExecutor) -> None:
     log: list[Any] = []
-    bad = lanes.begin(work("bad", 2, log, fails=1), lambda: True)
-    good = lanes.begin(work("good", 2, log), lambda: True)
+    bad = executor.begin(work("bad", 2, log, fails=1), lambda: True)
+    good = executor.begin(work("good", 2, log), lambda: True)
     with pytest.raises(ValueError, match="bad"):
         bad.result(30)
     assert good.result(30) == "good"
     assert ("bad", 0) in log
 
 
-def test_nobody_works_for_who_has_gone(lanes: Lanes) -> None:
+def test_nobody_works_for_who_has_gone(executor: CompileExecutor) -> None:
     gate = threading.Event()
     log: Log = []
     gone: list[bool] = []
-    one = lanes.begin(work("one", 9, log, gate), lambda: not gone)
+    one = executor.begin(work("one", 9, log, gate), lambda: not gone)
     gone.append(True)
     gate.set()
     with pytest.raises(BaseException):  # noqa: B017, PT011 - cancelled
@@ -135,17 +135,19 @@ def test_nobody_works_for_who_has_gone(lanes: Lanes) -> None:
 
 
 def test_where_no_more_threads_can_be_started_those_that_are_there_do_it(
-    lanes: Lanes, monkeypatch: pytest.MonkeyPatch
+    executor: CompileExecutor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def start(_: threading.Thread) -> None:
         raise RuntimeError("can't start new thread")
 
     monkeypatch.setattr(threading.Thread, "start", start)
-    made = [lanes.begin(work(str(at), 3, []), lambda: True) for at in range(5)]
+    made = [executor.begin(work(str(at), 3, []), lambda: True) for at in range(5)]
     assert [one.result(30) for one in made] == list("01234")
 
 
-def test_threads_let_go_of_the_interpreter_sooner_while_any_is_at_work(lanes: Lanes) -> None:
+def test_threads_let_go_of_the_interpreter_sooner_while_any_is_at_work(
+    executor: CompileExecutor,
+) -> None:
     usual = sys.getswitchinterval()
     begun, go_on = threading.Event(), threading.Event()
 
@@ -155,13 +157,13 @@ def test_threads_let_go_of_the_interpreter_sooner_while_any_is_at_work(lanes: La
         go_on.wait(30)
         return sys.getswitchinterval()
 
-    job = lanes.begin(steps(), lambda: True)
+    job = executor.begin(steps(), lambda: True)
     assert begun.wait(30)
     during = threading.Event()
-    lanes.short(during.set)  # ends while the other goes on
+    executor.short(during.set)  # ends while the other goes on
     assert during.wait(30)
     go_on.set()
     assert job.result(30) < usual / 10
-    for lane in (lanes._short, lanes._long):
-        lane.shutdown()  # waits for what is under way
+    for pool in (executor._short, executor._long):
+        pool.shutdown()  # waits for what is under way
     assert sys.getswitchinterval() == usual

@@ -1,25 +1,46 @@
-"""Tools that messages declare (`messages[].tools`), as Kimi's API lets system messages.
+"""A request's messages before they are rendered: the tools that they declare, and their call ids.
 
-They become tools of the request. Its own, and those of messages, are rendered without `strict`.
+Kimi's API lets system messages declare tools (`messages[].tools`). They become tools of the
+request; its own, and those of messages, are rendered without `strict`. Of Kimi K3's messages, vLLM
+keeps `tools` where the role is `developer` and drops others; the tokenizer's encoder renders those
+of system messages alone. So declarations pass vLLM as a developer's, and come to the encoder as the
+system's, a client's own `developer` messages among them.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
+import random
+import re
+import string
+import uuid
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openai.types.responses import FunctionTool
 from pydantic import ValidationError
 from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionToolsParam
 from vllm.entrypoints.openai.responses.protocol import ResponsesRequest
+from vllm.renderers.kimi_k3 import KimiK3Renderer
 
 from enforcer.errors import InvalidTools
-from enforcer.request import carrier
-from enforcer.vllm.server.remembered import notes
+from enforcer.request import carrier, history
+from enforcer.turn.dialect import Ids
+from enforcer.vllm.server.side_table import notes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from enforcer.request.history import PastCall
+    from enforcer.turn.dialect import Dialect
+
+# Call ids of mistral-common's form, which its templates demand.
+_CHARACTERS = string.ascii_letters + string.digits
+_LENGTH = 9
+_ALPHANUMERIC = re.compile(rf"[a-zA-Z0-9]{{{_LENGTH}}}")
+_KEPT, _RENDERED = "developer", "system"  # roles of declarations, in vLLM and in K3's encoder
 _ROLES = ("system", "developer")
 
 
@@ -165,3 +186,64 @@ def _flat(tool: ChatCompletionToolsParam) -> FunctionTool:
     """Return a tool as the Responses API has it."""
     own = tool.function.model_dump(include={"name", "description", "parameters", "strict"})
     return FunctionTool(type="function", **{"strict": None, "parameters": None, **own})
+
+
+def new_call_id(ids: Ids) -> str:
+    """Return a new id for a call in whose format calls have no ids."""
+    if ids is Ids.RANDOM9:
+        return "".join(random.choices(_CHARACTERS, k=_LENGTH))  # noqa: S311 - no secret
+    return f"chatcmpl-tool-{uuid.uuid4().hex}"
+
+
+def normalised_ids(dialog: list[Any], dialect: Dialect) -> list[Any]:
+    """Return a dialog's messages with call ids that the format's template can render.
+
+    Raises:
+        InvalidTools: `dialog` is not a list of message objects.
+
+    """
+    id_of = _RULES.get(dialect.ids)
+    return dialog if id_of is None else history.normalise(dialog, partial(id_of, dialect))
+
+
+def _written(dialect: Dialect, call: PastCall) -> str | None:
+    # A call without a name has no id in the format's form; it keeps its own.
+    return None if call.name is None else dialect.header_text(call.name, call.index)
+
+
+def _of_message(_: Dialect, call: PastCall) -> str | None:
+    """Return an id by which a renderer can pair results; it does not reach the prompt."""
+    return None if call.name is None else f"{call.name}:{call.position}"
+
+
+def _alphanumeric(_: Dialect, call: PastCall) -> str:
+    if isinstance(call.id, str) and _ALPHANUMERIC.fullmatch(call.id):
+        return call.id
+    # The same at each turn of a dialog, so that its prompt keeps its beginning.
+    known = json.dumps([str(call.id), call.name, call.index]).encode()
+    digest = hashlib.sha256(known).digest()[:_LENGTH]
+    return "".join(_CHARACTERS[byte % len(_CHARACTERS)] for byte in digest)
+
+
+# `Ids.RANDOM` needs none: such a template takes any id.
+_RULES = {Ids.WRITTEN: _written, Ids.MESSAGE: _of_message, Ids.RANDOM9: _alphanumeric}
+
+
+def for_renderer(renderer: Any, messages: list[Any]) -> list[Any]:
+    """Return messages in which vLLM keeps the declarations, for a renderer that can show them."""
+    if not isinstance(renderer, KimiK3Renderer):
+        return messages
+    return [_moved(message, _RENDERED, _KEPT) for message in messages]
+
+
+class DeclaringRenderer(KimiK3Renderer):  # type: ignore[misc]
+    """vLLM's renderer, replaced by one that shows declarations moved by `for_renderer`."""
+
+    def _apply_chat_template(self, conversation: list[Any], params: Any) -> Any:
+        moved = [_moved(each, _KEPT, _RENDERED) for each in conversation]
+        return super()._apply_chat_template(moved, params)
+
+
+def _moved(message: Any, role: str, to: str) -> Any:
+    declares = isinstance(message, Mapping) and message.get("tools")
+    return {**message, "role": to} if declares and message.get("role") == role else message
