@@ -25,7 +25,7 @@ _ENTRY = 400
 _EXCESS = 8  # so much of the budget may memory grow beyond it until values are dropped for it
 
 
-class Counter(Protocol):
+class ByteCounter(Protocol):
     """Counts bytes that change all the time, and may belong to several values.
 
     Attributes:
@@ -39,7 +39,7 @@ class Counter(Protocol):
 
 
 @dataclass(slots=True)
-class _Entry:
+class _CachedValue:
     value: Any
     weigh: Callable[[Any], int]
     weight: int
@@ -64,10 +64,10 @@ class Cache:
         self.hits = 0
         self.misses = 0
         self._lock = threading.Lock()
-        self._entries: OrderedDict[Hashable, _Entry] = OrderedDict()
+        self._entries: OrderedDict[Hashable, _CachedValue] = OrderedDict()
         self._making: dict[Hashable, Future[Any]] = {}
         self._weight = 0  # of the values when they were last asked for
-        self._counters: set[Counter] = set()
+        self._counters: set[ByteCounter] = set()
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -77,7 +77,7 @@ class Cache:
         """Bytes that the values weighed when they were last asked for, and what is counted now."""
         return self._weight + sum(each.bytes for each in self._counters)
 
-    def count(self, counter: Counter) -> None:
+    def count(self, counter: ByteCounter) -> None:
         """Count bytes beside the values' weights, those of values that are dropped and in use too.
 
         Its `most` is what the values leave of the budget, and an eighth of that.
@@ -115,7 +115,7 @@ class Cache:
                 raise error
         try:
             made = make()
-            entry = _Entry(made, weigh, weigh(made) + _ENTRY)
+            entry = _CachedValue(made, weigh, weigh(made) + _ENTRY)
         except BaseException as error:
             with self._lock:
                 del self._making[key]
@@ -135,7 +135,7 @@ class Cache:
             entry = self._look_up(key)
             return None if entry is None else entry.value
 
-    def _look_up(self, key: Hashable) -> _Entry | None:
+    def _look_up(self, key: Hashable) -> _CachedValue | None:
         entry = self._entries.get(key)
         if entry is not None:
             self._entries.move_to_end(key)

@@ -132,11 +132,7 @@ class Grammars:
         if wanted.kind is not FormatKind.JSON_SCHEMA:
             raise untimed(unknown_text(wanted.kind.value))
         found = self._made(
-            "untold",
-            wanted,
-            options,
-            root,
-            lambda it: untold(grammar_of(it.source, options, root)),
+            "untold", wanted, options, root, lambda it: untold(grammar_of(it.source, options, root))
         )
         is_exact = root is Root.ANY or options.on_unsupported is OnUnsupported.REFUSE
         if found and is_exact:

@@ -13,13 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from enforcer.api import Enforcer
-from enforcer.errors import (
-    ConfigurationError,
-    IllegalPrefix,
-    InvalidTools,
-    RequestError,
-    brief,
-)
+from enforcer.errors import ConfigurationError, IllegalPrefix, InvalidTools, RequestError, brief
 from enforcer.extras import needed_for
 from enforcer.logits import illegal
 

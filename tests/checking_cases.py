@@ -15,9 +15,9 @@ from enforcer.request.response_format import FormatKind
 from enforcer.schema import Limits, Root
 
 if TYPE_CHECKING:
-    from enforcer.checking.verdict import Verdict
+    from enforcer.checking.task import TaskVerdict
 
-_Sent = TypeVar("_Sent", Check, "Verdict")
+_Sent = TypeVar("_Sent", Check, "TaskVerdict")
 
 # Without bounds but those on processes, so that a compiler that has become faster at refusing
 # does not make the tests of those pass by themselves.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from enforcer.cache import Counter
+    from enforcer.cache import ByteCounter
     from enforcer.layouts import BoundLayout
     from enforcer.request.response_format import ResponseFormat
     from enforcer.schema import ArgumentGrammar
@@ -99,7 +99,7 @@ class ArgumentEngine(Protocol):
     vocabulary: Vocabulary
 
     @property
-    def memory(self) -> Counter | None:
+    def memory(self) -> ByteCounter | None:
         """What counts the bytes that texts of its grammars make; None where grammars weigh them."""
         return None
 

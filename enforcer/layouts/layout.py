@@ -151,10 +151,7 @@ class Layout:
 
         """
         bound = BoundLayout(
-            self,
-            read(self.pair, control, _FIELDS),
-            read(self.close, control),
-            writable,
+            self, read(self.pair, control, _FIELDS), read(self.close, control), writable
         )
         if self.kind is LayoutKind.PAIRS:
             _check(bound)

@@ -132,14 +132,6 @@ def _large(
     return both(multiples, either(few, concat(repeat(DIGIT, count + 1, None), ZEROS)))
 
 
-def has_text(numbers: NumberSet) -> bool:
-    """Return whether a spelling leads to a member, or cannot say so by itself."""
-    try:
-        return number_texts(numbers) != NOTHING
-    except NotSpellableError:
-        return True
-
-
 def tells_doubles_apart(numbers: NumberSet) -> bool:
     """Return whether digits alone may be a member that is none once it is read as a double.
 

@@ -97,12 +97,12 @@ class _Function(msgspec.Struct):
     parameters: msgspec.Raw = NULL
 
 
-class _Entry(msgspec.Struct):
+class _ToolEntry(msgspec.Struct):
     function: _Function | None = None
     type: Any = "function"
 
 
-_DECODER = msgspec.json.Decoder(list[_Entry] | None)
+_DECODER = msgspec.json.Decoder(list[_ToolEntry] | None)
 _sets = Cache(_KEPT)
 
 
@@ -195,7 +195,8 @@ def _read(text: bytes) -> Tools:
 def rewritten(tools: Tools) -> bytes:
     """Write tools as JSON, as `read` reads it."""
     entries = [
-        _Entry(_Function(tool.name, msgspec.Raw(tool.schema.encode()))) for tool in tools.values()
+        _ToolEntry(_Function(tool.name, msgspec.Raw(tool.schema.encode())))
+        for tool in tools.values()
     ]
     return msgspec.json.encode(entries)
 

@@ -12,27 +12,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from enforcer.errors import (
-    Problem,
-    SchemaLimit,
-    UnsatisfiableSchema,
-    UnsupportedSchema,
-)
+from enforcer.errors import Problem, SchemaLimit, UnsatisfiableSchema, UnsupportedSchema
 from enforcer.schema.algebra.formulas import is_of_objects
-from enforcer.schema.finishing.lowering import Lowering
-from enforcer.schema.finishing.pruning import prune
-from enforcer.schema.finishing.unfolding import unfold
 from enforcer.schema.grammar import ANY_OBJECT, ArgumentGrammar
 from enforcer.schema.limits import Conventions, Formats, Integers, Limits, OnUnsupported, Root
+from enforcer.schema.lowering.pruning import prune
+from enforcer.schema.lowering.unfolding import unfold
+from enforcer.schema.lowering.values import Lowering
 from enforcer.schema.provenance import Provenance
-from enforcer.schema.reading.culprit import culprit
 from enforcer.schema.reading.document import Closing, SchemaDocument
 from enforcer.schema.reading.json_values import check_json
 from enforcer.schema.reading.parse import SchemaParser
+from enforcer.schema.reading.unsatisfiable_part import unsatisfiable_part
 
 if TYPE_CHECKING:
     from enforcer.schema.grammar import Formula, Value
-    from enforcer.schema.reading.document import Place
+    from enforcer.schema.reading.document import SchemaLocation
 
 __all__ = [
     "ArgumentGrammar",
@@ -76,11 +71,7 @@ def compile_schema(
 
     """
     return trace_schema(
-        schema,
-        limits=limits,
-        on_unsupported=on_unsupported,
-        root=root,
-        conventions=conventions,
+        schema, limits=limits, on_unsupported=on_unsupported, root=root, conventions=conventions
     )[0]
 
 
@@ -153,7 +144,7 @@ def _compile(
     parser.raise_problems()
     definitions = prune(reached.definitions, reached.root)
 
-    def fits(place: Place) -> bool:
+    def fits(place: SchemaLocation) -> bool:
         try:
             found = unfold(parser.parse(place), limits, lowering.lower)
         except (UnsupportedSchema, RecursionError):
@@ -161,6 +152,6 @@ def _compile(
         return prune(found.definitions, found.root) is not None
 
     if definitions is None:
-        raise UnsatisfiableSchema((culprit(parser, fits),))
+        raise UnsatisfiableSchema((unsatisfiable_part(parser, fits),))
     relaxed = tuple(parser.unsupported)
     return ArgumentGrammar(definitions, reached.root, relaxed, schema), provenance

@@ -12,11 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from enforcer.regex import (
-    RegexError,
-    fullmatch,
-    parse,
-)
+from enforcer.regex import RegexError, fullmatch, parse
 from enforcer.schema.grammar import ALWAYS, NEVER, Formula, ValueId
 from enforcer.schema.reading.closed_objects import parts_of
 from enforcer.schema.reading.document import members, step
@@ -26,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Mapping
 
     from enforcer.errors import Problem
-    from enforcer.schema.reading.document import Place
+    from enforcer.schema.reading.document import SchemaLocation
     from enforcer.schema.reading.parse import SchemaParser
 
 _MOST_PLACES = 20_000  # looked at to find where formulas stand: some 50 milliseconds
@@ -43,8 +39,8 @@ class Sources:
 
     """
 
-    applying: tuple[Place, ...]
-    places: tuple[Place, ...]
+    applying: tuple[SchemaLocation, ...]
+    places: tuple[SchemaLocation, ...]
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -110,10 +106,10 @@ class Provenance:
                 return self._narrowed(direct, atoms)
         return sources  # the schema says nothing of it, so that the whole stands for it
 
-    def _narrowed(self, direct: tuple[Place, ...], atoms: frozenset[Formula]) -> Sources:
+    def _narrowed(self, direct: tuple[SchemaLocation, ...], atoms: frozenset[Formula]) -> Sources:
         """Find what applies at a position, and what of it a value is made of."""
-        applying: dict[Hashable, Place] = {}
-        places: dict[str, Place] = {}
+        applying: dict[Hashable, SchemaLocation] = {}
+        places: dict[str, SchemaLocation] = {}
         for first in direct:
             around = self._around(first)
             applying.update(around)
@@ -124,9 +120,9 @@ class Provenance:
             places = {place.path: place for place in direct}
         return Sources(tuple(applying.values()), tuple(places.values()))
 
-    def _around(self, first: Place) -> dict[Hashable, Place]:
+    def _around(self, first: SchemaLocation) -> dict[Hashable, SchemaLocation]:
         """Find the subschemas that apply where one does."""
-        found: dict[Hashable, Place] = {}
+        found: dict[Hashable, SchemaLocation] = {}
         queue = [first]
         for place in queue:
             # A reference may lead round in a circle, each time by a longer path.
@@ -136,7 +132,7 @@ class Provenance:
                 queue.extend(self._beside(place))
         return found
 
-    def _beside(self, place: Place) -> Iterator[Place]:
+    def _beside(self, place: SchemaLocation) -> Iterator[SchemaLocation]:
         schema = place.schema
         if not isinstance(schema, dict):
             return
@@ -146,14 +142,14 @@ class Provenance:
         if "not" in schema and not is_hidden(schema, place.draft):
             yield place.child("not")
 
-    def _steps(self, place: Place, key: str | int) -> Iterator[Place]:
+    def _steps(self, place: SchemaLocation, key: str | int) -> Iterator[SchemaLocation]:
         schema = place.schema
         if not isinstance(schema, dict) or is_hidden(schema, place.draft):
             return
         yield from self._property(place, key) if isinstance(key, str) else _element(place, key)
 
     @staticmethod
-    def _property(place: Place, name: str) -> Iterator[Place]:
+    def _property(place: SchemaLocation, name: str) -> Iterator[SchemaLocation]:
         schema = place.schema
         declared = members(schema, "properties")
         if name in declared:
@@ -167,7 +163,7 @@ class Provenance:
 
     # What a value is made of.
 
-    def _own(self, place: Place) -> frozenset[Formula]:
+    def _own(self, place: SchemaLocation) -> frozenset[Formula]:
         return self._atoms(self._parser.parse(place))
 
     def _atoms(self, formula: Formula) -> frozenset[Formula]:
@@ -193,7 +189,7 @@ class Provenance:
             found.setdefault(value, []).append(formula)
         return {value: tuple(formulas) for value, formulas in found.items()}
 
-    def _positions(self, formula: Formula) -> list[Place]:
+    def _positions(self, formula: Formula) -> list[SchemaLocation]:
         """List where a formula stands; where several subschemas meet in it, where those stand."""
         known = self._parser.positions
         if formula in known:
@@ -213,7 +209,7 @@ def _matches(pattern: str, name: str) -> bool:
         return False
 
 
-def _element(place: Place, index: int) -> Iterator[Place]:
+def _element(place: SchemaLocation, index: int) -> Iterator[SchemaLocation]:
     schema = place.schema
     listed: str | None = None
     for keyword in ("prefixItems", "items"):

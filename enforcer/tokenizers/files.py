@@ -15,12 +15,12 @@ from enforcer.tokenizers import hugging_face, kimi
 if TYPE_CHECKING:
     from os import PathLike
 
-    from enforcer.tokenizers.parts import Parts
+    from enforcer.tokenizers.parts import TokenizerParts
 
 _RANKS, _FAST, _CONFIG = "tiktoken.model", "tokenizer.json", "tokenizer_config.json"
 
 
-def read(path: str | PathLike[str]) -> Parts:
+def read(path: str | PathLike[str]) -> TokenizerParts:
     """Read the files that a path leads to; see `Vocabulary.from_tokenizer`."""
     try:
         return _read(Path(path))
@@ -30,7 +30,7 @@ def read(path: str | PathLike[str]) -> Parts:
         raise InvalidVocabulary(f"cannot read the tokenizer {brief(path)}: {error!r}") from error
 
 
-def _read(file: Path) -> Parts:
+def _read(file: Path) -> TokenizerParts:
     given = file
     if file.is_dir():
         file /= _RANKS if (file / _RANKS).is_file() else _FAST

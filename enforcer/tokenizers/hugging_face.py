@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from enforcer.errors import InvalidVocabulary, brief
 from enforcer.extras import needed_for
-from enforcer.tokenizers.parts import Parts, of_encoding
+from enforcer.tokenizers.parts import TokenizerParts, of_encoding
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -27,7 +27,7 @@ _HOLDING = (
 )
 
 
-def read(tokenizer: Any) -> Parts:
+def read(tokenizer: Any) -> TokenizerParts:
     """Read one; see `Vocabulary.from_transformers`."""
     backend = getattr(tokenizer, "backend_tokenizer", tokenizer)
     if hasattr(backend, "to_str"):
@@ -51,7 +51,7 @@ def read(tokenizer: Any) -> Parts:
     )
 
 
-def _of_mistral(inner: Any) -> Parts:
+def _of_mistral(inner: Any) -> TokenizerParts:
     names = {i: inner.id_to_piece(i) for i in {*inner.special_ids, inner.unk_id}}
 
     def to_bytes(i: int) -> bytes:
@@ -61,10 +61,10 @@ def _of_mistral(inner: Any) -> Parts:
 
     tokens = [names[i].encode() if i in names else to_bytes(i) for i in range(inner.n_words)]
     controls = {name: i for i, name in names.items()}
-    return Parts(tokens, controls, lambda text: inner.encode(text, bos=False, eos=False))
+    return TokenizerParts(tokens, controls, lambda text: inner.encode(text, bos=False, eos=False))
 
 
-def of_fast(spec: dict[str, Any]) -> Parts:
+def of_fast(spec: dict[str, Any]) -> TokenizerParts:
     """Read a fast tokenizer by what its `tokenizer.json` has."""
     model = spec["model"]
     if not isinstance(model.get("vocab"), dict):
@@ -115,7 +115,9 @@ def of_fast(spec: dict[str, Any]) -> Parts:
     bare = tokenizers.Tokenizer.from_str(
         json.dumps({**spec, "added_tokens": [], "post_processor": None})
     )
-    return Parts(tokens, controls, lambda text: bare.encode(text, add_special_tokens=False).ids)
+    return TokenizerParts(
+        tokens, controls, lambda text: bare.encode(text, add_special_tokens=False).ids
+    )
 
 
 def _refuse_another_class(vocab: dict[str, int]) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from enforcer.errors import InvalidVocabulary
 from enforcer.extras import needed_for
-from enforcer.tokenizers.parts import Parts, of_encoding
+from enforcer.tokenizers.parts import TokenizerParts, of_encoding
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -37,7 +37,7 @@ _CONTROL_BLOCK = 256  # added ids that follow the byte-pair ranks
 _MOST_IDS = 1 << 22  # no tokenizer has as many; a stray id must not eat the memory
 
 
-def read(ranks: str | PathLike[str], config: str | PathLike[str]) -> Parts:
+def read(ranks: str | PathLike[str], config: str | PathLike[str]) -> TokenizerParts:
     """Read the files; see `Vocabulary.from_tiktoken`."""
     try:
         table = _read_ranks(Path(ranks))

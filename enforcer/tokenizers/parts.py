@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 
-class Parts(NamedTuple):
+class TokenizerParts(NamedTuple):
     """The arguments of `Vocabulary`.
 
     Attributes:
@@ -28,7 +28,9 @@ class Parts(NamedTuple):
     encode: Callable[[str], list[int]]
 
 
-def of_encoding(encoding: Any, table: Mapping[bytes, int], controls: Mapping[str, int]) -> Parts:
+def of_encoding(
+    encoding: Any, table: Mapping[bytes, int], controls: Mapping[str, int]
+) -> TokenizerParts:
     """Put the ids of a `tiktoken.Encoding` together.
 
     Args:
@@ -49,4 +51,4 @@ def of_encoding(encoding: Any, table: Mapping[bytes, int], controls: Mapping[str
             tokens[i] = name.encode()
         except UnicodeEncodeError as error:
             raise InvalidVocabulary(f"the name of token {i} is no text: {name!r}") from error
-    return Parts(tokens, controls, encoding.encode_ordinary)
+    return TokenizerParts(tokens, controls, encoding.encode_ordinary)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from enforcer.checking.verdict import Verdict
+from enforcer.checking.task import TaskVerdict
 from enforcer.errors import RequestError
 from enforcer.request import history
 from enforcer.request import response_format as formats
@@ -27,7 +27,7 @@ from enforcer.verify.measure import judge, tools_of
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Mapping
 
-    from enforcer.checking.beginning import Starter
+    from enforcer.checking.task import WorkerState
     from enforcer.request.options import Options
     from enforcer.request.tools import Tools
     from enforcer.verify import measure
@@ -39,7 +39,7 @@ _MOST = 1024  # findings of a reply that are told
 
 
 @dataclass(frozen=True, slots=True)
-class ShadowVerdict(Verdict):
+class ShadowVerdict(TaskVerdict):
     """What came of a reply.
 
     Attributes:
@@ -50,7 +50,7 @@ class ShadowVerdict(Verdict):
 
     """
 
-    choices: tuple[measure.Verdict, ...] = ()
+    choices: tuple[measure.TaskVerdict, ...] = ()
     tool: str = ""
     spec: Spec | None = None
 
@@ -87,7 +87,7 @@ class Exchange:
         """Bytes of both."""
         return len(self.body) + len(self.reply)
 
-    def perform(self, starter: Starter) -> ShadowVerdict:
+    def perform(self, worker: WorkerState) -> ShadowVerdict:
         """Judge it, in a worker; no choices where there is nothing that can be judged."""
         known = _expected(self.dialect, self.documents)
         try:
@@ -96,11 +96,11 @@ class Exchange:
         except _UNREADABLE:
             return ShadowVerdict()
         try:
-            return ShadowVerdict(choices=choices, spec=self._doubtful(body, starter))
+            return ShadowVerdict(choices=choices, spec=self._doubtful(body, worker))
         except RequestError as error:
             return ShadowVerdict(error, choices=choices, tool=_named(tools_of(body), error.path))
 
-    def _doubtful(self, body: Mapping[str, Any], starter: Starter) -> Spec | None:
+    def _doubtful(self, body: Mapping[str, Any], worker: WorkerState) -> Spec | None:
         """Return the request's spec with the tools alone whose schemas may be refused.
 
         Raises:
@@ -112,7 +112,7 @@ class Exchange:
             history.count_calls(body["messages"]),
             formats.parse(body.get("response_format")),
         )
-        enforcer = starter.enforcer(self.dialect)
+        enforcer = worker.enforcer(self.dialect)
         refuse_names(enforcer.dialect, spec.toolset, enforcer.vocabulary)
         refuse_large(spec, self.options.limits)
         tools = spec.toolset.tools
@@ -163,7 +163,9 @@ def _events(reply: bytes) -> Iterator[Any]:
             yield json.loads(data)
 
 
-def _judged(body: Mapping[str, Any], events: list[Any], known: measure.Expected) -> measure.Verdict:
+def _judged(
+    body: Mapping[str, Any], events: list[Any], known: measure.Expected
+) -> measure.TaskVerdict:
     verdict = judge(body, replies.joined(events), known)
     findings = tuple(replace(each, message="") for each in verdict.findings[:_MOST])
     return replace(verdict, findings=findings)

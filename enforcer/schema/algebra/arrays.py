@@ -126,8 +126,7 @@ class ArraySets:
             if each.maximum is not None:
                 out.append(
                     ArrayShape(
-                        contains=(replace(each, minimum=each.maximum + 1, maximum=None),),
-                        path=path,
+                        contains=(replace(each, minimum=each.maximum + 1, maximum=None),), path=path
                     )
                 )
         if shape.unique:

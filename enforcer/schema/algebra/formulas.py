@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Reference:
+class FormulaReference:
     """Whatever its key leads to; with the reader of a schema, another subschema.
 
     Attributes:
@@ -67,7 +67,7 @@ class OneOf:
 
 
 # What a formula says; a value says it by itself.
-Node: TypeAlias = Value | Reference | Unknown | Not | And | Or | OneOf
+Node: TypeAlias = Value | FormulaReference | Unknown | Not | And | Or | OneOf
 
 
 def is_of_objects(node: Node) -> bool:
@@ -103,7 +103,7 @@ class Formulas:
 
     def reference(self, key: Hashable, *, is_wide: bool = False) -> Formula:
         """Return the formula of a reference, resolved when its normal form is needed."""
-        return self._intern(Reference(key, is_wide))
+        return self._intern(FormulaReference(key, is_wide))
 
     def unknown(self, key: Hashable) -> Formula:
         """Return a formula that is treated as always true, negated or not (relax mode)."""

@@ -17,19 +17,20 @@ from enforcer.numbers import sets as numbers
 from enforcer.regex import either, inverse
 from enforcer.schema.algebra.arrays import ArraySets
 from enforcer.schema.algebra.children import Children
-from enforcer.schema.algebra.formulas import And, Formulas, Not, OneOf, Or, Reference, Unknown
+from enforcer.schema.algebra.formulas import (
+    And,
+    FormulaReference,
+    Formulas,
+    Not,
+    OneOf,
+    Or,
+    Unknown,
+)
 from enforcer.schema.algebra.languages import Languages
 from enforcer.schema.algebra.objects import ObjectSets
-from enforcer.schema.algebra.rivals import Rivals
+from enforcer.schema.algebra.oneof_overlap import OneOfOverlap
 from enforcer.schema.algebra.three_valued import ThreeValued
-from enforcer.schema.grammar import (
-    ALWAYS,
-    ANY_OBJECT,
-    ANYTHING,
-    NEVER,
-    NOTHING,
-    Value,
-)
+from enforcer.schema.grammar import ALWAYS, ANY_OBJECT, ANYTHING, NEVER, NOTHING, Value
 from enforcer.schema.limits import named
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ class Algebra(Children):
         self.arrays = ArraySets(self)
         self.objects = ObjectSets(self, limits)
         self.three_valued = ThreeValued(self, self.parts)
-        self._rivals = Rivals(self)
+        self._rivals = OneOfOverlap(self)
 
     def narrowed(self, part: Formula, by: Formula) -> Formula:
         """Return the formula that both hold, which is the part itself where that implies it."""
@@ -116,7 +117,7 @@ class Algebra(Children):
             return node.parts
         if isinstance(node, Not):
             return (node.part,)
-        return (self._target(node),) if isinstance(node, Reference) else ()
+        return (self._target(node),) if isinstance(node, FormulaReference) else ()
 
     def two_readings(
         self, holds: Formula, may_hold: Formula, fails: Formula, may_fail: Formula
@@ -145,7 +146,7 @@ class Algebra(Children):
         self.three_valued.add(fails, may_fail)
         return holds
 
-    def _target(self, reference: Reference) -> Formula:
+    def _target(self, reference: FormulaReference) -> Formula:
         key = reference.key
         found = key.formula if isinstance(key, _Aside) else self._resolve(key)
         return self.three_valued.widened(found) if reference.is_wide else found
@@ -188,7 +189,7 @@ class Algebra(Children):
     def _reference_in(self, *formulas: Formula) -> Hashable:
         """Return the key of the first reference among formulas."""
         nodes = map(self._nodes.__getitem__, formulas)
-        keys = (node.key for node in nodes if isinstance(node, Reference))
+        keys = (node.key for node in nodes if isinstance(node, FormulaReference))
         return next((key for key in keys if not isinstance(key, _Aside)), None)
 
     def _expand(self, formula: Formula) -> Value:
@@ -197,7 +198,7 @@ class Algebra(Children):
             return node
         if isinstance(node, Unknown):
             return ANYTHING
-        if isinstance(node, Reference):
+        if isinstance(node, FormulaReference):
             return self._normal_of(self._target(node))
         if isinstance(node, And):
             return self._meet_all(node.parts)
@@ -266,7 +267,7 @@ class Algebra(Children):
             raise _UnderWay(self._reference_in(formula, *self._subtracting))
         self._subtracting.add(formula)
         try:
-            if isinstance(node, Reference):
+            if isinstance(node, FormulaReference):
                 return self._minus(value, self._target(node))
             if isinstance(node, OneOf):
                 return self._minus_one_of(value, node.parts)

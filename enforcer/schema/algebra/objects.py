@@ -211,10 +211,7 @@ class ObjectSets:
             out.append(ObjectShape(minimum=shape.maximum + 1, path=path))
         out.extend(
             ObjectShape(
-                classes=(
-                    (witness.names, neg(witness.value)),
-                    (inverse(witness.names), ALWAYS),
-                ),
+                classes=((witness.names, neg(witness.value)), (inverse(witness.names), ALWAYS)),
                 path=path,
             )
             for witness in shape.witnesses

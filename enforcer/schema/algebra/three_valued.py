@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from enforcer.schema.algebra.formulas import And, Not, Or, Reference, Unknown
+from enforcer.schema.algebra.formulas import And, FormulaReference, Not, Or, Unknown
 from enforcer.schema.grammar import ALWAYS, NEVER, Value
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ class ThreeValued:
         node = formulas.look(formula)
         if isinstance(node, Value):
             return formulas.value(node.mapped(self.widened))
-        if isinstance(node, Reference):
+        if isinstance(node, FormulaReference):
             return formulas.reference(node.key, is_wide=True)
         if isinstance(node, Unknown):
             return formula

@@ -16,17 +16,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from enforcer.errors import ConfigurationError, brief
-from enforcer.schema.bundling.metaschemas import STANDARD, Dialect, dialect_of
-from enforcer.schema.bundling.sites import (
-    TooMany,
-    is_absolute,
-    look_through,
-)
+from enforcer.schema.bundling.metaschemas import STANDARD, SchemaDialect, dialect_of
+from enforcer.schema.bundling.sites import TooManySitesError, is_absolute, look_through
 from enforcer.schema.reading.drafts import Draft, is_hidden
 from enforcer.schema.reading.identifiers import identifier, joined
 
 if TYPE_CHECKING:
-    from enforcer.schema.bundling.sites import Found
+    from enforcer.schema.bundling.sites import Resources
 
 # What no schema lacks that refers out of itself, or is of a dialect of its own.
 _LEADS_OUT = re.compile(
@@ -117,12 +113,12 @@ class Documents:
         if not isinstance(schema, dict):
             return text
         named = schema.get("$schema")
-        dialect = self._dialect(named) if isinstance(named, str) else Dialect()
+        dialect = self._dialect(named) if isinstance(named, str) else SchemaDialect()
         if dialect is None:
             return text
         try:
             found = look_through(schema, dialect, self._dialect, _MOST)
-        except TooMany:
+        except TooManySitesError:
             return text
         needed = self._needed(found)
         if not needed and not found.is_changed:
@@ -131,10 +127,10 @@ class Documents:
             return text
         return json.dumps(schema, ensure_ascii=False)
 
-    def _dialect(self, name: str) -> Dialect | None:
+    def _dialect(self, name: str) -> SchemaDialect | None:
         return dialect_of(name, self._raw.get)
 
-    def _read(self, given: str) -> tuple[_Document, Found]:
+    def _read(self, given: str) -> tuple[_Document, Resources]:
         """Read a document, and take its URIs for it."""
         called, uri = self._called(given), given.rstrip("#")
         if not is_absolute(uri) or "#" in uri:
@@ -159,7 +155,7 @@ class Documents:
         self._documents[canonical] = document
         return document, found
 
-    def _dialect_of(self, schema: Any, called: str) -> Dialect:
+    def _dialect_of(self, schema: Any, called: str) -> SchemaDialect:
         if not isinstance(schema, dict | bool):
             raise ConfigurationError(
                 f"{called} is no JSON Schema, which is an object or a boolean, "
@@ -167,7 +163,7 @@ class Documents:
             )
         named = schema.get("$schema") if isinstance(schema, dict) else None
         if not isinstance(named, str):
-            return Dialect()
+            return SchemaDialect()
         dialect = self._dialect(named)
         if dialect is None:
             raise ConfigurationError(
@@ -179,7 +175,7 @@ class Documents:
     def _called(self, uri: str) -> str:
         return self._where.get(uri, uri)
 
-    def _directly(self, found: Found, own: frozenset[str]) -> set[str]:
+    def _directly(self, found: Resources, own: frozenset[str]) -> set[str]:
         """Name the documents that references lead into, which are moved to their identifiers."""
         needed = set()
         for reference in found.references:
@@ -195,7 +191,7 @@ class Documents:
             needed.add(owner)
         return needed
 
-    def _needed(self, found: Found) -> set[str]:
+    def _needed(self, found: Resources) -> set[str]:
         own = frozenset(found.identifiers)
         needed: set[str] = set()
         waiting = self._directly(found, own)

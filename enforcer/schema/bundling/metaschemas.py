@@ -57,7 +57,7 @@ _VOCABULARIES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Dialect:
+class SchemaDialect:
     """How a schema is to be read.
 
     Attributes:
@@ -79,7 +79,7 @@ def is_standard(name: str) -> bool:
     return True
 
 
-def dialect_of(name: str, find: Callable[[str], object]) -> Dialect | None:
+def dialect_of(name: str, find: Callable[[str], object]) -> SchemaDialect | None:
     """Read what `$schema` names.
 
     Args:
@@ -108,13 +108,13 @@ def dialect_of(name: str, find: Callable[[str], object]) -> Dialect | None:
             return _with_vocabularies(draft, found)
 
 
-def _with_vocabularies(draft: Draft, metaschema: object) -> Dialect | None:
+def _with_vocabularies(draft: Draft, metaschema: object) -> SchemaDialect | None:
     declared = metaschema.get("$vocabulary") if isinstance(metaschema, dict) else None
     known = _VOCABULARIES.get(draft)
     if known is None or not isinstance(declared, dict):
-        return Dialect(draft)
+        return SchemaDialect(draft)
     begin = STANDARD[draft].removesuffix("schema") + "vocab/"
     if any(uri.removeprefix(begin) not in known and declared[uri] is not False for uri in declared):
         return None
     absent = (words for name, words in known.items() if begin + name not in declared)
-    return Dialect(draft, frozenset(word for words in absent for word in words.split()))
+    return SchemaDialect(draft, frozenset(word for words in absent for word in words.split()))

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urldefrag, urlsplit
 
-from enforcer.schema.bundling.metaschemas import STANDARD, Dialect, is_standard
+from enforcer.schema.bundling.metaschemas import STANDARD, SchemaDialect, is_standard
 from enforcer.schema.reading.drafts import Draft
 from enforcer.schema.reading.identifiers import identifier, joined, within
 
@@ -22,7 +22,7 @@ _REFERENCES = ("$ref", "$dynamicRef")
 _VALUES = frozenset({"const", "enum", "default", "examples"})
 
 
-class TooMany(Exception):  # noqa: N818 - never leaves the package
+class TooManySitesError(Exception):
     """A schema has more subschemas than are to be looked at."""
 
 
@@ -40,12 +40,12 @@ class Site:
 
     schema: dict[str, Any]
     base: str
-    dialect: Dialect
+    dialect: SchemaDialect
     is_certain: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Reference:
+class ResourceReference:
     """A reference that leads to another resource.
 
     Attributes:
@@ -69,7 +69,7 @@ class Reference:
 
 
 @dataclass(slots=True)
-class Found:
+class Resources:
     """What a schema says about resources.
 
     Attributes:
@@ -80,7 +80,7 @@ class Found:
     """
 
     identifiers: list[str] = field(default_factory=list)
-    references: list[Reference] = field(default_factory=list)
+    references: list[ResourceReference] = field(default_factory=list)
     is_changed: bool = False
 
 
@@ -94,10 +94,10 @@ def is_absolute(uri: str) -> bool:
 
 def look_through(
     schema: dict[str, Any],
-    dialect: Dialect,
-    named: Callable[[str], Dialect | None],
+    dialect: SchemaDialect,
+    named: Callable[[str], SchemaDialect | None],
     most: int | None = None,
-) -> Found:
+) -> Resources:
     """Find identifiers and references, and write dialects of documents as those of the standard.
 
     Args:
@@ -108,18 +108,18 @@ def look_through(
         most: how many objects are looked at; None for all.
 
     Raises:
-        TooMany: it has more.
+        TooManySitesError: it has more.
 
     """
-    found = Found()
+    found = Resources()
     for number, site in enumerate(_sites(schema, dialect, named)):
         if most is not None and number >= most:
-            raise TooMany
+            raise TooManySitesError
         _look(site, found, named)
     return found
 
 
-def _look(site: Site, found: Found, named: Callable[[str], Dialect | None]) -> None:
+def _look(site: Site, found: Resources, named: Callable[[str], SchemaDialect | None]) -> None:
     schema, draft = site.schema, site.dialect.draft
     name = schema.get("$schema")
     if site.is_certain:
@@ -140,13 +140,13 @@ def _look(site: Site, found: Found, named: Callable[[str], Dialect | None]) -> N
             uri, fragment = urldefrag(target)
             # Of what only a reference makes a schema, the base may be another then.
             is_movable = site.is_certain or is_absolute(written)
-            found.references.append(Reference(schema, keyword, uri, fragment, is_movable))
+            found.references.append(ResourceReference(schema, keyword, uri, fragment, is_movable))
 
 
 def _sites(
-    schema: dict[str, Any], dialect: Dialect, named: Callable[[str], Dialect | None]
+    schema: dict[str, Any], dialect: SchemaDialect, named: Callable[[str], SchemaDialect | None]
 ) -> Iterator[Site]:
-    stack: list[tuple[Any, str, Dialect, bool]] = [(schema, "", dialect, True)]
+    stack: list[tuple[Any, str, SchemaDialect, bool]] = [(schema, "", dialect, True)]
     while stack:
         value, base, dialect, is_certain = stack.pop()
         if isinstance(value, list):

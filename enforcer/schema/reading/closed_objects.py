@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from enforcer.schema.reading.document import Closing, Place, members
+from enforcer.schema.reading.document import Closing, SchemaLocation, members
 from enforcer.schema.reading.drafts import is_hidden
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _SAID = ("additionalProperties", "unevaluatedProperties")
 
 
-def closable(reader: SchemaReader, place: Place) -> Closing:
+def closable(reader: SchemaReader, place: SchemaLocation) -> Closing:
     """Return how to parse what is to be closed: as one whole, or so that its parts are closed."""
     schema = place.schema
     if is_hidden(schema, place.draft):
@@ -40,12 +40,12 @@ def closable(reader: SchemaReader, place: Place) -> Closing:
     return Closing.HANDED if declaring == 1 and not conditional else Closing.PART
 
 
-def declares(reader: SchemaReader, place: Place) -> bool:
+def declares(reader: SchemaReader, place: SchemaLocation) -> bool:
     """Return whether a subschema or its parts declare properties, and itself says no more."""
     return not _says(reader, place) and _declares(reader, place, frozenset())
 
 
-def _says(reader: SchemaReader, place: Place) -> bool:
+def _says(reader: SchemaReader, place: SchemaLocation) -> bool:
     """Return whether a subschema says itself whether there are other properties."""
     schema = place.schema
     return isinstance(schema, dict) and any(
@@ -53,7 +53,7 @@ def _says(reader: SchemaReader, place: Place) -> bool:
     )
 
 
-def parts_of(reader: SchemaReader, place: Place) -> Iterator[Place]:
+def parts_of(reader: SchemaReader, place: SchemaLocation) -> Iterator[SchemaLocation]:
     """List the subschemas that say more about the same value, if they hold."""
     yield from reader.targets(place)
     if is_hidden(place.schema, place.draft):
@@ -63,7 +63,7 @@ def parts_of(reader: SchemaReader, place: Place) -> Iterator[Place]:
     yield from _conditional(reader, place)
 
 
-def _declares(reader: SchemaReader, place: Place, around: frozenset[Hashable]) -> bool:
+def _declares(reader: SchemaReader, place: SchemaLocation, around: frozenset[Hashable]) -> bool:
     schema = place.schema
     if not isinstance(schema, dict) or place.key in around:
         return False
@@ -73,13 +73,13 @@ def _declares(reader: SchemaReader, place: Place, around: frozenset[Hashable]) -
     return any(_declares(reader, part, within) for part in parts_of(reader, place))
 
 
-def _branches(place: Place, keyword: str) -> list[Place]:
+def _branches(place: SchemaLocation, keyword: str) -> list[SchemaLocation]:
     listed = place.schema.get(keyword)
     count = len(listed) if isinstance(listed, list) else 0
     return [place.child(keyword, i) for i in range(count)]
 
 
-def _conditional(reader: SchemaReader, place: Place) -> Iterator[Place]:
+def _conditional(reader: SchemaReader, place: SchemaLocation) -> Iterator[SchemaLocation]:
     schema, draft = place.schema, place.draft
     if reader.has(schema, "if", draft):
         yield from (place.child(word) for word in ("if", "then", "else") if word in schema)

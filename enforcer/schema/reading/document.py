@@ -62,7 +62,7 @@ class Closing(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SchemaLocation:
     """A subschema and how it was reached.
 
     Attributes:
@@ -92,16 +92,16 @@ class Place:
         scopes = (self.base, *dict.fromkeys(self.scope))
         return id(self.schema), self.draft, scopes, self.closing
 
-    def child(self, *keys: str | int) -> Place:
+    def child(self, *keys: str | int) -> SchemaLocation:
         """Descend to a part of the subschema, which is about the same value."""
         return self._descend(keys, self.of_part)
 
-    def below(self, *keys: str | int) -> Place:
+    def below(self, *keys: str | int) -> SchemaLocation:
         """Descend to a subschema that is about a member or an element of the value."""
         inner = Closing.OPEN if self.closing is Closing.OPEN else Closing.WHOLE
         return self._descend(keys, inner)
 
-    def question(self, *keys: str | int) -> Place:
+    def question(self, *keys: str | int) -> SchemaLocation:
         """Descend to a subschema that is asked whether it holds, by `not`, `if`, `contains`."""
         return self._descend(keys, Closing.OPEN)
 
@@ -112,17 +112,19 @@ class Place:
             return Closing.PART
         return Closing.WHOLE if self.closing is Closing.HANDED else self.closing
 
-    def _descend(self, keys: tuple[str | int, ...], closing: Closing) -> Place:
+    def _descend(self, keys: tuple[str | int, ...], closing: Closing) -> SchemaLocation:
         schema, path = self.schema, self.path
         for key in keys:
             schema = schema[key]
             path = step(path, key)
-        found = Place(schema, path, self.draft, self.base, self.scope, closing, self.origin)
+        found = SchemaLocation(
+            schema, path, self.draft, self.base, self.scope, closing, self.origin
+        )
         if not self.base or (own := resource_of(schema, self.base, self.draft, path)) is None:
             return found
         return replace(found.entering(own[0]), draft=own[1], origin=path)
 
-    def entering(self, uri: str) -> Place:
+    def entering(self, uri: str) -> SchemaLocation:
         """Return the place as a part of another resource."""
         return self if uri == self.base else replace(self, base=uri, scope=(*self.scope, self.base))
 
@@ -141,7 +143,7 @@ class SchemaDocument:
         draft, base = draft_of(schema), ""
         if scoped and isinstance(schema, dict):
             base, _ = resource_of(schema, _BASE, draft) or (_BASE, draft)
-        self.root = Place(schema, "$", draft, base, closing=closing)
+        self.root = SchemaLocation(schema, "$", draft, base, closing=closing)
         self._resources: dict[str, tuple[Any, Draft]] = {base: (schema, draft)}
         # By URI and name; and whether it is a dynamic one.
         self._anchors: dict[tuple[str, str], tuple[Any, Draft, bool]] = {}
@@ -169,7 +171,7 @@ class SchemaDocument:
                 self._index(standard.contents, uri, draft_of(standard.contents))
         return self._resources.get(uri)
 
-    def follow(self, place: Place, keyword: str) -> Place:
+    def follow(self, place: SchemaLocation, keyword: str) -> SchemaLocation:
         """Return the subschema that a reference keyword leads to, about the same value.
 
         Raises:
@@ -199,9 +201,11 @@ class SchemaDocument:
             _, around = self._resources.get(there.base, (None, place.draft))
             draft = draft_of(there.schema, around)
         path = _target(place, ref, origin)
-        return Place(there.schema, path, draft, there.base, there.scope, place.of_part, origin)
+        return SchemaLocation(
+            there.schema, path, draft, there.base, there.scope, place.of_part, origin
+        )
 
-    def _anchored(self, place: Place, name: str, *, is_dynamic: bool) -> Place:
+    def _anchored(self, place: SchemaLocation, name: str, *, is_dynamic: bool) -> SchemaLocation:
         """Return the place of an anchor of a resource; a dynamic one may be an outer resource's."""
         uri, found = place.base, self._anchors[place.base, name]
         if is_dynamic and found[2]:
@@ -212,7 +216,7 @@ class SchemaDocument:
                     break
         return replace(place, schema=found[0], draft=found[1]).entering(uri)
 
-    def _outermost(self, place: Place) -> Place:
+    def _outermost(self, place: SchemaLocation) -> SchemaLocation:
         """Return the outermost of the resources around one that all may be recursive."""
         found = place
         for uri in (place.base, *reversed(place.scope)):
@@ -222,7 +226,7 @@ class SchemaDocument:
             found = replace(place, schema=schema, draft=draft).entering(uri)
         return found
 
-    def _origin(self, place: Place, base: str) -> str:
+    def _origin(self, place: SchemaLocation, base: str) -> str:
         """Name the resource that a reference leads into: the document's, the same, or another."""
         if base == place.base:
             return place.origin
@@ -231,7 +235,9 @@ class SchemaDocument:
         return f"{place.path.split(_LEADS, 1)[0]}{_LEADS}{base}"
 
     @staticmethod
-    def _nowhere(place: Place, ref: str, keyword: str, *, is_known: bool = False) -> SchemaError:
+    def _nowhere(
+        place: SchemaLocation, ref: str, keyword: str, *, is_known: bool = False
+    ) -> SchemaError:
         problem_at = step(place.path, keyword)
         if is_known or ref.startswith("#"):
             where = "this schema" if ref.startswith("#") else "that document"
@@ -244,7 +250,7 @@ class SchemaDocument:
         return UnsupportedSchema.of(problem_at, keyword, reason)
 
 
-def _pointed(place: Place, pointer: str) -> Place:
+def _pointed(place: SchemaLocation, pointer: str) -> SchemaLocation:
     for part in unquote(pointer).split("/")[1:]:
         key: str | int = part.replace("~1", "/").replace("~0", "~")
         if isinstance(place.schema, list) and part.isascii() and part.isdigit():
@@ -256,7 +262,7 @@ def _pointed(place: Place, pointer: str) -> Place:
     return place
 
 
-def _target(place: Place, ref: str, origin: str) -> str:
+def _target(place: SchemaLocation, ref: str, origin: str) -> str:
     """Return the path of what a reference leads to, by the resource that it is in."""
     pointer = urldefrag(ref).fragment
     if _LEADS in origin:

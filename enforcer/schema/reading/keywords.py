@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from enforcer.regex import Regex
     from enforcer.schema.grammar import Formula
-    from enforcer.schema.reading.document import Place
+    from enforcer.schema.reading.document import SchemaLocation
     from enforcer.schema.reading.reader import SchemaReader
 
 
@@ -30,7 +30,7 @@ class Keywords:
     `extra` gathers formulas that hold beside those for the types.
     """
 
-    def __init__(self, reader: SchemaReader, place: Place) -> None:
+    def __init__(self, reader: SchemaReader, place: SchemaLocation) -> None:
         self.reader = reader
         self.place = place
         self.schema: dict[str, Any] = place.schema

@@ -32,10 +32,7 @@ _KEYWORDS = _OLDER.union(KEYWORDS) - ANNOTATIONS - _NAMES
 _KNOWN = _KEYWORDS | _SAYING_NOTHING
 # Those whose subschemas are about the same value, and those that ask only whether one holds.
 _IN_PLACE = frozenset(
-    {
-        *("allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas"),
-        "dependencies",
-    }
+    {*("allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas"), "dependencies"}
 )
 _ASKED = frozenset({"not", "if"})
 # Those that may say what values properties have, besides `properties`.

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from enforcer.errors import InvalidSchema, Problem, UnsupportedSchema
 from enforcer.schema.limits import Conventions, Integers, Limits, OnUnsupported
-from enforcer.schema.reading.document import Place, SchemaDocument, step
+from enforcer.schema.reading.document import SchemaDocument, SchemaLocation, step
 from enforcer.schema.reading.drafts import REFERENCES, Draft, knows
 from enforcer.schema.reading.mistakes import mistake
 
@@ -50,16 +50,16 @@ class SchemaReader(ABC):
         self.algebra = algebra
         self.relaxing = on_unsupported is not OnUnsupported.REFUSE
         # Where each formula stands, as far as one subschema says what a value is.
-        self.positions: dict[Formula, list[Place]] = {}
+        self.positions: dict[Formula, list[SchemaLocation]] = {}
         self.unsupported: dict[Problem, None] = {}
         self.invalid: dict[Problem, None] = {}
 
     @abstractmethod
-    def parse(self, place: Place) -> Formula:
+    def parse(self, place: SchemaLocation) -> Formula:
         """Return the formula of a subschema; problems are collected, not raised."""
 
     @abstractmethod
-    def child(self, place: Place, *keys: str | int) -> Formula:
+    def child(self, place: SchemaLocation, *keys: str | int) -> Formula:
         """Return the formula of a subschema about a member or an element of a place's value."""
 
     def whole(self) -> Formula:
@@ -82,18 +82,18 @@ class SchemaReader(ABC):
         """Return whether a keyword stands in a schema and means something in its draft."""
         return keyword in schema and knows(draft, keyword)
 
-    def in_digits(self, place: Place) -> bool:
+    def in_digits(self, place: SchemaLocation) -> bool:
         """Return whether an integer is one by its text: in draft 4, and where all are to be."""
         return place.draft is Draft.DRAFT4 or self.conventions.integers is Integers.DIGITS
 
-    def refuse(self, place: Place, keyword: str, reason: str) -> Formula:
+    def refuse(self, place: SchemaLocation, keyword: str, reason: str) -> Formula:
         """Note what cannot be enforced; returns a formula that stands in for it."""
         path = step(place.path, keyword) if keyword else place.path
         problem = Problem(path, keyword, reason)
         self.unsupported[problem] = None
         return self.algebra.unknown(problem)
 
-    def malformed(self, place: Place, keyword: str, reason: str) -> Formula:
+    def malformed(self, place: SchemaLocation, keyword: str, reason: str) -> Formula:
         """Note what is no JSON Schema; returns a formula that stands in for it."""
         reason = (keyword and mistake(place.schema, keyword)) or reason
         path = step(place.path, keyword) if keyword else place.path
@@ -101,7 +101,7 @@ class SchemaReader(ABC):
         self.invalid[problem] = None
         return self.algebra.unknown(problem)
 
-    def target(self, place: Place, keyword: str) -> Place | None:
+    def target(self, place: SchemaLocation, keyword: str) -> SchemaLocation | None:
         """Follow a reference; None, with the problem noted, where that is impossible."""
         if not isinstance(place.schema[keyword], str):
             self.malformed(place, keyword, "a reference is a string")
@@ -114,7 +114,7 @@ class SchemaReader(ABC):
             self.unsupported.update(dict.fromkeys(error.problems))
         return None
 
-    def targets(self, place: Place) -> Iterator[Place]:
+    def targets(self, place: SchemaLocation) -> Iterator[SchemaLocation]:
         """Follow the references of a schema, as far as that is possible."""
         for keyword in REFERENCES:
             if self.has(place.schema, keyword, place.draft):
@@ -122,7 +122,7 @@ class SchemaReader(ABC):
                 if target is not None:
                     yield target
 
-    def branches(self, place: Place, keyword: str) -> list[Place]:
+    def branches(self, place: SchemaLocation, keyword: str) -> list[SchemaLocation]:
         """List the subschemas of a keyword; none, the problem noted, where it is malformed."""
         listed = place.schema[keyword]
         if not isinstance(listed, list) or not listed:

@@ -13,14 +13,7 @@ from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
 
 from enforcer.regex import ANY, RegexError, either, inverse, not_matching, parse
-from enforcer.schema.grammar import (
-    ALWAYS,
-    ANYTHING,
-    NEVER,
-    ArrayShape,
-    Formula,
-    ObjectShape,
-)
+from enforcer.schema.grammar import ALWAYS, ANYTHING, NEVER, ArrayShape, Formula, ObjectShape
 from enforcer.schema.reading.closed_objects import parts_of
 from enforcer.schema.reading.document import Closing, members
 from enforcer.schema.reading.drafts import Draft
@@ -30,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable
 
     from enforcer.regex import Regex
-    from enforcer.schema.reading.document import Place
+    from enforcer.schema.reading.document import SchemaLocation
     from enforcer.schema.reading.reader import SchemaReader
 
 _MOST_CASES = 256
@@ -70,7 +63,7 @@ class Unevaluated:
         self._keyword = keyword
         self._of_objects = keyword == "unevaluatedProperties"
 
-    def apply(self, place: Place, beside: Formula) -> Formula:
+    def apply(self, place: SchemaLocation, beside: Formula) -> Formula:
         """Return `beside`, restricted in what it leaves unevaluated."""
         reader, algebra = self._reader, self._reader.algebra
         left_over = reader.child(place, self._keyword)
@@ -88,7 +81,7 @@ class Unevaluated:
             return algebra.conj((beside, unknown))
         return self._restricted(beside, cases, left_over)
 
-    def close(self, place: Place, beside: Formula) -> Formula:
+    def close(self, place: SchemaLocation, beside: Formula) -> Formula:
         """Return `beside`, restricted as if the keyword stood there and were false.
 
         Names that `required` lists are left, also undeclared ones: nothing would fit otherwise.
@@ -104,7 +97,7 @@ class Unevaluated:
         required: _Evaluated = dict.fromkeys(name for name in names if isinstance(name, str))
         return self._restricted(beside, [(c, done | required) for c, done in cases], NEVER)
 
-    def _all(self, place: Place, around: frozenset[Hashable]) -> _Evaluated:
+    def _all(self, place: SchemaLocation, around: frozenset[Hashable]) -> _Evaluated:
         """Gather all that a subschema and its parts evaluate, whether they hold or not."""
         if not isinstance(place.schema, dict) or place.key in around:
             return {}
@@ -151,7 +144,7 @@ class Unevaluated:
         conj = self._reader.algebra.conj
         return [(conj((c, d)), a | b) for (c, a), (d, b) in product(first, second)]
 
-    def _cases(self, place: Place, depth: int, *, own: bool = False) -> list[_Case]:
+    def _cases(self, place: SchemaLocation, depth: int, *, own: bool = False) -> list[_Case]:
         """List when a subschema that holds evaluates what; the conditions cover all ways."""
         schema = place.schema
         if not isinstance(schema, dict):
@@ -193,13 +186,13 @@ class Unevaluated:
             *((conj((fails, case)), done) for case, done in failing),
         ]
 
-    def _if_it_holds(self, place: Place, depth: int) -> list[_Case]:
+    def _if_it_holds(self, place: SchemaLocation, depth: int) -> list[_Case]:
         within = self._cases(place, depth + 1)
         if not any(done for _, done in within):
             return _NOTHING_MORE
         return self._when(self._reader.parse(place), within)
 
-    def _conditional(self, place: Place, depth: int) -> list[_Case]:
+    def _conditional(self, place: SchemaLocation, depth: int) -> list[_Case]:
         condition = self._reader.parse(place.question("if"))
         holding = self._cases(place.child("if"), depth + 1)
         failing = _NOTHING_MORE
@@ -209,7 +202,7 @@ class Unevaluated:
             failing = self._cases(place.child("else"), depth + 1)
         return self._when(condition, holding, failing)
 
-    def _own_properties(self, place: Place) -> _Evaluated:
+    def _own_properties(self, place: SchemaLocation) -> _Evaluated:
         schema = place.schema
         if "additionalProperties" in schema:
             return _EVERYTHING
@@ -221,7 +214,7 @@ class Unevaluated:
                 self._reader.refuse(place, "patternProperties", str(error))
         return found
 
-    def _own_items(self, place: Place) -> _Evaluated:
+    def _own_items(self, place: SchemaLocation) -> _Evaluated:
         schema, reader = place.schema, self._reader
         items = schema.get("items")
         if isinstance(items, list):

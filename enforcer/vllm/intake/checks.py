@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from enforcer import engines
 from enforcer.budget.untold import untimed
-from enforcer.checking.beginning import Beginning
-from enforcer.checking.verdict import Verdict
-from enforcer.checking.work import LOOK, SECONDS, Check
+from enforcer.checking.task import TaskVerdict
+from enforcer.checking.work import LOOK, SECONDS, Beginning, Check
 from enforcer.errors import Busy, Problem, SchemaLimit, UnsupportedSchema
 from enforcer.request.response_format import FormatKind
 from enforcer.schema import OnUnsupported, Root
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 # Yields what a worker has to find out, and is sent the verdict; raises the first refusal.
-Steps: TypeAlias = "Generator[Check | Beginning, Verdict, _T]"
+Steps: TypeAlias = "Generator[Check | Beginning, TaskVerdict, _T]"
 
 _OPENING = 64  # ids that the opening of a turn may have
 _OVER_TIME = (
@@ -147,7 +146,7 @@ def schemas(spec: Spec) -> Steps[list[Inexact]]:
         if verdict is None and spent > SECONDS:
             if not isolates or tool is None:
                 raise Busy(_OVER_TIME, own=True)
-            verdict = Verdict(SchemaLimit((Problem("$", "", _OVER_TIME),)))  # this time
+            verdict = TaskVerdict(SchemaLimit((Problem("$", "", _OVER_TIME),)))  # this time
         elif verdict is None:
             begun = perf_counter_ns()
             verdict = yield asked
@@ -181,7 +180,7 @@ def schemas(spec: Spec) -> Steps[list[Inexact]]:
     return found
 
 
-def _tell(asked: Check, verdict: Verdict, path: str) -> None:
+def _tell(asked: Check, verdict: TaskVerdict, path: str) -> None:
     """Keep what a check has found out, count it, and log that it was slow."""
     _keep(asked, verdict)
     if verdict.seconds >= LOOK:
@@ -205,12 +204,12 @@ def _checks(spec: Spec) -> Iterator[tuple[str | None, str, Check]]:
         yield None, wanted.path, Check(wanted.kind, wanted.source, Root.ANY, options)
 
 
-def _known(asked: Check) -> Verdict | None:
+def _known(asked: Check) -> TaskVerdict | None:
     found = _kept(asked)
     if found is not None:
         metrics.count(families.CHECKS, Checked.KEPT)
     elif _is_plain(asked):
-        found = Verdict()
+        found = TaskVerdict()
         _keep(asked, found)
         metrics.count(families.CHECKS, Checked.PLAIN)
     return found
@@ -223,11 +222,11 @@ def _is_plain(asked: Check) -> bool:
     return is_ours and is_plain(asked.source)
 
 
-def _kept(asked: Check | Beginning) -> Verdict | None:
-    found: Verdict | None = runtime.kept().peek(("verdict", asked.key()))
+def _kept(asked: Check | Beginning) -> TaskVerdict | None:
+    found: TaskVerdict | None = runtime.kept().peek(("verdict", asked.key()))
     return found
 
 
-def _keep(asked: Check | Beginning, verdict: Verdict) -> None:
+def _keep(asked: Check | Beginning, verdict: TaskVerdict) -> None:
     key = ("verdict", asked.key())
     runtime.kept().get(key, lambda: verdict, lambda kept: kept.weight)

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from enforcer.errors import UnsupportedSchema
-from enforcer.schema.finishing import counting
-from enforcer.schema.finishing.counting import Tallies, tallies_of
 from enforcer.schema.grammar import NEVER, ArrayShape, Contains, ElementChoice, ValueId
+from enforcer.schema.lowering import counting
+from enforcer.schema.lowering.counting import Tallies, tallies_of
 
 NEITHER, ONE, BOTH = (ValueId(n) for n in (5, 6, 7))
 CHOICES = (

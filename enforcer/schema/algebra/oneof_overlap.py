@@ -24,7 +24,7 @@ _FEW = 20  # alternatives whose pairs are no work to speak of
 _WHOLE = None  # stands for a value that is itself one of a few constants
 
 
-class Rivals:
+class OneOfOverlap:
     """Answers for the formulas of one algebra.
 
     Args:

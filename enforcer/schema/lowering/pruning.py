@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from enforcer.schema.finishing.counting import tallies_of
 from enforcer.schema.grammar import NEVER, NOTHING, ArrayShape, ObjectShape, Value, ValueId
+from enforcer.schema.lowering.counting import tallies_of
 
 
 def prune(definitions: dict[ValueId, Value], root: ValueId) -> dict[ValueId, Value] | None:

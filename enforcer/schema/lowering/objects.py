@@ -12,8 +12,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from enforcer.regex import ANY, both, either, inverse, literal
-from enforcer.schema.finishing.distinct import may_run_out, offence, uncounted
 from enforcer.schema.grammar import NEVER, Mark, ObjectShape, Witness
+from enforcer.schema.lowering.distinct import may_run_out, offence, uncounted
 
 if TYPE_CHECKING:
     from collections.abc import Callable

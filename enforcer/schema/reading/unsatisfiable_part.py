@@ -12,7 +12,7 @@ from itertools import compress, islice
 from typing import TYPE_CHECKING, Any
 
 from enforcer.errors import Problem
-from enforcer.schema.reading.document import Place, step
+from enforcer.schema.reading.document import SchemaLocation, step
 from enforcer.schema.reading.drafts import is_hidden
 from enforcer.schema.reading.mistakes import NO_VALUE, mistake
 
@@ -45,7 +45,7 @@ _UNDECLARED = (
 )
 
 
-def culprit(reader: SchemaReader, fits: Callable[[Place], bool]) -> Problem:
+def unsatisfiable_part(reader: SchemaReader, fits: Callable[[SchemaLocation], bool]) -> Problem:
     """Return what to tell the author of a document that nothing fits.
 
     Args:
@@ -66,7 +66,7 @@ def culprit(reader: SchemaReader, fits: Callable[[Place], bool]) -> Problem:
     return Problem(place.path, "", _ENDLESS)
 
 
-def _necessary(reader: SchemaReader, place: Place) -> Iterator[Place]:
+def _necessary(reader: SchemaReader, place: SchemaLocation) -> Iterator[SchemaLocation]:
     """List the subschemas without whose values there is none for the whole."""
     schema = place.schema
     if not isinstance(schema, dict):
@@ -85,7 +85,9 @@ def _necessary(reader: SchemaReader, place: Place) -> Iterator[Place]:
     yield from _elements(reader, place, schema)
 
 
-def _elements(reader: SchemaReader, place: Place, schema: dict[str, Any]) -> Iterator[Place]:
+def _elements(
+    reader: SchemaReader, place: SchemaLocation, schema: dict[str, Any]
+) -> Iterator[SchemaLocation]:
     least, tuples = schema.get("minItems", 0), "items"
     if reader.has(schema, "prefixItems", place.draft):
         tuples = "prefixItems"
@@ -98,7 +100,7 @@ def _elements(reader: SchemaReader, place: Place, schema: dict[str, Any]) -> Ite
         yield place.question("contains")
 
 
-def _innermost(place: Place, fits: Callable[[Place], bool]) -> Problem:
+def _innermost(place: SchemaLocation, fits: Callable[[SchemaLocation], bool]) -> Problem:
     """Describe what is wrong with a subschema none of whose necessary parts is to blame."""
     schema = place.schema
     if not isinstance(schema, dict):
@@ -125,7 +127,7 @@ def _innermost(place: Place, fits: Callable[[Place], bool]) -> Problem:
     return Problem(place.path, "", reason + (_CLOSED if "allOf" in involved else ""))
 
 
-def _involved(place: Place, fits: Callable[[Place], bool]) -> list[str]:
+def _involved(place: SchemaLocation, fits: Callable[[SchemaLocation], bool]) -> list[str]:
     """List the keywords without any one of which there would be a value."""
     shorter = [
         {name: value for name, value in place.schema.items() if name != keyword}

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from enforcer.errors import UnsupportedSchema
 from enforcer.numbers.sets import candidates, single
 from enforcer.regex import literal
-from enforcer.schema.finishing.counting import tallies_of
 from enforcer.schema.grammar import NEVER, ArrayShape, ElementChoice, Value
+from enforcer.schema.lowering.counting import tallies_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
