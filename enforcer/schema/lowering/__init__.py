@@ -1,8 +1,7 @@
-"""From a formula to a grammar that an engine can follow.
+"""Lowering of a formula to the grammar that engines follow.
 
-`unfolding` works out all values that the root reaches; `lowering`, `lowering_arrays` and
-`lowering_objects` rewrite each so that an engine can count it with a few bits (`counting` for
-arrays), and `pruning` drops what can never be completed. What no bits can
-count is left to a memory beside the engine: `distinct` says what that is, `tracks` where it stands,
-`infinite` which languages have infinitely many strings. Must not know: keywords' syntax, engines.
+`unfolding` lists all values that the root reaches; `values`, `arrays` and `objects` rewrite each so
+that an engine can count it with a few bits (`counting` for arrays); `pruning` drops what can never
+be completed. Distinctness beyond what bits can track is left to a memory (`distinct`).
+Must not know: keywords' syntax, engines.
 """

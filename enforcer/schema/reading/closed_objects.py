@@ -1,9 +1,8 @@
-"""Which objects are closed under the option `closed_objects`.
+"""The option `closed_objects`: an object whose schema declares `properties` has no others.
 
-Owns: that convention: an object whose schema declares `properties` has no others, unless it says
-so. It is about the whole of what a schema is composed of, as the branches of an `allOf` declare
-for one another; where only one of its parts declares any, that part is closed by itself. What a
-schema is asked by `not`, `if` or `contains` is never closed, for that would let more values fit.
+Unless the schema says otherwise. The whole composition counts, as the branches of an `allOf`
+declare properties for one another; if only one part declares any, that part is closed by itself.
+Schemas under `not`, `if` or `contains` are never closed, since that would let more values fit.
 Must not know: formulas, how an object is closed.
 """
 
@@ -23,13 +22,13 @@ _SAID = ("additionalProperties", "unevaluatedProperties")
 
 
 def closable(reader: SchemaReader, place: SchemaLocation) -> Closing:
-    """Return how to parse what is to be closed: as one whole, or so that its parts are closed."""
+    """Return how to close a subschema: as one whole (`PART`), or its parts each (`HANDED`)."""
     schema = place.schema
     if is_hidden(schema, place.draft):
         return Closing.HANDED
     if "properties" in schema or _says(reader, place):
         return Closing.PART
-    # One reference, one branch of an `allOf`, or alternatives of which one or another holds.
+    # A reference, a branch of an `allOf`, or all alternatives of an `anyOf` or a `oneOf`.
     groups = [[target] for target in reader.targets(place)]
     groups += [[branch] for branch in _branches(place, "allOf")]
     if any(_says(reader, part) for (part,) in groups) and len(groups) > 1:
@@ -41,12 +40,12 @@ def closable(reader: SchemaReader, place: SchemaLocation) -> Closing:
 
 
 def declares(reader: SchemaReader, place: SchemaLocation) -> bool:
-    """Return whether a subschema or its parts declare properties, and itself says no more."""
+    """Return whether a subschema or its parts declare properties, and it names no others."""
     return not _says(reader, place) and _declares(reader, place, frozenset())
 
 
 def _says(reader: SchemaReader, place: SchemaLocation) -> bool:
-    """Return whether a subschema says itself whether there are other properties."""
+    """Return whether a subschema has a keyword for other properties."""
     schema = place.schema
     return isinstance(schema, dict) and any(
         reader.has(schema, keyword, place.draft) for keyword in _SAID
@@ -54,7 +53,7 @@ def _says(reader: SchemaReader, place: SchemaLocation) -> bool:
 
 
 def parts_of(reader: SchemaReader, place: SchemaLocation) -> Iterator[SchemaLocation]:
-    """List the subschemas that say more about the same value, if they hold."""
+    """Yield the subschemas that constrain the same value, if they hold."""
     yield from reader.targets(place)
     if is_hidden(place.schema, place.draft):
         return

@@ -1,8 +1,8 @@
-"""The lint of schemas: what is valid, or nearly so, and may not mean what its author thinks.
+"""Lint of schemas: valid or nearly valid constructs that probably do not mean what was intended.
 
-Mistakes that one subschema shows by itself are rows of `mistakes`. Those that need its draft, the
-names around it or its place in the document are found here. Must not know: formulas, how notes are
-shown.
+Mistakes that one subschema shows by itself are rows of `mistakes`. Those that depend on the draft,
+on names declared around it or on its place in the document are found here. Must not know: formulas,
+how notes are shown.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from enforcer.schema.reading.mistakes import mistake, no_schema
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_ONE = frozenset(ONE) - {"contentSchema"}  # which asserts nothing
+_ONE = frozenset(ONE) - {"contentSchema"}  # an annotation
 _NAMED = frozenset({*NAMED, "$defs"})
-_NAMES = frozenset({"$schema", "$id", "id"})  # of a dialect and of schemas
-# What says nothing about values, so that it does not matter whether it is read.
+_NAMES = frozenset({"$schema", "$id", "id"})
+# Keywords that constrain nothing by themselves.
 _SAYING_NOTHING = ANNOTATIONS | _NAMES | {"$ref", "$defs", "definitions"}
 _OLDER = frozenset({"$recursiveAnchor", "$vocabulary", "disallow", "divisibleBy", "extends"})
-# Those that do, in any draft.
+# Keywords that constrain values, in any draft.
 _KEYWORDS = _OLDER.union(KEYWORDS) - ANNOTATIONS - _NAMES
 _KNOWN = _KEYWORDS | _SAYING_NOTHING
 # Those whose subschemas are about the same value, and those that ask only whether one holds.
@@ -75,11 +75,11 @@ _SILENT = "no keyword of it says anything about values, so that any value fits: 
 
 
 def notes(schema: object, *, closed: bool = False) -> list[Problem]:
-    """List the mistakes of a schema, each with its cure; paths from the schema's root.
+    """Return the mistakes of a schema, each with its cure, by `$.`-paths from the root.
 
     Args:
-        schema: as parsed JSON, nested no deeper than a schema that compiles.
-        closed: whether objects are closed that do not say so.
+        schema: parsed JSON, within `Limits.depth`.
+        closed: whether `Conventions.closed_objects` holds.
 
     """
     try:
@@ -109,9 +109,9 @@ def notes(schema: object, *, closed: bool = False) -> list[Problem]:
 
 
 def _declared(schema: Mapping[str, Any], around: frozenset[str] | None) -> frozenset[str] | None:
-    """Gather the names that a schema and its parts declare, and those around it.
+    """Return the names that a schema and its parts declare, and those declared around it.
 
-    None where another keyword may say which names there are.
+    None if another keyword may constrain names.
     """
     if around is None:
         return None
@@ -141,7 +141,7 @@ def _undeclared(
 
 
 def _says_nothing(schema: Mapping[str, Any]) -> bool:
-    """Return whether it is no schema; one of notes alone is meant to fit anything."""
+    """Return whether no key is a keyword that constrains, and some is no annotation either."""
     return _KEYWORDS.isdisjoint(schema) and not _SAYING_NOTHING.issuperset(schema)
 
 
@@ -180,7 +180,7 @@ def _booleans(schema: Mapping[str, Any], path: str) -> Iterator[Problem]:
 
 
 def _misspelt(name: str) -> str | None:
-    """Find the keyword that a name is but for a slip; some authors mark what is left out by `_`."""
+    """Return the words for a misspelt keyword; names marked as switched off are no mistakes."""
     if len(name) >= _LONG or name[:1] in _MARKS or name in _KNOWN:
         return None
     letters = sorted(name.lower())  # in another order, or another case
@@ -191,12 +191,12 @@ def _misspelt(name: str) -> str | None:
 
 
 def _within(schema: Mapping[str, Any], path: str) -> Iterator[tuple[Any, str, str]]:
-    """List the subschemas that a schema holds, their paths and keywords."""
+    """Yield the subschemas that a schema holds, with their paths and keywords."""
     for keyword, value in schema.items():
         at = step(path, keyword)
         if isinstance(value, Mapping) and keyword in _NAMED:
             named = ((inner, step(at, name), keyword) for name, inner in value.items())
-            # Of those that have names, some are lists of names, and others are never looked at.
+            # Others of these keywords may hold lists of names, or subschemas never referred to.
             is_schema = keyword in {"properties", "patternProperties"}
             yield from (each for each in named if is_schema or isinstance(each[0], Mapping))
         elif keyword in _ONE and not isinstance(value, list):

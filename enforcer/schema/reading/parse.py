@@ -1,7 +1,7 @@
-"""From keywords to formulas.
+"""The schema parser: the formula of each subschema, from its keywords.
 
-Owns: what each keyword of each draft means, and naming those that are malformed or
-cannot be enforced. Must not know: how formulas are normalised, engines.
+Malformed keywords and those that cannot be enforced are collected by path. Must not know: how
+formulas are normalised, engines.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ class SchemaParser(SchemaReader):
     Args:
         document: the schema.
         limits: bounds.
-        on_unsupported: whether what cannot be enforced is refused or left out.
-        conventions: what authors are taken to mean.
+        on_unsupported: whether unsupported constraints are refused or left out.
+        conventions: readings of keywords that depart from the standard.
 
     """
 
@@ -99,7 +99,7 @@ class SchemaParser(SchemaReader):
         return self._parsed[key]
 
     def _parse_whole(self, place: SchemaLocation, schema: dict[str, Any]) -> Formula:
-        """Parse a subschema whose objects are to be closed, together or part by part."""
+        """Return the formula of a subschema whose objects are closed, as one or part by part."""
         closed = closable(self, place)
         found = self._parse_object(replace(place, closing=closed), schema)
         if closed is Closing.HANDED or not declares(self, place):
@@ -111,7 +111,7 @@ class SchemaParser(SchemaReader):
         if is_hidden(schema, draft):
             return self.reference(place, "$ref")
         parts: list[Formula] = []
-        if place.base:  # there are identifiers somewhere
+        if place.base:  # the document has identifiers
             for keyword, reason in wrong_identifiers(schema, draft):
                 parts.append(self.malformed(place, keyword, reason))
         if not _REFERRING.isdisjoint(schema):
@@ -129,7 +129,7 @@ class SchemaParser(SchemaReader):
     # References.
 
     def reference(self, place: SchemaLocation, keyword: str) -> Formula:
-        """Return the formula of a reference, to be resolved when needed."""
+        """Return the formula of a reference, which is resolved when its normal form is needed."""
         target = self.target(place, keyword)
         if target is None:
             return self.algebra.unknown((place.path, keyword))
@@ -182,7 +182,7 @@ class SchemaParser(SchemaReader):
         parsed = [self.parse(each) for each in branches]
         asked = [self.parse(replace(each, closing=Closing.OPEN)) for each in branches]
         one = self.algebra.one_of(asked)
-        # What is closed is what fits, not what counts as another branch that fits.
+        # Closing applies to the branch that fits, not to the test that no other one does.
         return one if parsed == asked else self.algebra.conj((one, self.algebra.disj(parsed)))
 
     def _conditional(self, place: SchemaLocation, schema: dict[str, Any]) -> Formula:
@@ -194,10 +194,9 @@ class SchemaParser(SchemaReader):
             for keyword in ("then", "else")
         )
         if not algebra.three_valued.is_exact(holds):
-            # Something may count as neither holding nor failing, and has to fit both ways.
+            # A value may neither surely fit nor surely fail, and has to fit both ways.
             return algebra.conj((algebra.disj((fails, then)), algebra.disj((holds, otherwise))))
-        # The cases exclude one another, so that a list of conditionals on one property
-        # (`kind` is this, `kind` is that) has as many cases as it is long.
+        # The cases are disjoint, so that n conditionals on one discriminator have n cases.
         return algebra.disj((algebra.conj((holds, then)), algebra.conj((fails, otherwise))))
 
     def _dependencies(self, place: SchemaLocation, schema: dict[str, Any]) -> list[Formula]:

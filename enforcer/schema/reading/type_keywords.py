@@ -1,7 +1,6 @@
-"""The keywords that restrict one JSON type each, and listed constants.
+"""Reader of `type` and the keywords that constrain one JSON type each, into one `Value`.
 
-Owns: `type`, and the keywords for numbers, strings and arrays, read into one `Value` beside
-those for objects. Must not know: combinations, references, engines.
+Objects are read by `object_keywords`. Must not know: combinations, references, engines.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ _ONE_TYPE = {each: frozenset({each}) for each in TYPES}
 
 
 def constant(algebra: Algebra, values: list[Any]) -> Formula:
-    """Return the formula that a value equals one of those listed."""
+    """Return the formula that a value equals one of a list of JSON values."""
     strings = [literal(each) for each in values if isinstance(each, str)]
     arrays, objects = [], []
     for each in values:
@@ -70,10 +69,10 @@ def constant(algebra: Algebra, values: list[Any]) -> Formula:
 
 
 class TypeKeywords(ObjectKeywords):
-    """Reads the keywords of one subschema that need no other instance location."""
+    """Reads the keywords of one subschema that constrain one type each."""
 
     def value(self) -> list[Formula]:
-        """Return the formulas of all these keywords."""
+        """Return formulas that together say what all these keywords say."""
         types = self._types()
         value = Value(
             "null" in types,
@@ -150,7 +149,7 @@ class TypeKeywords(ObjectKeywords):
                 found = both(found, known)
         pattern = self.read("pattern")
         if pattern is not None:
-            # Readings of patterns differ, so that its negation is no complement.
+            # Readings of patterns differ, so that the negation is no complement.
             languages = self.languages("pattern", pattern)
             if languages is not None:
                 self._holds(*languages)
@@ -165,7 +164,7 @@ class TypeKeywords(ObjectKeywords):
         return "$schema" not in root or self.place.draft <= Draft.DRAFT7
 
     def _holds(self, matching: Regex, failing: Regex) -> None:
-        """Add that strings are of a language, where its negation is another one."""
+        """Require that strings match a pattern, given the languages that surely do and do not."""
         algebra = self.reader.algebra
 
         def among_strings(language: Regex) -> Formula:

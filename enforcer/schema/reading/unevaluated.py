@@ -1,9 +1,8 @@
-"""`unevaluatedProperties` and `unevaluatedItems`, worked out before generation.
+"""Reader of `unevaluatedProperties` and `unevaluatedItems`, by case distinction.
 
-Owns: which properties or elements the rest of a schema evaluates, case by case: each
-way its branches may hold or fail is one case, with a formula that says when it applies. The
-same closes objects whose schemas leave both keywords out, where that is asked for.
-Must not know: normal forms, engines.
+Each way in which the branches of a schema may hold or fail is a case: a formula for when it
+applies, and the properties or elements that are evaluated then. The same closes objects for the
+option `closed_objects`. Must not know: normal forms, engines.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ _DEEPEST = 24  # references followed at one instance location
 
 
 class _Patterned(NamedTuple):
-    """Property names that surely match a pattern, and those that match by some reading of it."""
+    """Property names that surely match a pattern, and those that match by some reading."""
 
     surely: Regex
     perhaps: Regex
@@ -43,8 +42,8 @@ class _Fitting(NamedTuple):
     value: Formula
 
 
-# What a schema evaluates: declared names and patterns, or indices and what `contains` finds; None
-# stands for everything. In order, each once.
+# An ordered set of evaluated parts: names and patterns, or indices and elements that `contains`
+# finds; None stands for everything.
 _Evaluated = dict["str | int | _Patterned | _Fitting | None", None]
 _Case = tuple[Formula, _Evaluated]
 _EVERYTHING: _Evaluated = {None: None}
@@ -52,11 +51,11 @@ _NOTHING_MORE: list[_Case] = [(ALWAYS, {})]
 
 
 class TooManyCasesError(Exception):
-    """The branches combine in more ways than are worked out."""
+    """The branches combine in more than `_MOST_CASES` ways."""
 
 
 class Unevaluated:
-    """Applies one of the two keywords to the subschema that it stands in."""
+    """Applies one of the two keywords to the subschema that has it."""
 
     def __init__(self, reader: SchemaReader, keyword: str) -> None:
         self._reader = reader
@@ -64,7 +63,7 @@ class Unevaluated:
         self._of_objects = keyword == "unevaluatedProperties"
 
     def apply(self, place: SchemaLocation, beside: Formula) -> Formula:
-        """Return `beside`, restricted in what it leaves unevaluated."""
+        """Return the formula `beside`, with unevaluated parts restricted by the keyword."""
         reader, algebra = self._reader, self._reader.algebra
         left_over = reader.child(place, self._keyword)
         if left_over == ALWAYS:
@@ -82,10 +81,10 @@ class Unevaluated:
         return self._restricted(beside, cases, left_over)
 
     def close(self, place: SchemaLocation, beside: Formula) -> Formula:
-        """Return `beside`, restricted as if the keyword stood there and were false.
+        """Return the formula `beside`, restricted as if the keyword were there and false.
 
-        Names that `required` lists are left, also undeclared ones: nothing would fit otherwise.
-        Where branches combine in too many ways, properties that any of them declares are left.
+        Undeclared names in `required` stay allowed, since nothing would fit otherwise. If there are
+        too many cases, properties that any branch declares stay allowed.
         """
         part = replace(place, closing=Closing.PART)
         try:
@@ -98,7 +97,7 @@ class Unevaluated:
         return self._restricted(beside, [(c, done | required) for c, done in cases], NEVER)
 
     def _all(self, place: SchemaLocation, around: frozenset[Hashable]) -> _Evaluated:
-        """Gather all that a subschema and its parts evaluate, whether they hold or not."""
+        """Return all that a subschema and its parts evaluate, whether they hold or not."""
         if not isinstance(place.schema, dict) or place.key in around:
             return {}
         found, around = self._own_properties(place), around | {place.key}
@@ -145,7 +144,7 @@ class Unevaluated:
         return [(conj((c, d)), a | b) for (c, a), (d, b) in product(first, second)]
 
     def _cases(self, place: SchemaLocation, depth: int, *, own: bool = False) -> list[_Case]:
-        """List when a subschema that holds evaluates what; the conditions cover all ways."""
+        """Return the cases of a subschema that holds; their conditions cover all values."""
         schema = place.schema
         if not isinstance(schema, dict):
             return _NOTHING_MORE
@@ -179,7 +178,7 @@ class Unevaluated:
     def _when(
         self, condition: Formula, holding: list[_Case], failing: list[_Case] = _NOTHING_MORE
     ) -> list[_Case]:
-        """List the cases of a condition that holds, and those of one that does not."""
+        """Return cases under a condition, and others under its negation."""
         conj, fails = self._reader.algebra.conj, self._reader.algebra.neg(condition)
         return [
             *((conj((condition, case)), done) for case, done in holding),

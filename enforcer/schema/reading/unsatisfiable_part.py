@@ -1,8 +1,7 @@
-"""Which part of a schema it is that nothing fits.
+"""Diagnosis of an unsatisfiable schema: the innermost part that no value fits, and why.
 
-Owns: descending from a schema that nothing fits to the innermost part that is to blame, and
-what to tell its author: by one pass of a deletion filter, the keywords without any one of which
-there would be a value (Chinneck, Dravnieks 1991). Must not know: formulas, engines.
+One pass of a deletion filter (Chinneck, Dravnieks 1991) finds the conflicting keywords: those
+without any one of which there would be a value. Must not know: formulas, engines.
 """
 
 from __future__ import annotations
@@ -46,11 +45,11 @@ _UNDECLARED = (
 
 
 def unsatisfiable_part(reader: SchemaReader, fits: Callable[[SchemaLocation], bool]) -> Problem:
-    """Return what to tell the author of a document that nothing fits.
+    """Return the problem of a document that no value fits.
 
     Args:
-        reader: of the document; follows its references.
-        fits: tells whether a subschema, by itself, has a value that fits it.
+        reader: the document's reader, which follows its references.
+        fits: returns whether any value fits a subschema by itself.
 
     """
     root = place = reader.document.root
@@ -67,7 +66,7 @@ def unsatisfiable_part(reader: SchemaReader, fits: Callable[[SchemaLocation], bo
 
 
 def _necessary(reader: SchemaReader, place: SchemaLocation) -> Iterator[SchemaLocation]:
-    """List the subschemas without whose values there is none for the whole."""
+    """Yield the subschemas that some part of every value has to fit."""
     schema = place.schema
     if not isinstance(schema, dict):
         return
@@ -101,17 +100,16 @@ def _elements(
 
 
 def _innermost(place: SchemaLocation, fits: Callable[[SchemaLocation], bool]) -> Problem:
-    """Describe what is wrong with a subschema none of whose necessary parts is to blame."""
+    """Return the problem of an unsatisfiable subschema whose necessary parts are satisfiable."""
     schema = place.schema
     if not isinstance(schema, dict):
         return Problem(place.path, "", _NO_VALUE)
     if schema.get("additionalProperties") is False and "patternProperties" not in schema:
         declared = schema.get("properties", {})
-        for name in schema.get("required", []):
-            if name not in declared:
-                return Problem(
-                    step(place.path, "required"), "required", _UNDECLARED.format(name=name)
-                )
+        missing = [name for name in schema.get("required", []) if name not in declared]
+        if missing:
+            reason = _UNDECLARED.format(name=missing[0])
+            return Problem(step(place.path, "required"), "required", reason)
     for keyword in ("anyOf", "oneOf"):
         branches = range(len(schema.get(keyword, [])))
         if branches and not any(fits(place.child(keyword, i)) for i in branches):
@@ -128,12 +126,12 @@ def _innermost(place: SchemaLocation, fits: Callable[[SchemaLocation], bool]) ->
 
 
 def _involved(place: SchemaLocation, fits: Callable[[SchemaLocation], bool]) -> list[str]:
-    """List the keywords without any one of which there would be a value."""
+    """Return the keywords without any one of which some value would fit."""
     shorter = [
         {name: value for name, value in place.schema.items() if name != keyword}
         for keyword in islice(place.schema, _MOST_KEYWORDS)
     ]
-    # All at hand until the end, for a place is known by the identity of its schema.
+    # All alive until the end, since a location is identified by the `id` of its schema.
     fitting = [fits(replace(place, schema=schema)) for schema in shorter]
     return list(compress(place.schema, fitting))
 
