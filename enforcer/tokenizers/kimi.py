@@ -1,7 +1,4 @@
-"""Kimi's tokenizer, from the two files that lie beside the weights.
-
-Owns: their form, and the pattern that splits text. Must not know: what becomes of the ids.
-"""
+"""Reader of Kimi's tokenizer: the two files beside the weights, and the split pattern."""
 
 from __future__ import annotations
 
@@ -38,12 +35,18 @@ _MOST_IDS = 1 << 22  # no tokenizer has as many; a stray id must not eat the mem
 
 
 def read(ranks: str | PathLike[str], config: str | PathLike[str]) -> TokenizerParts:
-    """Read the files; see `Vocabulary.from_tiktoken`."""
+    """Return the tokenizer of the two files; see `Vocabulary.from_tiktoken`.
+
+    Raises:
+        InvalidVocabulary: a file is missing or malformed.
+        MissingPackage: the package `tiktoken` is not installed.
+
+    """
     try:
         table = _read_ranks(Path(ranks))
         named = json.loads(Path(config).read_text(encoding="utf-8"))["added_tokens_decoder"]
         names = {int(i): str(entry["content"]) for i, entry in named.items()}
-    except OSError as error:  # which names its file
+    except OSError as error:  # its message names the file
         raise InvalidVocabulary(f"cannot read the tokenizer: {error}") from error
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise InvalidVocabulary(
@@ -62,7 +65,7 @@ def read(ranks: str | PathLike[str], config: str | PathLike[str]) -> TokenizerPa
 
 
 def split(text: str) -> list[str]:
-    """Split a text at the borders that no token of Kimi's tokenizer goes across."""
+    """Return a text split at the boundaries that no token of Kimi's tokenizer crosses."""
     import regex  # type: ignore[import-untyped]
 
     return list(regex.findall(_PATTERN, text, flags=regex.VERSION1))

@@ -1,7 +1,4 @@
-"""What is read of a tokenizer.
-
-Owns: that value, and making it of an encoding of tiktoken's. Must not know: files, classes.
-"""
+"""The result of reading a tokenizer, and its builder from a tiktoken encoding."""
 
 from __future__ import annotations
 
@@ -17,9 +14,10 @@ class TokenizerParts(NamedTuple):
     """The arguments of `Vocabulary`.
 
     Attributes:
-        tokens: the bytes of each id; the name's of a control token, none of a hole.
-        controls: name to id of every control token.
-        encode: splits text into ids, never into a control id.
+        tokens: the bytes of each token id: of a special token those of its name, of an unused
+            token id none.
+        controls: name to token id of every special token.
+        encode: splits text into token ids, never into a special token.
 
     """
 
@@ -31,15 +29,15 @@ class TokenizerParts(NamedTuple):
 def of_encoding(
     encoding: Any, table: Mapping[bytes, int], controls: Mapping[str, int]
 ) -> TokenizerParts:
-    """Put the ids of a `tiktoken.Encoding` together.
+    """Return the parts of a `tiktoken.Encoding`.
 
     Args:
         encoding: splits text.
-        table: bytes to id of text.
-        controls: name to id.
+        table: bytes to token id, of text.
+        controls: name to token id, of special tokens.
 
     Raises:
-        InvalidVocabulary: a name that is no text.
+        InvalidVocabulary: a name has a lone surrogate.
 
     """
     size = max(*table.values(), *controls.values()) + 1
