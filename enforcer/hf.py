@@ -34,7 +34,7 @@ _FIELDS = tuple(
 )
 
 
-class EnforcerLogitsProcessor(LogitsProcessor):  # type: ignore[misc]
+class TransformersLogitsProcessor(LogitsProcessor):  # type: ignore[misc]
     """Masks the scores of a batch; build a new one for each call of `generate`.
 
     Args:
@@ -116,7 +116,7 @@ class EnforcerLogitsProcessor(LogitsProcessor):  # type: ignore[misc]
     def _advance(self, ids: list[list[int]]) -> None:
         if len(ids[0]) != len(self._before[0]) + 1:
             raise ConfigurationError(
-                "a step must bring one id a row: use a new EnforcerLogitsProcessor for each "
+                "a step must bring one id a row: use a new TransformersLogitsProcessor for each "
                 "call of generate, and no assisted generation"
             )
         if any(row[:-1] != before for row, before in zip(ids, self._before, strict=True)):
@@ -176,3 +176,6 @@ def _request(at: int, request: object) -> dict[str, Any]:
     if "tools" not in request:
         raise InvalidTools(f"$[{at}]", "a request says which `tools` it has; None for no tools")
     return dict(request)
+
+
+EnforcerLogitsProcessor = TransformersLogitsProcessor  # its name up to 0.3

@@ -36,7 +36,7 @@ class TaskVerdict:
         relaxed: constraints that will not be enforced, in relax mode.
         untimed: why no shortest completion is known, where texts are to end within a budget.
         seconds: processor time that the task took.
-        written: the grammar as written for the engine, for a `Check` with `writes`.
+        written: the grammar as written for the engine, for a `SchemaCheck` with `writes`.
 
     """
 

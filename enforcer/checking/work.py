@@ -1,8 +1,8 @@
 """The two tasks of the core: checking one schema, and starting one turn.
 
-Both may take longer than a server's event loop can spare. A `Check` finds out whether an engine can
-enforce a schema or a text format. A `Beginning` finds out whether a turn that the prompt has begun
-fits its schemas, and whether a demanded call fits into the turn's token budget.
+Both may take longer than a server's event loop can spare. A `SchemaCheck` finds out whether an
+engine can enforce a schema or a response format. A `Beginning` finds out whether a turn that the
+prompt has begun fits its schemas, and whether a demanded call fits into the token budget.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ _USUAL = Options()
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
-    """A task that finds out whether an engine can enforce one schema, or one text format.
+class SchemaCheck:
+    """A task that finds out whether an engine can enforce one schema, or one response format.
 
     Attributes:
         kind: the kind of `source`; see `enforcer.request.response_format`.
-        source: a schema as JSON text, or the source of a text format.
+        source: a schema as JSON text, or the source of a response format.
         root: `Root.OBJECT` for a call's arguments.
         options: the request's options. With `finish_within_budget` the verdict says for which
             parts no shortest completion is known.
@@ -94,7 +94,7 @@ class Check:
         return len(self.source)
 
     def perform(self, worker: WorkerState) -> TaskVerdict:
-        """Check the schema in this process, without a bound on time or memory."""
+        """SchemaCheck the schema in this process, without a bound on time or memory."""
         try:
             return self._perform(worker.engine)
         except SchemaError as error:

@@ -43,8 +43,10 @@ def extra_body(
 
     Args:
         tools: as in a chat request, or functions and models; see `enforcer.tool`.
-        tool_choice, parallel_tool_calls, response_format: as in the chat request.
+        tool_choice: as in the chat request.
+        parallel_tool_calls: as in the chat request.
         messages: the dialog, whose calls are counted.
+        response_format: as in the chat request.
         on_unsupported: an `OnUnsupported` or its value; None for the server's option, which the
             server must allow to be overridden.
         finish_within_budget: see `Options`; likewise.

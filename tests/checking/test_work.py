@@ -8,7 +8,7 @@ import pytest
 
 from enforcer import engines
 from enforcer.checking.task import TaskVerdict, WorkerState, survived
-from enforcer.checking.work import Check, warm
+from enforcer.checking.work import SchemaCheck, warm
 from enforcer.errors import (
     InvalidSchema,
     Problem,
@@ -38,12 +38,12 @@ def check(
     schema: Any,
     kind: FormatKind = FormatKind.JSON_SCHEMA,
     **options: Any,
-) -> Check:
+) -> SchemaCheck:
     source = schema if kind is not FormatKind.JSON_SCHEMA else json.dumps(schema)
-    return Check(kind, source, Root.OBJECT, Options(**options))
+    return SchemaCheck(kind, source, Root.OBJECT, Options(**options))
 
 
-def perform(one: Check, engine: ArgumentEngine) -> TaskVerdict:
+def perform(one: SchemaCheck, engine: ArgumentEngine) -> TaskVerdict:
     return one.perform(WorkerState(engine))
 
 
@@ -68,7 +68,7 @@ CHECKS = [
 
 
 @pytest.mark.parametrize("asked", CHECKS)
-def test_a_check_comes_back_as_it_was(asked: Check) -> None:
+def test_a_check_comes_back_as_it_was(asked: SchemaCheck) -> None:
     assert sent(asked) == asked
 
 

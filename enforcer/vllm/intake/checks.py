@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 from enforcer import engines
 from enforcer.budget.untold import untimed
 from enforcer.checking.task import TaskVerdict
-from enforcer.checking.work import LOOK, SECONDS, Beginning, Check
+from enforcer.checking.work import LOOK, SECONDS, Beginning, SchemaCheck
 from enforcer.errors import Busy, Problem, SchemaLimit, UnsupportedSchema
 from enforcer.request.response_format import FormatKind
 from enforcer.schema import OnUnsupported, Root
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 # Yields what a worker has to find out, and is sent the verdict; raises the first refusal.
-Steps: TypeAlias = "Generator[Check | Beginning, TaskVerdict, _T]"
+Steps: TypeAlias = "Generator[SchemaCheck | Beginning, TaskVerdict, _T]"
 
 _OPENING = 64  # ids that the opening of a turn may have
 _OVER_TIME = (
@@ -180,7 +180,7 @@ def schemas(spec: Spec) -> Steps[list[Inexact]]:
     return found
 
 
-def _tell(asked: Check, verdict: TaskVerdict, path: str) -> None:
+def _tell(asked: SchemaCheck, verdict: TaskVerdict, path: str) -> None:
     """Keep what a check has found out, count it, and log that it was slow."""
     _keep(asked, verdict)
     if verdict.seconds >= LOOK:
@@ -190,21 +190,23 @@ def _tell(asked: Check, verdict: TaskVerdict, path: str) -> None:
     metrics.count(families.CHECKS, Checked.PASSED if verdict.error is None else Checked.REFUSED)
 
 
-def _checks(spec: Spec) -> Iterator[tuple[str | None, str, Check]]:
+def _checks(spec: Spec) -> Iterator[tuple[str | None, str, SchemaCheck]]:
     """List a spec's schemas with tools and paths, also of tools that the choice leaves out."""
     options = spec.resolve(settings.current().options)
     laid_out = runtime.laid_out(
         runtime.dialect_for().name if spec.settled is None else spec.settled.dialect
     )
     for tool in spec.toolset.tools.values():
-        asked = Check(FormatKind.JSON_SCHEMA, tool.schema, Root.OBJECT, options, dialect=laid_out)
+        asked = SchemaCheck(
+            FormatKind.JSON_SCHEMA, tool.schema, Root.OBJECT, options, dialect=laid_out
+        )
         yield tool.name, tool.path, asked
     wanted = spec.response_format
     if wanted is not None:
-        yield None, wanted.path, Check(wanted.kind, wanted.source, Root.ANY, options)
+        yield None, wanted.path, SchemaCheck(wanted.kind, wanted.source, Root.ANY, options)
 
 
-def _known(asked: Check) -> TaskVerdict | None:
+def _known(asked: SchemaCheck) -> TaskVerdict | None:
     found = _kept(asked)
     if found is not None:
         metrics.count(families.CHECKS, Checked.KEPT)
@@ -215,18 +217,18 @@ def _known(asked: Check) -> TaskVerdict | None:
     return found
 
 
-def _is_plain(asked: Check) -> bool:
+def _is_plain(asked: SchemaCheck) -> bool:
     """Return whether the server's engine compiles a schema for sure: it is plain, and usual."""
     is_usual = asked.kind is FormatKind.JSON_SCHEMA and asked.options.limits == USUAL
     is_ours = is_usual and not asked.dialect and settings.current().engine == engines.MACHINE
     return is_ours and is_plain(asked.source)
 
 
-def _kept(asked: Check | Beginning) -> TaskVerdict | None:
+def _kept(asked: SchemaCheck | Beginning) -> TaskVerdict | None:
     found: TaskVerdict | None = runtime.kept().peek(("verdict", asked.key()))
     return found
 
 
-def _keep(asked: Check | Beginning, verdict: TaskVerdict) -> None:
+def _keep(asked: SchemaCheck | Beginning, verdict: TaskVerdict) -> None:
     key = ("verdict", asked.key())
     runtime.kept().get(key, lambda: verdict, lambda kept: kept.weight)
