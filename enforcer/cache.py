@@ -89,12 +89,9 @@ class Cache:
 
         Args:
             key: begins with a word for the kind of value, by convention.
-            make: makes the value. Errors are not cached. The waiting threads get a `RequestError`
-                too; after any other error they make the value themselves.
+            make: makes the value. Its errors are raised, and not cached. Waiting threads get a
+                `RequestError` too; after any other error they make the value themselves.
             weigh: returns the value's present weight in bytes; cheap.
-
-        Raises:
-            as `make` does.
 
         """
         while True:

@@ -163,18 +163,14 @@ class TransformersLogitsProcessor(LogitsProcessor):  # type: ignore[misc]
 
 
 def _request(at: int, request: object) -> dict[str, Any]:
+    path = f"$[{at}]"
     if not isinstance(request, Mapping):
-        raise InvalidTools(
-            f"$[{at}]", f"a request has fields by name, but this is {brief(request)}"
-        )
-    for name in request:
-        if name not in _FIELDS:
-            raise InvalidTools(
-                f"$[{at}]",
-                f"a request has no field {brief(name)}; it may have {', '.join(_FIELDS)}",
-            )
+        raise InvalidTools(path, f"a request has fields by name, but this is {brief(request)}")
+    if wrong := [name for name in request if name not in _FIELDS]:
+        reason = f"a request has no field {brief(wrong[0])}; it may have {', '.join(_FIELDS)}"
+        raise InvalidTools(path, reason)
     if "tools" not in request:
-        raise InvalidTools(f"$[{at}]", "a request says which `tools` it has; None for no tools")
+        raise InvalidTools(path, "a request says which `tools` it has; None for no tools")
     return dict(request)
 
 

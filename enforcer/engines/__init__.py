@@ -49,19 +49,15 @@ class ArgumentMatcher(Protocol):
                 overwritten. Bit `i % 32` of word `i // 32` is token id `i`.
 
         """
-        ...
 
     def accept(self, token_id: int) -> bool:
         """Advance by one token id; return False, and change nothing, if it is illegal."""
-        ...
 
     def rollback(self, count: int) -> None:
         """Take back the last `count` accepted token ids."""
-        ...
 
     def is_accepting(self) -> bool:
         """Return whether the text so far is complete."""
-        ...
 
 
 class Startable(Protocol):
@@ -69,7 +65,6 @@ class Startable(Protocol):
 
     def matcher(self) -> ArgumentMatcher:
         """Return the matcher of a new text; takes tens of microseconds."""
-        ...
 
 
 class CompiledGrammar(Startable, Protocol):
@@ -82,7 +77,6 @@ class CompiledGrammar(Startable, Protocol):
     @property
     def weight(self) -> int:
         """Its present size in bytes, roughly, without what its engine's `memory` counts."""
-        ...
 
 
 @runtime_checkable
@@ -138,7 +132,6 @@ class ArgumentEngine(Protocol):
             ConfigurationError: this engine supports no layouts but JSON.
 
         """
-        ...
 
     def read(self, written: bytes) -> CompiledGrammar:
         """Return the compiled grammar of bytes that `write` returned.
@@ -147,13 +140,12 @@ class ArgumentEngine(Protocol):
             UnsupportedSchema: this engine cannot enforce it exactly for this vocabulary.
 
         """
-        ...
 
     def compile(self, wanted: Wanted, layout: BoundLayout | None = None) -> CompiledGrammar:
-        """Return the compiled grammar of a source, also of a client's own grammar.
+        """Return the compiled grammar of a source; also of a client's own grammar.
 
         Raises:
-            as `write` and `read` do.
+            InvalidSchema, UnsupportedSchema, ConfigurationError: as `write` and `read` do.
 
         """
         return self.read(self.write(wanted, layout))

@@ -107,17 +107,7 @@ def _number(text: str) -> float | None:
 def _json(text: str) -> Any:
     try:
         value = json.loads(text)
+        json.dumps(value, allow_nan=False)  # raises ValueError for infinity and NaN
     except ValueError:
         return text
-    return value if _is_finite(value) else text
-
-
-def _is_finite(value: object) -> bool:
-    pending = [value]
-    while pending:
-        each = pending.pop()
-        if isinstance(each, float) and not math.isfinite(each):
-            return False
-        if isinstance(each, dict | list):
-            pending.extend(each.values() if isinstance(each, dict) else each)
-    return True
+    return value

@@ -122,9 +122,8 @@ def trimming(texts: Regex, trim: Trim) -> Regex:
         return either(*(trimming(part, trim) for part in texts.parts))
     if isinstance(texts, Intersection):
         return both(*(trimming(part, trim) for part in texts.parts))
-    counted = _counted_characters(texts)
-    if counted is not None:
-        return _trimming_counted(*counted)
+    if isinstance(texts, Repeat) and isinstance(texts.part, Chars):
+        return _trimming_counted(texts.part.chars, texts.minimum, texts.maximum)
     begun, ended = without(texts, _BEGINS), without(texts, _ENDS)
     neither = without(begun, _ENDS)
     return either(neither, concat(_LINE, ended), concat(begun, _LINE), concat(_LINE, texts, _LINE))
@@ -169,13 +168,6 @@ def trimmed_parts(trim: Trim) -> tuple[tuple[Regex, int], ...]:
         (both(either(_BEGINS, _ENDS), inverse(twice)), 1),
         (twice, 2),
     )
-
-
-def _counted_characters(texts: Regex) -> tuple[CharSet, int, int | None] | None:
-    """Return the characters and counts of a repetition of one class; None for others."""
-    if isinstance(texts, Repeat) and isinstance(texts.part, Chars):
-        return texts.part.chars, texts.minimum, texts.maximum
-    return None
 
 
 def holding(stops: Sequence[str]) -> Regex:

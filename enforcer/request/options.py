@@ -24,16 +24,6 @@ if TYPE_CHECKING:
     from typing import Unpack
 
 
-_SWITCHES = (
-    "finish_within_budget",
-    "allow_empty_turns",
-    "compact_text",
-    "closed_text",
-    "plain_spelling",
-    "second_space",
-)
-
-
 class OptionWords(TypedDict, total=False):
     """The fields of `Options` and of `Conventions` as keyword arguments."""
 
@@ -97,8 +87,9 @@ class Options:
         require_whole("max_calls", self.max_calls, least=1)
         if self.preamble_ids is not None:
             require_whole("preamble_ids", self.preamble_ids, least=0)
-        for switch in _SWITCHES:
-            require_truth(switch, getattr(self, switch))
+        for each in fields(self):
+            if each.type == "bool":  # annotations are strings here
+                require_truth(each.name, getattr(self, each.name))
         for name, kind in (("limits", Limits), ("conventions", Conventions)):
             given: object = getattr(self, name)
             if not isinstance(given, kind):

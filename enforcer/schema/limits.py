@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from enum import Enum
-from typing import TypeGuard, TypeVar
+from typing import TypeVar
 
 from enforcer.errors import ConfigurationError, brief
 
@@ -12,14 +12,9 @@ _Choice = TypeVar("_Choice", bound=Enum)
 _MOST = 10**12
 
 
-def is_whole(value: object, least: int) -> TypeGuard[int]:
-    """Return whether a value is an integer (no boolean) from `least` to 10**12."""
-    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= _MOST
-
-
 def require_whole(name: str, value: object, least: int) -> None:
     """Raise ConfigurationError if a setting's value is no integer from `least` to 10**12."""
-    if not is_whole(value, least):
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= _MOST:
         raise ConfigurationError(
             f"{name} is {brief(value)}, but must be a whole number from {least} to {_MOST}"
         )

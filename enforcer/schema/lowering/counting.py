@@ -78,7 +78,7 @@ class Tallies:
                 return None
         return after
 
-    def lives(self, index: int = 0, tally: int = 0) -> bool:
+    def can_complete(self, index: int = 0, tally: int = 0) -> bool:
         """Return whether an array of `index` elements with a tally can be completed."""
         place = min(index, len(self.array.choices) - 1)
         least, most = self.needs[place * self.sums + tally]

@@ -59,7 +59,7 @@ def _has_member(value: Value, productive: set[ValueId]) -> bool:
 
 def _array_has_member(array: ArrayShape, productive: set[ValueId]) -> bool:
     if array.choices and not array.unique:
-        return tallies_of(_with_choices(array, productive)).lives()
+        return tallies_of(_with_choices(array, productive)).can_complete()
     if array.choices:
         usable = sum(choice.value in productive for choice in array.choices[-1])
         return usable >= array.minimum

@@ -71,13 +71,11 @@ class Unevaluated:
         try:
             cases = self._cases(place, 0, own=True)
         except TooManyCasesError:
-            unknown = reader.refuse(
-                place,
-                self._keyword,
+            reason = (
                 "too many branches decide what is evaluated; declare the properties here and "
-                "use `additionalProperties`",
+                "use `additionalProperties`"
             )
-            return algebra.conj((beside, unknown))
+            return algebra.conj((beside, reader.refuse(place, self._keyword, reason)))
         return self._restricted(beside, cases, left_over)
 
     def close(self, place: SchemaLocation, beside: Formula) -> Formula:
@@ -106,16 +104,9 @@ class Unevaluated:
         return found
 
     def _restricted(self, beside: Formula, cases: list[_Case], left_over: Formula) -> Formula:
-        algebra = self._reader.algebra
-        return algebra.conj(
-            (
-                beside,
-                algebra.disj(
-                    algebra.conj((condition, self._restriction(done, left_over)))
-                    for condition, done in cases
-                ),
-            )
-        )
+        conj = self._reader.algebra.conj
+        options = (conj((when, self._restriction(done, left_over))) for when, done in cases)
+        return conj((beside, self._reader.algebra.disj(options)))
 
     def _restriction(self, done: _Evaluated, left_over: Formula) -> Formula:
         algebra = self._reader.algebra

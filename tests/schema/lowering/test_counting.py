@@ -54,12 +54,12 @@ def fits(array: ArrayShape, word: tuple[ElementChoice, ...]) -> bool:
 
 def after(tallies: Tallies, word: tuple[ElementChoice, ...]) -> int | None:
     """Return the tally behind a word, if each of its beginnings can become complete."""
-    tally: int | None = 0 if tallies.lives() else None
+    tally: int | None = 0 if tallies.can_complete() else None
     for length, choice in enumerate(word, 1):
         if tally is None or choice not in tallies.array.choices[min(length - 1, 1)]:
             return None
         tally = tallies.behind(tally, choice.counted)
-        if tally is not None and not tallies.lives(length, tally):
+        if tally is not None and not tallies.can_complete(length, tally):
             return None
     return tally
 
@@ -103,4 +103,4 @@ def test_as_many_tallies_as_may_be(fewer: int, monkeypatch: pytest.MonkeyPatch) 
         with pytest.raises(UnsupportedSchema):
             tallies_of(array)
     else:
-        assert tallies_of(array).lives()
+        assert tallies_of(array).can_complete()
