@@ -67,7 +67,7 @@ def read(
 
     """
     pieces: list[Piece] = []
-    text, end, seen = "", 0, set()
+    text, end = "", 0
     for found in _PART.finditer(pattern):
         text += pattern[end : found.start()]
         end = found.end()
@@ -81,14 +81,12 @@ def read(
         text = ""
         if name == "_":
             pieces.append(Space.OPTIONAL)
-            continue
-        if "|" in name:
+        elif "|" in name:
             pieces.append(Choice(tuple(name.split("|"))))
-            continue
-        if name not in fields or name in seen:
+        elif name in fields and Field(name) not in pieces:
+            pieces.append(Field(name))
+        else:
             raise ValueError(f"{pattern!r}: {{{name}}} is no field that may stand here")
-        seen.add(name)
-        pieces.append(Field(name))
     return (*pieces, *symbols(text + pattern[end:], control))
 
 

@@ -50,7 +50,7 @@ class ShadowVerdict(TaskVerdict):
 
     """
 
-    choices: tuple[measure.TaskVerdict, ...] = ()
+    choices: tuple[measure.Verdict, ...] = ()
     tool: str = ""
     spec: Spec | None = None
 
@@ -163,9 +163,7 @@ def _events(reply: bytes) -> Iterator[Any]:
             yield json.loads(data)
 
 
-def _judged(
-    body: Mapping[str, Any], events: list[Any], known: measure.Expected
-) -> measure.TaskVerdict:
+def _judged(body: Mapping[str, Any], events: list[Any], known: measure.Expected) -> measure.Verdict:
     verdict = judge(body, replies.joined(events), known)
     findings = tuple(replace(each, message="") for each in verdict.findings[:_MOST])
     return replace(verdict, findings=findings)

@@ -110,20 +110,14 @@ class Formulas:
 
     def conj(self, parts: Iterable[Formula]) -> Formula:
         """Return the conjunction of parts."""
-        return self._combine(And, parts, neutral=ALWAYS, absorbing=NEVER)
+        return self._combine(And, parts)
 
     def disj(self, parts: Iterable[Formula]) -> Formula:
         """Return the disjunction of parts."""
-        return self._combine(Or, parts, neutral=NEVER, absorbing=ALWAYS)
+        return self._combine(Or, parts)
 
-    def _combine(
-        self,
-        kind: type[And | Or],
-        parts: Iterable[Formula],
-        *,
-        neutral: Formula,
-        absorbing: Formula,
-    ) -> Formula:
+    def _combine(self, kind: type[And | Or], parts: Iterable[Formula]) -> Formula:
+        neutral, absorbing = (ALWAYS, NEVER) if kind is And else (NEVER, ALWAYS)
         nodes = self._nodes
         flat: dict[Formula, None] = {}
         for part in parts:

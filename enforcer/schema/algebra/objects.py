@@ -194,7 +194,7 @@ class ObjectSets:
         for name, value in shape.names:
             if value != ALWAYS and name not in shape.required:
                 out.append(make(names=((name, neg(value)),), required=frozenset({name})))
-        undeclared = ANY
+        undeclared: Regex = ANY
         if shape.names:
             undeclared = inverse(either(*(literal(name) for name, _ in shape.names)))
         for regex, value in shape.classes:

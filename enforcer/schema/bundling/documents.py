@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from enforcer.errors import ConfigurationError, brief
-from enforcer.schema.bundling.metaschemas import STANDARD, SchemaDialect, dialect_of
+from enforcer.schema.bundling.metaschemas import SchemaDialect, dialect_of
 from enforcer.schema.bundling.sites import TooManySitesError, is_absolute, look_through
-from enforcer.schema.reading.drafts import Draft, is_hidden
+from enforcer.schema.reading.drafts import STANDARD, Draft, is_hidden
 from enforcer.schema.reading.identifiers import identifier, joined
 
 if TYPE_CHECKING:

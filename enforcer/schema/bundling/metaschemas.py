@@ -9,19 +9,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from enforcer.errors import UnsupportedSchema
-from enforcer.schema.reading.drafts import Draft, draft_of
+from enforcer.schema.reading.drafts import STANDARD, Draft, draft_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# `$schema` of each draft, as its metaschema names itself.
-STANDARD = {
-    Draft.DRAFT4: "http://json-schema.org/draft-04/schema#",
-    Draft.DRAFT6: "http://json-schema.org/draft-06/schema#",
-    Draft.DRAFT7: "http://json-schema.org/draft-07/schema#",
-    Draft.DRAFT2019: "https://json-schema.org/draft/2019-09/schema",
-    Draft.DRAFT2020: "https://json-schema.org/draft/2020-12/schema",
-}
 _APPLICATOR = """
 additionalProperties allOf anyOf contains dependencies dependentSchemas else if items not oneOf
 patternProperties properties propertyNames then

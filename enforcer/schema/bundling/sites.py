@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urldefrag, urlsplit
 
-from enforcer.schema.bundling.metaschemas import STANDARD, SchemaDialect, is_standard
-from enforcer.schema.reading.drafts import Draft
+from enforcer.schema.bundling.metaschemas import SchemaDialect, is_standard
+from enforcer.schema.reading.drafts import STANDARD, Draft
 from enforcer.schema.reading.identifiers import identifier, joined, within
 
 if TYPE_CHECKING:

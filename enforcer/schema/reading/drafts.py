@@ -28,31 +28,31 @@ class Draft(IntEnum):
         return {2019: "2019-09", 2020: "2020-12"}.get(self.value, f"draft-{self.value:02}")
 
 
-_DRAFTS = {
-    "//json-schema.org/draft-04/schema": Draft.DRAFT4,
-    "//json-schema.org/draft-06/schema": Draft.DRAFT6,
-    "//json-schema.org/draft-07/schema": Draft.DRAFT7,
-    "//json-schema.org/schema": Draft.DRAFT2020,
-    "//json-schema.org/draft/2019-09/schema": Draft.DRAFT2019,
-    "//json-schema.org/draft/2020-12/schema": Draft.DRAFT2020,
+# `$schema` of each draft, as its metaschema names itself.
+STANDARD = {
+    Draft.DRAFT4: "http://json-schema.org/draft-04/schema#",
+    Draft.DRAFT6: "http://json-schema.org/draft-06/schema#",
+    Draft.DRAFT7: "http://json-schema.org/draft-07/schema#",
+    Draft.DRAFT2019: "https://json-schema.org/draft/2019-09/schema",
+    Draft.DRAFT2020: "https://json-schema.org/draft/2020-12/schema",
 }
+
+
+def _bare(uri: str) -> str:
+    """Return a `$schema` without its scheme, since both are in use, and its empty fragment."""
+    return uri.strip().rstrip("#/").removeprefix("https:").removeprefix("http:")
+
+
+_DRAFTS = {_bare(uri): draft for draft, uri in STANDARD.items()}
+_DRAFTS["//json-schema.org/schema"] = Draft.DRAFT2020
 # The first draft with a keyword, and the last one; other keywords are in every draft.
 SINCE = {
-    "const": Draft.DRAFT6,
-    "contains": Draft.DRAFT6,
-    "propertyNames": Draft.DRAFT6,
-    "if": Draft.DRAFT7,
-    "then": Draft.DRAFT7,
-    "else": Draft.DRAFT7,
-    "dependentRequired": Draft.DRAFT2019,
-    "dependentSchemas": Draft.DRAFT2019,
-    "minContains": Draft.DRAFT2019,
-    "maxContains": Draft.DRAFT2019,
-    "unevaluatedProperties": Draft.DRAFT2019,
-    "unevaluatedItems": Draft.DRAFT2019,
-    "$recursiveRef": Draft.DRAFT2019,
-    "$dynamicRef": Draft.DRAFT2020,
-    "prefixItems": Draft.DRAFT2020,
+    **dict.fromkeys(("const", "contains", "propertyNames"), Draft.DRAFT6),
+    **dict.fromkeys(("if", "then", "else"), Draft.DRAFT7),
+    **dict.fromkeys(("dependentRequired", "dependentSchemas", "minContains"), Draft.DRAFT2019),
+    **dict.fromkeys(("maxContains", "unevaluatedProperties"), Draft.DRAFT2019),
+    **dict.fromkeys(("unevaluatedItems", "$recursiveRef"), Draft.DRAFT2019),
+    **dict.fromkeys(("$dynamicRef", "prefixItems"), Draft.DRAFT2020),
 }
 _UNTIL = {"$recursiveRef": Draft.DRAFT2019}
 REFERENCES = ("$ref", "$recursiveRef", "$dynamicRef")
@@ -83,8 +83,7 @@ def draft_of(schema: object, default: Draft = Draft.DRAFT2020, path: str = "$") 
     named = schema.get("$schema") if isinstance(schema, dict) else None
     if not isinstance(named, str):
         return default
-    # Both schemes are in use for every draft.
-    found = _DRAFTS.get(named.strip().rstrip("#/").removeprefix("https:").removeprefix("http:"))
+    found = _DRAFTS.get(_bare(named))
     if found is None:
         raise UnsupportedSchema.of(
             f"{path}.$schema",

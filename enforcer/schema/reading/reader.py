@@ -89,17 +89,19 @@ class SchemaReader(ABC):
 
     def refuse(self, place: SchemaLocation, keyword: str, reason: str) -> Formula:
         """Note an unsupported constraint; return a formula of unknown truth in its place."""
-        path = step(place.path, keyword) if keyword else place.path
-        problem = Problem(path, keyword, reason)
-        self.unsupported[problem] = None
-        return self.algebra.unknown(problem)
+        return self._note(self.unsupported, place, keyword, reason)
 
     def malformed(self, place: SchemaLocation, keyword: str, reason: str) -> Formula:
         """Note a malformed keyword; return a formula of unknown truth in its place."""
         reason = (keyword and mistake(place.schema, keyword)) or reason
+        return self._note(self.invalid, place, keyword, reason)
+
+    def _note(
+        self, notes: dict[Problem, None], place: SchemaLocation, keyword: str, reason: str
+    ) -> Formula:
         path = step(place.path, keyword) if keyword else place.path
         problem = Problem(path, keyword, reason)
-        self.invalid[problem] = None
+        notes[problem] = None
         return self.algebra.unknown(problem)
 
     def target(self, place: SchemaLocation, keyword: str) -> SchemaLocation | None:
@@ -117,11 +119,9 @@ class SchemaReader(ABC):
 
     def targets(self, place: SchemaLocation) -> Iterator[SchemaLocation]:
         """Yield the targets of a schema's references that can be followed."""
-        for keyword in REFERENCES:
-            if self.has(place.schema, keyword, place.draft):
-                target = self.target(place, keyword)
-                if target is not None:
-                    yield target
+        keywords = (each for each in REFERENCES if self.has(place.schema, each, place.draft))
+        targets = (self.target(place, keyword) for keyword in keywords)
+        yield from (target for target in targets if target is not None)
 
     def branches(self, place: SchemaLocation, keyword: str) -> list[SchemaLocation]:
         """Return the subschemas of a keyword; none, with the problem noted, if it is malformed."""

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from enforcer.schema.grammar import Value, ValueId
-    from tests.drawn_json import SchemaDialect
+    from tests.drawn_json import Dialect
 
 
 BASE = "https://schemas.example.com/"
@@ -383,7 +383,7 @@ def test_a_schema_of_too_many_parts_gets_no_documents() -> None:
 # In pieces, and in one piece.
 
 
-def pieces(schema: dict[str, Any], dialect: SchemaDialect) -> tuple[dict[str, Any], dict[str, Any]]:
+def pieces(schema: dict[str, Any], dialect: Dialect) -> tuple[dict[str, Any], dict[str, Any]]:
     """Take the definitions of a schema out of it, as documents."""
     key = "$id" if dialect.number > 4 else "id"
     files = {"A": "A.json", "B~1~0": "sub/B.json", "B/~": "sub/B.json"}
@@ -428,7 +428,7 @@ def language(
 @settings(examples(150), suppress_health_check=list(HealthCheck))
 @given(st.data(), st.sampled_from(DIALECTS))
 def test_a_schema_in_pieces_means_what_it_does_in_one(
-    data: st.DataObject, dialect: SchemaDialect
+    data: st.DataObject, dialect: Dialect
 ) -> None:
     schema = data.draw(schemas(dialect))
     assume(isinstance(schema, dict) and dialect.definitions in schema)

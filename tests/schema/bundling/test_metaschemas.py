@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from enforcer.schema.bundling.metaschemas import STANDARD, SchemaDialect, dialect_of, is_standard
-from enforcer.schema.reading.drafts import Draft, draft_of
+from enforcer.schema.bundling.metaschemas import SchemaDialect, dialect_of, is_standard
+from enforcer.schema.reading.drafts import STANDARD, Draft, draft_of
 
 LATEST = STANDARD[Draft.DRAFT2020]
 V = "https://json-schema.org/draft/2020-12/vocab/"

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from enforcer.schema.bundling.metaschemas import STANDARD, SchemaDialect
+from enforcer.schema.bundling.metaschemas import SchemaDialect
 from enforcer.schema.bundling.sites import TooManySitesError, is_absolute, look_through
-from enforcer.schema.reading.drafts import Draft
+from enforcer.schema.reading.drafts import STANDARD, Draft
 from enforcer.schema.reading.identifiers import identifier, joined
 
 if TYPE_CHECKING:
