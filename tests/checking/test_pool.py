@@ -359,7 +359,7 @@ class _Killer:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, times: int, number: int) -> None:
         self.sent = 0
-        monkeypatch.setattr(pools, "LEVELS", pools.LEVELS[-1:] * len(pools.LEVELS))
+        monkeypatch.setattr(pools, "LEVELS", LEVELS[-1:] * len(LEVELS))
 
         def send(process: Process, message: object) -> None:
             self.sent += 1
