@@ -22,7 +22,7 @@ from bench.first_mask import tools as tools_
 from bench.first_mask.run import vocabulary as find_vocabulary
 from bench.matrix import workload
 from enforcer.checking.pool import Pool
-from enforcer.checking.work import Check
+from enforcer.checking.work import SchemaCheck
 from enforcer.engines import load
 from enforcer.errors import EnforcerError
 from enforcer.request.response_format import FormatKind
@@ -33,7 +33,7 @@ _REQUESTS = 100
 _SEED = 7
 
 
-def checks() -> list[Check]:
+def checks() -> list[SchemaCheck]:
     """Draw them; the same each time."""
     sources = {
         json.dumps(tool["function"]["parameters"]): None
@@ -42,17 +42,17 @@ def checks() -> list[Check]:
         if "parameters" in tool["function"]
     }
     return [
-        Check(FormatKind.JSON_SCHEMA, source, Root.OBJECT)
+        SchemaCheck(FormatKind.JSON_SCHEMA, source, Root.OBJECT)
         for source in sources
         if not is_plain(source)
     ]
 
 
-async def send(pool: Pool, wanted: list[Check], at_once: int) -> list[tuple[float, float]]:
+async def send(pool: Pool, wanted: list[SchemaCheck], at_once: int) -> list[tuple[float, float]]:
     """Have them checked; gives the seconds that each was waited for, and of its processor time."""
     room = asyncio.Semaphore(at_once)
 
-    async def one(check: Check) -> tuple[float, float]:
+    async def one(check: SchemaCheck) -> tuple[float, float]:
         async with room:
             begun = time.perf_counter()
             verdict = await pool.check_async(check)

@@ -1,8 +1,6 @@
-"""What is kept between requests, weighed in bytes.
+"""LRU cache with a budget in bytes, shared by all results kept between requests.
 
-Owns: one budget for everything that is put into it, who is first to go (the least recently
-used), and that a value which several ask for at once is made once. Must not know: what the
-values are.
+A value that several threads ask for at once is made once. Must not know: what the values are.
 """
 
 from __future__ import annotations
@@ -20,17 +18,17 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 
-# What an entry costs beside its value: its key (a digest), its places in two tables.
+# Bytes of an entry besides its value: a key (a digest), and places in two tables.
 _ENTRY = 400
-_EXCESS = 8  # so much of the budget may memory grow beyond it until values are dropped for it
+_EXCESS = 8  # counted bytes may exceed the budget by one eighth of it until values are dropped
 
 
-class Counter(Protocol):
-    """Counts bytes that change all the time, and may belong to several values.
+class ByteCounter(Protocol):
+    """A counter of bytes that change all the time and may belong to several values.
 
     Attributes:
-        bytes: of all that are alive.
-        most: how many there may be.
+        bytes: the bytes now in use.
+        most: the greatest number allowed, set by the cache.
 
     """
 
@@ -39,7 +37,7 @@ class Counter(Protocol):
 
 
 @dataclass(slots=True)
-class _Entry:
+class _CachedValue:
     value: Any
     weigh: Callable[[Any], int]
     weight: int
@@ -48,14 +46,14 @@ class _Entry:
 class Cache:
     """Values by key, within a budget; safe to use from several threads at once.
 
-    A value may grow while it is kept: it is weighed again whenever it is asked for. One that
-    is heavier than the whole budget is given to whoever asked, and not kept.
+    A value may grow: it is weighed again at each look-up. One that is heavier than the whole budget
+    is returned, but not kept.
 
     Args:
-        budget: bytes that all values may weigh together, with what is counted beside them.
+        budget: bytes that all values may weigh together, those of counters included.
 
     Attributes:
-        hits, misses: how often a value was there, and was made.
+        hits, misses: number of look-ups that found a value, and that made one.
 
     """
 
@@ -64,37 +62,36 @@ class Cache:
         self.hits = 0
         self.misses = 0
         self._lock = threading.Lock()
-        self._entries: OrderedDict[Hashable, _Entry] = OrderedDict()
+        self._entries: OrderedDict[Hashable, _CachedValue] = OrderedDict()
         self._making: dict[Hashable, Future[Any]] = {}
         self._weight = 0  # of the values when they were last asked for
-        self._counters: set[Counter] = set()
+        self._counters: set[ByteCounter] = set()
 
     def __len__(self) -> int:
         return len(self._entries)
 
     @property
     def weight(self) -> int:
-        """Bytes that the values weighed when they were last asked for, and what is counted now."""
+        """Bytes of the values at their last look-up, and of the counters now."""
         return self._weight + sum(each.bytes for each in self._counters)
 
-    def count(self, counter: Counter) -> None:
-        """Count bytes beside the values' weights, those of values that are dropped and in use too.
+    def count(self, counter: ByteCounter) -> None:
+        """Add a counter, whose bytes count besides the values' weights.
 
-        Its `most` is what the values leave of the budget, and an eighth of that.
+        Its `most` is kept at what the values leave of the budget, plus an eighth of the budget.
         """
         with self._lock:
             self._counters.add(counter)
             self._add(0)
 
     def get(self, key: Hashable, make: Callable[[], _T], weigh: Callable[[_T], int]) -> _T:
-        """Return the value of a key; made by the first who asks, awaited by the others.
+        """Return the value of a key; if missing, make it while other threads wait.
 
         Args:
-            key: should begin with a word that says what kind of value it is.
-            make: makes the value; what it raises is not kept. Those who wait get it too where
-                it says that what they all ask for is wrong. Anything else is the affair of
-                the one who made it, and they make the value themselves.
-            weigh: gives the value's present weight in bytes; cheap.
+            key: begins with a word for the kind of value, by convention.
+            make: makes the value. Its errors are raised, and not cached. Waiting threads get a
+                `RequestError` too; after any other error they make the value themselves.
+            weigh: returns the value's present weight in bytes; cheap.
 
         """
         while True:
@@ -115,7 +112,7 @@ class Cache:
                 raise error
         try:
             made = make()
-            entry = _Entry(made, weigh, weigh(made) + _ENTRY)
+            entry = _CachedValue(made, weigh, weigh(made) + _ENTRY)
         except BaseException as error:
             with self._lock:
                 del self._making[key]
@@ -130,12 +127,12 @@ class Cache:
         return made
 
     def peek(self, key: Hashable) -> Any:
-        """Return the value of a key if it is there; None where it is not, or being made."""
+        """Return the value of a key; None if it is missing or being made."""
         with self._lock:
             entry = self._look_up(key)
             return None if entry is None else entry.value
 
-    def _look_up(self, key: Hashable) -> _Entry | None:
+    def _look_up(self, key: Hashable) -> _CachedValue | None:
         entry = self._entries.get(key)
         if entry is not None:
             self._entries.move_to_end(key)
@@ -148,6 +145,6 @@ class Cache:
         while self._entries and self.weight > self.budget:
             _, gone = self._entries.popitem(last=False)
             self._weight -= gone.weight
-            del gone  # what it alone has is no longer counted
+            del gone  # may lower the counters
         for each in self._counters:
             each.most = self.budget + self.budget // _EXCESS - self.weight + each.bytes

@@ -1,4 +1,4 @@
-"""Compiles schemas and formats of text for one engine, and caches the results."""
+"""Compiler of schemas and response formats for one engine, with cached results."""
 
 from __future__ import annotations
 
@@ -35,24 +35,23 @@ if TYPE_CHECKING:
 _T = TypeVar("_T", bound="CompiledGrammar | tuple[Problem, ...]")
 _COMPILED = "compiled"
 _PROBLEM = 1_000  # bytes, roughly
-
-# Settings that requests have at one time, at most: those of the server, and a few of clients.
+# Different settings in use at one time: the server's, and a few of clients.
 _SETTINGS = 64
 
 
 class Grammars:
-    """Compiles for one vocabulary, engine and layout of arguments. Thread-safe.
+    """Compiles for one vocabulary, engine and layout of arguments; thread-safe.
 
-    Sources are JSON texts; equal ones are compiled once, whoever asks.
+    Sources are JSON texts; equal ones are compiled once.
 
     Args:
-        vocabulary: what the model's ids stand for.
-        engine: what masks the texts.
-        layout: how a call's arguments are written.
-        cache: where all is kept; several may share one.
-        on_compile: told how many nanoseconds each compilation took.
-        write: writes what fits a schema, or another format of text, as `ArgumentEngine.write`
-            does, in another process, say; small and plain ones are compiled here all the same.
+        vocabulary: the model's vocabulary.
+        engine: the engine that masks the texts.
+        layout: the layout of a call's arguments.
+        cache: holds the results; several `Grammars` may share one.
+        on_compile: called with the nanoseconds of each compilation.
+        write: does the work of `ArgumentEngine.write`, in another process, say; not used for small,
+            plain schemas.
 
     """
 
@@ -81,14 +80,19 @@ class Grammars:
         self._own = object()
 
     def check(self, wanted: ResponseFormat, options: Options, root: Root = Root.ANY) -> None:
-        """Refuse a format, of arguments where `root` is an object, if it cannot be enforced.
+        """Raise if a format cannot be enforced; an isolated tool's always can.
+
+        Args:
+            wanted: the schema or response format.
+            options: the request's options.
+            root: `Root.OBJECT` for arguments, `Root.ANY` for a response.
 
         Raises:
             UnsupportedSchema, InvalidSchema: with paths below a schema.
 
         """
         if root is Root.OBJECT and options.on_unsupported is OnUnsupported.ISOLATE:
-            return  # whatever it is, there is something to hold the arguments to
+            return  # arguments can be any object
         self.cache.get(
             self._key("checked", wanted, options, root),
             lambda: self._engine.check(*self._asked(wanted, options, root)),
@@ -96,7 +100,7 @@ class Grammars:
         )
 
     def is_quick(self, schema: str, options: Options) -> bool:
-        """Return whether arguments may be compiled when they begin: small and plain ones."""
+        """Return whether a schema of arguments is small and plain, and so compiled on demand."""
         return self._trusts_plain(options) and is_quick(schema)
 
     def doubtful(self, tools: Tools, options: Options) -> Collection[Tool]:
@@ -110,33 +114,29 @@ class Grammars:
     def compiled(
         self, wanted: ResponseFormat, options: Options, root: Root = Root.ANY
     ) -> CompiledGrammar:
-        """Return the grammar of a format; raises as `check`."""
+        """Return the compiled grammar of a format; cached. Raises as `check` does."""
         return self._made(
             _COMPILED, wanted, options, root, lambda it: self._compile(it, options, root)
         )
 
     def is_compiled(self, wanted: ResponseFormat, options: Options, root: Root = Root.ANY) -> bool:
-        """Return whether `compiled` compiles nothing."""
+        """Return whether the compiled grammar of a format is cached."""
         return self.cache.peek(self._key(_COMPILED, wanted, options, root)) is not None
 
     def untold(
         self, wanted: ResponseFormat, options: Options, root: Root = Root.ANY
     ) -> tuple[Problem, ...]:
-        """Return why it is not known how soon texts of a format can end, nothing if it is.
+        """Return the parts of a format without a known shortest completion; cached.
 
         Raises:
-            UnsupportedSchema: it is not, and the format has to be enforced exactly.
-            InvalidSchema: with paths below a schema, as all.
+            UnsupportedSchema: there are some, and the format has to be enforced exactly.
+            InvalidSchema: with paths below a schema.
 
         """
         if wanted.kind is not FormatKind.JSON_SCHEMA:
             raise untimed(unknown_text(wanted.kind.value))
         found = self._made(
-            "untold",
-            wanted,
-            options,
-            root,
-            lambda it: untold(grammar_of(it.source, options, root)),
+            "untold", wanted, options, root, lambda it: untold(grammar_of(it.source, options, root))
         )
         is_exact = root is Root.ANY or options.on_unsupported is OnUnsupported.REFUSE
         if found and is_exact:
@@ -145,11 +145,11 @@ class Grammars:
 
     @cached_property
     def pieces(self) -> Pieces:
-        """The vocabulary's ids for what a shortest text is written with."""
+        """The tokenization of the parts of shortest texts."""
         return Pieces(self._vocabulary)
 
     def bundle(self, schema: str, documents: Documents, options: Options) -> str:
-        """Put into a schema what it refers to of the documents; see `Documents.bundle`."""
+        """Return a schema bundled with the documents that it refers to; cached."""
         if not documents.may_concern(schema):
             return schema
         key = self._key("bundle", _json_schema(schema), options, Root.ANY)
@@ -161,7 +161,7 @@ class Grammars:
     def _compile(self, wanted: ResponseFormat, options: Options, root: Root) -> CompiledGrammar:
         if wanted.kind is FormatKind.JSON_SCHEMA:
             is_here = root is Root.OBJECT and self.is_quick(wanted.source, options)
-        else:  # what cannot be written, or not for every vocabulary
+        else:  # grammars cannot be written, and other formats depend on an incomplete vocabulary
             is_here = wanted.kind is FormatKind.GRAMMAR or not self._vocabulary.is_complete
         if is_here:
             return self._engine.compile(*self._asked(wanted, options, root))
@@ -186,7 +186,7 @@ class Grammars:
         root: Root,
         make: Callable[[ResponseFormat], _T],
     ) -> _T:
-        """Return what is made of a format, and keep it; of an isolated tool, of any object."""
+        """Return a cached result for a format; if an isolated tool fails, that of any object."""
 
         def timed() -> _T:
             begun = perf_counter_ns()
@@ -214,7 +214,7 @@ class Grammars:
 
 
 def grammar_of(schema: str, options: Options, root: Root) -> ArgumentGrammar:
-    """Compile a schema's JSON text as options say.
+    """Return the grammar of a schema, as JSON text, under a request's options.
 
     Raises:
         UnsupportedSchema, InvalidSchema: with paths below the schema.
@@ -231,7 +231,7 @@ def grammar_of(schema: str, options: Options, root: Root) -> ArgumentGrammar:
 
 @lru_cache(_SETTINGS)
 def _settings(*settings: Hashable) -> str:
-    """Return what stands for settings in keys: a text, whose hash is worked out once."""
+    """Return settings as text for keys, since the hash of a string is computed once."""
     return repr(settings)
 
 

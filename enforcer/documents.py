@@ -1,7 +1,7 @@
-"""JSON and JSON Lines files, as values that know where they stood.
+"""Reader of JSON and JSON Lines files, as values with their file and line.
 
-Owns: telling the two forms apart, and what is said of a file or line that is neither. Must
-not know: what the values mean.
+It tells the two forms apart, and reports files and lines that are neither. Must not know: what the
+values mean.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 STANDARD_INPUT = "-"
 _LINES = (".jsonl", ".ndjson")
 _SUFFIXES = (".json", *_LINES)
-# What editors on Windows begin a file with; it may come by any way, a pipe for one.
+# Editors on Windows begin files with it; it may come through a pipe too.
 _BYTE_ORDER_MARK = "\ufeff"
 
 
@@ -29,7 +29,7 @@ class Document:
     """One JSON value of a file.
 
     Attributes:
-        value: parsed; numbers as Python reads them.
+        value: the parsed JSON.
         where: `file`, or `file:line` in a file of JSON Lines.
 
     """
@@ -39,16 +39,16 @@ class Document:
 
     @property
     def values(self) -> list[Any]:
-        """The elements of a list; of anything else, itself."""
+        """The elements, if the value is a list; else the value alone."""
         return self.value if isinstance(self.value, list) else [self.value]
 
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """What was to be read and could not be.
+    """A file or line that could not be read.
 
     Attributes:
-        message: where it stands, and what is wrong with it.
+        message: the file and line, and the error.
 
     """
 
@@ -56,9 +56,9 @@ class Unreadable:
 
 
 def files(path: str | Path) -> list[str | Path]:
-    """List the JSON and JSON Lines files of a folder and of those in it; any other path is itself.
+    """Return the JSON and JSON Lines files of a folder and its sub-folders; for a file, itself.
 
-    Known by their suffixes, in capitals as well: `.json`, `.jsonl`, `.ndjson`.
+    Recognized by the suffixes `.json`, `.jsonl`, `.ndjson` in any case.
     """
     if str(path) == STANDARD_INPUT or not Path(path).is_dir():
         return [path]
@@ -66,10 +66,10 @@ def files(path: str | Path) -> list[str | Path]:
 
 
 def read(path: str | Path) -> list[Document]:
-    """Read a JSON or JSON Lines file; `-` is the standard input.
+    """Return the values of a JSON or JSON Lines file; `-` is the standard input.
 
     Raises:
-        ConfigurationError: it cannot be read, is empty, or is neither; a line is no JSON.
+        ConfigurationError: the file cannot be read, is empty, or is neither; or a line is no JSON.
 
     """
     found: list[Document] = []
@@ -81,7 +81,7 @@ def read(path: str | Path) -> list[Document]:
 
 
 def records(path: str | Path) -> list[Document | Unreadable]:
-    """Read a file as `read` does, of which a line that is no JSON spoils no other."""
+    """Return the values of a file as `read` does, with errors of single lines in their places."""
     is_input = str(path) == STANDARD_INPUT
     if is_input and sys.stdin is None:
         return [Unreadable("cannot read the standard input, which is closed: name a file")]
@@ -94,7 +94,7 @@ def records(path: str | Path) -> list[Document | Unreadable]:
 
 
 def parse(text: str, name: str) -> list[Document | Unreadable]:
-    """Parse the text of a file of that name; see `records`."""
+    """Return the values of the text of a file; see `records`."""
     text = text.removeprefix(_BYTE_ORDER_MARK)
     if not text.strip():
         return [Unreadable(f"{name} is empty")]
@@ -110,9 +110,8 @@ def parse(text: str, name: str) -> list[Document | Unreadable]:
             out.append(Document(value(line), f"{name}:{number}"))
         except ValueError as error:
             out.append(Unreadable(f"{name}:{number} {_wrong(error)}"))
-    # A file of many lines is the one form or the other, which its name may tell. Else the first
-    # line does: in an indented JSON file it is no value by itself. Where it is broken, the others
-    # do: of an indented file's lines few are values.
+    # The suffix decides between the two forms. Else it is broken JSON, and not JSON Lines, if the
+    # first line is no value, and few other lines are.
     if name.lower().endswith(_LINES):
         return out
     values = sum(isinstance(each, Document) for each in out)
@@ -122,14 +121,14 @@ def parse(text: str, name: str) -> list[Document | Unreadable]:
 
 
 class _TooLarge(ValueError):  # noqa: N818 - named for what is wrong
-    """JSON that is none the worse for it, but cannot be read here."""
+    """Valid JSON that cannot be read here."""
 
 
 def value(text: str) -> Any:
-    """Read one JSON value.
+    """Return the value of a JSON text.
 
     Raises:
-        ValueError: it is none, or cannot be read; says why.
+        ValueError: it is no JSON, or cannot be read; the message says why.
 
     """
     try:

@@ -1,8 +1,7 @@
-"""The errors this library raises.
+"""The exceptions of this library, with one root.
 
-Owns: the one root exception and its leaves. Each leaf says who is at fault
-(its class), where (`path`, a `$.`-path into what the caller passed) and what to
-do (its message). Must not know: anything else of the library.
+The class says who is at fault, `path` (a `$.`-path into the caller's argument) where, and the
+message what to do.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ _MOST_SHOWN = 20  # problems of one schema in a message
 
 
 def brief(value: object) -> str:
-    """Show any value in a message: short however large, deep or circular it is."""
+    """Return a short representation of any value, however large, deep or circular."""
     try:
         return reprlib.repr(value)
     except ValueError:  # an integer of thousands of digits
@@ -26,7 +25,7 @@ def brief(value: object) -> str:
 
 
 class EnforcerError(Exception):
-    """Root of everything that this library raises on purpose."""
+    """Root of all exceptions that this library raises on purpose."""
 
 
 class ConfigurationError(EnforcerError):
@@ -34,19 +33,19 @@ class ConfigurationError(EnforcerError):
 
 
 class UnknownDialect(ConfigurationError):  # noqa: N818 - named for what is wrong, as in `referencing`
-    """No dialect of that name, or its file is not a valid dialect."""
+    """No tool-call format has the name, or its file is invalid."""
 
 
 class UnknownEngine(ConfigurationError):  # noqa: N818
-    """No argument engine of that name."""
+    """No argument engine has the name."""
 
 
 class InvalidVocabulary(ConfigurationError):  # noqa: N818
-    """The tokenizer lacks the dialect's control tokens, or cannot be read exactly."""
+    """The tokenizer lacks special tokens of the format, or cannot be read exactly."""
 
 
 class MissingPackage(ConfigurationError, ImportError):  # noqa: N818
-    """A package that only some uses need is not installed; the message names its extra."""
+    """An optional package is not installed; the message names its extra."""
 
 
 class UnsupportedHost(ConfigurationError):  # noqa: N818
@@ -54,15 +53,15 @@ class UnsupportedHost(ConfigurationError):  # noqa: N818
 
 
 class UnexpectedFailure(EnforcerError):  # noqa: N818
-    """Something raised what nobody foresaw; it is the `__cause__`, and ends one turn alone."""
+    """An unforeseen exception, the `__cause__`, has ended one turn."""
 
 
 class Busy(EnforcerError):  # noqa: N818
-    """Nobody's fault: there is no room to check a request now; it may be sent again.
+    """No capacity to check a request now; the client may send it again.
 
     Attributes:
-        own: whether the request's own schemas took what there is; else those of others.
-        lacks: what the system has no more of, where that is why and not schemas; else empty.
+        own: whether the request's own schemas used up the capacity; else those of others.
+        lacks: the system resource that is exhausted, if that is the reason; else empty.
 
     """
 
@@ -73,7 +72,7 @@ class Busy(EnforcerError):  # noqa: N818
 
 
 class EngineFailure(EnforcerError):  # noqa: N818
-    """The engine gave up in the middle of a text; the text must not go on."""
+    """The engine failed in the middle of a text, which must not be continued."""
 
 
 class RequestError(EnforcerError):
@@ -98,7 +97,7 @@ class RequestError(EnforcerError):
         return f"{self.reason} (at `{self.path}`)"
 
     def at(self, place: Callable[[str], str]) -> Self:
-        """Return the same error with other paths, as where the request was sent in another form."""
+        """Return the same error with a function applied to its paths."""
         return type(self)(place(self.path), self.reason)
 
     def under(self, path: str) -> Self:
@@ -111,14 +110,14 @@ class InvalidTools(RequestError):  # noqa: N818
 
 
 class UnknownTag(RequestError):  # noqa: N818
-    """A structural tag makes tool calls in a shape that cannot be read as a spec."""
+    """A structural tag of tool calls cannot be converted to a spec."""
 
 
 class InvalidArguments(EnforcerError):  # noqa: N818
     """The arguments of a call do not fit the model or function that they are read into.
 
     Attributes:
-        problems: all that do not fit; never empty.
+        problems: all misfits; never empty.
 
     """
 
@@ -135,11 +134,11 @@ class IllegalPrefix(RequestError):  # noqa: N818
 
 
 class BudgetTooSmall(RequestError):  # noqa: N818
-    """What the request demands cannot be written in as many ids as it may have."""
+    """The demanded call or response does not fit into the token budget."""
 
 
 class UnknownLength(RequestError):  # noqa: N818
-    """A turn is to be finished within its budget, in a format where that is not known to work."""
+    """`finish_within_budget` is set for a tool-call format without known shortest completions."""
 
     def __init__(self, path: str, dialect: str) -> None:
         super().__init__(
@@ -152,7 +151,7 @@ class UnknownLength(RequestError):  # noqa: N818
         self._dialect = dialect
 
     def at(self, place: Callable[[str], str]) -> Self:
-        """Return the same error with another path."""
+        """Return the same error with a function applied to its path."""
         return type(self)(place(self.path), self._dialect)
 
 
@@ -162,7 +161,7 @@ class Problem:
 
     Attributes:
         path: `$.`-path from the schema's root.
-        keyword: the offending keyword; empty where no single one is to blame.
+        keyword: the offending keyword; empty if there is no single one.
         reason: what cannot be enforced, and what the author can write instead.
 
     """
@@ -172,7 +171,7 @@ class Problem:
     reason: str
 
     def under(self, path: str) -> Problem:
-        """Return the same with `path` in place of the root `$`."""
+        """Return the same problem with `path` in place of the root `$`."""
         return replace(self, path=path + self.path.removeprefix("$"))
 
     def __str__(self) -> str:
@@ -181,7 +180,7 @@ class Problem:
 
 
 class SchemaError(RequestError):
-    """A schema cannot be compiled; `problems` lists every offender, the first one leads.
+    """A schema cannot be compiled; path and reason are those of the first problem.
 
     Attributes:
         problems: all offenders found, in document order; never empty.
@@ -202,7 +201,7 @@ class SchemaError(RequestError):
         return cls((Problem(path, keyword, reason),))
 
     def at(self, place: Callable[[str], str]) -> Self:
-        """Return the same error with other paths."""
+        """Return the same error with a function applied to its paths."""
         return type(self)(tuple(replace(p, path=place(p.path)) for p in self.problems))
 
     def __str__(self) -> str:
@@ -213,7 +212,7 @@ class SchemaError(RequestError):
 
 
 class InvalidSchema(SchemaError):  # noqa: N818
-    """What was passed as a schema is not a JSON Schema."""
+    """The schema is not a JSON Schema."""
 
 
 class UnsupportedSchema(SchemaError):  # noqa: N818

@@ -1,4 +1,4 @@
-"""Packages that only some uses of this library need, and the extras that bring them."""
+"""Optional packages, and the extras of this library that install them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ EXTRAS = {
 
 @contextmanager
 def needed_for(use: str) -> Iterator[None]:
-    """Raise `MissingPackage` where an import inside of the block finds no package.
+    """Raise `MissingPackage` if an import within the block finds no package.
 
     Args:
         use: subject of the message, such as "engine 'xgrammar'".
@@ -36,12 +36,12 @@ def needed_for(use: str) -> Iterator[None]:
         yield
     except ModuleNotFoundError as error:
         if (error.name or "enforcer").startswith("enforcer"):
-            raise  # no package, but a fault of this one
+            raise  # a bug of this library
         raise MissingPackage(f"{use} {message(error)}") from error
 
 
 def message(error: ModuleNotFoundError) -> str:
-    """Say which package is missing, and how to install it; it begins with the verb."""
+    """Return the words "needs the package …", with the command that installs it."""
     package = (error.name or "").partition(".")[0].replace("_", "-")
     what = f"'kimi-enforcer[{EXTRAS[package]}]'" if package in EXTRAS else package
     return f"needs the package {package!r}, which is not installed; pip install {what}"

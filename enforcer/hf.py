@@ -1,7 +1,6 @@
-"""transformers' `generate`: one matcher for each row of the batch.
+"""Logits processor for transformers' `generate`, with one matcher for each row of the batch.
 
-Owns: following the rows of `input_ids` and masking their scores. Must not know:
-anything of the core but `Enforcer.matcher`. Imports torch and transformers.
+Of the core it uses `Enforcer.matcher` alone. Imports torch and transformers.
 """
 
 from __future__ import annotations
@@ -13,13 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from enforcer.api import Enforcer
-from enforcer.errors import (
-    ConfigurationError,
-    IllegalPrefix,
-    InvalidTools,
-    RequestError,
-    brief,
-)
+from enforcer.errors import ConfigurationError, IllegalPrefix, InvalidTools, RequestError, brief
 from enforcer.extras import needed_for
 from enforcer.logits import illegal
 
@@ -33,7 +26,7 @@ if TYPE_CHECKING:
     from enforcer.turn.matcher import Matcher
 
 _WORD = 32
-# Of a row's request; its `prompt_ids` are the batch's.
+# Fields of a row's request; `prompt_ids` come from the batch.
 _FIELDS = tuple(
     name
     for name in inspect.signature(Enforcer.matcher).parameters
@@ -41,19 +34,19 @@ _FIELDS = tuple(
 )
 
 
-class EnforcerLogitsProcessor(LogitsProcessor):  # type: ignore[misc]
+class TransformersLogitsProcessor(LogitsProcessor):  # type: ignore[misc]
     """Masks the scores of a batch; build a new one for each call of `generate`.
 
     Args:
         enforcer: for the model's tokenizer.
         requests: a request for each row of the batch, in order, each with the arguments of
             `Enforcer.matcher` except `prompt_ids`, which come from `input_ids`.
-        pad_token_id: what `generate` pads finished rows with; needed where a stopping
-            criterion of yours, such as `stop_strings`, ends one row of several mid-turn.
+        pad_token_id: the token id with which `generate` pads finished rows; needed if a stopping
+            criterion, such as `stop_strings`, can end a row in the middle of a turn.
 
     Raises:
-        EnforcerError: a request is malformed or has a schema that cannot be enforced; at
-            the first step for what depends on the prompt. Its path begins with the row's, `$[1]`.
+        EnforcerError: a request is malformed or has a schema that cannot be enforced; at the first
+            step, if that depends on the prompt. The path begins with the row, `$[1]`.
 
     """
 
@@ -81,22 +74,19 @@ class EnforcerLogitsProcessor(LogitsProcessor):  # type: ignore[misc]
         self._matchers: list[Matcher] = []
         self._pad = pad_token_id
         self._before: list[list[int]] = []
-        self._best: torch.Tensor | None = None  # of each row, where nobody has looked at them yet
+        self._best: torch.Tensor | None = None  # of each row, not yet checked for -inf
 
     def __call__(self, input_ids: torch.LongTensor, scores: torch.FloatTensor) -> torch.FloatTensor:
-        """Mask the scores.
+        """Return the scores with -inf for illegal token ids.
 
         Args:
-            input_ids: int64, shape `(batch, length)`: prompt and what has been generated.
+            input_ids: int64, shape `(batch, length)`: the prompt and the generated token ids.
             scores: float, shape `(batch, ids of the model)`.
 
-        Returns:
-            The scores, -inf where an id is illegal.
-
         Raises:
-            ConfigurationError: the batch is not the one of the requests, its rows have been
-                exchanged, as beam search does, the model has fewer ids than the tokenizer, or
-                other processors have left a row none of its legal ids.
+            ConfigurationError: the batch does not have one row for each request, its rows have
+                been exchanged (beam search), the model has fewer ids than the tokenizer, or all
+                legal token ids of a row have -inf from other processors.
 
         """
         ids = input_ids.tolist()
@@ -126,7 +116,7 @@ class EnforcerLogitsProcessor(LogitsProcessor):  # type: ignore[misc]
     def _advance(self, ids: list[list[int]]) -> None:
         if len(ids[0]) != len(self._before[0]) + 1:
             raise ConfigurationError(
-                "a step must bring one id a row: use a new EnforcerLogitsProcessor for each "
+                "a step must bring one id a row: use a new TransformersLogitsProcessor for each "
                 "call of generate, and no assisted generation"
             )
         if any(row[:-1] != before for row, before in zip(ids, self._before, strict=True)):
@@ -134,7 +124,7 @@ class EnforcerLogitsProcessor(LogitsProcessor):  # type: ignore[misc]
                 "rows have been exchanged between two steps: beam search cannot be enforced"
             )
         for matcher, row in zip(self._matchers, ids, strict=True):
-            # A finished row goes on with padding, which is not part of the turn.
+            # Padding of a finished row is not part of the turn.
             if not (matcher.accept(row[-1]) or matcher.is_finished or row[-1] == self._pad):
                 raise ConfigurationError(
                     f"id {row[-1]} was generated though it was masked: put this processor last, "
@@ -161,7 +151,7 @@ class EnforcerLogitsProcessor(LogitsProcessor):  # type: ignore[misc]
         return masked
 
     def _refuse_dead(self) -> None:
-        """Refuse that no id of a row has been left, as nothing sensible can be drawn from it."""
+        """Raise ConfigurationError if all scores of a row are -inf, so that none can be sampled."""
         best, self._best = self._best, None
         dead = () if best is None else torch.isneginf(best).nonzero().flatten().tolist()
         if dead:
@@ -173,16 +163,15 @@ class EnforcerLogitsProcessor(LogitsProcessor):  # type: ignore[misc]
 
 
 def _request(at: int, request: object) -> dict[str, Any]:
+    path = f"$[{at}]"
     if not isinstance(request, Mapping):
-        raise InvalidTools(
-            f"$[{at}]", f"a request has fields by name, but this is {brief(request)}"
-        )
-    for name in request:
-        if name not in _FIELDS:
-            raise InvalidTools(
-                f"$[{at}]",
-                f"a request has no field {brief(name)}; it may have {', '.join(_FIELDS)}",
-            )
+        raise InvalidTools(path, f"a request has fields by name, but this is {brief(request)}")
+    if wrong := [name for name in request if name not in _FIELDS]:
+        reason = f"a request has no field {brief(wrong[0])}; it may have {', '.join(_FIELDS)}"
+        raise InvalidTools(path, reason)
     if "tools" not in request:
-        raise InvalidTools(f"$[{at}]", "a request says which `tools` it has; None for no tools")
+        raise InvalidTools(path, "a request says which `tools` it has; None for no tools")
     return dict(request)
+
+
+EnforcerLogitsProcessor = TransformersLogitsProcessor  # its name up to 0.3

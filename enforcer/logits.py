@@ -1,7 +1,6 @@
-"""Masks applied to logits, of numpy and of torch on any device.
+"""Application of bitmasks to logits of numpy, and of torch on any device.
 
-Owns: unpacking the bits of a mask. Must not know: where a mask comes from, hosts. Imports torch
-only for tensors of it.
+Imports torch only for torch's tensors. Must not know: hosts.
 """
 
 from __future__ import annotations
@@ -26,18 +25,18 @@ Logits = TypeVar("Logits", bound=_Array)
 
 
 def mask_logits(logits: Logits, bitmask: npt.ArrayLike) -> Logits:
-    """Return a copy of logits with -inf for the token ids that a mask forbids.
+    """Return a copy of logits with -inf for the token ids that a bitmask forbids.
 
     Args:
         logits: float, shape `(ids of the model,)` or `(rows, ids of the model)`; a numpy array, or
-            a tensor of torch on any device. Ids past the mask are forbidden.
+            a torch tensor on any device. Ids past the bitmask are forbidden.
         bitmask: int32, shape `(words,)` or `(rows, words)`, as `Matcher.fill` writes it.
 
     Returns:
-        Of the logits' type, shape, dtype and device.
+        Logits of the same type, shape, dtype and device.
 
     Raises:
-        ConfigurationError: the shapes do not fit, or a row has no legal id.
+        ConfigurationError: the shapes do not match, or a row has no legal token id.
 
     """
     packed = np.ascontiguousarray(bitmask, dtype=np.int32).view(np.uint8)
@@ -62,7 +61,7 @@ def mask_logits(logits: Logits, bitmask: npt.ArrayLike) -> Logits:
 
 
 def illegal(bitmask: npt.NDArray[np.int32], like: torch.Tensor) -> torch.Tensor:
-    """Return what a mask forbids.
+    """Return which token ids a bitmask forbids.
 
     Args:
         bitmask: int32, shape `(rows, words)`; bit `i % 32` of word `i // 32` is id `i`.
@@ -82,13 +81,13 @@ def illegal(bitmask: npt.NDArray[np.int32], like: torch.Tensor) -> torch.Tensor:
 
 
 def unpacked(packed: torch.Tensor, size: int) -> torch.Tensor:
-    """Return what a mask forbids, on the device that it is on already.
+    """Return which token ids a bitmask forbids: bool, shape `(rows, size)`, on its device.
 
-    A mask is 8 times as large there as its bits were on the way.
+    Unpacking on the device saves seven eighths of the transfer.
 
     Args:
         packed: uint8, shape `(rows, 4 * words)`.
-        size: ids of the model.
+        size: number of token ids of the model.
 
     """
     import torch

@@ -1,15 +1,12 @@
-r"""How a text is written inside another, as a step of its own.
+r"""Spellings: the languages of the texts that encode a language, character by character.
 
-A language of texts says which texts are meant. A spelling is a function that returns the language
-of all spellings of one character of a set: `json_chars` those inside a JSON string (the character
-itself, a short escape, `\uXXXX`, a surrogate pair), `xml_chars` those inside an attribute.
+A spelling is a function from a set of characters to the language of all encodings of one of them:
+`json_chars` for those inside a JSON string (the character itself, a short escape, `\uXXXX`, a
+surrogate pair; RFC 8259, section 7), `xml_chars` for those inside an attribute.
 
-A spelling is unambiguous: no two texts are written alike. So a language is spelled by spelling
-the characters in its expression, with unions, intersections and all, and only the complement
-has to be told what a well-formed text is.
-
-Source: RFC 8259, section 7. Owns: these, and the white space between JSON's tokens.
-Must not know: schemas, any engine's notation.
+No two texts have a common encoding. So a language is spelled by spelling the characters of its
+expression, unions and intersections included; only a complement must be restricted to well-formed
+encodings. Also here: the white space between JSON's tokens. Must not know: schemas, engines.
 """
 
 from __future__ import annotations
@@ -41,8 +38,8 @@ _XML_RESERVED = CharSet.span(*_ENTITIES)
 _RAW = ~CharSet.of([(0, 0x1F), (0x22, 0x22), (0x5C, 0x5C)])
 _BASIC = CharSet.of([(0, 0xFFFF)])
 _ASTRAL = 0x10000
-# For each digit of a number, the most significant first, the text before it and how it is written:
-# of a code unit, and of a surrogate pair, whose number is the code point less 0x10000.
+# For each hexadecimal digit, the most significant first, the text before it and its characters. For
+# a code unit; and for a surrogate pair, whose number is the code point less 0x10000.
 _D = chars(CharSet.span("d", "D"))
 _HEX = (EPSILON, "0123456789abcdef")
 _UNIT = (_HEX,) * 4
@@ -50,10 +47,10 @@ _PAIR = ((_D, "89ab"), _HEX, _HEX, (concat(literal("\\u"), _D), "cdef"), _HEX, _
 
 
 def spelled(regex: Regex, spelling: Spelling) -> Regex:
-    """Build the language of all spellings of the members.
+    """Return the language of all encodings of a language's members.
 
     Raises:
-        TypeError: the expression has states of automata, which have none.
+        TypeError: the expression has states of automata, which cannot be spelled.
 
     """
     if isinstance(regex, Literal):
@@ -74,7 +71,7 @@ def spelled(regex: Regex, spelling: Spelling) -> Regex:
 
 @lru_cache(maxsize=4096)
 def json_chars(members: CharSet) -> Regex:
-    """Return what one of some characters looks like inside a JSON string."""
+    """Return the encodings of one of some characters inside a JSON string."""
     short = "".join(letter for char, letter in SHORT_ESCAPES.items() if char in members)
     units = (members & _BASIC).ranges
     pairs = ((low - _ASTRAL, high - _ASTRAL) for low, high in (members & ~_BASIC).ranges)
@@ -87,16 +84,12 @@ def json_chars(members: CharSet) -> Regex:
 
 @lru_cache(maxsize=4096)
 def xml_chars(members: CharSet) -> Regex:
-    """Return what one of some characters looks like in an attribute.
-
-    That is as formats write attributes that know no more of XML than this.
-    """
+    """Return the encodings of one of some characters in an attribute (`&amp;`, `&quot;`)."""
     entities = (literal(name) for char, name in _ENTITIES.items() if char in members)
     return either(chars(members & ~_XML_RESERVED), *entities)
 
 
-# One space, or a line break and its indentation: what compact, default and indented
-# printers write between two tokens, and nothing endless.
+# One space, or a line break and its indentation, as printers write between two tokens; bounded.
 INDENTATION = 64
 WHITE_SPACE = either(
     literal(" "),
@@ -110,7 +103,7 @@ WHITE_SPACE = either(
 
 @lru_cache(maxsize=4096)
 def _digits(spans: Spans, places: tuple[tuple[Regex, str], ...]) -> Regex:
-    """Write the numbers of ascending spans with one digit for each place, in either case."""
+    """Match the numbers of ascending spans, with one digit for each place, in either case."""
     if not spans or not places:
         return EPSILON if spans else NOTHING
     (before, digits), *behind = places

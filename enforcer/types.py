@@ -1,7 +1,7 @@
-"""Types of the fields of a chat request, for a type checker.
+"""Types of a chat request's fields, for type checkers.
 
-Owns: names for them. Must not know: what is checked at run time, which is all of it, since clients
-send anything. Dictionaries, and the types of OpenAI's client, fit them.
+Dictionaries, and the types of OpenAI's client, fit them. At run time all fields are checked, since
+clients send anything.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ class FunctionDefinition(TypedDict, total=False):
 
     Attributes:
         name: 1 to 128 letters, digits, `_`, `-`, `.` and `/`.
-        description: for the model.
+        description: a text for the model.
         parameters: the JSON Schema of the arguments.
-        strict: for other servers; the Enforcer enforces every tool.
+        strict: ignored, since the Enforcer enforces every tool.
 
     """
 

@@ -1,7 +1,6 @@
-"""What the ids of a tokenizer stand for: bytes of text, or a control token.
+"""The vocabulary: a frozen table from token ids to bytes of text or special tokens.
 
-Owns: one frozen table, and what is looked up in it. Must not know: how a tokenizer is read
-(`tokenizers`), dialects, grammars, hosts.
+`tokenizers` reads tokenizers. Must not know: tool-call formats, grammars, hosts.
 """
 
 from __future__ import annotations
@@ -26,13 +25,13 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-MOST_EQUAL = 0xFFFF  # tokens of the same bytes, which a record of their trie counts
+MOST_EQUAL = 0xFFFF  # tokens of the same bytes: a count in 16 bits in the kernel's trie
 _WORD = 32  # bits a mask word
-# Without these no call can be written: names, JSON, and its escapes for all other characters; and
-# the line feed, which JSON's white space may promise by a carriage return.
+# Bytes that every vocabulary needs: for names, JSON, its escapes of all other characters, and the
+# line feed that must follow a carriage return.
 _ASCII = frozenset((0x0A, *range(0x20, 0x7F)))
 _CONTINUATIONS = frozenset(range(0x80, 0xC0))
-# Where the first byte of characters in UTF-8 changes, and the end of them.
+# Code points at which the first byte in UTF-8 changes, and the end of all code points.
 _LED_ALIKE = (
     *(*range(0x80), *range(0x80, 0x800, 0x40), 0x800, *range(0x1000, 0x10000, 0x1000)),
     *(0x10000, *range(0x40000, 0x110000, 0x40000), 0x110000),
@@ -41,23 +40,23 @@ _UTF_8 = frozenset(range(0x80)) | _CONTINUATIONS | frozenset(range(0xC2, 0xF5))
 
 
 class Vocabulary:
-    """A frozen table from ids to bytes, with the control ids kept apart.
+    """A frozen table from token ids to bytes, with the special tokens apart.
 
-    Build it with `from_tokenizer`; the constructor takes what that has read.
+    Build it with `from_tokenizer`; the constructor takes the result of reading a tokenizer.
 
     Args:
-        tokens: the bytes of each id in order; `b""` for an id that stands for nothing.
-            A control id has its name's bytes here, which never count as text.
-        controls: name to id of every control token, flagged "special" or not.
-        encode: splits text into ids, never into a control id. Its result is checked
-            against the text; where it differs (a tokenizer that adds a prefix space,
-            say), the longest matching token is taken step by step instead.
+        tokens: the bytes of each token id, in order; `b""` for an unused one. A special token has
+            its name's bytes here, which never count as text.
+        controls: name to token id of every special token, flagged "special" or not.
+        encode: splits text into token ids, never into a special token. Its result is checked
+            against the text; if it differs (a prefix space, say), the longest matching tokens are
+            taken instead.
 
     Raises:
-        InvalidVocabulary: not of these types, a control id out of range, a printable character
-            of ASCII or a line feed that is no token by itself, tokens that begin a character
-            which no others complete (a text could come to a dead end), or more than 65,535 text
-            tokens of the same bytes.
+        InvalidVocabulary: arguments of other types, the id of a special token out of range, a
+            printable character of ASCII or a line feed that is no token by itself, tokens that
+            begin a character which no others complete (a dead end), or more than 65,535 text tokens
+            of the same bytes.
 
     """
 
@@ -80,7 +79,7 @@ class Vocabulary:
         self.control_ids = frozenset(self._controls.values())
         if outside := [i for i in self.control_ids if not 0 <= i < len(self._tokens)]:
             raise InvalidVocabulary(f"control ids outside the vocabulary: {sorted(outside)[:5]}")
-        # The bytes of each id that is text; none of any other.
+        # The bytes of each token id that is text; empty for others.
         self._text = [b"" if i in self.control_ids else data for i, data in enumerate(self._tokens)]
         self._single = _single_bytes(set(self._text))
         if max(Counter(filter(None, self._text)).values()) > MOST_EQUAL:
@@ -91,7 +90,7 @@ class Vocabulary:
 
     @property
     def size(self) -> int:
-        """Number of ids, control ids and holes included."""
+        """Number of token ids, special and unused ones included."""
         return len(self._tokens)
 
     @property
@@ -101,24 +100,20 @@ class Vocabulary:
 
     @property
     def controls(self) -> Mapping[str, int]:
-        """Name to id of every control token."""
+        """Name to token id of every special token."""
         return dict(self._controls)
 
     @property
     def is_complete(self) -> bool:
-        """Whether every Unicode character can be written as it is.
+        """Whether every Unicode character can be written without an escape.
 
-        Some byte-level tokenizers lack bytes that no text of their training had. JSON has escapes
-        for the characters that they cannot write.
+        Some byte-level tokenizers lack bytes that did not occur in their training data.
         """
         return self._single >= _UTF_8
 
     @cached_property
     def writable(self) -> CharSet:
-        """The characters that some token ids have exactly the bytes of.
-
-        Without those whose bytes only larger tokens have.
-        """
+        """The characters that are the bytes of some sequence of token ids."""
         spans = [
             (first, after - 1)
             for first, after in pairwise(_LED_ALIKE)
@@ -130,7 +125,7 @@ class Vocabulary:
         return CharSet.of(spans)
 
     def can_write(self, text: str) -> bool:
-        """Return whether some token ids of text have exactly these bytes."""
+        """Return whether a text is the bytes of some sequence of token ids."""
         try:
             data = text.encode()
             if not self._single.issuperset(data):
@@ -140,21 +135,21 @@ class Vocabulary:
         return True
 
     def is_same(self, other: Vocabulary) -> bool:
-        """Return whether another has the same ids for the same bytes and control tokens."""
+        """Return whether another vocabulary has the same token ids, bytes and special tokens."""
         return self._tokens == other._tokens and self._controls == other._controls
 
     def without_last(self, name: str) -> Vocabulary:
-        """Return the same without its last id, if that is a control token of this name."""
+        """Return the vocabulary without its last token id, if that is the special token `name`."""
         if self._controls.get(name) != self.size - 1:
             return self
         controls = {other: i for other, i in self._controls.items() if other != name}
         return Vocabulary(self._tokens[:-1], controls, self._encode)
 
     def control(self, name: str) -> int:
-        """Id of a control token.
+        """Return the token id of a special token.
 
         Raises:
-            InvalidVocabulary: the tokenizer has no control token of that name.
+            InvalidVocabulary: the tokenizer has no special token of that name.
 
         """
         try:
@@ -166,32 +161,31 @@ class Vocabulary:
             ) from None
 
     def token_bytes(self, token_id: int) -> bytes:
-        """Bytes of an id; the name's bytes for a control id, `b""` for an unused id.
+        """Return the bytes of a token id: its name for a special one, `b""` for an unused one.
 
         Raises:
-            ConfigurationError: the vocabulary has no such id.
+            ConfigurationError: the vocabulary has no such token id.
 
         """
         try:
             if token_id >= 0:
                 return self._tokens[token_id]
         except (IndexError, TypeError):
-            pass  # said below, as of one below 0, which Python would count from the end
+            pass  # raised below, as for a negative one, which Python would count from the end
         raise ConfigurationError(
             f"no id {brief(token_id)}: the vocabulary has those from 0 to {self.size - 1}"
         )
 
     def encode(self, text: str, *, markers: bool = False) -> list[int]:
-        """Split text into ids whose bytes are exactly the text's.
+        """Return token ids whose bytes are exactly the text's.
 
         Args:
-            text: what is split.
-            markers: whether the name of a control token in the text becomes its id, as in a
-                rendered prompt. Otherwise no id is a control id.
+            text: the text.
+            markers: whether names of special tokens in the text become special tokens, as in a
+                rendered prompt; else none does.
 
         Raises:
-            InvalidVocabulary: the text has a lone surrogate, or a control character that
-                no id stands for.
+            InvalidVocabulary: the text has a lone surrogate, or a byte that no token has.
 
         """
         if markers:
@@ -217,18 +211,18 @@ class Vocabulary:
         return re.compile(f"({'|'.join(map(re.escape, names)) or '(?!)'})")
 
     def decode(self, ids: Iterable[int]) -> bytes:
-        """Concatenate the bytes of the ids.
+        """Return the joined bytes of token ids.
 
         Raises:
-            ConfigurationError: the vocabulary has not all of them.
+            ConfigurationError: the vocabulary lacks one of them.
 
         """
         return b"".join(map(self.token_bytes, ids))
 
     def text(self, ids: Sequence[int]) -> bytes | None:
-        """Concatenate the bytes of ids that are all text; None if one is not, or stands for none.
+        """Return the joined bytes of token ids of text; None if there are none, or one is no text.
 
-        Some hundred nanoseconds an id, without a step of Python's.
+        Takes some hundred nanoseconds for each.
         """
         if not ids or min(ids) < 0 or max(ids) >= self.size:
             return None
@@ -237,12 +231,12 @@ class Vocabulary:
 
     @property
     def texts(self) -> Sequence[bytes]:
-        """Bytes of each id that is text, in order; `b""` for any other id."""
+        """The bytes of each token id of text, in order; `b""` for others."""
         return self._text
 
     @cached_property
     def text_row(self) -> npt.NDArray[np.int32]:
-        """Mask row (int32, shape `(words,)`, read-only) of every id that is text."""
+        """Mask row (int32, shape `(words,)`, read-only) of all token ids of text."""
         row = self.row(i for i, data in enumerate(self._tokens) if data)
         row &= ~self.row(self.control_ids)
         row.setflags(write=False)
@@ -250,36 +244,36 @@ class Vocabulary:
 
     @cached_property
     def blank_ids(self) -> frozenset[int]:
-        """The ids that are white space and nothing else; a part of a character is none."""
+        """The token ids of white space alone, in whole characters."""
         keys, ids = self.sorted_text
         return frozenset(i for data, i in zip(keys, ids, strict=True) if _is_blank(data))
 
     @cached_property
     def text_kinds(self) -> bytes:
-        """By an id: 2 for text, 1 for text that is white space and nothing else, 0 for no text."""
+        """The kind of each token id: 2 for text, 1 for white space alone, 0 for no text."""
         kinds = bytearray(2 if data else 0 for data in self._text)
         for blank in self.blank_ids:
             kinds[blank] = 1
         return bytes(kinds)
 
     def row(self, ids: Iterable[int]) -> npt.NDArray[np.int32]:
-        """Build a mask row (int32, shape `(words,)`) with the bits of these ids set."""
+        """Return a mask row (int32, shape `(words,)`) with the bits of token ids set."""
         bits = np.zeros(self.words * _WORD, dtype=np.uint8)
         bits[np.fromiter(ids, dtype=np.int64)] = 1
         return np.packbits(bits, bitorder="little").view(np.int32)
 
     @cached_property
     def sorted_text(self) -> tuple[tuple[bytes, ...], tuple[int, ...]]:
-        """Text tokens in the order of their bytes, and their ids in that order."""
+        """The bytes of all text tokens, sorted, and their token ids in that order."""
         ids = [i for i, data in enumerate(self._text) if data]
         ids.sort(key=self._text.__getitem__)  # stable: of equal bytes the lower id comes first
         return tuple(map(self._text.__getitem__, ids)), tuple(ids)
 
     @cached_property
     def shorter(self) -> tuple[int, ...]:
-        """By a place in `sorted_text`, that of the longest other token that begins this one.
+        """For each index into `sorted_text`, that of the longest other token that is a prefix.
 
-        Of two tokens of the same bytes the first; -1 where there is none.
+        Of tokens of the same bytes the one before; -1 if there is none.
         """
         keys, _ = self.sorted_text
         found: list[int] = []
@@ -292,22 +286,22 @@ class Vocabulary:
         return tuple(found)
 
     def find(self, data: bytes) -> int | None:
-        """Find an id of text that stands for exactly these bytes; None if there is none."""
+        """Return a token id of text with exactly these bytes; None if there is none."""
         keys, ids = self.sorted_text
         at = bisect_left(keys, data)
         return ids[at] if at < len(keys) and keys[at] == data else None
 
     @cached_property
     def longest(self) -> int:
-        """Bytes of the longest text token."""
+        """The number of bytes of the longest text token."""
         return max(map(len, self.sorted_text[0]), default=0)
 
     def pieces(self, data: bytes) -> list[int]:
-        """Split bytes into the longest ids of text that stand for them, from the left.
+        """Return token ids for bytes, of the longest matching text tokens from the left.
 
         Raises:
-            InvalidVocabulary: no id stands for a byte alone; never for bytes of UTF-8 text
-                where `is_complete`, nor for bytes of other tokens, cut between characters.
+            InvalidVocabulary: no token matches; never for bytes of UTF-8 text if `is_complete`, nor
+                for bytes of other tokens cut between characters.
 
         """
         out: list[int] = []
@@ -326,13 +320,13 @@ class Vocabulary:
 
     @classmethod
     def of_bytes(cls, controls: Iterable[str]) -> Vocabulary:
-        """Build the vocabulary of the 256 bytes and these control tokens.
+        """Return the vocabulary of the 256 bytes and some special tokens, by name.
 
-        What can be enforced does not depend on the vocabulary: this one serves to find out
-        without a tokenizer.
+        It serves to check schemas without a tokenizer, since support hardly depends on the
+        vocabulary.
 
         Raises:
-            InvalidVocabulary: a name is no text.
+            InvalidVocabulary: a name is no string.
 
         """
         names = tuple(dict.fromkeys(controls))
@@ -343,24 +337,24 @@ class Vocabulary:
         return cls([*tokens, *(name.encode() for name in names)], ids)
 
     def to_json(self) -> bytes:
-        """Write it for another process: what ids stand for, not how text is split into them."""
+        """Return the token ids and their bytes as JSON, without the encoder, for `from_json`."""
         tokens = [token.decode("latin-1") for token in self._tokens]
         return json.dumps([tokens, self._controls]).encode()
 
     @classmethod
     def from_json(cls, data: bytes) -> Vocabulary:
-        """Read what `to_json` has written."""
+        """Return the vocabulary that `to_json` has written, without an encoder."""
         tokens, controls = json.loads(data)
         return cls([token.encode("latin-1") for token in tokens], controls)
 
     @classmethod
     def from_tokenizer(cls, tokenizer: Any) -> Vocabulary:
-        """Read a tokenizer, or its files.
+        """Return the vocabulary of a tokenizer, or of its files.
 
         Args:
-            tokenizer: an object, see `from_transformers`; or a path. A path leads to a
-                `tokenizer.json` (read with the package `tokenizers`), or to a folder that has one
-                or Kimi's `tiktoken.model` and `tokenizer_config.json`.
+            tokenizer: an object, see `from_transformers`; or the path of a `tokenizer.json` (read
+                with the package `tokenizers`), or of a folder that has one or Kimi's
+                `tiktoken.model` and `tokenizer_config.json`.
 
         Raises:
             InvalidVocabulary: no such file, or a tokenizer that cannot be read exactly.
@@ -371,28 +365,28 @@ class Vocabulary:
 
     @classmethod
     def from_tiktoken(cls, ranks: str | PathLike[str], config: str | PathLike[str]) -> Vocabulary:
-        """Read Kimi's tokenizer from its two files.
+        """Return the vocabulary of Kimi's two tokenizer files.
 
         Args:
             ranks: `tiktoken.model`: a line a token, base64 of its bytes, a space, its rank.
-            config: `tokenizer_config.json`, whose `added_tokens_decoder` names control ids.
+            config: `tokenizer_config.json`, whose `added_tokens_decoder` names special tokens.
 
         Raises:
-            InvalidVocabulary: a file is missing or not of that form.
+            InvalidVocabulary: a file is missing or malformed.
 
         """
         return cls(*kimi.read(ranks, config))
 
     @classmethod
     def from_transformers(cls, tokenizer: Any) -> Vocabulary:
-        """Read a tokenizer of transformers, exactly or not at all.
+        """Return the vocabulary of a tokenizer of transformers.
 
-        Understood: fast tokenizers (those of the package `tokenizers` too) with byte-level BPE or
+        Supported: fast tokenizers (those of the package `tokenizers` too) with byte-level BPE or
         byte fallback, slow ones that wrap a `tiktoken.Encoding`, as Kimi's own class does, and
         those that wrap one of mistral-common's, as transformers' and vLLM's classes for it do.
 
-        Every added token is a control token, whatever its `special` flag says
-        (Kimi's tool markers are not flagged), except runs of white space without that flag.
+        Every added token is a special token, whatever its `special` flag says (Kimi's tool markers
+        are not flagged), except runs of white space without that flag.
 
         Raises:
             InvalidVocabulary: a tokenizer of another kind.
@@ -405,8 +399,8 @@ def _single_bytes(text: set[bytes]) -> frozenset[int]:
     """Return the bytes that are tokens by themselves.
 
     Raises:
-        InvalidVocabulary: ASCII is not among them; or what some token writes cannot be written
-            piece by piece: neither its bytes nor its characters are tokens.
+        InvalidVocabulary: some of ASCII are not among them; or a text token has a character whose
+            bytes, and itself, are no tokens.
 
     """
     single = frozenset(data[0] for data in text if len(data) == 1)

@@ -8,7 +8,7 @@ from pathlib import Path
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 import enforcer
-from enforcer.hf import EnforcerLogitsProcessor
+from enforcer.hf import TransformersLogitsProcessor
 
 MODEL = Path(__file__).parents[1] / "bench" / "models" / "tiny-kimi"
 PARAMETERS = {
@@ -29,7 +29,7 @@ def main() -> None:
     )
     e = enforcer.Enforcer.from_tokenizer(tokenizer)
     request = {"tools": TOOLS, "tool_choice": "required", "messages": MESSAGES}
-    processor = EnforcerLogitsProcessor(e, [request])  # a new one for each call of `generate`
+    processor = TransformersLogitsProcessor(e, [request])  # a new one for each call of `generate`
     out = model.generate(**inputs, logits_processor=[processor], max_new_tokens=128)
     prompt_ids = inputs["input_ids"][0].tolist()
     turn = e.parse(out[0, len(prompt_ids) :].tolist(), prompt_ids, tools=TOOLS)

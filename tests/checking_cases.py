@@ -9,15 +9,15 @@ import json
 import pickle
 from typing import TYPE_CHECKING, TypeVar
 
-from enforcer.checking.work import Check
+from enforcer.checking.work import SchemaCheck
 from enforcer.request.options import Options
 from enforcer.request.response_format import FormatKind
 from enforcer.schema import Limits, Root
 
 if TYPE_CHECKING:
-    from enforcer.checking.verdict import Verdict
+    from enforcer.checking.task import TaskVerdict
 
-_Sent = TypeVar("_Sent", Check, "Verdict")
+_Sent = TypeVar("_Sent", SchemaCheck, "TaskVerdict")
 
 # Without bounds but those on processes, so that a compiler that has become faster at refusing
 # does not make the tests of those pass by themselves.
@@ -31,10 +31,12 @@ _UNBOUNDED = Limits(
 )
 
 
-def check(schema: object, limits: Limits | None = None) -> Check:
+def check(schema: object, limits: Limits | None = None) -> SchemaCheck:
     """Ask for a schema of arguments."""
     source = json.dumps(schema)
-    return Check(FormatKind.JSON_SCHEMA, source, Root.OBJECT, Options(limits=limits or Limits()))
+    return SchemaCheck(
+        FormatKind.JSON_SCHEMA, source, Root.OBJECT, Options(limits=limits or Limits())
+    )
 
 
 def sent(one: _Sent) -> _Sent:
@@ -43,12 +45,12 @@ def sent(one: _Sent) -> _Sent:
     return arrived
 
 
-def quick(number: int = 0) -> Check:
+def quick(number: int = 0) -> SchemaCheck:
     """Give one of milliseconds, which is not plain."""
     return check({"type": "object", "properties": {"a": {"pattern": f"^a{number}$"}}})
 
 
-def slow(number: int = 0) -> Check:
+def slow(number: int = 0) -> SchemaCheck:
     """Give one of minutes: patterns that overlap in 65,536 ways."""
     lengths = {
         letter: {"type": "string", "minLength": number + at}

@@ -16,7 +16,7 @@ transformers = pytest.importorskip("transformers")
 
 import enforcer  # noqa: E402
 from enforcer.errors import ConfigurationError, IllegalPrefix, InvalidTools  # noqa: E402
-from enforcer.hf import EnforcerLogitsProcessor  # noqa: E402
+from enforcer.hf import TransformersLogitsProcessor  # noqa: E402
 from enforcer.turn import dialects  # noqa: E402
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def generate(
     longest = max(map(len, prompts))
     rows = [[PAD] * (longest - len(prompt)) + prompt for prompt in prompts]
     mask = [[0] * (longest - len(prompt)) + [1] * len(prompt) for prompt in prompts]
-    processor = EnforcerLogitsProcessor(served, [request for request, _ in requests])
+    processor = TransformersLogitsProcessor(served, [request for request, _ in requests])
     with torch.no_grad():
         out = model.generate(
             torch.tensor(rows),
@@ -168,7 +168,7 @@ def scores(rows: int) -> Tensor:
 
 
 def test_masked_scores(served: Enforcer) -> None:
-    processor = EnforcerLogitsProcessor(served, [REQUESTS[0][0]])
+    processor = TransformersLogitsProcessor(served, [REQUESTS[0][0]])
     begun = write(V, HEADER + "<|tool_calls_section_begin|>")
     masked = processor(torch.tensor([begun]), scores(1))
     assert torch.isfinite(masked)[0].nonzero().flatten().tolist() == [
@@ -178,7 +178,7 @@ def test_masked_scores(served: Enforcer) -> None:
 
 
 def test_rows_that_have_ended_go_on_with_padding(served: Enforcer) -> None:
-    processor = EnforcerLogitsProcessor(served, [{"tools": None}])
+    processor = TransformersLogitsProcessor(served, [{"tools": None}])
     ids = write(V, HEADER)
     for token_id in [*V.encode("Hi"), STOP, PAD, PAD]:
         processor(torch.tensor([ids]), scores(1))
@@ -197,8 +197,8 @@ def test_padding_behind_a_turn_is_no_part_of_it(served: Enforcer) -> None:
 
 def test_a_row_that_a_stop_string_ended_goes_on_with_padding(served: Enforcer) -> None:
     requests: list[dict[str, Any]] = [{"tools": TOOLS, "tool_choice": "required"}, {"tools": None}]
-    told = EnforcerLogitsProcessor(served, requests, pad_token_id=PAD)
-    untold = EnforcerLogitsProcessor(served, requests)
+    told = TransformersLogitsProcessor(served, requests, pad_token_id=PAD)
+    untold = TransformersLogitsProcessor(served, requests)
     prompt = write(V, HEADER)
     ids = torch.tensor([prompt, prompt])
     told(ids, scores(2))
@@ -216,7 +216,7 @@ def test_a_bad_request_is_refused_before_generation(
     served: Enforcer, request_: dict[str, Any]
 ) -> None:
     with pytest.raises(InvalidTools, match=r"at `\$\[1\]"):
-        EnforcerLogitsProcessor(served, [{"tools": []}, request_])
+        TransformersLogitsProcessor(served, [{"tools": []}, request_])
 
 
 @pytest.mark.parametrize("request_", [{"tools": [], "tool_choise": "auto"}, [], "tools", None])
@@ -224,7 +224,7 @@ def test_a_request_of_another_form_is_refused_with_its_place_and_the_fields(
     served: Enforcer, request_: Any
 ) -> None:
     with pytest.raises(InvalidTools, match=r"\$\[1\]") as raised:
-        EnforcerLogitsProcessor(served, [{"tools": []}, request_])
+        TransformersLogitsProcessor(served, [{"tools": []}, request_])
     if isinstance(request_, dict):
         assert "no field 'tool_choise'; it may have tools, tool_choice, " in str(raised.value)
 
@@ -232,11 +232,11 @@ def test_a_request_of_another_form_is_refused_with_its_place_and_the_fields(
 @pytest.mark.parametrize("requests", [None, 5])
 def test_requests_are_a_list(served: Enforcer, requests: Any) -> None:
     with pytest.raises(InvalidTools, match="one a row"):
-        EnforcerLogitsProcessor(served, requests)
+        TransformersLogitsProcessor(served, requests)
 
 
 def test_a_prompt_that_has_begun_what_is_not_allowed(served: Enforcer) -> None:
-    processor = EnforcerLogitsProcessor(served, [{"tools": None}])
+    processor = TransformersLogitsProcessor(served, [{"tools": None}])
     with pytest.raises(IllegalPrefix):
         processor(torch.tensor([write(V, HEADER + section())]), scores(1))
 
@@ -245,7 +245,7 @@ def test_padding_on_the_right_is_refused_with_its_row_and_what_to_do(served: Enf
     """Whatever it is padded with: behind the turn's opening it would be part of the turn."""
     prompt = write(V, HEADER)
     for padding in (PAD, STOP):
-        processor = EnforcerLogitsProcessor(served, [{"tools": TOOLS}] * 2)
+        processor = TransformersLogitsProcessor(served, [{"tools": TOOLS}] * 2)
         ids = torch.tensor([[*prompt, 97], [*prompt, padding]])
         with pytest.raises(IllegalPrefix, match=r'side="left".*\$\[1\]\.prompt_token_ids'):
             processor(ids, scores(2))
@@ -264,7 +264,7 @@ def test_padding_on_the_right_is_refused_with_its_row_and_what_to_do(served: Enf
 def test_a_batch_that_is_not_that_of_the_requests(
     served: Enforcer, steps: list[list[list[int]]], words: str
 ) -> None:
-    processor = EnforcerLogitsProcessor(served, [{"tools": None}])
+    processor = TransformersLogitsProcessor(served, [{"tools": None}])
     *before, last = steps
     for ids in before:
         processor(torch.tensor(ids), scores(len(ids)))
@@ -278,7 +278,7 @@ def test_beam_search_is_refused(model: LlamaForCausalLM, served: Enforcer) -> No
 
 
 def test_rows_that_have_been_exchanged_are_noticed_whatever_may_follow(served: Enforcer) -> None:
-    processor = EnforcerLogitsProcessor(served, [{"tools": None}] * 2)
+    processor = TransformersLogitsProcessor(served, [{"tools": None}] * 2)
     one, two = ([*write(V, HEADER), *V.encode(text)] for text in ("Hi", "Ho"))
     length = min(len(one), len(two))
     rows = [one[: length - 1], two[: length - 1]]
@@ -292,7 +292,7 @@ def test_rows_that_have_been_exchanged_are_noticed_whatever_may_follow(served: E
 
 
 def test_a_model_with_fewer_ids_than_the_tokenizer_is_refused(served: Enforcer) -> None:
-    processor = EnforcerLogitsProcessor(served, [{"tools": None}])
+    processor = TransformersLogitsProcessor(served, [{"tools": None}])
     with pytest.raises(ConfigurationError, match="fewer ids"):
         processor(torch.tensor([[97]]), torch.zeros(1, V.size - 64))
 
@@ -300,7 +300,7 @@ def test_a_model_with_fewer_ids_than_the_tokenizer_is_refused(served: Enforcer) 
 def test_a_model_of_one_id_fewer_is_refused(served: Enforcer) -> None:
     """It may be the only legal one, and the last word of a mask has room for others."""
     assert V.size % 32 != 1
-    processor = EnforcerLogitsProcessor(served, [{"tools": None}])
+    processor = TransformersLogitsProcessor(served, [{"tools": None}])
     with pytest.raises(ConfigurationError, match=r"fewer ids than the tokenizer, .* resize"):
         processor(torch.tensor([[97]]), torch.zeros(1, V.size - 1))
 
@@ -310,7 +310,7 @@ def test_a_row_without_a_legal_id_is_noticed(
     served: Enforcer, *, later: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """On an accelerator, at the next step: it may still be busy with the scores."""
-    processor = EnforcerLogitsProcessor(served, [REQUESTS[0][0]] * 2)
+    processor = TransformersLogitsProcessor(served, [REQUESTS[0][0]] * 2)
     ids = [write(V, HEADER + "<|tool_calls_section_begin|>")] * 2
     left = scores(2)
     left[1, V.control("<|tool_call_begin|>")] = -torch.inf
@@ -324,7 +324,7 @@ def test_a_row_without_a_legal_id_is_noticed(
 
 
 def test_scores_that_are_no_numbers_are_not_taken_for_none(served: Enforcer) -> None:
-    processor = EnforcerLogitsProcessor(served, [{"tools": None}])
+    processor = TransformersLogitsProcessor(served, [{"tools": None}])
     processor(torch.tensor([write(V, HEADER)]), torch.full((1, V.size), torch.nan))
 
 
@@ -337,7 +337,7 @@ def test_every_format_is_enforced(name: str) -> None:
     prompt = dialect_cases.opening(name) or write(of_name.vocabulary, "Hi")
     ends = of_name.table.turn_end_ids
     request = {"tools": TOOLS, "tool_choice": "required"}
-    processor = EnforcerLogitsProcessor(of_name, [request] * 8)
+    processor = TransformersLogitsProcessor(of_name, [request] * 8)
     model = random_model(of_name.vocabulary.size, min(ends))
     torch.manual_seed(2)
     with torch.no_grad():
@@ -364,4 +364,4 @@ def test_every_format_is_enforced(name: str) -> None:
 
 def test_a_tokenizer_is_no_enforcer() -> None:
     with pytest.raises(ConfigurationError, match="from_tokenizer"):
-        EnforcerLogitsProcessor(cast("Enforcer", "tokenizer"), [{"tools": []}])
+        TransformersLogitsProcessor(cast("Enforcer", "tokenizer"), [{"tools": []}])

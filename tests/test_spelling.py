@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from enforcer.numbers.languages import number_texts
-from enforcer.numbers.remainders import divisible
+from enforcer.numbers.multiples import divisible
 from enforcer.numbers.sets import INTEGERS, REALS, NumberSet, contains, single
 from enforcer.regex import (
     ANY,

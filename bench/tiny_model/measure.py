@@ -19,7 +19,7 @@ from bench.tiny_model.requests import MIX, generate
 from bench.tiny_model.scenes import Kind
 from bench.tiny_model.train import FOLDER
 from enforcer import Enforcer, Vocabulary
-from enforcer.hf import EnforcerLogitsProcessor
+from enforcer.hf import TransformersLogitsProcessor
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -74,7 +74,7 @@ def turns(
         if served is not None:
             requests = [_fields(body) for body in bodies[at : at + _BATCH]]
             pad = model.generation_config.pad_token_id
-            processor = EnforcerLogitsProcessor(served, requests, pad_token_id=pad)
+            processor = TransformersLogitsProcessor(served, requests, pad_token_id=pad)
             masking["logits_processor"] = [processor]
         made = model.generate(
             input_ids=batch["input_ids"].to(device),

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from enforcer.budget.elements import MOST_PLACES
 from enforcer.errors import Problem, UnsupportedSchema
-from enforcer.schema.finishing.counting import tallies_of
-from enforcer.schema.finishing.distinct import offence, remembered
 from enforcer.schema.grammar import ArrayShape
+from enforcer.schema.lowering.counting import tallies_of
+from enforcer.schema.lowering.distinct import offence, remembered
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

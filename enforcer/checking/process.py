@@ -1,7 +1,6 @@
-"""Worker processes, from the side of whoever asks.
+"""Handles of the fork server and its worker processes, as the server's threads use them.
 
-Owns: starting what forks them, messages to and from them, and ending them. Must not know: what
-the messages say, which checks there are, who waits.
+They start and end the processes and exchange messages with them; they know no task and no queue.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from enforcer.errors import ConfigurationError, EnforcerError
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
-    from enforcer.checking.verdict import Verdict
+    from enforcer.checking.task import Task, TaskVerdict
     from enforcer.vocabulary import Vocabulary
 
 _START_SECONDS = 60  # a busy machine; an idle one needs a third of a second
@@ -31,8 +30,8 @@ _SINGLE_THREADED = dict.fromkeys(
 )
 
 
-class Ended(EnforcerError):  # noqa: N818 - named for what happened
-    """A worker has ended; `status` is its exit status, or less than zero the signal's."""
+class WorkerEnded(EnforcerError):  # noqa: N818 - named for what happened
+    """A worker has ended; `status` is its exit status, or minus the signal's number."""
 
     def __init__(self, status: int) -> None:
         super().__init__(f"the checking process has ended with status {status}")
@@ -40,11 +39,11 @@ class Ended(EnforcerError):  # noqa: N818 - named for what happened
 
 
 class NoProcess(EnforcerError):  # noqa: N818 - named for what there is not
-    """No worker can be had now: what forks them was ended, or the system has no room for one.
+    """No worker can be started: the fork server was ended, or the system has no room for one.
 
     Attributes:
-        status: minus the number of the signal by which somebody else has ended what forks workers;
-            0 where it was none, so that another try would fail as well.
+        status: minus the number of the signal that ended the fork server; 0 if there was none, so
+            that another try would fail as well.
 
     """
 
@@ -54,22 +53,21 @@ class NoProcess(EnforcerError):  # noqa: N818 - named for what there is not
 
 
 class Forker:
-    """Starts workers for one engine and vocabulary; safe to use from several threads.
+    """The fork server of one engine and vocabulary; safe to use from several threads.
 
     Its process ends with the thread that has made it.
 
     Args:
-        engine: its name.
-        vocabulary: what is checked for.
-        dialect: of most requests, so that each worker need not get ready for it; empty where
-            that is not known.
-        in_time: whether turns may be asked to end within their budget; likewise.
-        modules: names of those that a `Task` needs, imported once for all workers; with any, these
-            get a processor only when the server leaves it.
+        engine: the engine's name.
+        vocabulary: the vocabulary that the workers check for.
+        dialect: the tool-call format to warm before forking; empty if unknown.
+        in_time: whether to warm `finish_within_budget` too.
+        modules: names of modules that tasks need, imported once for all workers; with any, the
+            workers run at the lowest priority.
 
     Raises:
-        ConfigurationError: its process has ended by itself before it was ready.
-        NoProcess: it was ended, or could not be started.
+        ConfigurationError: the process ended by itself before it was ready.
+        NoProcess: a signal ended the process, or it could not be started.
 
     """
 
@@ -115,8 +113,8 @@ class Forker:
         """Fork a worker.
 
         Raises:
-            NoProcess: the process that forks them has ended.
-            OSError: this process may open no more handles, or there may be no more processes.
+            NoProcess: the fork server has ended.
+            OSError: the system allows no more handles or no more processes.
 
         """
         ours, theirs = Pipe()
@@ -128,7 +126,20 @@ class Forker:
         return Process(self, pid, ours)
 
     def ask(self, pid: int, pipe: Connection | None = None) -> int:
-        """End a worker and return its exit status, or minus the signal's; fork one for 0."""
+        """Send an order to the fork server and return its answer.
+
+        Args:
+            pid: a worker's process id, to end it; 0 to fork one.
+            pipe: for 0, the connection of the new worker.
+
+        Returns:
+            The exit status of the ended worker or minus the signal's number; for 0 the new
+            worker's process id, or minus the system's error number.
+
+        Raises:
+            NoProcess: the fork server has ended.
+
+        """
         with self._lock, suppress(OSError, EOFError):
             self._orders.send(pid)
             if pipe is not None:
@@ -140,7 +151,7 @@ class Forker:
         raise NoProcess(ended, -signal.SIGKILL)
 
     def end(self) -> None:
-        """End it, and all its workers with it."""
+        """End the fork server, and all its workers with it."""
         self._process.kill()
         self._process.wait()
         self._orders.close()
@@ -150,8 +161,9 @@ class Process:
     """One worker; for one thread at a time.
 
     Attributes:
-        kept: the bytes of memory that it had behind its last answer, beyond those that it was
-            forked with; None while it owes an answer.
+        pid: its process id.
+        kept: resident bytes after its last answer, beyond those that it was forked with; None
+            during a task.
 
     """
 
@@ -162,39 +174,47 @@ class Process:
         self.pid = pid
         self.kept: int | None = 0
 
-    def ask(self, level: tuple[float, int], asked: object, seconds: float) -> Verdict | None:
-        """Have it do a check; None if it has no verdict in that time by the clock.
+    def ask(self, level: tuple[float, int], task: Task, seconds: float) -> TaskVerdict | None:
+        """Perform a task in the worker.
+
+        Args:
+            level: seconds of processor time for the task, and the niceness to run it at.
+            task: what to perform.
+            seconds: how long to wait by the clock.
+
+        Returns:
+            The verdict; None if there is none in that time.
 
         Raises:
-            Ended: the process has ended.
+            WorkerEnded: the worker has ended.
 
         """
         self.kept = None
         try:
-            self.send((level, asked))
+            self.send((level, task))
             if not self._pipe.poll(seconds):
                 return None
-            verdict: Verdict
+            verdict: TaskVerdict
             verdict, self.kept = self._pipe.recv()
         except (ConnectionError, EOFError):
-            raise Ended(self.end()) from None
+            raise WorkerEnded(self.end()) from None
         return verdict
 
     def send(self, message: object) -> None:
-        """Send it something."""
+        """Send a message to the worker."""
         self._pipe.send(message)
 
     def is_gone(self) -> bool:
-        """Look whether it has ended while nothing was asked of it: it has nothing else to say."""
+        """Return whether the worker has ended while idle (an idle worker sends nothing else)."""
         return self._pipe.poll()
 
     def kill(self) -> None:
-        """Have it end, in the middle of a check, as another thread waits for that."""
+        """Kill the worker in the middle of a task, for which another thread waits."""
         with suppress(ProcessLookupError):  # it has just ended
             os.kill(self.pid, signal.SIGKILL)
 
     def end(self) -> int:
-        """End it, whatever it does; gives its exit status, or minus the signal's."""
+        """End the worker; return its exit status, or minus the signal's number."""
         if self._status is None:
             self._pipe.close()
             try:

@@ -1,33 +1,34 @@
-"""A check of one schema: what is asked, as data, and finding it out; no processes, no pipes."""
+"""The two tasks of the core: checking one schema, and starting one turn.
+
+Both may take longer than a server's event loop can spare. A `SchemaCheck` finds out whether an
+engine can enforce a schema or a response format. A `Beginning` finds out whether a turn that the
+prompt has begun fits its schemas, and whether a demanded call fits into the token budget.
+"""
 
 from __future__ import annotations
 
-import sys
-import traceback
+from array import array
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from enforcer.budget.untold import unknown_text, untold
-from enforcer.checking.verdict import Verdict
+from enforcer.checking.task import TaskVerdict
 from enforcer.compiling import grammar_of
-from enforcer.errors import (
-    EnforcerError,
-    SchemaError,
-    SchemaLimit,
-    UnsupportedSchema,
-    brief,
-)
+from enforcer.errors import EnforcerError, IllegalPrefix, RequestError, SchemaError
 from enforcer.layouts import JSON
+from enforcer.request import spec_text
 from enforcer.request.options import Options
 from enforcer.request.response_format import FormatKind, ResponseFormat
 from enforcer.schema import Root, compile_schema
 from enforcer.turn import dialects
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
+    from collections.abc import Hashable
 
+    from enforcer.checking.task import WorkerState
     from enforcer.engines import ArgumentEngine, Wanted
     from enforcer.errors import Problem
     from enforcer.layouts import BoundLayout
@@ -42,33 +43,27 @@ TOO_SLOW = (
     f"checking this schema takes over {SECONDS:g} seconds of processor time; give it fewer "
     "alternatives, overlapping patterns or nested counts"
 )
-TOO_MUCH_MEMORY = (
-    "checking this schema takes too much memory; give it fewer or shorter alternatives, "
-    "patterns and values"
-)
 # A schema of 2 MB can have more problems than a message should.
 _MOST_PROBLEMS = 100
-
-
 _USUAL = Options()
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
-    """Asks whether an engine can enforce one schema, or one format of text.
+class SchemaCheck:
+    """A task that finds out whether an engine can enforce one schema, or one response format.
 
     Attributes:
-        kind: what `source` is; see `enforcer.request.response_format`.
-        source: a schema as JSON text, or the source of a format.
-        root: what a value must be, besides fitting the schema.
-        options: what holds for the request. Where texts are to be finished within a budget, what
-            cannot be is told.
-        writes: whether the schema, which has been checked before, is to be written for the
-            engine; see `ArgumentEngine.write`.
-        dialect: whose layout arguments are written in; empty for JSON with the usual white space.
-        controls: name and id of the control tokens that the layout may have, in the vocabulary
-            that it is written for, which need not be the one that the worker checks for. None
-            where only that one matters.
+        kind: the kind of `source`; see `enforcer.request.response_format`.
+        source: a schema as JSON text, or the source of a response format.
+        root: `Root.OBJECT` for a call's arguments.
+        options: the request's options. With `finish_within_budget` the verdict says for which
+            parts no shortest completion is known.
+        writes: whether to return the grammar as written for the engine, of a schema that has been
+            checked before; see `ArgumentEngine.write`.
+        dialect: the tool-call format whose layout arguments have; empty for JSON with the usual
+            white space.
+        controls: name and id of the special tokens that the layout may have, in the vocabulary
+            that the grammar is written for; None for the worker's own vocabulary.
         writable: the characters that this vocabulary can write; None likewise.
 
     """
@@ -83,7 +78,7 @@ class Check:
     writable: CharSet | None = None
 
     def key(self) -> Hashable:
-        """Return what distinguishes it from others; small, however large the source is."""
+        """Return a small key, however large the source is; equal checks share one verdict."""
         digest = sha256(self.source.encode("utf-8", "surrogatepass")).digest()
         own = self.options
         return (
@@ -95,73 +90,106 @@ class Check:
 
     @property
     def size(self) -> int:
-        """Characters of the source."""
+        """The characters of the source."""
         return len(self.source)
+
+    def perform(self, worker: WorkerState) -> TaskVerdict:
+        """SchemaCheck the schema in this process, without a bound on time or memory."""
+        try:
+            return self._perform(worker.engine)
+        except SchemaError as error:
+            return TaskVerdict(error=type(error)(error.problems[:_MOST_PROBLEMS]))
+
+    def _perform(self, engine: ArgumentEngine) -> TaskVerdict:
+        layout = self._layout(engine)
+        wanted: Wanted = ResponseFormat(self.kind, self.source)
+        grammar = None
+        if self.kind is FormatKind.JSON_SCHEMA:
+            wanted = grammar = grammar_of(self.source, self.options, self.root)
+        if self.writes:
+            return TaskVerdict(written=engine.write(wanted, layout))
+        engine.check(wanted, layout)
+        untimed: tuple[Problem, ...] = ()
+        if self.options.finish_within_budget:
+            untimed = (unknown_text(self.kind.value),) if grammar is None else untold(grammar)
+        relaxed = () if grammar is None else grammar.relaxed
+        return TaskVerdict(relaxed=relaxed[:_MOST_PROBLEMS], untimed=untimed[:_MOST_PROBLEMS])
+
+    def _layout(self, engine: ArgumentEngine) -> BoundLayout:
+        own = JSON
+        if self.dialect:
+            known = engine.vocabulary
+            controls = known.controls if self.controls is None else dict(self.controls)
+            writable = known.writable if self.writable is None else self.writable
+            own = dialects.load(self.dialect).layout(controls, writable)
+        return self.options.laid_out(own, self.root)
+
+
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """A task that finds out whether a turn can be started.
+
+    Attributes:
+        spec: the request's spec as text, with the server's settings (`Spec.settled`).
+        skipped: how many token ids of the prompt come before `prompt_ids`.
+        prompt_ids: the last token ids of the prompt, at least from the beginning of the turn.
+        budget: how many token ids the turn may have; None if unknown.
+
+    """
+
+    spec: str
+    skipped: int
+    prompt_ids: tuple[int, ...]
+    budget: int | None
+
+    def key(self) -> Hashable:
+        """Return a small key, however large the spec is; equal tasks share one verdict."""
+        digest = sha256(array("q", self.prompt_ids).tobytes()).digest()
+        return (_digest(self.spec), digest, self.skipped, self.budget)
+
+    @property
+    def size(self) -> int:
+        """The characters of the spec."""
+        return len(self.spec)
+
+    def perform(self, worker: WorkerState) -> TaskVerdict:
+        """Start the turn; paths of errors are those of the whole prompt.
+
+        Raises:
+            ValueError: no server has settled the spec.
+
+        """
+        spec = spec_text.read(self.spec)
+        if spec.settled is None:
+            raise ValueError("a spec that no server has settled")
+        try:
+            worker.enforcer(spec.settled.dialect).start(spec, self.prompt_ids, self.budget)
+        except IllegalPrefix as error:
+            return TaskVerdict(error=error.at(self._in_whole_prompt))
+        except RequestError as error:
+            return TaskVerdict(error=error)
+        return TaskVerdict()
+
+    def _in_whole_prompt(self, path: str) -> str:
+        before, at = path.removesuffix("]").rsplit("[", 1)
+        return f"{before}[{int(at) + self.skipped}]"
+
+
+@lru_cache(maxsize=4)
+def _digest(spec: str) -> bytes:
+    # Each prompt of a list comes with the same text, of megabytes maybe.
+    return sha256(spec.encode("utf-8", "surrogatepass")).digest()
 
 
 def warm(engine: ArgumentEngine, layout: BoundLayout | None) -> None:
-    """Check what has all that is built when it is first needed, lest a check pay for it.
+    """Compile a small schema, so that no check pays for lazily built tables.
 
     Args:
-        engine: what checks.
-        layout: whose texts are checked, besides JSON with the usual white space.
+        engine: the engine to warm.
+        layout: a layout of arguments to warm it for, besides JSON with the usual white space.
 
     """
     schema = {"type": "object", "properties": {"a": {"type": "string", "pattern": "b"}}}
     for each in {None, layout}:
         with suppress(EnforcerError):  # what the engine cannot do, each check is told
             engine.check(compile_schema(schema | {"additionalProperties": False}), each)
-
-
-def perform(check: Check, engine: ArgumentEngine) -> Verdict:
-    """Do a check in this process, without a bound."""
-    try:
-        return _done(check, engine)
-    except SchemaError as error:
-        return Verdict(error=type(error)(error.problems[:_MOST_PROBLEMS]))
-
-
-def survived(do: Callable[[], Verdict]) -> Verdict:
-    """Do something that may fail in any way; what it is done for is refused then."""
-    try:
-        return do()
-    except (KeyboardInterrupt, SystemExit):
-        raise
-    except MemoryError:
-        return Verdict(error=SchemaLimit.of("$", "", TOO_MUCH_MEMORY))
-    except BaseException as error:  # noqa: BLE001 - a panic in an engine's Rust is no `Exception`
-        # Into the server's log, since this is ours to mend; not the message: a client may have
-        # written it.
-        trace = traceback.format_tb(error.__traceback__)
-        sys.stderr.writelines([*trace, type(error).__name__, "\n"])
-        what = f"{type(error).__name__}: {brief(str(error))}"
-        reason = (
-            f"the compiler failed on this schema ({what}); please report it, and write it otherwise"
-        )
-        return Verdict(error=UnsupportedSchema.of("$", "", reason))
-
-
-def _layout(check: Check, engine: ArgumentEngine) -> BoundLayout | None:
-    own = JSON
-    if check.dialect:
-        known = engine.vocabulary
-        controls = known.controls if check.controls is None else dict(check.controls)
-        writable = known.writable if check.writable is None else check.writable
-        own = dialects.load(check.dialect).layout(controls, writable)
-    return check.options.laid_out(own, check.root)
-
-
-def _done(check: Check, engine: ArgumentEngine) -> Verdict:
-    layout = _layout(check, engine)
-    wanted: Wanted = ResponseFormat(check.kind, check.source)
-    grammar = None
-    if check.kind is FormatKind.JSON_SCHEMA:
-        wanted = grammar = grammar_of(check.source, check.options, check.root)
-    if check.writes:
-        return Verdict(written=engine.write(wanted, layout))
-    engine.check(wanted, layout)
-    untimed: tuple[Problem, ...] = ()
-    if check.options.finish_within_budget:
-        untimed = (unknown_text(check.kind.value),) if grammar is None else untold(grammar)
-    relaxed = () if grammar is None else grammar.relaxed
-    return Verdict(relaxed=relaxed[:_MOST_PROBLEMS], untimed=untimed[:_MOST_PROBLEMS])

@@ -1,13 +1,12 @@
-"""The process that workers are forked from; `enforcer.checking.process` starts it.
+"""Main program of the fork server, from which worker processes are forked.
 
-Owns: forking a worker on request (milliseconds, where starting a process takes a third of a
-second), and in the worker its own bounds: processor time for each check, memory, life no longer
-than its parents'. Must not know: who asks, and what is done about a worker that has ended.
+Forking takes milliseconds, starting a process a third of a second. A worker bounds itself:
+processor time for each task, memory, and a life no longer than its parents'.
 
-Standard input is a connection. The number 0 on it brings another one, from which the new worker
-reads checks and to which it writes verdicts, and is answered with the worker's id; this id has the
-worker killed, and is answered with its exit status. When a check has used up its time the kernel
-ends the worker, wherever it is.
+Protocol: standard input is a connection. The number 0 on it is followed by another connection, from
+which the new worker reads tasks and to which it writes verdicts; the answer is the worker's process
+id. A process id kills that worker; the answer is its exit status. When a task has used up its time
+the kernel ends the worker, wherever it is.
 """
 
 from __future__ import annotations
@@ -27,19 +26,13 @@ from importlib import import_module
 from multiprocessing.connection import Connection
 from multiprocessing.reduction import recv_handle
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from enforcer import engines
-from enforcer.checking.beginning import Beginning, Starter
-from enforcer.checking.work import Check, perform, survived, warm
+from enforcer.checking.task import WorkerState, survived
+from enforcer.checking.work import warm
 from enforcer.errors import EnforcerError
 from enforcer.turn import dialects
 from enforcer.vocabulary import Vocabulary
-
-if TYPE_CHECKING:
-    from enforcer.checking.beginning import Asked
-    from enforcer.checking.verdict import Verdict
-    from enforcer.engines import ArgumentEngine
 
 _MEMORY = 1 << 30  # bytes beyond what an idle worker has
 _BACKGROUND = 19  # by how much workers for tasks are less urgent than the server
@@ -50,7 +43,7 @@ _THE_PARENTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def main() -> None:
-    """Fork workers until whoever asks has gone."""
+    """Fork workers until the server closes the connection."""
     _end_with(int(sys.argv[1]))
     for each in _THE_PARENTS:
         signal.signal(each, signal.SIG_IGN)
@@ -63,16 +56,15 @@ def main() -> None:
     if modules:
         os.nice(_BACKGROUND)
     vocabulary = Vocabulary.from_json(written)
-    engine = engines.load(engine_name, vocabulary)
-    starter = Starter(engine)
+    worker = WorkerState(engines.load(engine_name, vocabulary))
     # What is built when it is first needed (a second, for an order of Kimi's vocabulary) is built
     # here, or each worker would build it anew, and each one's first check would count as slow.
     layout = None
     if dialect:
         layout = dialects.load(dialect).layout(vocabulary.controls, vocabulary.writable)
         with suppress(EnforcerError):  # what the engine cannot do, each check is told
-            starter.enforcer(dialect).warm(in_time=in_time)
-    warm(engine, layout)
+            worker.enforcer(dialect).warm(in_time=in_time)
+    warm(worker.engine, layout)
     gc.freeze()  # what is here stays shared with the workers
     orders.send("ready")
     with suppress(EOFError, ConnectionError):  # they have gone
@@ -81,11 +73,11 @@ def main() -> None:
                 os.kill(pid, signal.SIGKILL)
                 orders.send(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
             else:
-                orders.send(_fork(orders, recv_handle(orders), engine, starter))
+                orders.send(_fork(orders, recv_handle(orders), worker))
 
 
-def _fork(orders: Connection, handle: int, engine: ArgumentEngine, starter: Starter) -> int:
-    """Return the id of a new worker, or less than zero: minus the number of the system's error."""
+def _fork(orders: Connection, handle: int, worker: WorkerState) -> int:
+    """Fork a worker; return its process id, or minus the system's error number."""
     parent = os.getpid()
     try:
         pid = os.fork()
@@ -99,35 +91,29 @@ def _fork(orders: Connection, handle: int, engine: ArgumentEngine, starter: Star
         _end_with(parent)
         orders.close()
         with suppress(EOFError, ConnectionError):
-            _serve(Connection(handle), engine, starter)
+            _serve(Connection(handle), worker)
         status = 0
     finally:
         os._exit(status)
 
 
-def _serve(pipe: Connection, engine: ArgumentEngine, starter: Starter) -> None:
+def _serve(pipe: Connection, worker: WorkerState) -> None:
     addressed, at_first = _memory()
     _bound_memory(addressed + _MEMORY)
     urgency = os.nice(0)
-
-    def answer(asked: Asked) -> Verdict:
-        if isinstance(asked, Beginning):
-            return starter.try_out(asked)
-        return perform(asked, engine) if isinstance(asked, Check) else asked.perform(starter)
-
     while True:
-        (seconds, niceness), asked = pipe.recv()
+        (seconds, niceness), task = pipe.recv()
         os.setpriority(os.PRIO_PROCESS, 0, urgency + niceness)
         begun = time.process_time()
         signal.setitimer(signal.ITIMER_PROF, seconds)
-        verdict = survived(partial(answer, asked))
+        verdict = survived(partial(task.perform, worker))
         signal.setitimer(signal.ITIMER_PROF, 0)
         verdict = replace(verdict, seconds=time.process_time() - begun)
         pipe.send((verdict, _memory()[1] - at_first))
 
 
 def _end_with(parent: int) -> None:
-    """Have the kernel end this process when its parent ends, also in the middle of a check."""
+    """Have the kernel end this process when its parent ends, also in the middle of a task."""
     if sys.platform != "linux":
         return
     ctypes.CDLL(None).prctl(_PARENT_DEATH_SIGNAL, signal.SIGKILL)
@@ -136,7 +122,7 @@ def _end_with(parent: int) -> None:
 
 
 def _memory() -> list[int]:
-    """Return the bytes of this process's address space, and of those in memory; 0 if unknown."""
+    """Return the bytes of this process's address space and its resident bytes; 0 if unknown."""
     if sys.platform != "linux":
         return [0, 0]
     pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[:2]

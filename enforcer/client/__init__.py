@@ -1,1 +1,1 @@
-"""What a program uses that calls a server: tools written in Python, and the fields of a body."""
+"""Helpers for client programs: tools written in Python, and the fields of a request's body."""

@@ -1,4 +1,4 @@
-"""The fields that a client adds to a request's body, so that a server enforces it."""
+"""Builder of the fields by which a request's body asks a server to enforce it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Route(Enum):
-    """Which part of vLLM enforces.
+    """The part of vLLM that enforces.
 
     Attributes:
         PLUGIN: the plugin, in vLLM's structured outputs.
@@ -39,20 +39,19 @@ def extra_body(
     closed_objects: bool | None = None,
     via: Route | str = Route.PLUGIN,
 ) -> dict[str, Any]:
-    """Build what makes vLLM enforce one request, for an OpenAI client's `extra_body`.
+    """Return the fields that make vLLM enforce one request, for an OpenAI client's `extra_body`.
 
     Args:
-        tools: as a chat request carries them, or functions and models; see `enforcer.tool`.
-        tool_choice: likewise.
-        parallel_tool_calls: likewise.
-        messages: likewise; the dialog's calls are counted.
-        response_format: likewise.
-        on_unsupported: "relax" enforces the nearest superset of a schema that cannot be
-            enforced exactly, where the server allows it; "isolate" likewise, and what has none
-            takes any object. `OnUnsupported` will do, too.
-        finish_within_budget: see `Options`; where the server allows it.
-        closed_objects: see `Conventions`; where the server allows it.
-        via: how the server enforces; a `Route`, or its value.
+        tools: as in a chat request, or functions and models; see `enforcer.tool`.
+        tool_choice: as in the chat request.
+        parallel_tool_calls: as in the chat request.
+        messages: the dialog, whose calls are counted.
+        response_format: as in the chat request.
+        on_unsupported: an `OnUnsupported` or its value; None for the server's option, which the
+            server must allow to be overridden.
+        finish_within_budget: see `Options`; likewise.
+        closed_objects: see `Conventions`; likewise.
+        via: the part of the server that enforces; a `Route` or its value.
 
     Raises:
         InvalidTools: a field is not what a chat request carries.

@@ -1,7 +1,7 @@
-"""Tools that are written in Python: functions, and models of a tool's arguments.
+"""Tools written in Python: functions and models as declarations, and arguments read into them.
 
-Owns: their declarations, and reading arguments back into them. Must not know: what a schema means,
-what else a request carries. Imports Pydantic and docstring_parser only when it needs them.
+Imports Pydantic and docstring_parser only when it needs them. Must not know: what a schema means,
+what else a request carries.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONL
 def tool(
     source: Callable[..., Any], *, name: str | None = None, description: str | None = None
 ) -> ToolDefinition:
-    """Declare a function, or a model of a tool's arguments, as a tool.
+    """Return the declaration of a function, or of a model of a tool's arguments, as a tool.
 
     The docstring describes it, and its parameters or fields, in Google's, NumPy's or Sphinx' style.
-    A function takes no other arguments than its parameters; whether a model does, it says itself
-    (Pydantic's `extra="forbid"`). Needs Pydantic and docstring-parser (the extra `tools`).
+    A function takes no arguments but its parameters; a model may (Pydantic's `extra="forbid"`).
+    Needs Pydantic and docstring-parser (the extra `tools`).
 
     Args:
         source: a function or method, or a class: a Pydantic model, dataclass or `TypedDict`.
@@ -44,8 +44,8 @@ def tool(
         The tool as a chat request declares it.
 
     Raises:
-        InvalidTools: no schema can be made of it, a parameter can only be given by its position,
-            or its name is not that of a tool.
+        InvalidTools: no schema can be made of it, a parameter is positional-only, or the name is
+            no tool name.
         MissingPackage: Pydantic or docstring_parser is not installed.
 
     """
@@ -59,7 +59,7 @@ def tool(
         from docstring_parser import parse
 
         parameters: dict[str, Any] = _adapter(source).json_schema()
-        # A model that refers to itself is one of the definitions.
+        # A recursive model is one of its own definitions.
         reference = parameters.get("$ref", "").rpartition("/")[2]
         model = parameters["$defs"][reference] if reference else parameters
         is_class = isinstance(source, type)
@@ -86,7 +86,7 @@ def _is_unbound(function: FunctionType) -> bool:
 
 
 def declared(tools: object) -> object:
-    """Return a request's tools, with declarations in place of functions and models.
+    """Return a request's tools with functions and models replaced by their declarations.
 
     Raises:
         InvalidTools: one of them cannot be declared.
@@ -106,16 +106,16 @@ def declared(tools: object) -> object:
 
 
 def read_arguments(source: Callable[..., Any], arguments: str, name: str) -> Any:
-    """Return arguments as an instance of a model, or by the names of a function's parameters.
+    """Return arguments as an instance of a model, or as a dict by a function's parameters.
 
     Args:
         source: as `tool` takes it.
         arguments: JSON text.
-        name: the tool's, for errors.
+        name: the tool's name, for errors.
 
     Raises:
-        InvalidArguments: they do not fit.
-        InvalidTools: nothing can be read as `source`.
+        InvalidArguments: the arguments do not fit.
+        InvalidTools: no tool can be made of `source`.
         MissingPackage: Pydantic is not installed.
 
     """
@@ -139,7 +139,7 @@ def _adapter(source: Callable[..., Any]) -> Any:
 
 
 def _parameters(function: Callable[..., Any]) -> Any:
-    """Return a `TypedDict` of a function's parameters, whose names may be any that Python has."""
+    """Return a `TypedDict` of a function's parameters."""
     from pydantic import Field
     from typing_extensions import TypedDict
 
@@ -163,7 +163,7 @@ def _parameters(function: Callable[..., Any]) -> Any:
 
 
 def _default(value: object) -> dict[str, Any]:
-    """Return what a schema says of a default, which is nothing if it is not JSON."""
+    """Return the keyword `default` of a schema; nothing if the value is not JSON."""
     from pydantic_core import PydanticSerializationError, to_jsonable_python
 
     try:
@@ -174,7 +174,7 @@ def _default(value: object) -> dict[str, Any]:
 
 @contextmanager
 def _refusing(source: object) -> Iterator[None]:
-    """Raise an error of ours for what Pydantic, or the lack of it, makes of a model or function."""
+    """Raise InvalidTools in place of Pydantic's errors, MissingPackage where it is missing."""
     try:
         with needed_for("a function or model as a tool"):
             yield

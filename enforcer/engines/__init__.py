@@ -1,8 +1,8 @@
-"""The seam between the envelope and the grammars inside a call.
+"""The protocol of argument engines, and their registry by name.
 
-Owns: the protocol that every argument engine implements, and the choice of one by name. Must not
-know: any engine's package (each is imported only when chosen), the envelope, and of requests no
-more than the format of their text.
+An engine compiles grammars of arguments and response formats for one vocabulary and masks their
+texts. Each engine's package is imported only when it is chosen. Must not know: the turn around a
+call, and of requests more than the response format.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from enforcer.cache import Counter
+    from enforcer.cache import ByteCounter
     from enforcer.layouts import BoundLayout
     from enforcer.request.response_format import ResponseFormat
     from enforcer.schema import ArgumentGrammar
     from enforcer.vocabulary import Vocabulary
 
-# What is compiled: a schema's grammar, or a format of text that is no JSON Schema.
+# The source of a compilation: a schema's grammar, or a response format that is no JSON Schema.
 Wanted: TypeAlias = "ArgumentGrammar | ResponseFormat"
 MACHINE = "machine"
-_MODULES = {  # and the class of each
+_MODULES = {  # module and class by name
     MACHINE: ("enforcer.engines.machine", "MachineEngine"),
     "xgrammar": ("enforcer.engines.xgrammar", "XGrammarEngine"),
     "outlines-core": ("enforcer.engines.outlines_core", "OutlinesCoreEngine"),
@@ -39,50 +39,44 @@ FORMER = {"llguidance": MACHINE}
 
 
 class ArgumentMatcher(Protocol):
-    """The state of one argument text. No control ids are legal in it but its layout's."""
+    """The state of one argument text. Of special tokens, only its layout's are legal in it."""
 
     def fill(self, row: npt.NDArray[np.int32]) -> None:
-        """Write the mask of the ids that may come next.
+        """Write the bitmask of the token ids that may come next.
 
         Args:
             row: int32, shape `(ceil(vocabulary.size / 32),)`, contiguous; every word is
-                overwritten. Bit `i % 32` of word `i // 32` is id `i`.
+                overwritten. Bit `i % 32` of word `i // 32` is token id `i`.
 
         """
-        ...
 
     def accept(self, token_id: int) -> bool:
-        """Advance by one id; False if it is illegal, the state being unchanged then."""
-        ...
+        """Advance by one token id; return False, and change nothing, if it is illegal."""
 
     def rollback(self, count: int) -> None:
-        """Take back the last `count` accepted ids."""
-        ...
+        """Take back the last `count` accepted token ids."""
 
     def is_accepting(self) -> bool:
         """Return whether the text so far is complete."""
-        ...
 
 
 class Startable(Protocol):
-    """What starts the texts of one grammar; compared by identity, and may be referred to weakly."""
+    """A factory of matchers of one grammar; compared by identity, weakly referable."""
 
     def matcher(self) -> ArgumentMatcher:
-        """Start a new text; cheap (tens of microseconds)."""
-        ...
+        """Return the matcher of a new text; takes tens of microseconds."""
 
 
 class CompiledGrammar(Startable, Protocol):
     """A grammar compiled for one vocabulary, shared across requests and threads.
 
-    Any thread may start texts, and texts of one grammar may be followed by several threads at
-    once; one text by one thread at a time.
+    Several threads may start and advance matchers of one grammar at once, each matcher by one
+    thread at a time.
     """
 
     @property
     def weight(self) -> int:
-        """Bytes that it holds now, roughly, but for those that its engine's `memory` counts."""
-        ...
+        """Its present size in bytes, roughly, without what its engine's `memory` counts."""
 
 
 @runtime_checkable
@@ -90,8 +84,8 @@ class ArgumentEngine(Protocol):
     """Compiles argument grammars for one vocabulary.
 
     Attributes:
-        name: the one by which `load` finds it.
-        vocabulary: what it masks.
+        name: the name by which `load` finds it.
+        vocabulary: the vocabulary whose token ids it masks.
 
     """
 
@@ -99,72 +93,74 @@ class ArgumentEngine(Protocol):
     vocabulary: Vocabulary
 
     @property
-    def memory(self) -> Counter | None:
-        """What counts the bytes that texts of its grammars make; None where grammars weigh them."""
+    def memory(self) -> ByteCounter | None:
+        """The counter of bytes that matchers share; None if `CompiledGrammar.weight` has all."""
         return None
 
     def warm(self, layout: BoundLayout | None = None) -> None:  # noqa: ARG002 - most build nothing
-        """Build what only some grammars need, before the first of them.
+        """Build lazily built tables ahead of the first grammar.
 
         Args:
-            layout: how their texts will be laid out.
+            layout: the layout of arguments; None for JSON with the usual white space.
 
         """
         return
 
     def check(self, wanted: Wanted, layout: BoundLayout | None = None) -> None:
-        """Raise what `compile` would; may take as long.
+        """Raise what `compile` would raise; may take as long.
 
         Raises:
-            InvalidSchema: also where a text of a client's grammar may come to a dead end.
+            InvalidSchema: also if a sampled text of a client's grammar comes to a dead end.
 
         """
         self.write(wanted, layout)
 
     def write(self, wanted: Wanted, layout: BoundLayout | None = None) -> bytes:
-        """Write a grammar as `read` compiles it, in any process.
+        """Return a grammar as bytes that `read` compiles, in any process.
 
-        This is the part of compiling that is done in Python, and so keeps every other thread
-        of the process waiting; `read` does not. It does not depend on the vocabulary's ids, but
-        for those that the layout is bound to; a regular expression or a choice depends on the
-        characters that it can write.
+        This part of compiling holds the interpreter's lock; `read` does not. The bytes depend on
+        the token ids that the layout is bound to, and for a regular expression or a choice on the
+        characters that the vocabulary can write.
 
         Args:
-            wanted: a finished grammar, a regular expression or a choice.
-            layout: how a grammar's text is laid out; None for JSON with the usual white space.
+            wanted: a lowered grammar, a regular expression or a choice.
+            layout: the layout of a grammar's text; None for JSON with the usual white space.
 
         Raises:
-            InvalidSchema: the source is not one of its kind.
-            UnsupportedSchema: this engine cannot do it exactly, or the layout cannot write it.
-            ConfigurationError: this engine has no layouts; another one does.
+            InvalidSchema: the source is malformed.
+            UnsupportedSchema: this engine cannot enforce it exactly, or the layout cannot write it.
+            ConfigurationError: this engine supports no layouts but JSON.
 
         """
-        ...
 
     def read(self, written: bytes) -> CompiledGrammar:
-        """Compile what `write` has given.
+        """Return the compiled grammar of bytes that `write` returned.
 
         Raises:
-            UnsupportedSchema: this engine cannot do it exactly for this vocabulary.
+            UnsupportedSchema: this engine cannot enforce it exactly for this vocabulary.
 
         """
-        ...
 
     def compile(self, wanted: Wanted, layout: BoundLayout | None = None) -> CompiledGrammar:
-        """Compile in this process, as `write` and `read` do; also a client's own grammar."""
+        """Return the compiled grammar of a source; also of a client's own grammar.
+
+        Raises:
+            InvalidSchema, UnsupportedSchema, ConfigurationError: as `write` and `read` do.
+
+        """
         return self.read(self.write(wanted, layout))
 
 
 def present_name(name: str) -> str:
-    """Return this release's name of an engine, by that or by the one of an earlier release."""
-    return FORMER[name] if name in [*FORMER] else name  # which may be anything
+    """Return this release's name of an engine, given that or an earlier release's."""
+    return FORMER[name] if name in [*FORMER] else name  # `name` may be of any type
 
 
 def load(name: str, vocabulary: Vocabulary) -> ArgumentEngine:
-    """Build the engine of that name for a vocabulary.
+    """Return a new engine for a vocabulary, by name.
 
     Raises:
-        UnknownEngine: no such engine.
+        UnknownEngine: no engine has the name.
         MissingPackage: its package is not installed.
 
     """

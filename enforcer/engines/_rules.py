@@ -1,11 +1,9 @@
-"""Argument grammars as rules over regular expressions, for engines that know nothing else.
+"""Writer of argument grammars as EBNF rules over regular expressions, for engines without tables.
 
-Every rule has a name and may lead back to itself. An engine without rules gets the body of each
-where it is used. An object takes a rule for each set of declared properties, which holds them in
-any order; so their number is bounded. What counts or compares members is refused.
-
-Owns: the rules, in a notation that EBNF and Rust's regular expressions share: only the first has
-quotes around literals. Must not know: engines, vocabularies.
+Rules may be recursive; an engine without rules gets each body inlined. An object takes a rule for
+each set of declared properties, so that they may come in any order; so their number is bounded.
+Constraints that count or compare members are refused. The notation is shared by EBNF and Rust's
+regular expressions; only EBNF has quotes around literals. Must not know: engines, vocabularies.
 """
 
 from __future__ import annotations
@@ -53,17 +51,17 @@ _GAP = repeat(WHITE_SPACE, 0, 1)
 
 
 def unsupported(path: str, keyword: str, reason: str) -> UnsupportedSchema:
-    """Build the refusal of what the machine holds."""
-    advice = "use the engine `machine`, which enforces it"
-    return UnsupportedSchema.of(path, keyword, f"{reason}; {advice}")
+    """Return the error for a constraint that only the engine `machine` supports."""
+    reason += "; use the engine `machine`, which enforces it"
+    return UnsupportedSchema.of(path, keyword, reason)
 
 
 class RuleEngine(ArgumentEngine):
-    """Base of the engines that compile rules.
+    """Base class of the engines that compile rules.
 
     Attributes:
         properties: greatest number of declared properties of one object.
-        is_inline: whether there are no rules, so that no value may hold itself.
+        is_inline: whether the engine has no rules, and so no recursion.
 
     """
 
@@ -71,10 +69,10 @@ class RuleEngine(ArgumentEngine):
     is_inline: bool
 
     def write(self, wanted: Wanted, layout: BoundLayout | None = None) -> bytes:
-        """Write a grammar, a regular expression or a choice as rules.
+        """Return a grammar, a regular expression or a choice as rules, in UTF-8.
 
         Raises:
-            UnsupportedSchema: rules cannot say it, or this engine cannot hold them.
+            UnsupportedSchema: rules cannot express it, or this engine cannot hold them.
             ConfigurationError: a layout other than JSON with the usual white space.
 
         """
@@ -91,10 +89,10 @@ class RuleEngine(ArgumentEngine):
         return self.checked(written).encode()
 
     def checked(self, written: str) -> str:
-        """Return written rules if the engine holds them.
+        """Return the text that `read` compiles, if the engine can hold it.
 
         Raises:
-            UnsupportedSchema: it does not.
+            UnsupportedSchema: it cannot.
 
         """
         return written
@@ -122,17 +120,17 @@ class RuleWriter:
         self._colon = self._rule("colon", f"{self._gap}{self._literal(':')}{self._gap}")
 
     def grammar(self, grammar: ArgumentGrammar) -> str:
-        """Write a grammar.
+        """Return the rules of a grammar.
 
         Raises:
-            UnsupportedSchema: rules cannot say it.
+            UnsupportedSchema: rules cannot express it.
 
         """
         self._definitions = grammar.definitions
         return self._finished(self._gap + self._value(grammar.root, "$"))
 
     def text_format(self, wanted: ResponseFormat) -> str:
-        """Write a regular expression or a choice.
+        """Return the rules of a regular expression or a choice.
 
         Raises:
             UnsupportedSchema: a grammar, or an expression that is not regular.
@@ -158,7 +156,7 @@ class RuleWriter:
         return "".join(f"{name} ::= {body}\n" for name, body in rules.items())
 
     def _text(self, regex: Regex, path: str, *, is_json: bool = False) -> str:
-        """Write a regular language, as it stands inside JSON strings if `is_json`."""
+        """Return a regular language as rules, with JSON's escapes if `is_json`."""
         try:
             regex = plain(regex, _LANGUAGE)
         except RegexBudget as error:
@@ -186,18 +184,16 @@ class RuleWriter:
         return written if self._is_inline else f'"{written}"'
 
     def _rule(self, name: str, body: str) -> str:
-        """Write a rule; return how others refer to it."""
+        """Add a rule; return the reference to it (inline, its body)."""
         self._size += len(body)
         if self._size > _CHARACTERS:
             reason = f"the schema takes rules of more than {_CHARACTERS} characters"
             raise unsupported("$", "", reason)
-        if self._is_inline:
-            return f"({body})"
         self._rules[name] = body
-        return f"({name})"
+        return f"({body if self._is_inline else name})"
 
     def _value(self, number: ValueId, path: str) -> str:
-        """Write a value that a path of the schema leads to, unless it has been written."""
+        """Return the reference to a value's rule, which is written if it is new."""
         if number in self._values:
             return self._values[number]
         name = f"v{number}"
@@ -272,7 +268,7 @@ class RuleWriter:
         states: dict[int, str] = {}
 
         def options(read: int, comma: str) -> list[str]:
-            """List how to go on behind the declared properties that are set bits."""
+            """Return the alternatives after the declared properties whose bits are set."""
             found = [
                 f"{comma}{pair}{states[read | 1 << i]}"
                 for i, pair in enumerate(pairs)

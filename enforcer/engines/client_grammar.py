@@ -1,8 +1,7 @@
-"""A client's own grammar, in Lark's or GBNF's notation, by llguidance and within its own limits.
+"""Compiler of a client's own grammars, in Lark's or GBNF's notation, an adapter of llguidance.
 
-An optional extra: `pip install 'kimi-enforcer[grammar]'`. Each text has a parser of its own, so one
-that comes to a limit takes nothing from the others. Owns: the use of llguidance for grammars. Must
-not know: schemas, layouts.
+An optional extra: `pip install 'kimi-enforcer[grammar]'`. Each text has its own parser and its own
+limits, so one that reaches a limit does not affect others. Must not know: schemas, layouts.
 """
 
 from __future__ import annotations
@@ -27,20 +26,20 @@ if TYPE_CHECKING:
 
 _PATH = "$.response_format.grammar"
 _KIND = "grammar"
-# By itself llguidance permits a forced text in one split into tokens only.
+# By default llguidance permits a forced text in one tokenization only.
 _ANY_SPLIT = '%llguidance {"no_forcing": true}\n'
 _OVER_A_LIMIT = re.compile(r"[Tt]oo many (?:items|states|expressions)|fuel")
-_NOTHING_FITS = "NoExtension"  # what it calls a text that is not complete, and stuck
-_TEXTS = 8  # that are tried at random, to find dead ends
-_IDS = 48  # of each
+_NOTHING_FITS = "NoExtension"  # llguidance's name of a dead end
+_TEXTS = 8  # sampled to find dead ends
+_IDS = 48  # token ids of each
 _SECONDS = 0.5  # of processor time, for all
-# Of a step: 25,000 of fuel are a millisecond, and so are 20,000 items. The check has less.
+# Limits of a step: 25,000 of fuel are a millisecond, and so are 20,000 items. The check has less.
 _LIMITS = {"step_lexer_fuel": 300_000, "step_max_items": 30_000, "max_items_in_row": 4_000}
 _LESS = {"step_lexer_fuel": 240_000, "step_max_items": 24_000, "max_items_in_row": 3_200}
 
 
 class ClientGrammars:
-    """Compiles grammars for one vocabulary.
+    """The compiler of clients' grammars for one vocabulary.
 
     Raises:
         UnsupportedSchema: llguidance is not installed.
@@ -58,10 +57,11 @@ class ClientGrammars:
         self.tokenizer = llguidance.LLTokenizer(wrapped, n_vocab=vocabulary.size)
 
     def compile(self, source: str, limits: Mapping[str, int] = _LIMITS) -> ClientGrammar:
-        """Compile a grammar, with limits on each step of a text.
+        """Return a compiled grammar, with limits on each step of its texts.
 
         Raises:
             InvalidSchema: it cannot be read, or no text fits it.
+            SchemaLimit: its first step is over llguidance's limits.
 
         """
         from llguidance.gbnf_to_lark import any_to_lark
@@ -75,11 +75,11 @@ class ClientGrammars:
         return ClientGrammar(self, lark, limits)
 
     def check(self, source: str) -> None:
-        """Refuse a grammar of which a text, some being tried at random, leads nowhere.
+        """Sample some texts of a grammar, and refuse it if one reaches a dead end.
 
         Raises:
-            InvalidSchema: as `compile`; or nothing may follow what a text began with.
-            SchemaLimit: a text came to one of llguidance's limits.
+            InvalidSchema: as `compile` does; or a text reached a dead end.
+            SchemaLimit: a text reached one of llguidance's limits.
 
         """
         grammar = self.compile(source, _LESS)
@@ -104,7 +104,7 @@ class ClientGrammars:
     def _is_stuck(
         self, grammar: ClientGrammar, random: Random, ids: list[int], until: float
     ) -> bool:
-        """Follow a text at random, noting its ids."""
+        """Sample a text, appending its token ids to `ids`; return whether it reached a dead end."""
         text = grammar.matcher()
         row = np.zeros(self.vocabulary.words, np.int32)
         while len(ids) < _IDS and time.thread_time() < until:
@@ -118,7 +118,7 @@ class ClientGrammars:
 
 
 class _Tokenizer:
-    """What `llguidance.TokenizerWrapper` asks of a tokenizer."""
+    """The interface of a tokenizer that `llguidance.TokenizerWrapper` takes."""
 
     bos_token_id = None
 
@@ -159,11 +159,11 @@ class ClientGrammar:
 
     @property
     def weight(self) -> int:
-        """Bytes that it holds: its texts have their own."""
+        """Its size in bytes, without its texts."""
         return 2_000 + len(self._lark)
 
     def matcher(self) -> ClientText:
-        """Start a new text, which compiles the grammar."""
+        """Return the matcher of a new text; compiles the grammar."""
         import llguidance
 
         def start() -> Any:
@@ -182,7 +182,7 @@ class ClientText:
         self._raise_if_lost()
 
     def fill(self, row: npt.NDArray[np.int32]) -> None:
-        """Write the mask of the ids that may come next; all zero if nothing may."""
+        """Write the bitmask of the token ids that may come next; all zero if none may."""
         row[:] = 0
         if _tried(self._matcher.is_stopped):
             self._raise_if_lost()
@@ -192,7 +192,7 @@ class ClientText:
         np.bitwise_and(row, self._vocabulary.text_row, out=row)
 
     def accept(self, token_id: int) -> bool:
-        """Advance by one id; False if it is illegal, the state being unchanged then."""
+        """Advance by one token id; return False, and change nothing, if it is illegal."""
         known = self._vocabulary
         if not 0 <= token_id < known.size or token_id in known.control_ids:
             return False
@@ -202,10 +202,10 @@ class ClientText:
         return taken
 
     def rollback(self, count: int) -> None:
-        """Take back the last `count` accepted ids."""
+        """Take back the last `count` accepted token ids."""
         _tried(lambda: self._matcher.rollback(count))
         if not _tried(self._matcher.is_stopped):
-            # llguidance keeps the mask of the ids that were taken back until the next is made.
+            # llguidance keeps the bitmask from before the rollback until it computes another.
             _tried(self._matcher.compute_bitmask)
         self._raise_if_lost()
 
@@ -219,7 +219,7 @@ class ClientText:
 
 
 def _tried(what: Callable[[], Any]) -> Any:
-    """Do something that may panic in Rust, which is no `Exception`."""
+    """Return a function's result; raise EngineFailure if it raises or, in Rust, panics."""
     try:
         return what()
     except (KeyboardInterrupt, SystemExit):

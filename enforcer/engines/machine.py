@@ -1,6 +1,6 @@
-"""The engine of the machine (`enforcer.machine`): it makes tables of grammars and binds them.
+"""The default engine, an adapter of `enforcer.machine`: it builds tables and binds them.
 
-Owns: that as an engine of `enforcer.engines`. Must not know: how tables are made and read.
+Must not know: how tables are made and read.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class MachineEngine(ArgumentEngine):
-    """Masks texts by the machine; a grammar that it cannot hold raises `UnsupportedSchema`."""
+    """Masks texts by tables; raises `UnsupportedSchema` for grammars that they cannot hold."""
 
     name = "machine"
 
@@ -37,7 +37,7 @@ class MachineEngine(ArgumentEngine):
 
     @cached_property
     def memory(self) -> kernel.MemoryCounter:
-        """What counts the rows that texts of its grammars make."""
+        """The counter of bytes of cached mask rows."""
         return kernel.MemoryCounter()
 
     @cached_property
@@ -62,7 +62,7 @@ class MachineEngine(ArgumentEngine):
         return tables_of(wanted, layout)
 
     def warm(self, layout: BoundLayout | None = None) -> None:
-        """Build the vocabulary's trees and usual automata."""
+        """Build the vocabulary's trees, usual automata, and tables of the layout."""
         self._tree()
         self._tree(is_raw=True)
         make_usual()
@@ -74,22 +74,22 @@ class MachineEngine(ArgumentEngine):
             self._tree(is_python=True)
 
     def check(self, wanted: Wanted, layout: BoundLayout | None = None) -> None:
-        """Refuse what cannot be held; see `ArgumentEngine.check`."""
+        """Raise what `compile` would raise; see `ArgumentEngine.check`."""
         if isinstance(wanted, ResponseFormat) and wanted.kind is FormatKind.GRAMMAR:
             self._grammars.check(wanted.source)
         else:
             self._tables(wanted, layout)
 
     def write(self, wanted: Wanted, layout: BoundLayout | None = None) -> bytes:
-        """Write the tables of a grammar."""
+        """Return the tables of a grammar as bytes; see `ArgumentEngine.write`."""
         return wire.write(self._tables(wanted, layout))
 
     def read(self, written: bytes) -> CompiledGrammar:
-        """Bind tables to the vocabulary."""
+        """Return the grammar of tables as `write` returned them, bound to the vocabulary."""
         return self._bound(wire.read(written))
 
     def compile(self, wanted: Wanted, layout: BoundLayout | None = None) -> CompiledGrammar:
-        """Bind the tables of a grammar, which are not written; compile a client's own."""
+        """Return the compiled grammar of a source; see `ArgumentEngine.compile`."""
         if isinstance(wanted, ResponseFormat) and wanted.kind is FormatKind.GRAMMAR:
             return self._grammars.compile(wanted.source)
         return self._bound(self._tables(wanted, layout))

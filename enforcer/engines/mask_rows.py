@@ -1,7 +1,7 @@
-"""Ids of a mask row: which there are, and putting some in or leaving some out.
+"""Operations on mask rows as sets of token ids.
 
-Owns: that. A row is int32, shape `(words,)`, and bit `i % 32` of word `i // 32` is id `i`; lists of
-ids are int64, shape `(ids,)`. Must not know: what the ids stand for.
+A row is int32, shape `(words,)`; bit `i % 32` of word `i // 32` is token id `i`. Lists of token ids
+are int64, shape `(ids,)`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def members(row: Row) -> Ids:
-    """List the ids of a mask row."""
+    """Return the token ids of a mask row: int64, ascending."""
     words = np.flatnonzero(row)
     bits = np.unpackbits(row[words].view(np.uint8).reshape(-1, 4), axis=1, bitorder="little")
     at, bit = np.nonzero(bits)
@@ -28,25 +28,25 @@ def members(row: Row) -> Ids:
 
 
 def has(row: Row, ids: Ids) -> Truths:
-    """Return for each id whether it is in a mask row."""
+    """Return whether each token id is in a mask row: bool, of the shape of `ids`."""
     found: Truths = (row[ids >> 5] >> (ids & 31) & 1).astype(np.bool_)
     return found
 
 
 def put(row: Row, ids: npt.ArrayLike) -> None:
-    """Put ids into a mask row."""
+    """Set the bits of token ids in a mask row, in place."""
     found = np.asarray(ids, np.uint32)
     if found.size:
         np.bitwise_or.at(row.view(np.uint32), found >> 5, np.uint32(1) << (found & 31))
 
 
 def clear(row: Row, ids: npt.ArrayLike) -> None:
-    """Leave ids out of a mask row."""
+    """Clear the bits of token ids in a mask row, in place."""
     found = np.asarray(ids, np.uint32)
     if found.size:
         np.bitwise_and.at(row.view(np.uint32), found >> 5, ~(np.uint32(1) << (found & 31)))
 
 
 def is_member(row: Row, token_id: int) -> bool:
-    """Return whether an id is in a mask row."""
+    """Return whether a token id is in a mask row."""
     return bool(int(row[token_id >> 5]) >> (token_id & 31) & 1)

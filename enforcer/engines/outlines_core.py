@@ -1,15 +1,12 @@
-r"""outlines-core as an argument engine.
+r"""The engine `outlines-core`, an adapter of that package.
 
-Owns: the only use of the package `outlines_core`: its vocabulary, its index, and walking
-its states. Must not know: schemas, envelopes, hosts.
+Its index has a row of token ids for every state of a byte automaton, found by trying the whole
+vocabulary in each: about 15 ms a state for a vocabulary of Kimi's size. So it suits small, closed
+schemas, and the number of states is bounded.
 
-Its index has a row of ids for every state of a byte automaton, found by trying the whole
-vocabulary in each: about 15 ms a state for a vocabulary of Kimi's size. So it suits
-small, closed schemas, and bounds the number of states by that of the ids.
-
-A text may begin another, as `a` begins `ab`, and a match of the first ends the search; so `\z`
-is part of the expression. The index also makes an automaton for matches that begin anywhere, with
-up to two to the power of n states for n digits; so an id of its own stands before the text.
+A text may be a prefix of another, and a match of the first ends the search; so the expression ends
+with `\z`. The index also builds an automaton for matches that begin anywhere, with up to two to the
+power of n states for n digits; so a token id of its own precedes the text.
 """
 
 from __future__ import annotations
@@ -31,7 +28,7 @@ if TYPE_CHECKING:
 _STATES = 5_000
 _WORK = 200_000_000  # states times ids: some 20 seconds
 _TRANSITION = 16  # bytes that the index holds for each: two numbers, in tables half full
-_START = "\U0010ffff"  # text hardly has it; where it does, it costs states
+_START = "\U0010ffff"  # rare in texts, where it costs states
 _BYTES = outlines_core.Vocabulary(256, {bytes([byte]): [byte] for byte in range(256)})
 
 
@@ -46,14 +43,14 @@ class OutlinesCoreEngine(RuleEngine):
         ids: dict[bytes, list[int]] = {}
         for data, token_id in zip(*vocabulary.sorted_text, strict=True):
             ids.setdefault(data, []).append(token_id)
-        # Two ids beside the vocabulary's: before the text, and what outlines calls the end.
+        # Two more token ids: the one before the text, and what outlines calls the end.
         ids.setdefault(_START.encode(), []).append(vocabulary.size)
         self._tokens = outlines_core.Vocabulary(vocabulary.size + 1, ids)
         self.vocabulary = vocabulary
         self._states = min(_STATES, _WORK // vocabulary.size)
 
     def checked(self, written: str) -> str:
-        """Return the expression of a text if its automaton is small enough."""
+        """Return the regular expression of a text, if its automaton is small enough."""
         pattern = rf"{_START}(?:{written})\z"
         try:
             states = len(outlines_core.Index(pattern, _BYTES).get_transitions())
@@ -64,7 +61,7 @@ class OutlinesCoreEngine(RuleEngine):
         return pattern
 
     def read(self, written: bytes) -> OutlinesCoreGrammar:
-        """Compile what `write` has given."""
+        """Return the compiled grammar of bytes that `write` returned."""
         return OutlinesCoreGrammar(
             outlines_core.Index(written.decode(), self._tokens), self.vocabulary
         )
@@ -75,7 +72,7 @@ def _too_large(detail: str) -> UnsupportedSchema:
 
 
 class OutlinesCoreGrammar(CompiledGrammar):
-    """A compiled grammar: the index, and the mask of every state that was asked for."""
+    """A compiled grammar: the index, and cached mask rows by state."""
 
     def __init__(self, index: outlines_core.Index, vocabulary: Vocabulary) -> None:
         self.index = index
@@ -86,15 +83,15 @@ class OutlinesCoreGrammar(CompiledGrammar):
 
     @property
     def weight(self) -> int:
-        """Bytes: the index's transitions, and the masks of the states that were asked for."""
+        """Its size in bytes: the index's transitions, and the cached mask rows."""
         return self._transitions * _TRANSITION + len(self._masks) * 4 * self.vocabulary.words
 
     def matcher(self) -> OutlinesCoreMatcher:
-        """Start a new text."""
+        """Return the matcher of a new text."""
         return OutlinesCoreMatcher(self)
 
     def mask(self, state: int) -> npt.NDArray[np.int32]:
-        """Return the mask row of a state, which is kept."""
+        """Return the mask row of a state; cached."""
         mask = self._masks.get(state)
         if mask is None:
             ids = self.index.get_allowed_tokens(state) or ()
@@ -104,18 +101,18 @@ class OutlinesCoreGrammar(CompiledGrammar):
 
 
 class OutlinesCoreMatcher:
-    """The state of one argument text: the states it came through."""
+    """The state of one argument text: the states of the automaton so far."""
 
     def __init__(self, grammar: OutlinesCoreGrammar) -> None:
         self._grammar = grammar
         self._states = [grammar.start]
 
     def fill(self, row: npt.NDArray[np.int32]) -> None:
-        """Write the mask of the ids that may come next; all zero if nothing may."""
+        """Write the bitmask of the token ids that may come next; all zero if none may."""
         row[:] = self._grammar.mask(self._states[-1])
 
     def accept(self, token_id: int) -> bool:
-        """Advance by one id; False if it is illegal, the state being unchanged then."""
+        """Advance by one token id; return False, and change nothing, if it is illegal."""
         if not 0 <= token_id < self._grammar.vocabulary.size:
             return False
         following = self._grammar.index.get_next_state(self._states[-1], token_id)
@@ -125,7 +122,7 @@ class OutlinesCoreMatcher:
         return True
 
     def rollback(self, count: int) -> None:
-        """Take back the last `count` accepted ids."""
+        """Take back the last `count` accepted token ids."""
         if count:
             del self._states[-count:]
 

@@ -1,8 +1,4 @@
-"""xgrammar as an argument engine.
-
-Owns: the only use of the package `xgrammar`: its tokenizer table, its compiler, its
-matcher. Must not know: schemas, envelopes, hosts.
-"""
+"""The engine `xgrammar`, an adapter of that package's compiler and matcher."""
 
 from __future__ import annotations
 
@@ -34,8 +30,8 @@ class XGrammarEngine(RuleEngine):
         if not controls:
             raise InvalidVocabulary("xgrammar needs a control token, and the tokenizer has none")
         self.vocabulary = vocabulary
-        # An id without bytes matches nothing. Some id has to be named the end of the text;
-        # no mask that leaves here has it.
+        # A token id without bytes matches nothing. Some token id has to be named the end of the
+        # text; no mask row returned here has it.
         tokens = [
             b"" if i in controls else vocabulary.token_bytes(i) for i in range(vocabulary.size)
         ]
@@ -52,7 +48,7 @@ class XGrammarEngine(RuleEngine):
         self._compiling = threading.Lock()
 
     def read(self, written: bytes) -> XGrammarGrammar:
-        """Compile what `write` has given."""
+        """Return the compiled grammar of bytes that `write` returned."""
         with self._compiling:
             compiled = self._compiler.compile_grammar(written.decode())
         return XGrammarGrammar(compiled, self.vocabulary)
@@ -67,11 +63,11 @@ class XGrammarGrammar(CompiledGrammar):
 
     @property
     def weight(self) -> int:
-        """Bytes, as xgrammar counts them."""
+        """Its size in bytes, as xgrammar counts them."""
         return int(self._compiled.memory_size_bytes)
 
     def matcher(self) -> XGrammarMatcher:
-        """Start a new text."""
+        """Return the matcher of a new text."""
         return XGrammarMatcher(xgrammar.GrammarMatcher(self._compiled), self._vocabulary)
 
 
@@ -84,12 +80,12 @@ class XGrammarMatcher:
         self._text_row = vocabulary.text_row
 
     def fill(self, row: npt.NDArray[np.int32]) -> None:
-        """Write the mask of the ids that may come next; all zero if nothing may."""
+        """Write the bitmask of the token ids that may come next; all zero if none may."""
         self._matcher.fill_next_token_bitmask(row.reshape(1, -1))
         np.bitwise_and(row, self._text_row, out=row)
 
     def accept(self, token_id: int) -> bool:
-        """Advance by one id; False if it is illegal, the state being unchanged then."""
+        """Advance by one token id; return False, and change nothing, if it is illegal."""
         vocabulary = self._vocabulary
         if not 0 <= token_id < vocabulary.size or token_id in vocabulary.control_ids:
             return False
@@ -99,7 +95,7 @@ class XGrammarMatcher:
         return bool(self._matcher.accept_token(token_id))
 
     def rollback(self, count: int) -> None:
-        """Take back the last `count` accepted ids."""
+        """Take back the last `count` accepted token ids."""
         if count:
             self._matcher.rollback(count)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from enforcer.checking.verdict import Verdict
+from enforcer.checking.task import TaskVerdict
 from enforcer.errors import RequestError
 from enforcer.judging import replies
 from enforcer.judging.judge import judge, tools_of
@@ -28,7 +28,7 @@ from enforcer.turn.request_envelope import refuse_names
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
 
-    from enforcer.checking.beginning import Starter
+    from enforcer.checking.task import WorkerState
     from enforcer.judging.judge import ReplyVerdict
     from enforcer.judging.rules import ReplyRules
     from enforcer.request.options import Options
@@ -41,7 +41,7 @@ _MOST = 1024  # findings of a reply that are told
 
 
 @dataclass(frozen=True, slots=True)
-class ShadowVerdict(Verdict):
+class ShadowVerdict(TaskVerdict):
     """The verdict on an exchange.
 
     Attributes:
@@ -89,7 +89,7 @@ class ShadowedExchange:
         """Bytes of both."""
         return len(self.body) + len(self.reply)
 
-    def perform(self, starter: Starter) -> ShadowVerdict:
+    def perform(self, worker: WorkerState) -> ShadowVerdict:
         """Judge it, in a worker; the verdict has no choices if nothing can be judged."""
         known = _expected(self.dialect, self.documents)
         try:
@@ -98,11 +98,11 @@ class ShadowedExchange:
         except _UNREADABLE:
             return ShadowVerdict()
         try:
-            return ShadowVerdict(choices=choices, spec=self._doubtful(body, starter))
+            return ShadowVerdict(choices=choices, spec=self._doubtful(body, worker))
         except RequestError as error:
             return ShadowVerdict(error, choices=choices, tool=_named(tools_of(body), error.path))
 
-    def _doubtful(self, body: Mapping[str, Any], starter: Starter) -> Spec | None:
+    def _doubtful(self, body: Mapping[str, Any], worker: WorkerState) -> Spec | None:
         """Return the request's spec with the tools alone whose schemas may be refused.
 
         Raises:
@@ -114,7 +114,7 @@ class ShadowedExchange:
             history.count_calls(body["messages"]),
             formats.parse(body.get("response_format")),
         )
-        enforcer = starter.enforcer(self.dialect)
+        enforcer = worker.enforcer(self.dialect)
         refuse_names(enforcer.dialect, spec.toolset, enforcer.vocabulary)
         refuse_large(spec, self.options.limits)
         tools = spec.toolset.tools

@@ -1,10 +1,10 @@
-"""How the arguments of a call are laid out as text: as JSON, or as pairs of a key and a value.
+"""Layouts of a call's arguments as text: JSON, pairs of key and value, or Python's keywords.
 
-`layout` is what a dialect file says about it, bound to a tokenizer; `pattern` the literal parts,
-ids among them; `scanning` tells where such a text ends; `decoding` reads it as JSON.
-
-A text is a sequence of *symbols*: a byte is itself, a control id `i` is `ID + i`. Owns: the form
-of the text. Must not know: how tools are declared, any engine, the turn around a call.
+`layout` is a dialect file's table, bound to a tokenizer; `pattern` reads its literal parts;
+`scanning` finds where a text of arguments ends; `decoding` reads one as JSON; `texts` has the
+languages of raw keys and values. A text is a sequence of *symbols*: a byte is itself, a special
+token with id `i` is `ID + i`. Must not know: how tools are declared, engines, the turn around a
+call.
 """
 
 from enforcer.layouts.decoding import Decoder

@@ -1,15 +1,14 @@
-"""Values whose type is declared in the schema, not written: how vLLM reads their text.
+"""vLLM's coercion of raw values by the types that the schema declares.
 
 Source: `extract_types_from_schema` and `coerce_to_schema_type` in vLLM 0.32's
-`tool_parsers/utils.py`. Owns: which types count as declared, and what a text is read as. Must not
-know: where in a call a value stands, grammars.
+`tool_parsers/utils.py`. Must not know: layouts, grammars.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 STRING = "string"
@@ -28,10 +27,10 @@ _BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
 
 
 def types_of_properties(schema: object) -> dict[str, frozenset[str]]:
-    """Return the declared types of a tool's properties; others are strings.
+    """Return the declared types of a tool's properties by name; other names are strings.
 
     Args:
-        schema: the tool's parameters; only `properties` at its root count.
+        schema: the tool's parameters; only `properties` at the root count.
 
     """
     properties = schema.get("properties") if isinstance(schema, Mapping) else None
@@ -45,10 +44,10 @@ def types_of_properties(schema: object) -> dict[str, frozenset[str]]:
 
 
 def read_value(text: str, types: frozenset[str]) -> Any:
-    """Read the text of a value: the first type that fits, in vLLM's order.
+    """Return the value of a text, by the first declared type that fits in vLLM's order.
 
     Raises:
-        RecursionError: it is nested too deeply to be read.
+        RecursionError: the text is nested too deeply.
 
     """
     if "null" in types and text.lower() == "null":
@@ -68,7 +67,7 @@ def read_value(text: str, types: frozenset[str]) -> Any:
 
 
 def reads_digits_as_doubles(types: frozenset[str]) -> bool:
-    """Return whether digits alone are read as a double, which beyond 2**53 is another number."""
+    """Return whether digits alone are read as a double (another number beyond 2**53)."""
     return "number" in types and "integer" not in types
 
 
@@ -91,14 +90,8 @@ def _types(schema: object) -> set[str]:
 def _type_of(value: object) -> str:
     if value is None:
         return "null"
-    kinds: Sequence[tuple[type, str]] = (
-        (bool, "boolean"),
-        (int, "integer"),
-        (float, "number"),
-        (str, STRING),
-        (list, "array"),
-    )
-    return next((name for kind, name in kinds if isinstance(value, kind)), "object")
+    kinds = {bool: "boolean", int: "integer", float: "number", str: STRING, list: "array"}
+    return kinds.get(type(value), "object")
 
 
 def _number(text: str) -> float | None:
@@ -114,17 +107,7 @@ def _number(text: str) -> float | None:
 def _json(text: str) -> Any:
     try:
         value = json.loads(text)
+        json.dumps(value, allow_nan=False)  # raises ValueError for infinity and NaN
     except ValueError:
         return text
-    return value if _is_finite(value) else text
-
-
-def _is_finite(value: object) -> bool:
-    pending = [value]
-    while pending:
-        each = pending.pop()
-        if isinstance(each, float) and not math.isfinite(each):
-            return False
-        if isinstance(each, dict | list):
-            pending.extend(each.values() if isinstance(each, dict) else each)
-    return True
+    return value

@@ -1,8 +1,7 @@
-"""The text of arguments that is no JSON as JSON, piece by piece.
+"""Streaming decoder of arguments in other layouts to JSON.
 
-Owns: what such a layout's text means as a JSON object. Nothing is held back but what may still
-turn out otherwise: an unfinished character, the beginning of a stop, a value whose type shows at
-its end. Must not know: whether the text fits its schema (only which types the schema declares).
+It holds back only what later symbols can still change: an unfinished character, a partial
+delimiter, a value whose type shows at its end. Of the schema it knows only the declared types.
 """
 
 from __future__ import annotations
@@ -22,12 +21,11 @@ if TYPE_CHECKING:
 
 
 class Decoder:
-    """Reads the text of one call's arguments; the pieces joined are JSON.
+    """Decodes the text of one call's arguments; the returned pieces, joined, are a JSON object.
 
     Args:
-        layout: how it is laid out; not JSON.
-        schema: the tool's parameters, where types are declared rather than written. None
-            stands for a schema that declares none.
+        layout: a layout other than JSON.
+        schema: the tool's parameters, for layouts whose types are declared; None for no types.
 
     """
 
@@ -40,7 +38,7 @@ class Decoder:
         self._wrong: ValueError | None = None
 
     def feed(self, symbols: Iterable[int]) -> str:
-        """Read on; gives what is certain now. Behind the first mistake it gives nothing."""
+        """Return the JSON that further symbols complete; after a malformed one, nothing."""
         if self._wrong is not None:
             return ""
         try:
@@ -50,10 +48,10 @@ class Decoder:
             return ""
 
     def finish(self) -> str:
-        """End the text; gives what is still held back.
+        """End the text; return the rest of the JSON.
 
         Raises:
-            ValueError: the text is not well-formed, or not at its end.
+            ValueError: the text is malformed or incomplete.
 
         """
         if self._wrong is not None:
@@ -65,5 +63,5 @@ class Decoder:
 
 
 def _mistake(error: ValueError | RecursionError) -> ValueError:
-    """Call by its name what no reader of Python's takes."""
+    """Return a ValueError for either error."""
     return error if isinstance(error, ValueError) else ValueError("nested too deeply to be read")

@@ -1,4 +1,4 @@
-"""A layout as a frozen value: the table `[arguments]` of a dialect file.
+"""The layout of arguments as a frozen value, read from the table `[arguments]` of a dialect file.
 
 ```toml
 [arguments]
@@ -8,29 +8,27 @@ white_space = "usual"        # or "no line breaks", or "none"
 [arguments]
 layout = "pairs"             # keys and values
 pair = '<|open|>argument key="{key}" type="{type}"<|sep|>{value}<|close|>argument<|sep|>'
-close = '<|close|>call<|sep|>'   # ends the text; if it is no more than {_}, what follows does
+close = '<|close|>call<|sep|>'   # ends the text; if it is {_} alone, the following marker does
 key = "xml"                  # &amp; and &quot; in keys; "none": as they are
 trim = "none"                # "newline": a line break at either end is none of the value
 types = "written"            # in {type}; "declared": by the schema alone
-never = ["<|close|>call<|sep|>"] # what else no value may hold: others take it for a marker
+never = ["<|close|>call<|sep|>"] # other texts that no value may hold: parsers take them for markers
 
 [arguments]
 layout = "python"            # Python's keyword arguments, up to the bracket behind them
 ```
 
-In `pair` and `close` names of control tokens stand for their ids; see `pattern`. Strings are
-written as they are, all other values as JSON. A key ends at the first symbol of what follows it, a
-value at the first occurrence of all that follows it in `pair`, which therefore has neither fields
-nor white space that may be missing. In `never` `{_}` is any white space of ASCII's.
-
-Owns: that table, its checks, and binding it to a tokenizer's ids. Must not know: schemas.
+In `pair` and `close` names of special tokens stand for their ids; see `pattern`. Strings are raw,
+all other values JSON. A key ends at the first symbol of what follows it in `pair`. A value ends at
+the first occurrence of the whole delimiter that follows it, which therefore has neither fields nor
+optional white space. In `never`, `{_}` is any white space of ASCII. Must not know: schemas.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from itertools import takewhile
+from itertools import pairwise, takewhile
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from enforcer.errors import brief
@@ -39,14 +37,14 @@ from enforcer.layouts.scanning import JSON_TEXT, PYTHON_TEXT, Scan, pairs_text
 from enforcer.regex.charset import ALL, CharSet
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
 _E = TypeVar("_E", bound=Enum)
 _FIELDS = ("key", "type", "value")
 
 
 class LayoutKind(Enum):
-    """What the text of the arguments is."""
+    """The kind of a layout: one JSON object, pairs of key and value, or Python's keywords."""
 
     JSON = "json"
     PAIRS = "pairs"
@@ -54,7 +52,7 @@ class LayoutKind(Enum):
 
 
 class WhiteSpace(Enum):
-    """What may stand between two tokens of JSON, in ascending order."""
+    """The white space allowed between two tokens of JSON, in ascending order."""
 
     NONE = "none"
     NO_LINE_BREAKS = "no line breaks"
@@ -62,31 +60,31 @@ class WhiteSpace(Enum):
 
 
 class Escape(Enum):
-    """How keys are written."""
+    """The escaping of keys."""
 
     NONE = "none"
     XML = "xml"
 
     def write(self, text: str) -> str:
-        """Write a key."""
+        """Return a key, escaped."""
         xml = self is Escape.XML
         return text.replace("&", "&amp;").replace('"', "&quot;") if xml else text
 
     def read(self, text: str) -> str:
-        """Read what is written of one."""
+        """Return an escaped key, unescaped."""
         xml = self is Escape.XML
         return text.replace("&quot;", '"').replace("&amp;", "&") if xml else text
 
 
 class Trim(Enum):
-    """What at either end of a value is not part of it."""
+    """The text at either end of a value that is not part of it."""
 
     NONE = "none"
     NEWLINE = "newline"
 
 
 class Types(Enum):
-    """Where the type of a value is found."""
+    """The source of a value's type: written in the text, or declared by the schema."""
 
     WRITTEN = "written"
     DECLARED = "declared"
@@ -94,7 +92,7 @@ class Types(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """What a dialect file says about the text of arguments; see the module."""
+    """The table `[arguments]` of a dialect file; see the module."""
 
     kind: LayoutKind = LayoutKind.JSON
     white_space: WhiteSpace = WhiteSpace.USUAL
@@ -107,11 +105,11 @@ class Layout:
 
     @classmethod
     def read(cls, table: Mapping[str, Any]) -> Layout:
-        """Read the table `[arguments]`.
+        """Return the layout of a parsed table `[arguments]`.
 
         Raises:
-            ValueError: an unknown key or value, or patterns that do not go together.
-            TypeError: a value that is no text, or no list of texts.
+            ValueError: an unknown key or value, or inconsistent patterns.
+            TypeError: a value that is no string, or no list of strings.
             KeyError: a key is missing.
 
         """
@@ -139,22 +137,19 @@ class Layout:
         return found
 
     def bind(self, control: Callable[[str], int | None], writable: CharSet = ALL) -> BoundLayout:
-        """Look up the control tokens in it.
+        """Return the layout bound to a tokenizer.
 
         Args:
-            control: gives the id of a control token; None if the tokenizer has none of that
-                name, whose text is then ordinary.
+            control: returns the id of a special token by name; None if the tokenizer has none, so
+                that the name is ordinary text.
             writable: the characters that the tokenizer can write.
 
         Raises:
-            ValueError: the patterns do not go together.
+            ValueError: the patterns are inconsistent.
 
         """
         bound = BoundLayout(
-            self,
-            read(self.pair, control, _FIELDS),
-            read(self.close, control),
-            writable,
+            self, read(self.pair, control, _FIELDS), read(self.close, control), writable
         )
         if self.kind is LayoutKind.PAIRS:
             _check(bound)
@@ -163,17 +158,16 @@ class Layout:
 
 @dataclass(frozen=True, slots=True)
 class BoundLayout:
-    """A layout for a tokenizer: its control tokens are ids; hashable, for keys of caches.
+    """A layout bound to a tokenizer's token ids; hashable, for keys of caches.
 
     Attributes:
-        layout: what the dialect file says.
+        layout: the table of the dialect file.
         pair: symbols, white space and fields of a pair.
-        close: what ends the text.
-        writable: the characters that the tokenizer can write. Only what stands without escapes
-            is restricted to them.
-        escaped: characters of ASCII that a string may need an escape for: the last ones of markers,
-            which others look for in its text.
-        plain_spelling, second_space: as `Options` have them.
+        close: symbols and white space that end the text.
+        writable: the characters that the tokenizer can write, to which raw text is restricted.
+        escaped: characters of ASCII that JSON strings may need an escape for: the last ones of
+            markers that parsers look for in text.
+        plain_spelling, second_space: see `Options`.
 
     """
 
@@ -187,12 +181,12 @@ class BoundLayout:
 
     @property
     def plain(self) -> bool:
-        """Whether it is JSON with the usual white space, which engines write by themselves."""
+        """Whether it is JSON with the usual white space, which all engines support."""
         return self.layout.kind is LayoutKind.JSON and self.layout.white_space is WhiteSpace.USUAL
 
     @property
     def unescaped(self) -> str:
-        """The characters of ASCII that no escape stands for in names and listed strings."""
+        """The characters of ASCII that have no escape in names and listed strings."""
         if not self.plain_spelling:
             return ""
         # Python has both quotes, of which one can stand in the other.
@@ -204,12 +198,12 @@ class BoundLayout:
 
     @property
     def ids(self) -> frozenset[int]:
-        """Control ids that may stand inside the text."""
+        """The ids of special tokens that the text may have."""
         return ids_of((*self.pair, *self.close))
 
     @property
     def last_byte(self) -> int | None:
-        """The byte that ends every text; None if a control id or what follows does."""
+        """The byte that ends every text; None if a special token or a following marker does."""
         if self.layout.kind is LayoutKind.JSON:
             return ord("}")
         if self.layout.kind is LayoutKind.PYTHON:
@@ -218,43 +212,43 @@ class BoundLayout:
         return last if isinstance(last, int) and last < ID else None
 
     def part(self, after: str | None, before: str | None) -> tuple[Piece, ...]:
-        """Return the part of a pair between two fields; None stands for its ends."""
+        """Return the part of a pair between two fields; None for its beginning or end."""
         names = [each.name if isinstance(each, Field) else None for each in self.pair]
         start = 0 if after is None else names.index(after) + 1
         return self.pair[start : len(names) if before is None else names.index(before)]
 
     @property
     def avoided(self) -> tuple[str, ...]:
-        """What no value may hold, spelled out: what ends it, and what others take for a marker."""
+        """The texts that no raw value may hold: its delimiter, and those of `never`."""
         if self.layout.kind is not LayoutKind.PAIRS:
             return ()
         return (self.text_behind("value"), *self.layout.never)
 
     def text_behind(self, field: str) -> str:
-        """Return what ends a field as text, the names of control tokens spelled out."""
+        """Return the delimiter after a field as text, with the names of special tokens."""
         behind = read(self.layout.pair, lambda _: None, _FIELDS)
         start = behind.index(Field(field)) + 1
         text = takewhile(lambda piece: isinstance(piece, int), behind[start:])
         return bytes(piece for piece in text if isinstance(piece, int)).decode()
 
     def ends_by_id(self, field: str) -> bool:
-        """Return whether a field is ended by an id rather than by a character."""
+        """Return whether the delimiter after a field begins with a special token."""
         piece = self.pair[self.pair.index(Field(field)) + 1]
         return isinstance(piece, int) and piece >= ID
 
     @property
     def stop(self) -> tuple[int, ...]:
-        """What ends a value: symbols."""
+        """The delimiter of a value, as symbols."""
         return tuple(piece for piece in self.part("value", None) if isinstance(piece, int))
 
     @property
     def head(self) -> tuple[Piece, ...]:
-        """What stands before a value, but for white space, which is read as the value's own."""
+        """The part of a pair before a value, without final white space (a part of the value)."""
         head = self.part(None, "value")
         return head[:-1] if head[-1:] == (Space.OPTIONAL,) else head
 
     def scan(self) -> Scan:
-        """Start to read a text."""
+        """Return the scan at the beginning of a text."""
         if self.layout.kind is LayoutKind.JSON:
             return JSON_TEXT
         if self.layout.kind is LayoutKind.PYTHON:
@@ -277,7 +271,8 @@ def _check(bound: BoundLayout) -> None:
     stop = bound.part("value", None)
     if not stop or not all(isinstance(piece, int) for piece in stop):
         raise ValueError(f"pair {layout.pair!r}: it needs text or an id at its end, no white space")
-    for name, behind in _neighbours(bound, wanted[:-1]):
+    for name, after in pairwise(wanted):
+        behind = bound.part(name, after)
         if not behind or not isinstance(behind[0], int):
             raise ValueError(f"pair {layout.pair!r}: it needs text or an id behind {{{name}}}")
     if any(not each or each[0] != bound.avoided[0][0] for each in layout.never):
@@ -286,11 +281,6 @@ def _check(bound: BoundLayout) -> None:
         raise ValueError(f"pair {layout.pair!r}: it needs text or an id before {{key}}")
     if layout.trim is Trim.NEWLINE and Space.OPTIONAL in bound.part(wanted[-2], "value"):
         raise ValueError("line breaks are trimmed from values or stand before them, not both")
-
-
-def _neighbours(bound: BoundLayout, names: list[str]) -> Iterator[tuple[str, tuple[Piece, ...]]]:
-    for name, after in zip(names, [*names[1:], "value"], strict=True):
-        yield name, bound.part(name, after)
 
 
 def _text(name: str, value: object) -> str:
@@ -304,10 +294,15 @@ def _one_of(kind: type[_E], table: dict[str, str], name: str, default: _E) -> _E
 
 
 def one_of(kind: type[_E], word: object, where: str) -> _E:
-    """Read a word of a dialect file.
+    """Return the member of an enum with the value that a dialect file has.
+
+    Args:
+        kind: the enum.
+        word: the value.
+        where: its place in the file, for the error.
 
     Raises:
-        ValueError: it is none of the kind's.
+        ValueError: no member has the value.
 
     """
     try:

@@ -1,10 +1,9 @@
-"""Literal parts of a format: bytes, control ids, optional white space, and fields.
+"""Patterns of a tool-call format, and languages over symbols (bytes and special tokens).
 
-Owns: languages over symbols, and reading a pattern, which is a string. In it the name of a control
-token is that token's id, where the tokenizer has it; `{_}` is white space that may be there, as
-`spelling.WHITE_SPACE` has it; `{name}` is a field that the format may have; `{one|two}` is one of
-these words; `{{` and `}}` are braces. All else is text. Must not know: what the fields hold,
-vocabularies.
+In a pattern, a string, the name of a special token is that token, if the tokenizer has it; `{_}` is
+optional white space (`spelling.WHITE_SPACE`); `{name}` is a field that the format may have;
+`{one|two}` is one of these words; `{{` and `}}` are braces. All else is text. Must not know: what
+the fields hold, vocabularies.
 """
 
 from __future__ import annotations
@@ -24,29 +23,28 @@ if TYPE_CHECKING:
 
     from enforcer.regex import Regex
 
-# A symbol is a byte, or a control id beyond all bytes.
+# A symbol is a byte, or a special token's id plus `ID`.
 ID = 256
-_FIRST_ID = 0x10000  # code points of control tokens, which no byte has
-
+_FIRST_ID = 0x10000  # the code point of special token 0 in languages
 _PART = re.compile(r"\{\{|\}\}|\{([a-z_|]+)\}|[{}]")
 
 
 class Space(Enum):
-    """White space that may be there or not."""
+    """Optional white space."""
 
     OPTIONAL = "{_}"
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A place where something else stands."""
+    """A named field of a pattern."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A place where one of some words stands; writers take the first."""
+    """One of some words; writers take the first."""
 
     words: tuple[str, ...]
 
@@ -57,19 +55,19 @@ Piece = int | Space | Field | Choice
 def read(
     pattern: str, control: Callable[[str], int | None], fields: Collection[str] = ()
 ) -> tuple[Piece, ...]:
-    """Read a pattern.
+    """Return the pieces of a pattern.
 
     Args:
         pattern: the string.
-        control: gives the id of a control token; None if the tokenizer has none of that name.
+        control: returns the id of a special token by name; None if the tokenizer has none.
         fields: the fields that it may have, each at most once.
 
     Raises:
-        ValueError: a brace stands alone, or a field is unknown or stands there twice.
+        ValueError: a single brace, or a field that is unknown or occurs twice.
 
     """
     pieces: list[Piece] = []
-    text, end, seen = "", 0, set()
+    text, end = "", 0
     for found in _PART.finditer(pattern):
         text += pattern[end : found.start()]
         end = found.end()
@@ -83,19 +81,17 @@ def read(
         text = ""
         if name == "_":
             pieces.append(Space.OPTIONAL)
-            continue
-        if "|" in name:
+        elif "|" in name:
             pieces.append(Choice(tuple(name.split("|"))))
-            continue
-        if name not in fields or name in seen:
+        elif name in fields and Field(name) not in pieces:
+            pieces.append(Field(name))
+        else:
             raise ValueError(f"{pattern!r}: {{{name}}} is no field that may stand here")
-        seen.add(name)
-        pieces.append(Field(name))
     return (*pieces, *symbols(text + pattern[end:], control))
 
 
 def symbols(text: str, control: Callable[[str], int | None]) -> Iterator[int]:
-    """Yield the symbols of a text without fields; the longest name at a place is a control id."""
+    """Yield the symbols of a text without fields; the longest name of a special token counts."""
     at = 0
     while at < len(text):
         for end in range(len(text), at, -1):
@@ -110,23 +106,23 @@ def symbols(text: str, control: Callable[[str], int | None]) -> Iterator[int]:
 
 
 def ids_of(pieces: Iterable[Piece]) -> frozenset[int]:
-    """Return the control ids among the pieces."""
+    """Return the ids of the special tokens among pieces."""
     return frozenset(piece - ID for piece in pieces if isinstance(piece, int) and piece >= ID)
 
 
 def character(symbol: int) -> str:
-    """Return the character that stands for a symbol in languages; a byte is itself."""
+    """Return the character of a symbol in languages; a byte is itself."""
     return chr(symbol if symbol < ID else _FIRST_ID + symbol - ID)
 
 
 class Language:
-    """What may be read from a place in a pattern on; compared by identity.
+    """A state of a lazily built automaton over symbols; compared by identity.
 
-    The places of one pattern are found when they are first come to, and kept.
+    The states of one pattern are cached.
 
     Attributes:
-        nullable: whether the pattern may end here.
-        ends: whether it has ended, so that nothing may follow.
+        nullable: whether the state accepts.
+        ends: whether nothing may follow.
 
     """
 
@@ -141,12 +137,12 @@ class Language:
         self.ends = regex == EPSILON
 
     def after(self, symbol: int) -> Language | None:
-        """Return the place behind a symbol; None if it cannot stand here."""
+        """Return the state after a symbol; None if the symbol is illegal."""
         try:
             return self._moves[symbol]
         except KeyError:
             found = self._behind(symbol)
-            # Whoever looks for tokens tries every byte, and most of them are alike.
+            # Searches for tokens try every byte, and most bytes lead to the same state.
             alike = next(each for each in first_classes(self._regex) if character(symbol) in each)
             for low, high in alike.ranges:
                 for other in range(low, min(high + 1, ID)):
@@ -160,13 +156,13 @@ class Language:
         return self._known.get(rest) or Language(rest, self._known)
 
     def beginning(self) -> bytes:
-        """Return the bytes that every member begins with, up to a control token or a choice."""
+        """Return the bytes that every member begins with, up to a special token or a choice."""
         whole = self._regex
         first = whole.parts[0] if isinstance(whole, Concat) else whole
         text = first.text if isinstance(first, Literal) else ""
         return bytes(ord(char) for char in takewhile(lambda char: ord(char) < ID, text))
 
     def shortest(self) -> tuple[int, ...]:
-        """Return the symbols of a shortest member, which has no white space that may be missing."""
+        """Return the symbols of a shortest member, which has no optional white space."""
         codes = map(ord, example(self._regex) or "")
         return tuple(code if code < ID else code - _FIRST_ID + ID for code in codes)

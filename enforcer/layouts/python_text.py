@@ -1,7 +1,6 @@
-r"""Python's keyword arguments, read as JSON: `a="b", c=[1, None])`.
+r"""Streaming decoder of Python's keyword arguments to JSON: `a="b", c=[1, None])`.
 
-Owns: which literals there are, and what they mean. A string at the top is said as it comes, other
-values at their end. Must not know: schemas.
+A string at the top level is decoded as it comes, other values at their end. Must not know: schemas.
 
 Source: `handle_single_tool` and `get_parameter_value` in vLLM 0.32's `tool_parsers/utils.py`.
 """
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _Utf8 = getincrementaldecoder("utf-8")
-# One character of a string: what a backslash begins is one where it cannot go on.
+# Complete characters of a string: an escape counts once it cannot be continued.
 _CHARACTERS = re.compile(
     r"""(?:[^\\]|\\(?:x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[^xuUN0-7\n]))*""", re.DOTALL
 )
@@ -33,7 +32,7 @@ _BLANK = frozenset(b" \t\n\r\x0b\x0c")
 
 
 class _At(Enum):
-    """Where a reader is between two commas."""
+    """The state of the decoder between two commas."""
 
     NAME = "name"
     VALUE = "value"
@@ -42,7 +41,7 @@ class _At(Enum):
 
 
 class PythonReader:
-    """Reads one text, up to the bracket that ends it."""
+    """Decodes one text, up to the bracket that ends it."""
 
     def __init__(self) -> None:
         self._scan: NestedText | None = PYTHON_TEXT
@@ -52,11 +51,11 @@ class PythonReader:
         self._opening = "{"
 
     def feed(self, symbols: Iterable[int]) -> str:
-        """Read on; raises ValueError at what is none of Python's literals."""
+        """Return the JSON that further symbols complete; raise ValueError if they are malformed."""
         return "".join([self._step(symbol) for symbol in symbols])
 
     def finish(self) -> str:
-        """End the text."""
+        """Return the rest of the JSON; raise ValueError if the text is incomplete."""
         if self._scan is None or not self._scan.ends:
             raise ValueError("the arguments are cut off")
         return "{}" if self._opening == "{" else "}"
@@ -105,11 +104,11 @@ class PythonReader:
             return _json(_literal(text))
         if text:
             raise ValueError("an argument without a name, or two literals in one")
-        return ""  # behind a string or the last comma, or between the brackets
+        return ""  # after a string or the last comma, or between the brackets
 
 
 class _String:
-    """A string literal, as the inside of a JSON string."""
+    """Decodes a string literal to the inside of a JSON string."""
 
     def __init__(self, quote: str) -> None:
         self._quote = quote
@@ -117,7 +116,7 @@ class _String:
         self._left = ""
 
     def feed(self, byte: int) -> str:
-        """Read a byte of it; gives the characters that are complete."""
+        """Return the characters that a further byte completes."""
         self._left += self._utf8.decode(bytes([byte]))
         found = _CHARACTERS.match(self._left)
         end = found.end() if found else 0
@@ -125,7 +124,7 @@ class _String:
         return self._read(ready)
 
     def finish(self) -> str:
-        """End it; gives the rest."""
+        """Return the rest; raise ValueError if a character is incomplete."""
         self._utf8.decode(b"", final=True)
         return self._read(self._left)
 
@@ -137,7 +136,7 @@ class _String:
 
 def _json(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False)
-    text.encode()  # half a surrogate pair is no text: a ValueError
+    text.encode()  # raises ValueError for half a surrogate pair
     return text
 
 
@@ -149,7 +148,7 @@ def _literal(text: str) -> Any:
 
 
 def _value(node: ast.expr) -> Any:
-    """Read a literal as vLLM does, but for those that JSON has not."""
+    """Return the value of a literal as vLLM reads it; raise ValueError if JSON has none."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str | int | float | None):
         if isinstance(node.value, float) and node.value - node.value != 0:
             raise ValueError("a number beyond all doubles")

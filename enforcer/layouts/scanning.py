@@ -1,10 +1,9 @@
-"""Where a reader stands in the text of arguments, lexically.
+"""Lexical scanner of arguments, which finds where their text ends.
 
-A place is a `NestedText` where brackets end the text, else a `Language`. Both have `after`, the
-place behind a symbol, None where that cannot stand; and `ends`, whether the text has ended by
-itself, so that no further symbol belongs to it. Both are immutable and hashable.
-
-Owns: telling where such a text ends. Must not know: schemas, what keys and values mean.
+A state is a `NestedText` if brackets end the text, else a `Language`. Both have `after`, the state
+after a symbol (None if it is illegal), and `ends`, whether the text is complete and no further
+symbol belongs to it. Both are immutable and hashable. Must not know: schemas, what keys and values
+mean.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ _CLOSING = frozenset(b"]})")
 _BLANK = frozenset(b" \t\r\n")
 _BYTES = CharSet.span("\x00\xff")
 _ANY = repeat(chars(ALL), 0, None)
-# What masks let a model write is shorter, `spelling.WHITE_SPACE`.
+# Masks allow less, `spelling.WHITE_SPACE`.
 _INDENTATION = repeat(chars(CharSet.span(" ", "\t")), 0, None)
 _LINE_BREAK = concat(repeat(literal("\r"), 0, 1), literal("\n"), _INDENTATION)
 _SPACE = repeat(either(literal(" "), _LINE_BREAK), 0, 1)
@@ -36,13 +35,13 @@ _SPACE = repeat(either(literal(" "), _LINE_BREAK), 0, 1)
 
 @dataclass(frozen=True, slots=True)
 class NestedText:
-    """A place in brackets and strings: JSON, or Python's keyword arguments.
+    """A state in nested brackets and strings: JSON, or Python's keyword arguments.
 
     Attributes:
-        depth: brackets that are open.
+        depth: number of open brackets.
         quotes: the bytes that begin a string.
-        quote: the byte that ends the string which the place is inside of.
-        escaped: whether the next byte stands behind a backslash.
+        quote: the byte that ends the current string; None outside of strings.
+        escaped: whether the last byte was a backslash that escapes the next.
         ends: whether the first bracket has been closed.
 
     """
@@ -54,7 +53,7 @@ class NestedText:
     ends: bool = False
 
     def after(self, symbol: int) -> NestedText | None:
-        """Return the place behind a symbol; None if it cannot stand here."""
+        """Return the state after a symbol; None if the symbol is illegal."""
         if self.ends or symbol >= ID:
             return None
         if self.quote is not None:
@@ -70,7 +69,7 @@ class NestedText:
         return self if self.depth or symbol in _BLANK else None
 
     def stays(self, data: bytes) -> bool:
-        """Return whether bytes are all of the string that the place is inside of."""
+        """Return whether bytes neither end nor escape the current string."""
         if self.quote is None or self.escaped:
             return False
         return self.quote not in data and _BACKSLASH not in data
@@ -89,16 +88,16 @@ class NestedText:
 
 
 JSON_TEXT = NestedText(0, frozenset(b'"'))
-# The bracket that opens a call's arguments stands before them.
+# The bracket before the arguments is open already.
 PYTHON_TEXT = NestedText(1, frozenset(b"\"'"))
 
 Scan = NestedText | Language
 
 
 def within(text: Scan, data: bytes) -> Scan | None:
-    """Read bytes that stay in a text; None if they end it or cannot stand there.
+    """Return the state after bytes inside a text; None if they end it or are illegal.
 
-    The same object comes back if nothing is different behind them.
+    The same object if the state does not change.
     """
     if isinstance(text, NestedText) and text.stays(data):
         return text
@@ -112,7 +111,7 @@ def within(text: Scan, data: bytes) -> Scan | None:
 
 @lru_cache(maxsize=256)  # one for each layout
 def pairs_text(pair: tuple[Piece, ...], close: tuple[Piece, ...]) -> Language:
-    """Build the language of texts of pairs with raw values."""
+    """Return the language of texts of pairs with raw values."""
     value = pair.index(Field("value"))
     stop = _of(pair[value + 1 :])
     # A value ends at the first stop.

@@ -1,8 +1,7 @@
-"""Pairs with raw values, read as JSON.
+"""Streaming decoder of pairs with raw values to JSON.
 
-Symbols are characters here, as `pattern.character` has them, so that pairs are found by regular
-expressions. Owns: keys as they are escaped, raw strings, values whose type is written or declared.
-Must not know: schemas.
+Symbols are characters here (`pattern.character`), so that regular expressions find the pairs. Must
+not know: schemas.
 """
 
 from __future__ import annotations
@@ -35,17 +34,17 @@ _WRITTEN: dict[str, tuple[type, ...]] = {
 
 
 def characters(symbols: Iterable[int]) -> str:
-    """Return symbols as characters."""
+    """Return symbols as a string of characters."""
     return "".join(map(character, symbols))
 
 
 @lru_cache(maxsize=256)  # a few for each layout
 def expression(pieces: Sequence[Piece], *, begun: bool = False) -> re.Pattern[str]:
-    """Compile pieces of a layout, fields being groups.
+    """Return pieces of a layout as a regular expression, whose groups are the fields.
 
     Args:
-        pieces: of a pair, or what ends the text.
-        begun: whether any beginning of it matches.
+        pieces: of a pair or of `BoundLayout.close`.
+        begun: whether every prefix of a match matches too.
 
     """
     text = ""
@@ -63,45 +62,46 @@ def expression(pieces: Sequence[Piece], *, begun: bool = False) -> re.Pattern[st
 
 
 def begins_stop(text: str, stop: str) -> int:
-    """Return how many of the last characters may be the beginning of a stop."""
+    """Return how many of the last characters of a text may begin a delimiter."""
     ends = (count for count in range(len(stop) - 1, 0, -1) if text.endswith(stop[:count]))
     return next(ends, 0)
 
 
 class TaggedReader:
-    """Reads one text.
+    """Decodes one text.
 
     Args:
-        layout: how it is laid out.
-        types: the declared types of values by key, where they are not written; others are strings.
+        layout: a layout of pairs.
+        types: the declared types by key, for layouts that do not write them; other keys have
+            strings.
 
     """
 
     def __init__(self, layout: BoundLayout, types: Mapping[str, frozenset[str]]) -> None:
         self._layout = layout.layout
         self._head = expression(layout.head)
-        # What ends a head; the field before it has no such character as it begins with.
+        # The delimiter of a head; the field before it cannot hold its first character.
         ending = [*takewhile(lambda piece: isinstance(piece, int), reversed(layout.head))]
         self._head_end = characters(piece for piece in reversed(ending) if isinstance(piece, int))
         self._close = expression(layout.close)
         self._stop = characters(layout.stop)
         self._types = types
-        self._held = ""  # what is not said, but for a key and a type that have been read
-        self._from = 0  # in it: what ends a head, or a value, begins nowhere before
+        self._held = ""  # characters not yet decoded
+        self._from = 0  # index into it, before which no delimiter begins
         self._is_value = False
         self._key = self._type = ""
         self._string = _RawString(self._layout.trim)
         self._opening = "{"
 
     def feed(self, symbols: Iterable[int]) -> str:
-        """Read on; raises ValueError at a value that is none."""
+        """Return the JSON that further symbols complete; raise ValueError at a malformed value."""
         held, self._held = self._held, ""  # so that Python adds to it in place
         held += characters(symbols)
         self._held = held
         return "".join(self._read())
 
     def finish(self) -> str:
-        """End the text."""
+        """Return the rest of the JSON; raise ValueError if the text is incomplete."""
         if self._is_value or not self._close.fullmatch(self._held):
             raise ValueError("the arguments are cut off")
         return "{}" if self._opening == "{" else "}"
@@ -125,7 +125,7 @@ class TaggedReader:
             self._is_value = False
 
     def _find(self, text: str) -> int:
-        """Return where a text begins in what is held, -1 if nowhere; looks at each place once."""
+        """Return the index of a text in the held characters, or -1; tests each index once."""
         at = self._held.find(text, self._from)
         self._from = max(0, len(self._held) - len(text) + 1) if at < 0 else at
         return at
@@ -138,7 +138,7 @@ class TaggedReader:
         return self._types.get(self._key, ONLY_STRING) == ONLY_STRING
 
     def _take(self, but: int) -> bytes:
-        """Take what is held but the last characters; raises ValueError at a control token."""
+        """Take all held characters but the last ones; raise ValueError at a special token."""
         end = len(self._held) - but
         data, self._held, self._from = self._held[:end].encode("latin-1"), self._held[end:], 0
         return data
@@ -152,7 +152,7 @@ class TaggedReader:
         return f"{opening}{_json(self._key)}: " + ('"' if self._streams else "")
 
     def _value(self, data: bytes) -> str:
-        """End a value; gives what of it is not said."""
+        """Return the rest of a value as JSON; raise ValueError if it is malformed."""
         if self._streams:
             return self._string.feed(data) + self._string.finish() + '"'
         text = data.decode()
@@ -167,7 +167,7 @@ class TaggedReader:
 
 
 class _RawString:
-    """A string without what is trimmed, as the inside of a JSON string."""
+    """Decodes a raw string, trimmed, to the inside of a JSON string."""
 
     def __init__(self, trim: Trim) -> None:
         self._utf8 = _Utf8()
@@ -187,12 +187,12 @@ class _RawString:
         return _inside(text.removesuffix("\n"))
 
     def finish(self) -> str:
-        """End it; only what is trimmed is left."""
+        """Raise ValueError if a character is incomplete; what is left is trimmed."""
         return self._utf8.decode(b"", final=True)
 
 
 def trimmed(text: str, trim: Trim) -> str:
-    """Return a value without what is not part of it."""
+    """Return the text of a value without a line break at either end, if the layout trims it."""
     return text.removeprefix("\n").removesuffix("\n") if trim is Trim.NEWLINE else text
 
 

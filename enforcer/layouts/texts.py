@@ -1,8 +1,7 @@
-"""What keys and raw values look like in a text of pairs, as regular languages.
+"""Regular languages of keys and raw values in texts of pairs.
 
-Owns: which keys a layout can write; for a value whose type is declared, which of its texts are
-read back as what they are (see `declared`); what is trimmed; and that no text holds its stop. A
-text that would be read as something else is left out, so it is never written. Must not know:
+They have only keys that the layout can write and values that are read back as themselves: by the
+declared type (see `declared`), after trimming, and without the delimiter inside. Must not know:
 schemas, any engine's notation.
 """
 
@@ -48,10 +47,10 @@ OPTIONAL_SPACE = either(EPSILON, WHITE_SPACE)
 
 @dataclass(frozen=True, slots=True)
 class Readable:
-    """What is left of a value where its text is read by declared types.
+    """The restrictions on texts of a value that is read by declared types.
 
     Attributes:
-        types: the declared types; None where types are written, so that nothing is mistaken.
+        types: the declared types; None if types are written, so that nothing is restricted.
 
     """
 
@@ -59,7 +58,7 @@ class Readable:
 
     @property
     def as_json(self) -> bool:
-        """Whether a text is read as JSON if no declared type takes it before."""
+        """Whether a text that no declared type takes is read as JSON."""
         return (
             self.types is None
             or STRING not in self.types
@@ -68,20 +67,20 @@ class Readable:
 
     @property
     def null(self) -> Regex | None:
-        """The texts of null."""
+        """The texts of null; None if there are none."""
         if self.types is not None and "null" in self.types:
             return _any_case("null")
         return literal("null") if self.as_json else None
 
     def boolean(self, value: bool) -> Regex | None:  # noqa: FBT001 - the value that is meant
-        """Return the texts of a boolean."""
+        """Return the texts of a boolean; None if there are none."""
         word = "true" if value else "false"
         if self.types is not None and "boolean" in self.types:
             return _any_case(word)
         return literal(word) if self.as_json else None
 
     def numbers(self, texts: Regex) -> Regex | None:
-        """Return those of the texts of numbers, as JSON has them, that are read as numbers."""
+        """Return those of some JSON numbers that are read as numbers; None if there are none."""
         types = self.types
         if types is None or "number" in types:
             return texts
@@ -92,7 +91,7 @@ class Readable:
         return both(texts, _WHOLE) if "integer" in types else None
 
     def strings(self, texts: Regex) -> Regex:
-        """Return those of the texts that are read as strings."""
+        """Return those of some texts that are read as strings."""
         types = self.types
         if types is None:
             return texts
@@ -110,21 +109,20 @@ class Readable:
 
 
 def trimming(texts: Regex, trim: Trim) -> Regex:
-    """Return all texts that are these once they are trimmed."""
+    """Return all texts that trimming turns into some texts (an inverse image)."""
     if trim is Trim.NONE or texts == ANY:
         return texts
     if _are_solid(texts):
         return concat(_PERHAPS_LINE, texts, _PERHAPS_LINE)
-    # What is trimmed to a text is the inverse image of a function, which all operators pass.
+    # The inverse image of a function commutes with all set operations.
     if isinstance(texts, Complement):
         return inverse(trimming(texts.part, trim))
     if isinstance(texts, Union):
         return either(*(trimming(part, trim) for part in texts.parts))
     if isinstance(texts, Intersection):
         return both(*(trimming(part, trim) for part in texts.parts))
-    counted = _counted_characters(texts)
-    if counted is not None:
-        return _trimming_counted(*counted)
+    if isinstance(texts, Repeat) and isinstance(texts.part, Chars):
+        return _trimming_counted(texts.part.chars, texts.minimum, texts.maximum)
     begun, ended = without(texts, _BEGINS), without(texts, _ENDS)
     neither = without(begun, _ENDS)
     return either(neither, concat(_LINE, ended), concat(begun, _LINE), concat(_LINE, texts, _LINE))
@@ -142,7 +140,7 @@ def _are_solid(texts: Regex) -> bool:
 
 
 def _trimming_counted(members: CharSet, least: int, most: int | None) -> Regex:
-    """Do the same for texts of so many characters, without complements."""
+    """Return `trimming` of texts of `least` to `most` characters, without complements."""
     edge, none = chars(members & _SOLID_LINE), EPSILON if not least else NOTHING
 
     def some(used: int) -> Regex:
@@ -160,7 +158,7 @@ def _trimming_counted(members: CharSet, least: int, most: int | None) -> Regex:
 
 
 def trimmed_parts(trim: Trim) -> tuple[tuple[Regex, int], ...]:
-    """Return all texts in parts: of how many characters each text is trimmed."""
+    """Return a partition of all texts, each part with the number of characters trimmed."""
     if trim is Trim.NONE:
         return ((ANY, 0),)
     twice = concat(_LINE, ANY, _LINE)
@@ -171,27 +169,20 @@ def trimmed_parts(trim: Trim) -> tuple[tuple[Regex, int], ...]:
     )
 
 
-def _counted_characters(texts: Regex) -> tuple[CharSet, int, int | None] | None:
-    """Return whether texts are any of some characters, so many of them; None if not."""
-    if isinstance(texts, Repeat) and isinstance(texts.part, Chars):
-        return texts.part.chars, texts.minimum, texts.maximum
-    return None
-
-
 def holding(stops: Sequence[str]) -> Regex:
-    """Return the texts that hold one of some; in those `{_}` is any white space of ASCII's."""
+    """Return the texts that hold one of some stops, in which `{_}` is any white space."""
     return concat(ANY, either(*map(_stop, stops)), ANY) if stops else NOTHING
 
 
 @lru_cache(maxsize=64)
 def avoiding(stops: tuple[str, ...]) -> Regex:
-    """Return texts that hold none of some, without a complement, which engines follow faster."""
+    """Return the texts that hold none of some stops, without complements (faster to follow)."""
     return plain(inverse(holding(stops)), _SIZE)
 
 
 @cached
 def unstopped(texts: Regex, stops: tuple[str, ...]) -> Regex:
-    """Leave out the texts that hold one of some."""
+    """Return some texts without those that hold a stop."""
     if without(texts, holding(stops)) is texts:
         return texts
     return both(texts, avoiding(stops))
@@ -203,7 +194,7 @@ def _stop(text: str) -> Regex:
 
 
 def without(texts: Regex, others: Regex) -> Regex:
-    """Leave out some texts; the same language comes back if it has none of them."""
+    """Return a language without another; the same object if they are known to be disjoint."""
     try:
         if is_empty(both(texts, others), budget=_EFFORT):
             return texts
@@ -213,12 +204,12 @@ def without(texts: Regex, others: Regex) -> Regex:
 
 
 def made_of(members: CharSet, texts: Regex) -> Regex:
-    """Return the texts that have only these characters."""
+    """Return those of some texts that have only certain characters."""
     return texts if members == ALL else both(texts, repeat(chars(members), 0, None))
 
 
 def keys(layout: BoundLayout) -> Regex:
-    """Return the names that the layout can write."""
+    """Return the names of properties that a layout can write."""
     return made_of(layout.writable, _keys(layout))
 
 
@@ -239,7 +230,7 @@ def _keys(layout: BoundLayout) -> Regex:
 
 
 def written_key(names: Regex, layout: BoundLayout) -> Regex:
-    """Return what names look like in a tag."""
+    """Return the texts of names in a tag, escaped."""
     return spelled(names, xml_chars) if layout.layout.key is Escape.XML else names
 
 
@@ -268,14 +259,14 @@ def _digits() -> Regex:
 
 @lru_cache(maxsize=1)
 def _integers() -> Regex:
-    """Return what `int` reads."""
+    """Return the texts that `int` reads."""
     sign = repeat(chars(CharSet.span("+", "-")), 0, 1)
     return concat(_space(), sign, _digits(), _space())
 
 
 @lru_cache(maxsize=1)
 def _floats() -> Regex:
-    """Return what `float` reads but for words, which are not finite; those of `int` among it."""
+    """Return the texts of finite numbers that `float` reads."""
     sign = repeat(chars(CharSet.span("+", "-")), 0, 1)
     point, some = literal("."), _digits()
     number = either(
@@ -287,7 +278,7 @@ def _floats() -> Regex:
 
 @lru_cache(maxsize=1)
 def _json_texts() -> Regex:
-    """Return what may be JSON: what begins like a string, an array or an object, and scalars."""
+    """Return a superset of JSON texts, by how strings, arrays and objects begin."""
     begun = concat(_JSON_SPACE, chars(CharSet.span("[", "{", '"')), ANY)
     words = either(*map(literal, ("null", "true", "false")), _numbers())
     return either(begun, concat(_JSON_SPACE, words, _JSON_SPACE))

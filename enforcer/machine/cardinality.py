@@ -17,8 +17,8 @@ from enforcer.numbers.languages import number_texts
 from enforcer.numbers.sets import candidates
 from enforcer.regex import either
 from enforcer.regex.automata.alphabet import TooLargeError
-from enforcer.schema.finishing.distinct import is_remembered, offence
 from enforcer.schema.grammar import NEVER
+from enforcer.schema.lowering.distinct import is_remembered, offence
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -39,9 +39,9 @@ from enforcer.regex import (
     literal,
 )
 from enforcer.regex.constructors import concat
-from enforcer.schema.finishing.distinct import may_run_out, offence
-from enforcer.schema.finishing.pruning import prune
 from enforcer.schema.grammar import NEVER, Value, fresh
+from enforcer.schema.lowering.distinct import may_run_out, offence
+from enforcer.schema.lowering.pruning import prune
 from enforcer.schema.reading.document import step
 
 if TYPE_CHECKING:

@@ -37,9 +37,9 @@ from enforcer.regex import ANY, NOTHING, either, literal
 from enforcer.regex.automata.alphabet import TooLargeError
 from enforcer.regex.syntax import Literal, Union
 from enforcer.schema import compile_schema
-from enforcer.schema.finishing.counting import NONE, tallies_of
-from enforcer.schema.finishing.distinct import is_remembered, is_text
 from enforcer.schema.grammar import NEVER, ArgumentGrammar, Value, ValueId
+from enforcer.schema.lowering.counting import NONE, tallies_of
+from enforcer.schema.lowering.distinct import is_remembered, is_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

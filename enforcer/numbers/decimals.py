@@ -1,7 +1,6 @@
-"""How plain decimals within bounds are spelled: digit by digit.
+"""Languages of plain decimals within bounds, digit by digit.
 
-Owns: the languages of what is at least, at most or between given numbers, and how
-many digits a plain decimal may have. Must not know: divisors, exponents, signs.
+`DIGITS` and `PLACES` bound their length. Must not know: divisors, exponents, signs.
 """
 
 from __future__ import annotations
@@ -28,12 +27,12 @@ POINT = literal(".")
 
 
 def digits(least: int, most: int) -> Regex:
-    """Match so many digits."""
+    """Match from `least` to `most` digits."""
     return repeat(DIGIT, least, most)
 
 
 def one_of(low: int, high: int) -> Regex:
-    """Match one digit within two, neither left out."""
+    """Match one digit from `low` to `high`."""
     return chars(CharSet.span(f"{low}{high}"))
 
 
@@ -43,12 +42,12 @@ def optional(part: Regex) -> Regex:
 
 
 def whole(most: int = DIGITS) -> Regex:
-    """Match whole numbers without leading zeros, of so many digits beyond the first."""
+    """Match whole numbers without leading zeros, of at most `most` digits beyond the first."""
     return either(ZERO, concat(one_of(1, 9), digits(0, most)))
 
 
 def behind_point(most: int = PLACES) -> Regex:
-    """Match a point and so many digits."""
+    """Match a point and from 1 to `most` digits."""
     return concat(POINT, digits(1, most))
 
 
@@ -70,7 +69,7 @@ def _split(bound: Fraction) -> tuple[int, str]:
 
 @lru_cache(maxsize=1024)
 def at_least(bound: Fraction, *, is_open: bool) -> Regex:
-    """Match plain decimals from a bound on, which is not below zero."""
+    """Match plain decimals from a bound on, which is not negative; above it if `is_open`."""
     before, places = _split(bound)
     text, more = str(before), digits(0, PLACES)
     longer = concat(one_of(1, 9), digits(len(text), max(DIGITS, len(text))))
@@ -90,7 +89,7 @@ def at_least(bound: Fraction, *, is_open: bool) -> Regex:
 
 @lru_cache(maxsize=1024)
 def at_most(bound: Fraction, *, is_open: bool) -> Regex:
-    """Match plain decimals up to a bound, which is not below zero."""
+    """Match plain decimals up to a bound, which is not negative; below it if `is_open`."""
     before, places = _split(bound)
     text, more = str(before), digits(0, PLACES)
     least = int(before >= _TWO_DIGITS)
@@ -102,7 +101,7 @@ def at_most(bound: Fraction, *, is_open: bool) -> Regex:
         tails = [concat(each, more) for each, _ in _beyond(places, 0)]
         if not is_open:
             tails.append(concat(literal(places), repeat(ZERO, 0, PLACES)))
-        # Fewer places than the bound has, all equal to its own, are below it.
+        # A proper prefix of the bound is below it.
         tails.extend(literal(places[:n]) for n in range(1, len(places)))
         options.append(concat(literal(text), optional(concat(POINT, either(*tails)))))
     elif not is_open:
@@ -111,7 +110,17 @@ def at_most(bound: Fraction, *, is_open: bool) -> Regex:
 
 
 def _beyond(text: str, end: int = 9, first: int = 0) -> Iterator[tuple[Regex, int]]:
-    """Yield digits up to the first one that differs, towards an end, and how many follow."""
+    """Yield languages of prefixes that first differ from a text in their last digit.
+
+    Args:
+        text: digits.
+        end: 9 for prefixes above the text, 0 for those below.
+        first: the least first digit.
+
+    Yields:
+        A language, and the number of digits that follow.
+
+    """
     for at, digit in enumerate(text):
         low, high = (int(digit) + 1, 9) if end else (0 if at else first, int(digit) - 1)
         if low <= high:

@@ -1,11 +1,8 @@
-"""What becomes of a number in a program that holds it as a double.
+"""Rounding of numbers by programs that read them as doubles, and its effect on bounds.
 
-Most programs, Python's among them, read a text with a point or an exponent as a double, and
-digits alone as the integer that they are. So beyond 2**53 it depends on how a number is
-spelled whether it is within a bound.
-
-Owns: the bounds within which such texts are read as members. Must not know: how numbers are
-spelled, sets of numbers.
+Most programs, Python's among them, read a text with a point or an exponent as a double, and digits
+alone as an exact integer. So beyond 2**53 the spelling of a number decides whether it is within a
+bound. Must not know: how numbers are spelled, sets of numbers.
 """
 
 from __future__ import annotations
@@ -14,14 +11,13 @@ import math
 from fractions import Fraction
 
 EXACT_INTEGER = 2**53  # every integer up to here is a double
-LONGEST = 10**49  # no text that is digits alone goes so far
+LONGEST = 10**49  # greater than every plain decimal
 
 
 def exact(number: float) -> Fraction:
-    """Return the value of a JSON number.
+    """Return the value of a JSON number as written: 0.1 is a tenth, not its double.
 
-    That is what is written, not what it is rounded to: 0.1 is a tenth. Beyond 2**53 a number
-    written with a point or an exponent is the double, for so it is compared with integers.
+    Beyond 2**53 a float is its double, since so it is compared with integers.
     """
     if isinstance(number, int):
         return Fraction(number)
@@ -37,17 +33,17 @@ def is_double(value: Fraction) -> bool:
 
 
 def shortest(value: Fraction) -> Fraction:
-    """Return the number with the fewest digits that is read as a number's double."""
+    """Return the number with the fewest digits that has the same double as a number."""
     return Fraction(repr(float(value)))
 
 
 def moved(bound: Fraction | None, *, is_open: bool, up: bool) -> tuple[Fraction | None, bool]:
-    """Move an exclusive bound half-way to the next double; nearer text is read as the bound.
+    """Return an exclusive bound moved half-way to the next double (nearer texts are read as it).
 
-    Where that would exclude integers the bound is left to `as_read`.
+    Where that would exclude integers, the bound is returned as it is, for `as_read`.
 
     Args:
-        bound: None where there is none.
+        bound: the bound; None for no bound.
         is_open: whether the bound itself is excluded.
         up: whether it is a lower bound.
 
@@ -63,10 +59,10 @@ def moved(bound: Fraction | None, *, is_open: bool, up: bool) -> tuple[Fraction 
 
 
 def as_read(bound: Fraction, *, is_open: bool, up: bool) -> tuple[Fraction, bool]:
-    """Return the bound, from 2**53 on, of texts that are read as doubles.
+    """Return the bound that texts read as doubles must keep, where it differs: from 2**53 on.
 
     Args:
-        bound: not below zero.
+        bound: the bound, not negative.
         is_open: whether the bound itself is excluded.
         up: whether it is a lower bound.
 

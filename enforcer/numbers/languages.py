@@ -1,8 +1,8 @@
-"""The spellings of numbers as languages of texts.
+"""Languages of the spellings of number sets.
 
-Owns: the language of every usual spelling of the members of a `NumberSet`: plain decimals, with
-trailing zeros, and scientific notation with one digit before the point, which is what programs
-print. All are bounded in length. Must not know: schemas, grammars, engines, other types.
+A language has every usual spelling of the members of a `NumberSet`: plain decimals, with trailing
+zeros, and scientific notation with one digit before the point, as programs print numbers. All are
+bounded in length. Must not know: schemas, grammars, engines, other types.
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ if TYPE_CHECKING:
 MOST_LISTED = 200  # members written out one by one, where divisibility is no easier
 
 _LEAST = Fraction(1, 10 ** (PLACES + 1))  # nothing nearer to zero has so few places
-_MANY_DIGITS = 10 ** (EXACT - 1)  # has one more than any two of which doubles tell apart
+_MANY_DIGITS = 10 ** (EXACT - 1)  # from here on, doubles do not distinguish all decimals
 MINUS = literal("-")
-# What is read as it is written where digits alone are read as a double, too: few of them.
+# Texts that keep their value where digits alone are read as a double too.
 AS_DOUBLES = concat(
     optional(MINUS),
     either(
@@ -75,8 +75,8 @@ def number_texts(numbers: NumberSet) -> Regex:
     """Build the language of the spellings of the members of a set.
 
     Raises:
-        NotSpellableError: divisibility by something that does not divide a power of ten, and
-            is too large for languages with names, or for whoever follows them.
+        NotSpellableError: a divisor does not divide a power of ten, and its automaton would be
+            too large.
 
     """
     if numbers == REALS:
@@ -122,7 +122,7 @@ def _large(
     high: Fraction | None,
     high_open: bool,  # noqa: FBT001
 ) -> Regex:
-    """Spell multiples of a large number within bounds, of which as many digits are counted."""
+    """Match those multiples of a large number that are within bounds."""
     if high is not None:
         return both(multiples, _within(low, low_open, high, high_open))
     if not low:
@@ -132,18 +132,10 @@ def _large(
     return both(multiples, either(few, concat(repeat(DIGIT, count + 1, None), ZEROS)))
 
 
-def has_text(numbers: NumberSet) -> bool:
-    """Return whether a spelling leads to a member, or cannot say so by itself."""
-    try:
-        return number_texts(numbers) != NOTHING
-    except NotSpellableError:
-        return True
-
-
 def tells_doubles_apart(numbers: NumberSet) -> bool:
-    """Return whether digits alone may be a member that is none once it is read as a double.
+    """Return whether some digits alone are a member, but the double that they are read as is not.
 
-    Such digits are beyond 2**53, and what bounds say of them nearer to zero stays true.
+    Such digits are beyond 2**53, where bounds nearer to zero make no difference.
     """
     bounds = [abs(each) for each in (numbers.low, numbers.high) if each is not None]
     return bool(_divisors(numbers)) or any(each >= _MANY_DIGITS for each in bounds)
@@ -151,7 +143,7 @@ def tells_doubles_apart(numbers: NumberSet) -> bool:
 
 def _constant(value: Fraction, *, plain: bool) -> Regex:
     if value == 0:
-        if plain:  # whoever goes by the text may take -0 for a float, as Rust's serde_json does
+        if plain:  # a parser that decides by the text takes -0 for a float (Rust's serde_json)
             return ZERO
         exponent = concat(E, optional(chars(CharSet.span("+", "-"))), repeat(ZERO, 1, 2))
         return concat(optional(MINUS), ZERO, ZEROS, optional(exponent))
@@ -186,7 +178,7 @@ def _scientific_form(text: str, point: int) -> Regex:
 
 
 def _decimal(value: Fraction) -> tuple[str, int]:
-    """Return the significant digits of a finite decimal and where its point is."""
+    """Return the significant digits of a finite decimal, and the position of its point."""
     number, places = without_places(value)
     text = str(number)
     return text.rstrip("0") or "0", len(text) - places
@@ -204,7 +196,7 @@ def _magnitudes(
     high: Fraction | None,
     high_open: bool,  # noqa: FBT001
 ) -> Regex:
-    """Spell the numbers above zero between two bounds that have the set's divisors."""
+    """Match the positive numbers between two bounds that fit the set's divisors."""
     if high is not None and (low > high or (low == high and (low_open or high_open))):
         return NOTHING
     if 1 in numbers.not_multiples and low >= _MANY_DIGITS:
@@ -235,7 +227,7 @@ def _magnitudes(
 
 
 def _within(low: Fraction, low_open: bool, high: Fraction | None, high_open: bool) -> Regex:  # noqa: FBT001
-    """Match plain decimals within bounds, which may be beyond all plain decimals."""
+    """Match plain decimals within bounds; nothing if the bounds exclude all of them."""
     too_small = high is not None and high < _LEAST and low == 0 and low_open
     if low >= LONGEST or too_small:
         return NOTHING

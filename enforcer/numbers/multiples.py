@@ -1,8 +1,8 @@
-r"""Which plain decimals are multiples of a number, and which surely are none.
+"""Languages of the plain decimals that are multiples of a number, and of those that surely are not.
 
-Owns: the languages of both, by the last digits for what divides a power of ten and by the
-remainder of all digits for the rest; and keeping away from text that is read as a double on
-the other side. Must not know: bounds, signs, exponents, sets of numbers.
+The last digits decide for divisors of a power of ten, the automaton over remainders for others.
+Texts whose double would be on the other side are left out. Must not know: bounds, signs,
+exponents, sets of numbers.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ import math
 from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from enforcer.numbers.decimals import (
     DIGIT,
@@ -26,19 +28,24 @@ from enforcer.numbers.decimals import (
     optional,
     whole,
 )
-from enforcer.numbers.remainders import divisible
 from enforcer.regex import ANY, either, inverse, literal
+from enforcer.regex.automata.exploring import explore
+from enforcer.regex.automata.minimizing import minimal
 from enforcer.regex.charset import ASCII_DIGIT, CharSet
 from enforcer.regex.constructors import both, chars, concat, repeat
+from enforcer.regex.syntax import Explored, State
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from enforcer.regex import Regex
-    from enforcer.regex.syntax import State
 
 EXACT = 16  # digits that a double holds whatever they are
 _SURE = 15  # digits, any two of which doubles tell apart
+_SYMBOLS = "0123456789."
+_ATOMS = (*map(CharSet.span, _SYMBOLS), ~CharSet.span(*_SYMBOLS))
+_LARGEST = 5_000  # divisor of which all remainders are listed
+_MOST_ENDINGS = 1_000  # of a larger one that divides a power of ten
 _SIMPLE = frozenset({1, 2, 4, 5, 8, 10, 20, 25})
 _MOST_COUNTED = 64  # remainders, beside which digits are counted
 MOST_REMAINDERS = 1_300  # of one divisor
@@ -47,16 +54,16 @@ _STATES = 4_000  # of remainders and digits together, but nine digits in any cas
 
 
 class NotSpellableError(Exception):
-    """The set's divisors cannot be written as a language of bearable size."""
+    """The automaton of a set's divisors would be too large."""
 
 
 def is_hard(divisor: Fraction) -> bool:
-    """Return whether the multiples of a number have many endings."""
+    """Return whether the last two digits do not decide divisibility by a number."""
     return divisor.numerator not in _SIMPLE
 
 
 def are_bearable(divisors: Sequence[Fraction]) -> bool:
-    """Return whether an automaton can keep apart the remainders by all divisors of one number."""
+    """Return whether the automaton over the joint remainders of some divisors is small enough."""
     places = max((without_places(each)[1] for each in divisors), default=0)
     joint = math.lcm(*(int(each * 10**places) for each in divisors))
     try:
@@ -68,7 +75,12 @@ def are_bearable(divisors: Sequence[Fraction]) -> bool:
 
 
 def _in_one_run(divisor: int) -> tuple[State, int]:
-    """Return the digits that are a multiple, without zeros at the divisor's end, and how many."""
+    """Return the language of multiples of a divisor without its trailing zeros, and their number.
+
+    Raises:
+        NotSpellableError: too many remainders.
+
+    """
     zeros = len(str(divisor)) - len(str(divisor).rstrip("0"))
     found = divisible(divisor // 10**zeros)
     if found is None:
@@ -76,12 +88,47 @@ def _in_one_run(divisor: int) -> tuple[State, int]:
     return found, zeros
 
 
-def large_multiples(divisor: Fraction, *, plain: bool) -> Regex | None:
-    """Match unsigned multiples of a large number but 0.
+@lru_cache(maxsize=64)
+def divisible(divisor: int) -> State | None:
+    """Match digits and points whose digits, read as one number, are a multiple; also no digits.
 
-    An automaton has a state for each remainder and number of digits, so that a larger divisor has
-    fewer digits. Returns None for what `multiples` counts by itself, and for what has too many
-    remainders.
+    Returns None if there are too many remainders.
+    """
+    if divisor > _LARGEST:
+        return _by_endings(divisor)
+    remainders = np.arange(divisor)
+    digits = ((10 * remainders + digit) % divisor for digit in range(10))
+    rows = np.column_stack((*digits, remainders, np.full(divisor, -1)))
+    found = Explored(_ATOMS, [1] + [0] * (divisor - 1), rows.astype(np.int32), 0)
+    return State(minimal(found)[0], 0)
+
+
+def _by_endings(divisor: int) -> State | None:
+    length = next((count for count in range(PLACES) if not 10**count % divisor), None)
+    if length is None or 10**length // divisor > _MOST_ENDINGS:
+        return None
+    endings = (literal(str(each).rjust(length, "0")) for each in range(0, 10**length, divisor))
+    found = explore((concat(repeat(DIGIT, 0, None), either(*endings)),))
+    point = CharSet.span(".")
+    atoms = (*(each - point for each in found.atoms), point)
+    rows = np.column_stack((found.rows, np.arange(len(found.rows), dtype=np.int32)))
+    # Fewer digits than an ending has are read with zeros before them.
+    start = 0
+    for _ in range(length):
+        start = int(rows[start, next(at for at, each in enumerate(atoms) if "0" in each)])
+    return State(Explored(atoms, found.accepts, rows, 0), start)
+
+
+def large_multiples(divisor: Fraction, *, plain: bool) -> Regex | None:
+    """Match unsigned multiples of a large number, but 0.
+
+    The automaton has a state for each remainder and number of digits, so the multiples of a larger
+    divisor may have fewer digits. Returns None for divisors that `multiples` handles, and for those
+    with too many remainders.
+
+    Raises:
+        NotSpellableError: the remainders cannot even be listed.
+
     """
     if divisor.denominator != 1:
         return None
@@ -103,7 +150,14 @@ def large_multiples(divisor: Fraction, *, plain: bool) -> Regex | None:
 def multiples(divisor: Fraction, *, plain: bool, sure: bool) -> Regex:
     """Match unsigned plain decimals that are multiples.
 
-    With `sure`, only what is one as a double too, where digits are counted by remainder.
+    Args:
+        divisor: the number.
+        plain: whether to match digits alone.
+        sure: whether to leave out texts whose double is no multiple.
+
+    Raises:
+        NotSpellableError: the automaton would be too large.
+
     """
     if divisor == 1:
         return WHOLE if plain else concat(WHOLE, ZEROS)
@@ -126,12 +180,12 @@ def multiples(divisor: Fraction, *, plain: bool, sure: bool) -> Regex:
 
 
 def _few(most: int) -> Regex:
-    """Match so many digits and points."""
+    """Match from 1 to `most` digits and points."""
     return repeat(chars(ASCII_DIGIT | CharSet.span(".")), 1, most)
 
 
 def _rounds_to_multiples(divisor: Fraction, places: int) -> bool:
-    """Return whether a multiple of many digits, read as a double, is still one."""
+    """Return whether the double of every multiple is a multiple."""
     if _is_power_of_two(divisor.numerator) and _is_power_of_two(divisor.denominator):
         return True
     shorter = (Fraction(1, 10**shown) for shown in range(places + 1))
@@ -143,7 +197,7 @@ def _is_power_of_two(number: int) -> bool:
 
 
 def _of_places(divisor: int, places: int, *, plain: bool) -> Regex:
-    """Match decimals of so many places whose digits are a multiple, and zeros behind them."""
+    """Match decimals whose digits, with so many places, are a multiple; then zeros."""
     run, zeros = _in_one_run(divisor) if divisor > 1 else (ANY, 0)
     if zeros:
         found = either(ZERO, concat(both(run, whole()), literal("0" * zeros)))
@@ -151,7 +205,7 @@ def _of_places(divisor: int, places: int, *, plain: bool) -> Regex:
         found = both(run, WHOLE)
     elif 10**places % divisor:
         found = both(run, concat(WHOLE, POINT, digits(places, places)))
-    else:  # those behind the point decide
+    else:  # the places decide
         found = concat(WHOLE, POINT, both(run, digits(places, places)))
     if plain:
         return found
@@ -159,7 +213,7 @@ def _of_places(divisor: int, places: int, *, plain: bool) -> Regex:
 
 
 def not_multiples(divisor: Fraction) -> Regex:
-    """Match unsigned plain decimals that are no multiples, and are not read as one."""
+    """Match unsigned plain decimals that are no multiples, and whose double is none."""
     others = inverse(multiples(divisor, plain=False, sure=False))
     at_once = both(WHOLE, others)
     if divisor.denominator == 1:
@@ -170,7 +224,7 @@ def not_multiples(divisor: Fraction) -> Regex:
 
 
 def without_places(value: Fraction) -> tuple[int, int]:
-    """Return a finite decimal's digits as a whole number, and how many are behind the point."""
+    """Return the digits of a finite decimal as a whole number, and the number of its places."""
     places = 0
     while value.denominator != 1:
         value, places = value * 10, places + 1
@@ -179,9 +233,9 @@ def without_places(value: Fraction) -> tuple[int, int]:
 
 @lru_cache(maxsize=32)
 def between(places: int) -> Regex:
-    """Match unsigned plain decimals that are not read as one with so many places, or fewer."""
+    """Match unsigned plain decimals whose double has more than so many places."""
     options = []
-    # Integers are doubles; what has places is itself up to half a double's distance off.
+    # Integers are exact doubles; other numbers are off by up to half a double's distance.
     used = places + bool(places)
     for before in range(1, EXACT - used):
         integer = DIGIT if before == 1 else concat(one_of(1, 9), digits(before - 1, before - 1))
@@ -190,14 +244,14 @@ def between(places: int) -> Regex:
 
 
 def behind(before: int, most: int | None = PLACES) -> Regex:
-    """Match the digits behind so many whole ones that keep a number from an integer.
+    """Match the places that keep a number with `before` whole digits from being read as an integer.
 
-    The first of them, up to the 16th in all, are neither all 0 nor all 9: next to a number of
+    The first of them, up to the 16th digit in all, are neither all 0 nor all 9: next to a number of
     n whole digits, doubles are less than 2 * 10**(n - 16) apart.
 
     Args:
-        before: whole digits.
-        most: digits behind the one that decides; None for any number of them.
+        before: the number of whole digits.
+        most: the greatest number of digits after the one that decides; None for no bound.
 
     """
     rest = repeat(DIGIT, 0, most)

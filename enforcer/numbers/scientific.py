@@ -1,7 +1,6 @@
-"""How scientific notation is spelled: one digit that is not zero before the point.
+"""Languages of unsigned numbers in scientific notation, with one nonzero digit before the point.
 
-Owns: the languages of such numbers within bounds, and of those that are integers, or are none.
-All are without a sign. Must not know: divisors, sets of numbers.
+Must not know: divisors, sets of numbers.
 """
 
 from __future__ import annotations
@@ -32,13 +31,13 @@ if TYPE_CHECKING:
 
 E = chars(CharSet.span("e", "E"))
 _EXPONENT = 300  # doubles end at 308; beyond, text would be read as infinity or zero
-_PLACES_SHORT = 9  # so many, any exponent may make up for
+_PLACES_SHORT = 9  # up to so many places, exponents are matched exactly
 _MANTISSA = concat(one_of(1, 9), optional(behind_point()))
 
 
 @lru_cache(maxsize=1024)
 def scientific(low: Fraction, low_open: bool, high: Fraction | None, high_open: bool) -> Regex:  # noqa: FBT001
-    """Match the numbers above zero within bounds; nothing where no exponent of ours leads there."""
+    """Match positive numbers within bounds; nothing if `_EXPONENT` excludes all of them."""
     options = []
     first = -_EXPONENT if low == 0 else _magnitude(low)
     last = _EXPONENT if high is None else _magnitude(high)
@@ -61,14 +60,14 @@ def scientific(low: Fraction, low_open: bool, high: Fraction | None, high_open: 
 
 
 def _magnitude(value: Fraction) -> int:
-    """Return the exponent of a number above zero in scientific notation."""
+    """Return the exponent of a positive number in scientific notation."""
     exponent = len(str(value.numerator)) - len(str(value.denominator))
     return exponent - 1 if Fraction(10) ** exponent > value else exponent
 
 
 @lru_cache(maxsize=1024)
 def exponents(low: int, high: int) -> Regex:
-    """Match `e` and an exponent between two bounds, with sign and a leading zero or not."""
+    """Match `e` and an exponent between two bounds, with optional sign and leading zeros."""
     options = []
     if high >= 0:
         unsigned = concat(repeat(ZERO, 0, 2), whole_range(max(low, 0), high))
@@ -83,10 +82,9 @@ def exponents(low: int, high: int) -> Regex:
 
 @lru_cache(maxsize=1)
 def scientific_integers() -> Regex:
-    """Match what has an exponent that makes up for its places."""
-    # Few forms: each digit that is counted costs the lexer a state, and a form for each of the
-    # sixteen digits that doubles have would make a grammar with integers compile 3 ms longer.
-    # What they have in common is written once, which takes a fortieth off such a grammar's time.
+    """Match numbers whose exponent is at least the number of their places."""
+    # Few forms: each counted digit costs a state, and a form for each of the sixteen digits of
+    # doubles would make a grammar with integers compile 3 ms longer.
     places = either(
         *(concat(digits(1, e), exponents(e, e)) for e in range(1, _PLACES_SHORT)),
         concat(digits(1, _PLACES_SHORT), exponents(_PLACES_SHORT, 99)),
@@ -96,13 +94,13 @@ def scientific_integers() -> Regex:
     return concat(one_of(1, 9), either(plain, concat(POINT, places)))
 
 
-# What is no integer. The complement of the spellings above would not do: they are not all
-# that integers have, and a fraction nearer to an integer than doubles are is read as one.
-
-
 @lru_cache(maxsize=1)
 def scientific_fractions() -> Regex:
-    """Match what is not read as an integer."""
+    """Match numbers whose double is no integer.
+
+    This is no complement of `scientific_integers`: integers have other spellings too, and a
+    fraction nearer to an integer than the next double is read as that integer.
+    """
     one_less = concat(one_of(0, 8), repeat(DIGIT, 0, None))
     after_nine = either(one_less, concat(repeat(literal("9"), 1, EXACT - 2), optional(one_less)))
     tenth = concat(E, literal("-"), repeat(ZERO, 0, 2))
@@ -118,6 +116,6 @@ def scientific_fractions() -> Regex:
             for e in range(EXACT - 1)
         ),
     )
-    # Digits are counted once for all: a count of those behind the digit that decides, for each
-    # exponent, would take an automaton more than 60,000 states.
+    # The places are counted once: counting them for each exponent would take an automaton more than
+    # 60,000 states.
     return both(concat(_MANTISSA, E, repeat(chars(ALL), 1, None)), every)

@@ -1,8 +1,7 @@
 """Sets of numbers: an interval crossed with divisibility.
 
-Owns: what `type`, bounds, `multipleOf`, `const` and their negations say about a
-number, as a set closed under intersection and complement. Must not know: how a
-number is spelled, schemas, engines.
+They express `type`, bounds, `multipleOf`, `const` and their negations, and are closed under
+intersection and complement. Must not know: how a number is spelled, schemas, engines.
 """
 
 from __future__ import annotations
@@ -20,12 +19,12 @@ class NumberSet:
     """All numbers within bounds, divisible by `multiple` and by none of `not_multiples`.
 
     Attributes:
-        low: lower bound; None where there is none.
+        low: lower bound; None for no bound.
         low_open: whether the lower bound itself is excluded.
-        high: upper bound; None where there is none.
+        high: upper bound; None for no bound.
         high_open: whether the upper bound itself is excluded.
-        multiple: what every member is a multiple of; 1 for integers; None for reals.
-        not_multiples: what no member is a multiple of; contains 1 for non-integers.
+        multiple: divides every member; 1 for integers, None for reals.
+        not_multiples: numbers that divide no member; contains 1 for non-integers.
         plain: whether integers must be spelled in digits alone (draft 4, and `Integers.DIGITS`).
 
     """
@@ -37,7 +36,7 @@ class NumberSet:
     multiple: Fraction | None = None
     not_multiples: frozenset[Fraction] = frozenset()
     plain: bool = False
-    # Asked for all the time; that of a fraction takes a microsecond.
+    # Stored, since the hash of a fraction takes a microsecond.
     _hash: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -63,7 +62,7 @@ def single(value: Fraction) -> NumberSet:
 
 @lru_cache(maxsize=4096)
 def meet(a: NumberSet, b: NumberSet) -> NumberSet | None:
-    """Intersect; None if no number is left."""
+    """Return the intersection; None if it is empty."""
     low, low_open = a.low, a.low_open
     if b.low is not None and (low is None or (b.low, b.low_open) > (low, low_open)):
         low, low_open = b.low, b.low_open
@@ -106,7 +105,7 @@ def contains(a: NumberSet, value: Fraction) -> bool:
 
 
 def is_empty(a: NumberSet) -> bool:
-    """Return whether no number is in the set; may miss sets emptied by several divisors."""
+    """Return whether a set is surely empty; False for some sets emptied by several divisors."""
     if a.multiple is not None and any(
         (a.multiple / each).denominator == 1 for each in a.not_multiples
     ):
@@ -124,7 +123,7 @@ def is_empty(a: NumberSet) -> bool:
 
 
 def candidates(a: NumberSet, limit: int) -> tuple[Fraction, ...] | None:
-    """List the members of a set of multiples within two bounds; None if over the limit."""
+    """Return the members of a set of multiples within two bounds; None if over `limit`."""
     if a.low is None or a.high is None:
         return None
     if a.low == a.high:

@@ -1,7 +1,6 @@
-"""What a request carries: its tools, its dialog, its format of text, its options.
+"""A request as checked values: its tools, dialog, response format and options.
 
-`tools`, `history` and `response_format` read the fields of a chat request, `options` what it or the
-operator switches; `spec` is all of it as one checked value, `spec_text` the text as which it
-travels, `carrier` the fields of vLLM's requests that carry that. Must not know: what a turn looks
-like, engines, hosts.
+`tools`, `history` and `response_format` read the fields of a chat request; `options` holds the
+settings. `spec` joins them into one value, `spec_text` is its JSON text, and `carrier` finds that
+text in vLLM's requests. Must not know: turns, engines, hosts.
 """

@@ -1,10 +1,10 @@
-"""The fields of vLLM's requests in which a spec travels, which vLLM hands on unread.
+"""Carrier of a spec: the fields of vLLM's requests that hold its text, and that vLLM does not read.
 
 A client sends the spec's text inside a structural tag. The API server moves it: the tag keeps the
-text's digest, and the text goes beside it, once, in the extra arguments of the sampling parameters
-(`vllm_xargs` of a request's body). The tag's own format is a token that no vocabulary has: xgrammar
-reads it, and fails to compile it, so that an engine without the plugin ends the request with an
-error rather than run unenforced. The logits processor's specs travel in the extra arguments alone.
+text's digest, and the extra arguments of the sampling parameters (`vllm_xargs` of a request's body)
+hold the text once. The tag's own format is a token that no vocabulary has: xgrammar reads it, and
+fails to compile it, so that an engine without the plugin fails closed. Specs for the logits
+processor are in the extra arguments alone.
 """
 
 from __future__ import annotations
@@ -20,28 +20,28 @@ from enforcer.request import spec_text
 
 KEY = "enforcer"
 BESIDE = "enforcer_spec"  # the extra argument with the text whose digest is in the tag
-# How a server's refusal begins where no request without a spec is served.
+# The beginning of the 400 of a server that serves no request without a spec.
 REQUIRES = "this server serves enforced requests only"
-# Why such a session is refused.
+# The reason for which streaming input sessions are rejected.
 SESSION = (
     "streaming input sessions cannot be enforced, as the prompt changes during generation: send "
     "whole requests"
 )
-# The operator's setting that a refused switch names.
+# The operator's setting that the error of a forbidden option names.
 ALLOW = "ENFORCER_ALLOW_CLIENT"
 _IMPOSSIBLE = {"type": "token", "token": 2**31 - 1}
 _DIGEST = "sha256:"
-# A body without any of them carries no spec: the key, and what its letters' escapes begin with. One
-# in UTF-16 or UTF-32, which vLLM reads as well, has a zero among its first bytes.
+# Every body with a spec has one of them: the key, or the beginning of an escape of one of its
+# letters. A body in UTF-16 or UTF-32, which vLLM reads as well, has a zero among its first bytes.
 _MARKS = (KEY.encode(), rb"\u006", rb"\u007")
 
 
 class Carried(NamedTuple):
-    """A spec as it was found.
+    """A spec as found in a request, unchecked.
 
     Attributes:
-        text: the spec's text; anything at all, where a client wrote it.
-        digest: of the text, where that is beside the tag; empty where it is inside.
+        text: the spec's text; any JSON value, if a client wrote it.
+        digest: the digest in the tag, if the text is beside it; empty if the text is inside.
 
     """
 
@@ -52,7 +52,7 @@ class Carried(NamedTuple):
         """Return the text.
 
         Raises:
-            InvalidTools: it is not the one that the tag was made for.
+            InvalidTools: the text does not have the tag's digest.
 
         """
         if self.digest and not (isinstance(self.text, str) and digest_of(self.text) == self.digest):
@@ -72,33 +72,33 @@ _TAG = msgspec.json.Decoder(_Tag)
 
 
 def may_be_in(body: bytes) -> bool:
-    """Return whether the body of a request may carry a spec, without reading it."""
+    """Return whether the body of a request may carry a spec, without parsing it."""
     return b"\0" in body[:4] or any(mark in body for mark in _MARKS)
 
 
 def digest_of(text: str) -> str:
-    """Return by what a tag names the text beside it."""
+    """Return the digest by which a tag refers to the text beside it."""
     return _DIGEST + sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def structural_tag(spec: str) -> str:
-    """Wrap a spec's text, or its digest, for `structured_outputs.structural_tag`."""
+    """Return the JSON text of a structural tag that holds a spec's text, or its digest."""
     tag = {"type": "structural_tag", "format": _IMPOSSIBLE, KEY: spec}
     return msgspec.json.encode(tag).decode()
 
 
 def from_structural_tag(tag: object) -> Any:
-    """Find what a structural tag carries of ours: a text, or a digest; None if it has neither."""
+    """Return the spec's text or digest in a structural tag; None if it has neither."""
     if not isinstance(tag, str) or f'"{KEY}"' not in tag:
         return None
     try:
         return _TAG.decode(tag).enforcer
     except (msgspec.MsgspecError, ValueError, RecursionError):
-        return None  # vLLM says what is wrong with it
+        return None  # vLLM reports the error
 
 
 def find(params: Any) -> Carried | None:
-    """Find the spec of a request, or of sampling parameters; None if they carry none."""
+    """Return the spec of a request, or of sampling parameters; None if they carry none."""
     own = declared(params, "structured_outputs")
     found = None if own is None else from_structural_tag(own.structural_tag)
     if found is None:
@@ -119,13 +119,13 @@ def declared(body: Any, name: str) -> Any:
 
 
 def put(params: Any, text: str, digest: str) -> None:
-    """Have a request, or sampling parameters, carry a text beside its structural tag, in place."""
+    """Move a text beside the structural tag of a request or sampling parameters, in place."""
     params.structured_outputs.structural_tag = structural_tag(digest)
     setattr(params, _extra_name(params), {**extra_of(params), BESIDE: text})
 
 
 def without(params: Any) -> Any:
-    """Copy sampling parameters, without the spec that they carry."""
+    """Return a copy of sampling parameters without their spec."""
     copy = params.clone()
     copy.structured_outputs = None
     rest = {name: value for name, value in extra_of(params).items() if name != BESIDE}
@@ -143,6 +143,6 @@ def _extra_name(params: Any) -> str:
 
 
 def from_extra(extra: object) -> str | None:
-    """Find the spec's text in `vllm_xargs`; None if there is none, or a word that switches."""
+    """Return the spec's text in `vllm_xargs`; None if there is none, or another value."""
     found = extra.get(KEY) if isinstance(extra, Mapping) else None
     return found if isinstance(found, str) and found.lstrip().startswith("{") else None

@@ -1,11 +1,8 @@
-"""The calls that a dialog already has.
+"""The past calls of a dialog: their number, and their ids in the model's form.
 
-Owns: counting them, so that the next index continues the dialog's counter, and
-renaming their ids, those of results with them, to the form that the model was trained
-on. Must not know: tools, schemas, token ids, formats.
-
-The K2 technical report: the counter is "auto-increasing … of all tool calls
-starting from 0 in the dialog". Ids of any other shape mislead the model.
+The next call's index continues the dialog's counter ("auto-increasing … of all tool calls starting
+from 0 in the dialog", K2 technical report), and ids of any other form mislead the model. Must not
+know: tools, schemas, token ids, formats.
 """
 
 from __future__ import annotations
@@ -23,10 +20,10 @@ class PastCall:
     """A call of the dialog.
 
     Attributes:
-        id: what the client sends as such; any value at all.
-        name: the tool's; None where the client sends none.
-        index: how many calls the dialog has before it.
-        position: how many of them are in the same message.
+        id: the id that the client sends; any value.
+        name: the tool's name; None if the client sends none.
+        index: the number of calls before it in the dialog.
+        position: the number of those in the same message.
 
     """
 
@@ -37,7 +34,7 @@ class PastCall:
 
 
 def count_calls(messages: object) -> int:
-    """Count the tool calls in the assistant messages of a dialog.
+    """Return the number of tool calls in the assistant messages of a dialog.
 
     Raises:
         InvalidTools: `messages` is not a list of message objects.
@@ -47,7 +44,7 @@ def count_calls(messages: object) -> int:
 
 
 def plain(messages: object) -> object:
-    """Return messages with the objects of a client's library, which are Pydantic's, as mappings."""
+    """Return messages with Pydantic objects, as clients' libraries have them, as mappings."""
     if not isinstance(messages, list | tuple):
         return messages
     return [
@@ -57,14 +54,16 @@ def plain(messages: object) -> object:
 
 
 def normalise(messages: object, id_of: Callable[[PastCall], str | None]) -> list[dict[str, Any]]:
-    """Copy a dialog with every call id in the dialect's form, results following their calls.
+    """Return a copy of a dialog with new call ids, in calls and in results alike.
 
-    `id_of` writes an id; None leaves the call its own.
+    A result is matched to its call by id; if ids are missing or repeated, to the first call of the
+    preceding assistant message that has no result yet. A further result of a call gets its id too
+    (vLLM splits a result of `/v1/messages` that refers to tools in two). A result that answers no
+    call keeps its id.
 
-    A result is matched to its call by id; where ids are missing or repeated, to the first
-    call of the preceding assistant message that has no result yet. A further result of a
-    call that has one follows it too: vLLM makes two of one of `/v1/messages` that refers
-    to tools. A result that answers no call keeps its id. The given messages are not changed.
+    Args:
+        messages: the dialog; not changed.
+        id_of: returns a call's new id; None to keep the old one.
 
     Raises:
         InvalidTools: `messages` is not a list of message objects.
@@ -101,29 +100,29 @@ def _name_of(call: Mapping[str, Any]) -> str | None:
 
 
 class _Results:
-    """Which of a message's calls each result answers; in the time of one look, however many.
+    """Matches results to the calls of a message, in constant time each.
 
     Args:
-        calls: the old id and the new of each, in order.
+        calls: the old and the new id of each, in order.
 
     """
 
     def __init__(self, calls: Iterable[tuple[object, object]]) -> None:
         self._calls = tuple(calls)
-        # Places in it: those without a result, in order, and all by their id.
+        # Indices into it: of the calls without a result, in order, and of all by id.
         self._waiting = OrderedDict.fromkeys(range(len(self._calls)))
         self._places: dict[object, deque[int]] = defaultdict(deque)
         for at, (old, _) in enumerate(self._calls):
             self._places[_text(old)].append(at)
 
     def match(self, old: object) -> tuple[object, object] | None:
-        """Return the call that the next result, of this id, answers; None if there is none."""
+        """Return the old and new id of the call that a result answers; None if there is none."""
         places = self._places[_text(old)]
-        # Of several with one id the last stays, which further results follow.
+        # The last of several with one id stays, for further results.
         while len(places) > 1 and places[0] not in self._waiting:
             places.popleft()
         at = next(iter(places), None)
-        if not _text(old) and at not in self._waiting:  # a missing id is told by order
+        if not _text(old) and at not in self._waiting:  # a missing id: by order
             at = next(iter(self._waiting), None)
         if at is None:
             return None
@@ -132,12 +131,12 @@ class _Results:
 
 
 def _text(value: object) -> str:
-    """Return an id; empty where it is missing, or no text as every client's is."""
+    """Return an id; empty if it is missing or no string."""
     return value if isinstance(value, str) else ""
 
 
 def _read(messages: object) -> Iterator[tuple[Mapping[str, Any], Sequence[Mapping[str, Any]]]]:
-    """Yield the messages of a dialog, each with its calls, which the assistant's alone have."""
+    """Yield each message of a dialog with its calls; only assistant messages have some."""
     if messages is None:
         return
     if not isinstance(messages, Sequence) or isinstance(messages, str | bytes):

@@ -1,7 +1,7 @@
-"""JSON text of a request's fields: writing it strictly, and errors of msgspec's decoders.
+"""Strict JSON encoder for a request's fields, and errors of msgspec's decoders.
 
 Fields of any Python type become text before they are read, so that one reader serves programs and
-requests alike, and a schema is written once: from then on its text stands for it.
+requests alike, and each schema is encoded once.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(","
 
 
 def dump(value: object, path: str, levels: int = 0) -> bytes:
-    """Write a field, which stands at `path`, as JSON.
+    """Return a field as JSON text.
 
     Args:
         value: the field.
-        path: for errors.
-        levels: how deeply an error may lead into the field.
+        path: the field's path, for errors.
+        levels: the greatest depth below `path` to which an error may lead.
 
     Raises:
-        InvalidTools: it is not JSON, or nested too deeply to be written.
+        InvalidTools: the value is not JSON, or nested too deeply to be written.
 
     """
     try:
-        # Twice as quick together. What is not JSON does not come back as it was.
+        # Both together take half the time of `json`. What is not JSON does not decode to itself.
         text = msgspec.json.encode(value)
         is_json = msgspec.json.decode(text) == value
     except (*UNREADABLE, TypeError):
@@ -60,6 +60,6 @@ def _parts(value: object) -> Iterable[tuple[str, object]]:
 
 
 def misfit(error: Exception, path: str) -> InvalidTools:
-    """Return the error for a field, which stands at `path`, that msgspec could not decode."""
+    """Return the error for a field at `path` that msgspec could not decode."""
     reason, _, within = str(error).partition(" - at `$")
     return InvalidTools(path + within.removesuffix("`"), reason[:1].lower() + reason[1:])

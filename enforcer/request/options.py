@@ -24,18 +24,8 @@ if TYPE_CHECKING:
     from typing import Unpack
 
 
-_SWITCHES = (
-    "finish_within_budget",
-    "allow_empty_turns",
-    "compact_text",
-    "closed_text",
-    "plain_spelling",
-    "second_space",
-)
-
-
 class OptionWords(TypedDict, total=False):
-    """The fields of `Options` and of its `Conventions` as keyword arguments."""
+    """The fields of `Options` and of `Conventions` as keyword arguments."""
 
     on_unsupported: OnUnsupported | str
     limits: Limits
@@ -57,26 +47,27 @@ class Options:
     """Settings of an `Enforcer`; every one has a default that suits production.
 
     Attributes:
-        on_unsupported: refuse a schema that cannot be enforced exactly, relax it, or isolate
-            its tool; the word will do.
+        on_unsupported: whether to refuse a schema that cannot be enforced exactly, to relax it, or
+            to isolate its tool; an `OnUnsupported` or its value.
         limits: bounds on schemas.
-        conventions: what the authors of schemas are taken to mean.
-        max_calls: how many calls a turn may have; ends loops of calls.
+        conventions: readings of keywords that depart from the standard.
+        max_calls: greatest number of calls in a turn; ends loops of calls.
         preamble_ids: how many token ids of text may precede a demanded call, outside of reasoning;
             None for the number of the tool-call format.
-        finish_within_budget: a call that has begun ends before the turn must, and one that
-            cannot is not begun. Of a tool of which nobody can tell, a call may be cut off where
-            `on_unsupported` is to relax or to isolate, and is refused otherwise.
-        allow_empty_turns: a turn may end with neither text nor call.
-        compact_text: a text in the format of a JSON Schema has no white space between tokens.
-        closed_text: schemas of such texts are read with `Conventions.closed_objects`.
-        plain_spelling: names of properties and the strings of `enum` and `const` have no escape
-            for a character of ASCII that can stand for itself.
-        second_space: two spaces may stand where JSON may have white space, not only one.
+        finish_within_budget: whether every call ends before the token budget does, and one that
+            cannot is not begun. If no maximum length of a tool's arguments is known, the request is
+            refused, or (relax, isolate) its call may be cut off.
+        allow_empty_turns: whether a turn may end with neither text nor call.
+        compact_text: whether a response in the format of a JSON Schema has no white space between
+            tokens.
+        closed_text: whether schemas of such responses are read with `Conventions.closed_objects`.
+        plain_spelling: whether names of properties, and the strings of `enum` and `const`, have no
+            escapes for characters of ASCII that need none.
+        second_space: whether two spaces may be written where JSON may have white space, not only
+            one.
 
     Raises:
-        ConfigurationError: `on_unsupported` is none of these, a number is out of range, or
-            something is of another type.
+        ConfigurationError: a value of another type, or a number out of range.
 
     """
 
@@ -96,8 +87,9 @@ class Options:
         require_whole("max_calls", self.max_calls, least=1)
         if self.preamble_ids is not None:
             require_whole("preamble_ids", self.preamble_ids, least=0)
-        for switch in _SWITCHES:
-            require_truth(switch, getattr(self, switch))
+        for each in fields(self):
+            if each.type == "bool":  # annotations are strings here
+                require_truth(each.name, getattr(self, each.name))
         for name, kind in (("limits", Limits), ("conventions", Conventions)):
             given: object = getattr(self, name)
             if not isinstance(given, kind):
@@ -109,11 +101,11 @@ class Options:
         object.__setattr__(self, "on_unsupported", chosen)
 
     def changed(self, **words: Unpack[OptionWords]) -> Options:
-        """Return these options with other fields; those of the conventions go by name as well.
+        """Return these options with some fields of theirs, or of their conventions, replaced.
 
         Raises:
-            ConfigurationError: as the constructors.
-            TypeError: there is no field of a name.
+            ConfigurationError: as the constructors do.
+            TypeError: no field has such a name.
 
         """
         given: dict[str, Any] = {**words}
@@ -122,11 +114,11 @@ class Options:
         return replace(self, conventions=conventions, **given)
 
     def laid_out(self, arguments: BoundLayout, root: Root) -> BoundLayout:
-        """Return the layout of arguments, whose root is an object, or of a text that is JSON.
+        """Return the layout of arguments, or of a response that is JSON, with these options.
 
         Args:
-            arguments: the layout of the format's arguments.
-            root: of what is written.
+            arguments: the layout of the tool-call format's arguments.
+            root: `Root.OBJECT` for arguments, `Root.ANY` for a response.
 
         """
         layout = arguments
@@ -136,7 +128,7 @@ class Options:
         return replace(layout, plain_spelling=self.plain_spelling, second_space=self.second_space)
 
     def conventions_of(self, root: Root) -> Conventions:
-        """Return the conventions of arguments, whose root is an object, or of a text."""
+        """Return the conventions for arguments (`Root.OBJECT`) or for a response (`Root.ANY`)."""
         if root is Root.OBJECT or not self.closed_text:
             return self.conventions
         return replace(self.conventions, closed_objects=True)

@@ -1,7 +1,7 @@
-"""The format that a request demands of its text.
+"""The response format of a request, as one frozen value.
 
-Reads `response_format` (and vLLM's `structured_outputs`, which says more) into one frozen value.
-How a format is enforced, nobody asks here.
+Read from `response_format`, with the additional types of vLLM's `structured_outputs`. Must not
+know: how a format is enforced.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ SCHEMA = f"{_PATH}.json_schema.schema"
 
 
 class FormatKind(Enum):
-    """What sort of source a format has."""
+    """The kinds of response formats, by the kind of their source."""
 
     JSON_SCHEMA = "json_schema"
     REGEX = "regex"
@@ -30,10 +30,10 @@ class FormatKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ResponseFormat:
-    """A format, hashable, so that its grammar can be cached.
+    """A response format; hashable, for keys of caches.
 
     Attributes:
-        kind: what `source` is.
+        kind: the kind of `source`.
         source: a JSON Schema as JSON text; a regular expression that the whole text
             matches; the choices as a JSON list; a grammar in Lark's or GBNF's notation.
 
@@ -44,7 +44,7 @@ class ResponseFormat:
 
     @property
     def path(self) -> str:
-        """Where a schema stands in a request; errors of other sources have paths of their own."""
+        """The path of a schema in the request; `$` for other kinds."""
         return SCHEMA if self.kind is FormatKind.JSON_SCHEMA else "$"
 
 
@@ -65,31 +65,31 @@ _CHOICES = msgspec.json.Decoder(Annotated[list[str], msgspec.Meta(min_length=1)]
 
 
 def encoded(value: object) -> bytes:
-    """Write a format as JSON, as `read` reads it.
+    """Return a response format as JSON text, for `read`.
 
     Raises:
-        InvalidTools: it is not JSON; leads at the deepest to the schema.
+        InvalidTools: it is not JSON; the path leads at most to the schema.
 
     """
     return dump(value, _PATH, 2)
 
 
 def parse(value: object) -> ResponseFormat | None:
-    """Read a format; None for free text.
+    """Return the response format of a request; None for free text.
 
-    Known are `{"type": "text"}`, `json_object`, `json_schema` as OpenAI's API has them, and
+    Supported are `{"type": "text"}`, `json_object`, `json_schema` as OpenAI's API has them, and
     `{"type": "regex", "regex"}`, `{"type": "choice", "choice"}`, `{"type": "grammar",
     "grammar"}` after vLLM's `structured_outputs`.
 
     Raises:
-        InvalidTools: another form.
+        InvalidTools: any other form.
 
     """
     return read(encoded(value))
 
 
 def read(text: bytes) -> ResponseFormat | None:
-    """Read a format as JSON text; returns and raises as `parse` does."""
+    """Return the response format in a JSON text; raise as `parse` does."""
     try:
         found = _DECODER.decode(text)
     except UNREADABLE as error:
@@ -120,6 +120,6 @@ def read(text: bytes) -> ResponseFormat | None:
 
 
 def rewritten(wanted: ResponseFormat) -> bytes:
-    """Write the format of a JSON Schema as JSON, as `read` reads it."""
+    """Return the response format of a JSON Schema as JSON text, for `read`."""
     schema = _Schema(msgspec.Raw(wanted.source.encode()))
     return msgspec.json.encode({"type": FormatKind.JSON_SCHEMA.value, "json_schema": schema})

@@ -1,6 +1,6 @@
-"""What one request allows, as a checked value, and what a server does to it before it settles it.
+"""The spec of a request: its tools, response format and options as one checked value.
 
-Its text is `spec_text`'s affair, how it travels `carrier`'s.
+`spec_text` is its JSON text, `carrier` the fields that hold the text.
 """
 
 from __future__ import annotations
@@ -24,17 +24,16 @@ if TYPE_CHECKING:
     from enforcer.schema import OnUnsupported
     from enforcer.schema.limits import Limits
 
-
 _WISHES = ("on_unsupported", "finish_within_budget", "closed_objects")
 
 
 class Settled(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the server that checked a request has decided, so that no other host needs to know.
+    """The decisions of the API server about a request, which the engine process follows.
 
     Attributes:
-        dialect, engine: by name.
-        options: what holds for this request, its own wishes included.
-        as_text: whether a parser of vLLM's own reads the reply, by its text.
+        dialect, engine: names of the tool-call format and the engine.
+        options: the options of the request, its own wishes included.
+        as_text: whether one of vLLM's own parsers reads the reply, by its text.
 
     """
 
@@ -46,15 +45,15 @@ class Settled(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """What one request allows, apart from its prompt.
+    """The constraints of one request.
 
     Attributes:
         toolset: tools, choice and number of calls.
         first_index: number of calls in the dialog so far.
-        response_format: what text must fit; None for free text.
-        on_unsupported, finish_within_budget, closed_objects: overrule the enforcer's own
-            options; None leaves them.
-        settled: what the front end has decided; None where none has seen it yet.
+        response_format: the format of the text; None for free text.
+        on_unsupported, finish_within_budget, closed_objects: override the server's options; None
+            leaves them.
+        settled: the API server's decisions; None before it has seen the spec.
 
     """
 
@@ -67,7 +66,7 @@ class Spec:
     settled: Settled | None = None
 
     def resolve(self, options: Options) -> Options:
-        """Return the options that hold for this request, where `options` are the host's own."""
+        """Return the options of this request, given the host's own."""
         if self.settled is not None:
             return self.settled.options
         wished = {name: getattr(self, name) for name in _WISHES}
@@ -76,16 +75,7 @@ class Spec:
 
 
 def refuse_large(spec: Spec, limits: Limits) -> None:
-    """Refuse what no schema of a request exceeds, and all of them together do.
-
-    Args:
-        spec: as somebody has sent it.
-        limits: those of the request.
-
-    Raises:
-        SchemaLimit: there are too many tools, or too much is said of them.
-
-    """
+    """Raise SchemaLimit if a spec has too many tools or too many characters of schemas."""
     tools, wanted = spec.toolset.tools, spec.response_format
     size = sum(len(tool.schema) for tool in tools.values())
     size += 0 if wanted is None else len(wanted.source)
@@ -95,12 +85,12 @@ def refuse_large(spec: Spec, limits: Limits) -> None:
 
 
 def too_large(tools: int, size: int, limits: Limits) -> str | None:
-    """Return what is too much of a request; None if nothing is.
+    """Return the words for the limit that a request is over; None if it is within all.
 
     Args:
-        tools: how many it declares.
-        size: characters of all schemas, that of its format among them.
-        limits: those of the request.
+        tools: the number of tools.
+        size: the characters of all schemas, that of the response format included.
+        limits: the limits.
 
     """
     if tools > limits.tools:
@@ -114,18 +104,19 @@ def too_large(tools: int, size: int, limits: Limits) -> str | None:
 
 
 def bundled(spec: Spec, bundle: Callable[[str], str], most: int) -> Spec:
-    """Return a spec whose schemas have in them what they refer to outside of themselves.
+    """Return a spec whose schemas are bundled with the documents that they refer to.
 
     Args:
-        spec: as somebody has sent it.
-        bundle: puts the operator's documents into a schema; see `enforcer.schema.bundling`.
-        most: characters that may be added to all schemas together.
+        spec: the spec.
+        bundle: returns a schema with the documents that it refers to; see
+            `enforcer.schema.bundling`.
+        most: how many characters may be added to all schemas together.
 
     Returns:
-        The spec itself where none refers to a document.
+        The spec itself if no schema refers to a document.
 
     Raises:
-        SchemaLimit: more would be added; leads to the schema with which it becomes too much.
+        SchemaLimit: more would be added; the path is that of the schema that goes over.
 
     """
     added = 0
@@ -150,7 +141,7 @@ def bundled(spec: Spec, bundle: Callable[[str], str], most: int) -> Spec:
 
 
 def with_schemas(spec: Spec, schemas: Mapping[str, str]) -> Spec:
-    """Return a spec whose named tools have other schemas."""
+    """Return a spec with the schemas of some tools, by name, replaced."""
     own = spec.toolset.tools
     changed = {name: own[name]._replace(schema=schema) for name, schema in schemas.items()}
     return replace(spec, toolset=replace(spec.toolset, tools=Tools(own | changed)))

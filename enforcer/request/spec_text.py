@@ -1,7 +1,7 @@
-"""A spec as JSON text, which travels from the client or the API server to the engine.
+"""The JSON text of a spec, sent by the client or the API server to the engine.
 
-`Wire` is the text taken apart as far as it has to be: tools and format stay JSON, of which each is
-read once for all requests that say the same. Nothing in a text is trusted.
+`Wire` is the decoded text, whose tools and response format stay JSON: each is read once for all
+requests that have the same. Nothing in a text is trusted.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from enforcer.schema import OnUnsupported
 
 HERE = "$.enforcer"  # the path of a spec, in errors about it
 _VERSION: Final = 3
-_MOST_CALLS = 10**8  # an index of more than nine digits is not read back
+_MOST_CALLS = 10**8  # an index of more than nine digits is not parsed from a reply
 
 
 class Wire(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The fields of a spec's text.
 
     Attributes:
-        version: of this form; it changes when an older reader would misread a text.
-        tools, tool_choice, parallel_tool_calls, response_format: as a chat request carries them;
-            of the tools, names and parameters.
+        version: changes when an older reader would misread a text.
+        tools, tool_choice, parallel_tool_calls, response_format: as in a chat request; of the
+            tools only names and parameters.
         first_index, on_unsupported, finish_within_budget, closed_objects, settled: see `Spec`.
 
     """
@@ -45,10 +45,10 @@ class Wire(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     settled: Settled | None
 
     def spec(self) -> Spec:
-        """Read what it says, its schemas unchecked.
+        """Return the spec, its schemas unchecked.
 
         Raises:
-            InvalidTools: a chat request could not have said it.
+            InvalidTools: a field is not what a chat request carries.
 
         """
         tools = tools_.read(bytes(self.tools))
@@ -63,10 +63,10 @@ class Wire(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         )
 
     def text(self) -> str:
-        """Write it as the text that travels.
+        """Return the JSON text.
 
         Raises:
-            InvalidTools: a field has what JSON has not, such as a name that is no text.
+            InvalidTools: a field is not JSON.
 
         """
         try:
@@ -75,11 +75,11 @@ class Wire(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise InvalidTools("$", f"it is not JSON: {error}") from error
 
     def settle(self, settled: Settled) -> Wire:
-        """Put in what a server has decided."""
+        """Return a copy with the API server's decisions."""
         return msgspec.structs.replace(self, settled=settled)
 
     def put(self, spec: Spec) -> Wire:
-        """Put in the schemas of what became of its own spec."""
+        """Return a copy with the schemas of a spec that was made of this one."""
         wanted, form = spec.response_format, self.response_format
         if wanted is not None and wanted.kind is formats.FormatKind.JSON_SCHEMA:
             form = msgspec.Raw(formats.rewritten(wanted))
@@ -102,20 +102,20 @@ def wire(
     closed_objects: bool | None = None,
     settled: Settled | None = None,
 ) -> Wire:
-    """Build a spec's fields of those of a chat request; what they say is checked by `spec`.
+    """Return a spec's fields, built of those of a chat request; only `Wire.spec` checks them.
 
     Args:
-        tools, tool_choice, parallel: as a chat request carries them; or tools as `msgspec.Raw`,
-            as `enforcer.request.tools.encoded` writes them.
+        tools, tool_choice, parallel: as in a chat request; or tools as `msgspec.Raw`, as
+            `enforcer.request.tools.encoded` writes them.
         first_index: number of calls in the dialog so far.
-        response_format: as `enforcer.request.response_format.parse` reads it.
-        on_unsupported: an `OnUnsupported`, or its word; None leaves it to the server.
-        finish_within_budget: likewise; see `Options`.
-        closed_objects: likewise; see `enforcer.schema.Conventions`.
-        settled: what the server has decided; a client leaves it out.
+        response_format: as `enforcer.request.response_format.parse` takes it.
+        on_unsupported: an `OnUnsupported` or its value; None for the server's option.
+        finish_within_budget: see `Options`; None for the server's option.
+        closed_objects: see `enforcer.schema.Conventions`; None for the server's option.
+        settled: the API server's decisions; None from a client.
 
     Raises:
-        InvalidTools: not JSON; its path is that of the tool's part, or of the other field.
+        InvalidTools: a field is not JSON; the path leads into it.
 
     """
     dump(tool_choice, "$.tool_choice", 1)
@@ -136,15 +136,15 @@ def wire(
 
 
 def write(*fields: Any, **options: Any) -> str:
-    """Write a spec's text of what `wire` takes; raises as that does."""
+    """Return the JSON text of a spec; takes the arguments of `wire`, and raises as it does."""
     return wire(*fields, **options).text()
 
 
 def decode(text: object) -> Wire:
-    """Take a spec's text apart, trusting nothing in it.
+    """Return the fields of a spec's text.
 
     Raises:
-        InvalidTools: not a spec.
+        InvalidTools: the text is no spec.
 
     """
     if not isinstance(text, str):
@@ -160,7 +160,7 @@ def decode(text: object) -> Wire:
 
 
 def _refused(error: InvalidTools) -> InvalidTools:
-    """Return the refusal of a text that has another form than this version's."""
+    """Return the error for a text in another form than this version's."""
     if error.path.startswith(f"{HERE}.settled"):
         reason = "only a server of the same version writes it: leave it out"
         return InvalidTools(f"{HERE}.settled", reason)
@@ -174,5 +174,5 @@ def _refused(error: InvalidTools) -> InvalidTools:
 
 
 def read(text: object) -> Spec:
-    """Read a spec's text, its schemas unchecked; raises as `decode` and `Wire.spec` do."""
+    """Return the spec of a text, its schemas unchecked; raise as `decode` and `Wire.spec` do."""
     return decode(text).spec()

@@ -1,7 +1,6 @@
-"""The tools, the tool choice and the other call options of a chat request.
+"""The tools, tool choice and other call options of a chat request, as one frozen `ToolSet`.
 
-Reads what an OpenAI Chat Completions request carries into one frozen `ToolSet`, and refuses what is
-malformed. A schema stays JSON text; what it means, nobody asks here.
+Schemas stay JSON text. Must not know: what a schema means.
 """
 
 from __future__ import annotations
@@ -24,15 +23,15 @@ from enforcer.schema.reading.plain import is_plain, is_quick
 # What OpenAI's API, MCP servers and Kimi's `functions.NAME:IDX` have in common, letters of
 # any script included. A colon, white space or `<|` would make a header ambiguous.
 _NAME = re.compile(r"[\w./-]{1,128}")
-_SAID = '"type":"object"'  # what may be left out of a tool's schema
+_SAID = '"type":"object"'  # may be left out of a tool's schema
 _PATH = "$.tools"
 _OBJECTS = (dict, Mapping)
-_KEPT = 32_000_000  # bytes of tools that have been read, and are the next request's too
+_KEPT = 32_000_000  # bytes of the cache of tools, which an agent sends with every request
 _WEIGHT = 3  # times the text: the text as key, its schemas, names and paths
 
 
 class ToolChoice(Enum):
-    """Whether the turn may, must or must not call."""
+    """The tool choice: a turn may call, must not call, or must call."""
 
     AUTO = "auto"
     NONE = "none"
@@ -44,9 +43,8 @@ class Tool(NamedTuple):
 
     Attributes:
         name: as declared.
-        schema: its `parameters` as JSON text, the key under which grammars are cached;
-            `"{}"` where none are declared.
-        at: its place among the request's tools.
+        schema: its `parameters` as JSON text, by which grammars are cached; `"{}"` if missing.
+        at: its index among the request's tools.
 
     """
 
@@ -56,33 +54,33 @@ class Tool(NamedTuple):
 
     @property
     def path(self) -> str:
-        """Where its `parameters` stand in the request."""
+        """The path of its `parameters` in the request."""
         return f"{_PATH}[{self.at}].function.parameters"
 
 
 class Tools(dict[str, Tool]):
-    """Declared tools by name; the same object for the same text, as long as that is cached."""
+    """Declared tools by name; cached by their JSON text."""
 
     @cached_property
     def slow(self) -> frozenset[str]:
-        """The names of those whose schemas are not small and plain."""
+        """The names of the tools whose schemas are not small and plain."""
         return frozenset(name for name, tool in self.items() if not is_quick(tool.schema))
 
     @cached_property
     def doubtful(self) -> tuple[Tool, ...]:
-        """Those whose schemas may be refused, since they are not plain."""
+        """The tools whose schemas may be refused, since they are not plain."""
         return tuple(tool for tool in self.values() if not is_plain(tool.schema))
 
 
 @dataclass(frozen=True, slots=True)
 class ToolSet:
-    """What a request permits, as far as calls go.
+    """The tools of a request, and the calls that it allows.
 
     Attributes:
         tools: all declared tools.
         allowed: names that may be called, in order of declaration; empty for `none`.
         choice: whether a call may, must or must not be made.
-        parallel: whether there may be more than one.
+        parallel: whether a turn may have more than one call.
 
     """
 
@@ -97,30 +95,30 @@ class _Function(msgspec.Struct):
     parameters: msgspec.Raw = NULL
 
 
-class _Entry(msgspec.Struct):
+class _ToolEntry(msgspec.Struct):
     function: _Function | None = None
     type: Any = "function"
 
 
-_DECODER = msgspec.json.Decoder(list[_Entry] | None)
+_DECODER = msgspec.json.Decoder(list[_ToolEntry] | None)
 _sets = Cache(_KEPT)
 
 
 def parse(tools: object, tool_choice: object, parallel_tool_calls: object) -> ToolSet:
-    """Read the three fields of a chat request.
+    """Return the tool set of three fields of a chat request.
 
     `tool_choice` may be `None` (as if absent) or `auto`, which is `none` without tools, another
     word, a named function, or `{"type": "allowed_tools", "allowed_tools": {"mode", "tools"}}`.
 
     Raises:
-        InvalidTools: anything that a chat request does not carry there.
+        InvalidTools: a field is malformed.
 
     """
     return choose(read(encoded(tools)), tool_choice, parallel_tool_calls)
 
 
 def choose(tools: Tools, tool_choice: object, parallel_tool_calls: object) -> ToolSet:
-    """Read the other two fields of a request whose tools have been read; raises as `parse` does."""
+    """Return the tool set of tools and the other two fields; raise as `parse` does."""
     if parallel_tool_calls is None:
         parallel_tool_calls = True
     if not isinstance(parallel_tool_calls, bool):
@@ -135,21 +133,21 @@ def choose(tools: Tools, tool_choice: object, parallel_tool_calls: object) -> To
 
 
 def encoded(tools: object) -> bytes:
-    """Write the names and schemas of tools as JSON, as `read` reads it.
+    """Return the names and schemas of tools as JSON text, for `read`.
 
     Raises:
-        InvalidTools: something is not JSON; leads at the deepest to a tool's `parameters`.
+        InvalidTools: a value is not JSON; the path leads at most to a tool's `parameters`.
 
     """
     if isinstance(tools, Sequence) and not isinstance(tools, str | bytes):
-        # One by one, a third quicker than together: what is read back fits a processor's cache.
+        # One by one takes a third less time than together: each fits a processor's cache.
         parts = [dump(_bare(tool), f"{_PATH}[{at}]", 2) for at, tool in enumerate(tools)]
         return b"[%b]" % b",".join(parts)
     return dump(tools, _PATH, 3)
 
 
 def _bare(tool: object) -> object:
-    """Return what is written of a tool; what is none is left as it is."""
+    """Return a tool with its type, name and parameters alone; another value unchanged."""
     function = tool.get("function") if isinstance(tool, _OBJECTS) else None
     if not isinstance(tool, _OBJECTS) or not isinstance(function, _OBJECTS):
         return tool
@@ -159,10 +157,10 @@ def _bare(tool: object) -> object:
 
 
 def read(text: bytes) -> Tools:
-    """Read tools as JSON text, trusting nothing in it.
+    """Return the tools in a JSON text; cached.
 
     Raises:
-        InvalidTools: it is no list of tools.
+        InvalidTools: the text is no list of tools.
 
     """
     return _sets.get(text, lambda: _read(text), lambda _: _WEIGHT * len(text))
@@ -193,27 +191,28 @@ def _read(text: bytes) -> Tools:
 
 
 def rewritten(tools: Tools) -> bytes:
-    """Write tools as JSON, as `read` reads it."""
+    """Return tools as JSON text, for `read`."""
     entries = [
-        _Entry(_Function(tool.name, msgspec.Raw(tool.schema.encode()))) for tool in tools.values()
+        _ToolEntry(_Function(tool.name, msgspec.Raw(tool.schema.encode())))
+        for tool in tools.values()
     ]
     return msgspec.json.encode(entries)
 
 
 def as_text(schema: object, path: str) -> str:
-    """Write a tool's schema, which stands at `path`, as `Tool` has it; raises as `parse` does."""
+    """Return a tool's schema, found at `path`, as JSON text; raise as `parse` does."""
     return dump(schema, path).decode()
 
 
 def is_same(schema: str, other: str) -> bool:
-    """Return whether two schemas of tools, as `as_text` writes them, differ in their order alone.
+    """Return whether two schemas, as `as_text` writes them, differ in the order of members alone.
 
-    Arguments are objects, said or not: vLLM says it of the Messages API's tools. Those that are
-    nested too deeply to be read again, which no limit on schemas admits, are not the same.
+    A missing `"type": "object"` at the root makes no difference: vLLM adds it to the tools of the
+    Messages API. Schemas nested too deeply to be read, over every limit, are never the same.
     """
     if schema == other:
         return True
-    # Nothing else makes another length: megabytes need not be read to see that they differ.
+    # Equal schemas have no other lengths: so megabytes need not be read.
     if abs(len(schema) - len(other)) not in {0, len(_SAID), len(_SAID) + len(",")}:
         return False
     try:
@@ -228,10 +227,10 @@ def _canonical(schema: str) -> str:
 
 
 def read_name(name: object, path: str) -> str:
-    """Check a tool's name.
+    """Return a tool's name.
 
     Raises:
-        InvalidTools: not a string of 1 to 128 letters, digits, `_`, `-`, `.` and `/`.
+        InvalidTools: the name is no string of 1 to 128 letters, digits, `_`, `-`, `.` and `/`.
 
     """
     if not isinstance(name, str) or not _NAME.fullmatch(name):

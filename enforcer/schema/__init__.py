@@ -1,38 +1,32 @@
 """The schema compiler: a JSON Schema in, an engine-neutral grammar out.
 
-Three stages, each a package: `reading` turns JSON and its keywords into a formula, `algebra` knows
-which values a formula stands for, `finishing` lists all that can be reached, so that an engine can
-count and complete it. `grammar` is what comes out, `limits` what a caller chooses.
-
-Owns: the order of the stages, and the names that callers need. Every schema is either compiled
-exactly, or refused with the path and the keyword. Must not know: engines, tools, hosts.
+Three stages, each a package: `reading` turns JSON and its keywords into a formula, `algebra` gives
+the normal form of a formula, `lowering` lists all values that can be reached and rewrites them for
+engines, which count with a few bits. `grammar` is the IR that comes out, `limits` holds the
+caller's settings. Every schema is compiled exactly, or refused with the path and the keyword; in
+relax mode the refused constraints are left out. Must not know: engines, tools, hosts.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from enforcer.errors import (
-    Problem,
-    SchemaLimit,
-    UnsatisfiableSchema,
-    UnsupportedSchema,
-)
+from enforcer.errors import Problem, SchemaLimit, UnsatisfiableSchema, UnsupportedSchema
 from enforcer.schema.algebra.formulas import is_of_objects
-from enforcer.schema.finishing.lowering import Lowering
-from enforcer.schema.finishing.pruning import prune
-from enforcer.schema.finishing.unfolding import unfold
 from enforcer.schema.grammar import ANY_OBJECT, ArgumentGrammar
 from enforcer.schema.limits import Conventions, Formats, Integers, Limits, OnUnsupported, Root
+from enforcer.schema.lowering.pruning import prune
+from enforcer.schema.lowering.unfolding import unfold
+from enforcer.schema.lowering.values import Lowering
 from enforcer.schema.provenance import Provenance
-from enforcer.schema.reading.culprit import culprit
 from enforcer.schema.reading.document import Closing, SchemaDocument
 from enforcer.schema.reading.json_values import check_json
 from enforcer.schema.reading.parse import SchemaParser
+from enforcer.schema.reading.unsatisfiable_part import unsatisfiable_part
 
 if TYPE_CHECKING:
     from enforcer.schema.grammar import Formula, Value
-    from enforcer.schema.reading.document import Place
+    from enforcer.schema.reading.document import SchemaLocation
 
 __all__ = [
     "ArgumentGrammar",
@@ -58,29 +52,25 @@ def compile_schema(
     root: Root = Root.ANY,
     conventions: Conventions = _USUAL,
 ) -> ArgumentGrammar:
-    """Compile a JSON Schema, given as parsed JSON.
+    """Compile a JSON Schema to a grammar.
 
     Args:
-        schema: an object or a boolean; with `Root.OBJECT` also None, for any object.
+        schema: parsed JSON, an object or a boolean; with `Root.OBJECT` also None, for any object.
         limits: bounds above which a schema is refused.
-        on_unsupported: whether what cannot be enforced exactly is refused, or left out
-            and reported in `ArgumentGrammar.relaxed`.
+        on_unsupported: whether constraints that cannot be enforced exactly are refused, or left
+            out and reported in `ArgumentGrammar.relaxed`.
         root: whether the value must be an object besides fitting the schema.
-        conventions: what authors are taken to mean where they and the standard differ.
+        conventions: readings of keywords that depart from the standard.
 
     Raises:
         InvalidSchema: not a JSON Schema.
         UnsupportedSchema: cannot be enforced exactly; lists every offender.
-        UnsatisfiableSchema: nothing fits it.
+        UnsatisfiableSchema: no value fits it.
         SchemaLimit: over a limit.
 
     """
     return trace_schema(
-        schema,
-        limits=limits,
-        on_unsupported=on_unsupported,
-        root=root,
-        conventions=conventions,
+        schema, limits=limits, on_unsupported=on_unsupported, root=root, conventions=conventions
     )[0]
 
 
@@ -92,40 +82,33 @@ def trace_schema(
     root: Root = Root.ANY,
     conventions: Conventions = _USUAL,
 ) -> tuple[ArgumentGrammar, Provenance]:
-    """Compile a schema as `compile_schema` does, and tell where its values come from.
+    """Compile a schema as `compile_schema` does; return the sources of its values too.
 
-    What tells it holds all that was read, and is not for keeping.
+    The provenance holds the whole parsed schema: do not cache it.
     """
     if schema is None and root is Root.OBJECT:
         schema = True
+    closing = Closing.WHOLE if conventions.closed_objects else Closing.OPEN
     try:
-        return _compile(schema, limits, on_unsupported, root, conventions)
+        document = SchemaDocument(schema, scoped=check_json(schema, limits), closing=closing)
+        return _compile(SchemaParser(document, limits, on_unsupported, conventions), root)
     except RecursionError:
         raise SchemaLimit.of(
             "$", "", "the schema is nested too deeply; flatten it with `$defs`"
         ) from None
 
 
-def _compile(
-    schema: object,
-    limits: Limits,
-    on_unsupported: OnUnsupported,
-    root: Root,
-    conventions: Conventions,
-) -> tuple[ArgumentGrammar, Provenance]:
-    # Reading: one formula for the whole schema, and what was noted on the way.
-    closing = Closing.WHOLE if conventions.closed_objects else Closing.OPEN
-    document = SchemaDocument(schema, scoped=check_json(schema, limits), closing=closing)
-    parser = SchemaParser(document, limits, on_unsupported, conventions)
+def _compile(parser: SchemaParser, root: Root) -> tuple[ArgumentGrammar, Provenance]:
+    # Reading: one formula for the whole schema; problems are collected in the parser.
+    algebra, limits, document = parser.algebra, parser.limits, parser.document
     formula = parser.whole()
 
-    # Algebra: asked for the normal form of each formula when the next stage comes to it.
-    algebra = parser.algebra
+    # Algebra: the normal form of a formula is worked out when lowering comes to it.
     if root is Root.OBJECT and not is_of_objects(algebra.look(formula)):
         formula = algebra.conj((formula, algebra.value(ANY_OBJECT)))
     parser.positions[formula] = [document.root]
 
-    # Finishing: all values that are reached, each lowered; then without those that never end.
+    # Lowering: all values that are reached; then without those that can never be completed.
     refused: list[tuple[Formula, Problem]] = []
     lowered: list[Formula] = []
 
@@ -140,7 +123,7 @@ def _compile(
     try:
         reached = unfold(formula, limits, lower)
     except UnsupportedSchema as error:
-        # What stands in for something unsupported may be the reason.
+        # A formula that replaces something unsupported may be the reason.
         parser.unsupported.update(dict.fromkeys(problem for _, problem in refused))
         parser.raise_problems()
         places = parser.positions.get(lowered[-1], [])
@@ -153,14 +136,14 @@ def _compile(
     parser.raise_problems()
     definitions = prune(reached.definitions, reached.root)
 
-    def fits(place: Place) -> bool:
+    def fits(place: SchemaLocation) -> bool:
         try:
             found = unfold(parser.parse(place), limits, lowering.lower)
         except (UnsupportedSchema, RecursionError):
-            return True  # as far as anyone knows
+            return True  # unknown
         return prune(found.definitions, found.root) is not None
 
     if definitions is None:
-        raise UnsatisfiableSchema((culprit(parser, fits),))
-    relaxed = tuple(parser.unsupported)
+        raise UnsatisfiableSchema((unsatisfiable_part(parser, fits),))
+    relaxed, schema = tuple(parser.unsupported), document.root.schema
     return ArgumentGrammar(definitions, reached.root, relaxed, schema), provenance

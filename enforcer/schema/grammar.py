@@ -1,9 +1,9 @@
-"""Values by JSON type, and the grammar of them that a schema is compiled to.
+"""The IR of a compiled schema: values by JSON type, whose children are numbers.
 
-Owns: the immutable shapes that the algebra combines and that engines, budgets and explanations read
-when they are finished. A child is a number, a *formula*: in the algebra a Boolean combination of
-values, in `ArgumentGrammar.definitions` the value that it stands for, so recursion needs no cycle
-of objects. Must not know: schemas and their keywords, how values are worked out, engines.
+The algebra combines these immutable shapes; engines, budgets and explanations read them once they
+are lowered. A child is a *formula*, a number: in the algebra it names a Boolean combination of
+values, in `ArgumentGrammar.definitions` it is the key of a value, so recursion needs no cycle of
+objects. Must not know: schemas and their keywords, engines.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
 
 # A Boolean combination of values, known to one algebra.
 Formula = NewType("Formula", int)
-# The number of a value in a finished grammar: the formula that it was made of, of equal values the
-# first one.
+# A key of `ArgumentGrammar.definitions`: the formula that the value was made of (the first one, if
+# several have equal values).
 ValueId: TypeAlias = Formula
 NEVER = Formula(0)  # nothing fits it
-ALWAYS = Formula(1)  # everything fits it; no number in a finished grammar
+ALWAYS = Formula(1)  # everything fits it; no key of a lowered grammar
 
 
 def fresh(definitions: Mapping[ValueId, Value]) -> ValueId:
-    """Return a number that stands for nothing yet."""
+    """Return a key that no definition has."""
     return Formula(max(definitions) + 1)
 
 
@@ -39,7 +39,7 @@ def fresh(definitions: Mapping[ValueId, Value]) -> ValueId:
 class Contains:
     """At least `minimum` and at most `maximum` elements from index `start` fit `value`.
 
-    In a finished grammar `ElementChoice.counted` says which elements count, and `value` is `NEVER`.
+    In a lowered grammar `ElementChoice.counted` says which elements count, and `value` is `NEVER`.
     """
 
     value: Formula
@@ -51,12 +51,12 @@ class Contains:
 
 @dataclass(frozen=True, slots=True)
 class ElementChoice:
-    """One way to fill an element, and what it counts for.
+    """One way to fill an element of an array, and the counters that it increments.
 
     Attributes:
-        value: what the element is.
+        value: the element's value.
         counted: indices into `ArrayShape.contains`.
-        distinct: which value of a finite domain this is, where elements are unique.
+        distinct: the index of the value in its finite domain, where elements are unique.
 
     """
 
@@ -74,13 +74,13 @@ class ArrayShape:
         rest: value of all further elements.
         minimum: least number of elements.
         maximum: greatest number of elements; None where there is none.
-        contains: elements that are counted.
+        contains: counts of elements that fit a value.
         unique: whether no two elements are equal.
-        repeated: whether some two elements are equal; never in a finished grammar.
-        choices: only in a finished grammar: for each element of the prefix and for the rest, the
-            ways to fill it, where `contains` or `unique` constrain it; else empty. Where elements
-            are unique without choices, `finishing.distinct` says how they are kept so.
-        path: where in the schema this comes from.
+        repeated: whether some two elements are equal; never in a lowered grammar.
+        choices: only in a lowered grammar, where `contains` or `unique` constrain elements: the
+            ways to fill each element of the prefix, and the rest; else empty. For unique elements
+            without choices see `lowering.distinct`.
+        path: `$.`-path of the schema that the shape comes from.
 
     """
 
@@ -99,7 +99,7 @@ class ArrayShape:
         return self.prefix[index] if index < len(self.prefix) else self.rest
 
     def mapped(self, of: Callable[[Formula], Formula]) -> ArrayShape:
-        """Return the shape with other children."""
+        """Return the shape with a function applied to its children."""
         return replace(
             self,
             prefix=tuple(map(of, self.prefix)),
@@ -116,7 +116,7 @@ class ArrayShape:
 class Witness:
     """At least one property has a name in `names` and a value that fits `value`.
 
-    In a finished grammar it is an undeclared one, and a `Mark` says which count.
+    In a lowered grammar it is an undeclared one, and each `Mark` says which properties count.
     """
 
     names: Regex
@@ -130,7 +130,7 @@ class Mark:
 
     Attributes:
         names: the language of their names.
-        value: what the property is when it counts.
+        value: the value that the property must have to count.
         witness: index into `ObjectShape.witnesses`.
 
     """
@@ -152,10 +152,10 @@ class ObjectShape:
         minimum: least number of properties.
         maximum: greatest number of properties; None where there is none.
         witnesses: properties that must occur.
-        marks: only in a finished grammar: the properties that count as witnesses.
-        distinct_names: whether no name may be written twice, since a repeated one would count
-            for what it no longer says; `finishing.distinct` says how that is kept.
-        path: where in the schema this comes from.
+        marks: only in a lowered grammar: the properties that count as witnesses.
+        distinct_names: whether no name may be written twice, since a second one would count
+            although it replaces the first; see `lowering.distinct`.
+        path: `$.`-path of the schema that the shape comes from.
 
     """
 
@@ -177,13 +177,13 @@ class ObjectShape:
         return self.undeclared(name)
 
     def undeclared(self, name: str) -> Formula:
-        """Return the value of a property of that name if it is not declared."""
+        """Return the value of a property by its name alone, as if it were not declared."""
         if len(self.classes) == 1:
             return self.classes[0][1]
         return next((value for names, value in self.classes if fullmatch(names, name)), NEVER)
 
     def mapped(self, of: Callable[[Formula], Formula]) -> ObjectShape:
-        """Return the shape with other children."""
+        """Return the shape with a function applied to its children."""
         return replace(
             self,
             names=tuple((name, of(child)) for name, child in self.names),
@@ -215,12 +215,12 @@ class Value(NamedTuple):  # made, compared and hashed all the time: a tuple does
 
     @property
     def words(self) -> tuple[str, ...]:
-        """Null and the booleans as JSON has them."""
+        """The JSON texts of null and the booleans."""
         null = ("null",) if self.null else ()
         return (*null, *("true" if each else "false" for each in sorted(self.booleans)))
 
     def children(self) -> Iterator[Formula]:
-        """Yield every child that the shapes mention, constraints included."""
+        """Yield every child of the shapes, those of constraints included."""
         for array in self.arrays:
             yield from array.prefix
             yield array.rest
@@ -234,11 +234,11 @@ class Value(NamedTuple):  # made, compared and hashed all the time: a tuple does
 
     @property
     def is_scalar(self) -> bool:
-        """Whether it is no array and no object, and so has no children."""
+        """Whether the value has no arrays and no objects, and so no children."""
         return not (self.arrays or self.objects)
 
     def mapped(self, of: Callable[[Formula], Formula]) -> Value:
-        """Return the value with other children."""
+        """Return the value with a function applied to its children."""
         if self.is_scalar:
             return self
         return self._replace(
@@ -247,7 +247,7 @@ class Value(NamedTuple):  # made, compared and hashed all the time: a tuple does
         )
 
 
-NOTHING = Value()  # what `NEVER` stands for
+NOTHING = Value()  # the value of `NEVER`
 OPEN_OBJECT = ObjectShape()  # any object
 ANY_OBJECT = Value(objects=(OPEN_OBJECT,))
 ANYTHING = Value(
@@ -265,11 +265,10 @@ class ArgumentGrammar:
     """A compiled schema, ready for any engine.
 
     Attributes:
-        definitions: what each number stands for; every child occurs as a key.
+        definitions: values by number; every child occurs as a key.
         root: the number of the whole value.
-        relaxed: what is not enforced, in relax mode; empty if enforcement is exact.
-        schema: what it was compiled from; for formats in which a value's type is declared there
-            and nowhere else.
+        relaxed: constraints that are not enforced, in relax mode; empty if enforcement is exact.
+        schema: the schema as parsed JSON, for layouts that take a value's type from it.
 
     """
 

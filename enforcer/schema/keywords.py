@@ -1,4 +1,4 @@
-"""JSON Schema's keywords, of all drafts that are read: their names, and what values they take."""
+"""JSON Schema's keywords of all supported drafts: their names, and the types of their values."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ unevaluatedItems unevaluatedProperties uniqueItems writeOnly
 """
 _SILENT = "$comment default deprecated description examples readOnly title writeOnly"
 KEYWORDS = tuple(_WORDS.split())
-ANNOTATIONS = frozenset(_SILENT.split())  # those that say nothing about values
+ANNOTATIONS = frozenset(_SILENT.split())  # keywords that constrain nothing
 
 
 def _is_number(value: Any) -> bool:
@@ -55,6 +55,6 @@ TYPE_OF = {keyword: of for keyword, (of, _) in _VALUES.items()} | {"items": "arr
 
 
 def what_is_wrong(keyword: str, value: Any) -> str | None:
-    """Return what the value of a keyword must be, if it is not that."""
+    """Return what a keyword's value must be, as words for an error; None if it is that."""
     _, checks = _VALUES.get(keyword, ("", ()))
     return next((reason for fits, reason in checks if not fits(value)), None)

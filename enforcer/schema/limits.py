@@ -1,14 +1,10 @@
-"""Bounds on schemas and the choices a caller makes about them.
-
-Owns: the settings of the compiler, and refusing what is none. Must not know: how any of them is
-applied.
-"""
+"""Settings of the schema compiler: limits, choices and conventions, checked as they are built."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from enum import Enum
-from typing import TypeGuard, TypeVar
+from typing import TypeVar
 
 from enforcer.errors import ConfigurationError, brief
 
@@ -16,40 +12,30 @@ _Choice = TypeVar("_Choice", bound=Enum)
 _MOST = 10**12
 
 
-def is_whole(value: object, least: int) -> TypeGuard[int]:
-    """Return whether something is a whole number that a setting may have."""
-    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= _MOST
-
-
 def require_whole(name: str, value: object, least: int) -> None:
-    """Refuse what is no whole number that the setting of this name may have.
-
-    Raises:
-        ConfigurationError: it is none.
-
-    """
-    if not is_whole(value, least):
+    """Raise ConfigurationError if a setting's value is no integer from `least` to 10**12."""
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= _MOST:
         raise ConfigurationError(
             f"{name} is {brief(value)}, but must be a whole number from {least} to {_MOST}"
         )
 
 
 def require_truth(name: str, value: object) -> None:
-    """Refuse what is neither True nor False for the setting of this name: any word is true.
-
-    Raises:
-        ConfigurationError: it is neither.
-
-    """
+    """Raise ConfigurationError if a setting's value is no `bool` (any word would be true)."""
     if not isinstance(value, bool):
         raise ConfigurationError(f"{name} is {brief(value)}, but must be True or False")
 
 
 def choose(name: str, kind: type[_Choice], given: object) -> _Choice:
-    """Return the choice that is meant by itself, or by its word.
+    """Return a member of an enum, given itself or its value.
+
+    Args:
+        name: the setting's name, for the error.
+        kind: the enum.
+        given: a member or its value.
 
     Raises:
-        ConfigurationError: it is none of those of the setting of this name.
+        ConfigurationError: `given` is neither.
 
     """
     if isinstance(given, kind):
@@ -62,13 +48,13 @@ def choose(name: str, kind: type[_Choice], given: object) -> _Choice:
 
 
 class OnUnsupported(Enum):
-    """What to do with a schema that cannot be enforced exactly.
+    """The treatment of schemas that cannot be enforced exactly.
 
     Attributes:
         REFUSE: refuse the request.
-        RELAX: enforce the nearest superset; what has none within the limits is refused.
-        ISOLATE: as `RELAX`; a tool that it would refuse takes any object, and costs the others
-            nothing.
+        RELAX: enforce the nearest superset; refuse where there is none within the limits.
+        ISOLATE: as `RELAX`; a tool that it would refuse takes any object instead, and the others
+            are not affected.
 
     """
 
@@ -78,18 +64,18 @@ class OnUnsupported(Enum):
 
 
 class Root(Enum):
-    """What the whole value must be, besides fitting the schema."""
+    """The type of the whole value, besides the schema's own: any, or an object."""
 
     ANY = "any"
     OBJECT = "object"
 
 
 class Formats(Enum):
-    """In which drafts the keyword `format` asserts anything.
+    """The drafts in which the keyword `format` constrains values.
 
     Attributes:
-        ENFORCE: in every draft, since whoever writes it means it.
-        STANDARD: not where `$schema` names 2019-09 or 2020-12, as those say.
+        ENFORCE: all drafts, as authors mean it.
+        STANDARD: all but 2019-09 and 2020-12 named by `$schema`, as those say.
 
     """
 
@@ -98,12 +84,11 @@ class Formats(Enum):
 
 
 class Integers(Enum):
-    """How numbers of `type: integer` are written.
+    """The texts that numbers of `type: integer` may have.
 
     Attributes:
-        VALUE: as any text of a whole number; of `9`, `9.0` and `1.5e6` each is one.
-        DIGITS: in digits alone, which is what clients take for integers whose parsers go by the
-            text.
+        VALUE: any text of a whole number: `9`, `9.0`, `1.5e6`.
+        DIGITS: digits alone, for clients whose parsers decide by the text.
 
     """
 
@@ -113,18 +98,16 @@ class Integers(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Conventions:
-    """Where authors mean other than what the standard says, and which of the two is read.
+    """Readings of keywords where authors and the standard differ.
 
     Attributes:
-        formats: in which drafts `format` asserts anything.
-        closed_objects: whether objects that declare `properties` and say nothing of others
-            have no others.
-        integers: how numbers of `type: integer` are written.
-
-    The words of `formats` and `integers` will do.
+        formats: the drafts in which `format` constrains values; a `Formats` or its value.
+        closed_objects: whether an object that declares `properties`, and does not mention other
+            properties, has no others.
+        integers: the texts of numbers of `type: integer`; an `Integers` or its value.
 
     Raises:
-        ConfigurationError: one is none of its kind.
+        ConfigurationError: a value of another type.
 
     """
 
@@ -141,7 +124,7 @@ class Conventions:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Bounds above which a schema, or a request with many, is refused with `SchemaLimit`.
+    """Bounds above which a schema, or all of a request, is refused with `SchemaLimit`.
 
     Attributes:
         depth: nesting of objects and arrays inside the schema.
@@ -153,16 +136,16 @@ class Limits:
             like have been worked out.
         definitions: distinct values after references have been expanded.
         regex_size: size of one string language (characters and operators).
-        regex_growth: what a pattern with counts inside counts makes the engine follow:
-            the sizes of all that may come next, summed along 64 characters.
+        regex_growth: work for a pattern with counts inside counts: the sizes of its derivatives,
+            summed along 64 characters.
         regex_states: states explored to find out whether a string language is empty.
         steps: shapes combined over the whole compilation; bounds its time.
-        name_bits: names that a pattern may have for each to be taken as a declared one.
-        tools: tools of one request, among which the engine tells apart in one step.
+        name_bits: names that a pattern may have to be expanded into declared names.
+        tools: tools of one request.
         request: characters of all schemas of one request together, as JSON text.
 
     Raises:
-        ConfigurationError: one is no whole number from 1 on.
+        ConfigurationError: a value is no integer from 1 on.
 
     """
 
@@ -190,5 +173,5 @@ USUAL = Limits()
 
 
 def named(limit: str) -> str:
-    """Return words for a message on the field of `Limits` that an operator can raise."""
+    """Return the words of an error that name the field of `Limits` to raise."""
     return f"(limit `{limit}`)"

@@ -1,22 +1,18 @@
-"""Where in its schema a value of a finished grammar comes from.
+"""Provenance of a compiled schema: the subschemas that each value comes from.
 
-Owns: the subschemas that speak of a value. Formulas and values are shared by equal subschemas,
-so neither can know whose it is; a *position* can: a subschema is a source of the value at a
-position if it applies there and its formula is a part of the value's. All of it is worked out
-when it is asked for, so that compiling costs nothing more. Must not know: engines, texts.
+Equal subschemas share formulas and values, so neither has a single source; a *position* has: a
+subschema is a source of the value at a position if it applies there and its formula is a part of
+the value's. All is worked out on demand, so that compiling costs nothing more. Must not know:
+engines, texts.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
-from enforcer.regex import (
-    RegexError,
-    fullmatch,
-    parse,
-)
+from enforcer.regex import RegexError, fullmatch, parse
 from enforcer.schema.grammar import ALWAYS, NEVER, Formula, ValueId
 from enforcer.schema.reading.closed_objects import parts_of
 from enforcer.schema.reading.document import members, step
@@ -26,37 +22,37 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Mapping
 
     from enforcer.errors import Problem
-    from enforcer.schema.reading.document import Place
+    from enforcer.schema.reading.document import SchemaLocation
     from enforcer.schema.reading.parse import SchemaParser
 
-_MOST_PLACES = 20_000  # looked at to find where formulas stand: some 50 milliseconds
+_MOST_PLACES = 20_000  # searched for the positions of formulas: some 50 milliseconds
 _EMPTY: frozenset[Formula] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """What a schema says of the value at one position.
+    """The subschemas about the value at one position.
 
     Attributes:
-        applying: every subschema that applies at the position, branches of all kinds among them.
+        applying: every subschema that applies at the position, branches of all kinds included.
         places: those of them that the value comes from; never empty where any applies.
 
     """
 
-    applying: tuple[Place, ...]
-    places: tuple[Place, ...]
+    applying: tuple[SchemaLocation, ...]
+    places: tuple[SchemaLocation, ...]
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """The `$.`-paths of the places, in document order as far as that is known."""
+        """The `$.`-paths of the places, in document order as far as it is known."""
         return tuple(dict.fromkeys(place.path for place in self.places))
 
 
 class Provenance:
-    """Answers for one compiled schema; keeps its parser and its formulas.
+    """The sources of one compiled schema's values; holds its parser and its formulas.
 
     Args:
-        parser: what has read the schema.
+        parser: the parser of the schema.
         alias: the number of each formula's value.
 
     """
@@ -64,7 +60,7 @@ class Provenance:
     def __init__(self, parser: SchemaParser, alias: Mapping[Formula, ValueId]) -> None:
         self._parser = parser
         self._alias = alias
-        self._known_atoms: dict[int, frozenset[Formula]] = {}
+        self._atoms = cache(self._find_atoms)
         self._looked_at = 0
 
     @cached_property
@@ -77,16 +73,16 @@ class Provenance:
         """Return the sources of a property or an element.
 
         Args:
-            sources: of the object or array.
+            sources: the sources of the object or array.
             key: name of the property or index of the element.
-            values: the definitions, one of which it fits.
+            values: the definitions, one of which the property or element fits.
 
         """
         formulas = (x for value in values for x in self._merged.get(value, (value,)))
         return self._below(sources, key, formulas)
 
     def offenders(self, formula: Formula, problem: Problem) -> tuple[Problem, ...]:
-        """Return the same problem at every place that it stands at; itself where none is known.
+        """Return a problem for every position of its formula; the problem itself if none is known.
 
         Equal subschemas are one formula, which is refused once, by the path of the first.
         """
@@ -108,12 +104,12 @@ class Provenance:
             direct = tuple(found for place in places for found in self._steps(place, key))
             if direct:
                 return self._narrowed(direct, atoms)
-        return sources  # the schema says nothing of it, so that the whole stands for it
+        return sources  # no subschema is about it alone
 
-    def _narrowed(self, direct: tuple[Place, ...], atoms: frozenset[Formula]) -> Sources:
-        """Find what applies at a position, and what of it a value is made of."""
-        applying: dict[Hashable, Place] = {}
-        places: dict[str, Place] = {}
+    def _narrowed(self, direct: tuple[SchemaLocation, ...], atoms: frozenset[Formula]) -> Sources:
+        """Return the subschemas that apply at a position, and those that the atoms come from."""
+        applying: dict[Hashable, SchemaLocation] = {}
+        places: dict[str, SchemaLocation] = {}
         for first in direct:
             around = self._around(first)
             applying.update(around)
@@ -124,36 +120,36 @@ class Provenance:
             places = {place.path: place for place in direct}
         return Sources(tuple(applying.values()), tuple(places.values()))
 
-    def _around(self, first: Place) -> dict[Hashable, Place]:
-        """Find the subschemas that apply where one does."""
-        found: dict[Hashable, Place] = {}
+    def _around(self, first: SchemaLocation) -> dict[Hashable, SchemaLocation]:
+        """Return the subschemas that apply to the same value as one, by key."""
+        found: dict[Hashable, SchemaLocation] = {}
         queue = [first]
         for place in queue:
-            # A reference may lead round in a circle, each time by a longer path.
+            # A reference may lead in a circle, each time by a longer path.
             key = place.key if isinstance(place.schema, dict) else place.path
             if key not in found:
                 found[key] = place
                 queue.extend(self._beside(place))
         return found
 
-    def _beside(self, place: Place) -> Iterator[Place]:
+    def _beside(self, place: SchemaLocation) -> Iterator[SchemaLocation]:
         schema = place.schema
         if not isinstance(schema, dict):
             return
-        # In `dependencies` stand names as well.
+        # `dependencies` has lists of names as well.
         parts = parts_of(self._parser, place)
         yield from (part for part in parts if isinstance(part.schema, dict | bool))
         if "not" in schema and not is_hidden(schema, place.draft):
             yield place.child("not")
 
-    def _steps(self, place: Place, key: str | int) -> Iterator[Place]:
+    def _steps(self, place: SchemaLocation, key: str | int) -> Iterator[SchemaLocation]:
         schema = place.schema
         if not isinstance(schema, dict) or is_hidden(schema, place.draft):
             return
         yield from self._property(place, key) if isinstance(key, str) else _element(place, key)
 
     @staticmethod
-    def _property(place: Place, name: str) -> Iterator[Place]:
+    def _property(place: SchemaLocation, name: str) -> Iterator[SchemaLocation]:
         schema = place.schema
         declared = members(schema, "properties")
         if name in declared:
@@ -165,36 +161,33 @@ class Provenance:
         if "unevaluatedProperties" in schema:
             yield place.child("unevaluatedProperties")
 
-    # What a value is made of.
+    # The atoms of a formula.
 
-    def _own(self, place: Place) -> frozenset[Formula]:
+    def _own(self, place: SchemaLocation) -> frozenset[Formula]:
         return self._atoms(self._parser.parse(place))
 
-    def _atoms(self, formula: Formula) -> frozenset[Formula]:
-        """List the formulas that are combined in one, apart from what holds always or never."""
-        known = self._known_atoms.get(formula)
-        if known is None:
-            seen = {formula: None}
-            queue, found = [formula], set()
-            for each in queue:
-                parts = self._parser.algebra.parts(each)
-                if not parts:
-                    found.add(each)
-                queue.extend(x for x in parts if x not in seen)
-                seen.update(dict.fromkeys(parts))
-            known = self._known_atoms[formula] = frozenset(found - {ALWAYS, NEVER})
-        return known
+    def _find_atoms(self, formula: Formula) -> frozenset[Formula]:
+        """Return the formulas without parts that one combines, but for `ALWAYS` and `NEVER`."""
+        seen = {formula: None}
+        queue, found = [formula], set()
+        for each in queue:
+            parts = self._parser.algebra.parts(each)
+            if not parts:
+                found.add(each)
+            queue.extend(x for x in parts if x not in seen)
+            seen.update(dict.fromkeys(parts))
+        return frozenset(found - {ALWAYS, NEVER})
 
     @cached_property
     def _merged(self) -> Mapping[ValueId, tuple[Formula, ...]]:
-        """The formulas that each definition stands for."""
+        """The formulas of each definition."""
         found: dict[ValueId, list[Formula]] = {}
         for formula, value in self._alias.items():
             found.setdefault(value, []).append(formula)
         return {value: tuple(formulas) for value, formulas in found.items()}
 
-    def _positions(self, formula: Formula) -> list[Place]:
-        """List where a formula stands; where several subschemas meet in it, where those stand."""
+    def _positions(self, formula: Formula) -> list[SchemaLocation]:
+        """Return the positions of a formula; of a conjunction, those of its parts."""
         known = self._parser.positions
         if formula in known:
             return known[formula]
@@ -213,15 +206,11 @@ def _matches(pattern: str, name: str) -> bool:
         return False
 
 
-def _element(place: Place, index: int) -> Iterator[Place]:
+def _element(place: SchemaLocation, index: int) -> Iterator[SchemaLocation]:
     schema = place.schema
-    listed: str | None = None
-    for keyword in ("prefixItems", "items"):
-        if isinstance(schema.get(keyword), list):
-            listed = keyword
-            break
-    length = 0 if listed is None else len(schema[listed])
-    if listed is not None and index < length:
+    tuples = (word for word in ("prefixItems", "items") if isinstance(schema.get(word), list))
+    listed = next(tuples, None)
+    if listed is not None and index < len(schema[listed]):
         yield place.child(listed, index)
     else:
         rest = "additionalItems" if listed == "items" else "items"

@@ -1,6 +1,6 @@
-"""Reading tokenizers: what each id stands for, and how text is split into ids.
+"""Readers of tokenizers: the bytes of each token id, and the encoder of text.
 
-`kimi` reads the two files of Kimi's own, `hugging_face` the classes of transformers and what a
-`tokenizer.json` has, `files` whichever of them a path leads to; `parts` has what all give. No
-tokenizer package is imported before one of them is called.
+`kimi` reads Kimi's two files, `hugging_face` the classes of transformers and a `tokenizer.json`,
+`files` those that a path leads to; `parts` is their common result. No tokenizer package is imported
+before one of them is called.
 """

@@ -1,7 +1,4 @@
-"""The tokenizer files of a model: Kimi's two, or a `tokenizer.json`.
-
-Owns: choosing between them. Must not know: how each is read.
-"""
+"""Reader of a model's tokenizer files: Kimi's two, or a `tokenizer.json`."""
 
 from __future__ import annotations
 
@@ -15,13 +12,19 @@ from enforcer.tokenizers import hugging_face, kimi
 if TYPE_CHECKING:
     from os import PathLike
 
-    from enforcer.tokenizers.parts import Parts
+    from enforcer.tokenizers.parts import TokenizerParts
 
 _RANKS, _FAST, _CONFIG = "tiktoken.model", "tokenizer.json", "tokenizer_config.json"
 
 
-def read(path: str | PathLike[str]) -> Parts:
-    """Read the files that a path leads to; see `Vocabulary.from_tokenizer`."""
+def read(path: str | PathLike[str]) -> TokenizerParts:
+    """Return the tokenizer of the files that a path leads to; see `Vocabulary.from_tokenizer`.
+
+    Raises:
+        InvalidVocabulary: no such file, or it cannot be read exactly.
+        MissingPackage: a tokenizer package is not installed.
+
+    """
     try:
         return _read(Path(path))
     except EnforcerError:
@@ -30,7 +33,7 @@ def read(path: str | PathLike[str]) -> Parts:
         raise InvalidVocabulary(f"cannot read the tokenizer {brief(path)}: {error!r}") from error
 
 
-def _read(file: Path) -> Parts:
+def _read(file: Path) -> TokenizerParts:
     given = file
     if file.is_dir():
         file /= _RANKS if (file / _RANKS).is_file() else _FAST
@@ -45,7 +48,7 @@ def _read(file: Path) -> Parts:
 
 
 def _spec(file: Path) -> dict[str, Any]:
-    """Return what a `tokenizer.json` has, with the tokens that only the config beside it adds."""
+    """Return a parsed `tokenizer.json`, with the tokens that only the config beside it adds."""
     spec: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
     config = file.with_name(_CONFIG)
     if config.is_file():

@@ -1,7 +1,6 @@
-"""Tokenizers of transformers: fast ones, and those that wrap tiktoken's or mistral-common's.
+"""Reader of transformers' tokenizers: fast ones, and wrappers of tiktoken and mistral-common.
 
-Owns: finding the bytes behind their ids, exactly or not at all. Must not know: what becomes of
-the ids.
+It finds the exact bytes of each token id, or refuses the tokenizer.
 """
 
 from __future__ import annotations
@@ -12,23 +11,28 @@ from typing import TYPE_CHECKING, Any
 
 from enforcer.errors import InvalidVocabulary, brief
 from enforcer.extras import needed_for
-from enforcer.tokenizers.parts import Parts, of_encoding
+from enforcer.tokenizers.parts import TokenizerParts, of_encoding
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-_SPACE = "▁"  # how a space is written where bytes have tokens of their own
+_SPACE = "▁"  # the marker of a space in tokenizers with byte fallback
 _BYTE = re.compile("<0x[0-9A-Fa-f]{2}>")
 _BYTE_LENGTH = 6
-# Where in a file the parts stand that make tokens of text, and text of tokens.
+# Keys of the parts of a `tokenizer.json` that turn text into tokens, and tokens into text.
 _HOLDING = (
     *("normalizer", "pre_tokenizer", "decoder"),
     *("normalizers", "pretokenizers", "decoders"),
 )
 
 
-def read(tokenizer: Any) -> Parts:
-    """Read one; see `Vocabulary.from_transformers`."""
+def read(tokenizer: Any) -> TokenizerParts:
+    """Return the parts of a tokenizer object; see `Vocabulary.from_transformers`.
+
+    Raises:
+        InvalidVocabulary: it cannot be read exactly.
+
+    """
     backend = getattr(tokenizer, "backend_tokenizer", tokenizer)
     if hasattr(backend, "to_str"):
         return of_fast(json.loads(backend.to_str()))
@@ -51,7 +55,7 @@ def read(tokenizer: Any) -> Parts:
     )
 
 
-def _of_mistral(inner: Any) -> Parts:
+def _of_mistral(inner: Any) -> TokenizerParts:
     names = {i: inner.id_to_piece(i) for i in {*inner.special_ids, inner.unk_id}}
 
     def to_bytes(i: int) -> bytes:
@@ -61,11 +65,17 @@ def _of_mistral(inner: Any) -> Parts:
 
     tokens = [names[i].encode() if i in names else to_bytes(i) for i in range(inner.n_words)]
     controls = {name: i for i, name in names.items()}
-    return Parts(tokens, controls, lambda text: inner.encode(text, bos=False, eos=False))
+    return TokenizerParts(tokens, controls, lambda text: inner.encode(text, bos=False, eos=False))
 
 
-def of_fast(spec: dict[str, Any]) -> Parts:
-    """Read a fast tokenizer by what its `tokenizer.json` has."""
+def of_fast(spec: dict[str, Any]) -> TokenizerParts:
+    """Return the parts of a fast tokenizer, given its parsed `tokenizer.json`.
+
+    Raises:
+        InvalidVocabulary: it cannot be read exactly.
+        MissingPackage: the package `tokenizers` is not installed.
+
+    """
     model = spec["model"]
     if not isinstance(model.get("vocab"), dict):
         raise InvalidVocabulary(
@@ -78,7 +88,7 @@ def of_fast(spec: dict[str, Any]) -> Parts:
                 f"cannot read the bytes behind tokens with a `{affix}`: {brief(model[affix])}"
             )
     added: list[dict[str, Any]] = spec.get("added_tokens") or []
-    # A decoder reads an added token as it does any other.
+    # A decoder treats an added token as any other.
     is_byte_level = any(part.get("type") == "ByteLevel" for part in _parts(spec))
     if is_byte_level:
         to_bytes = _byte_level()
@@ -115,14 +125,16 @@ def of_fast(spec: dict[str, Any]) -> Parts:
     bare = tokenizers.Tokenizer.from_str(
         json.dumps({**spec, "added_tokens": [], "post_processor": None})
     )
-    return Parts(tokens, controls, lambda text: bare.encode(text, add_special_tokens=False).ids)
+    return TokenizerParts(
+        tokens, controls, lambda text: bare.encode(text, add_special_tokens=False).ids
+    )
 
 
 def _refuse_another_class(vocab: dict[str, int]) -> None:
-    """Refuse byte-level tokens under a decoder that reads byte fallback.
+    """Raise InvalidVocabulary for byte-level tokens under a decoder of byte fallback.
 
-    `AutoTokenizer` makes DeepSeek's so, whose `tokenizer_config.json` names Llama's class, where it
-    finds no `config.json` that says of which model it is.
+    `AutoTokenizer` loads DeepSeek's tokenizer so if it finds no `config.json`, since its
+    `tokenizer_config.json` names Llama's class.
     """
     if not any(map(_BYTE.fullmatch, vocab)) and "Ġ" in vocab:
         raise InvalidVocabulary(
@@ -142,7 +154,7 @@ def _refuse_other_spaces(spec: dict[str, Any]) -> None:
 
 
 def _marks(spec: Any, old: str | None, new: str | None) -> Iterator[object]:
-    """Yield what stands for a space on the other side where one text is replaced by another."""
+    """Yield the markers that `Replace` parts put in place of `old`, or turn into `new`."""
     for part in _parts(spec):
         pattern = part.get("pattern")
         if part.get("type") == "Replace" and isinstance(pattern, dict) and "String" in pattern:
@@ -153,7 +165,7 @@ def _marks(spec: Any, old: str | None, new: str | None) -> Iterator[object]:
 
 
 def _parts(spec: Any) -> Iterator[dict[str, Any]]:
-    """Yield the file and the normalizers, pre-tokenizers and decoders that stand anywhere in it."""
+    """Yield a part and all normalizers, pre-tokenizers and decoders within it."""
     if isinstance(spec, dict):
         yield spec
         for key in _HOLDING:
@@ -164,10 +176,10 @@ def _parts(spec: Any) -> Iterator[dict[str, Any]]:
 
 
 def _byte_level(*, is_added: bool = False) -> Callable[[str], bytes]:
-    """Inverse of GPT-2's printable alphabet for the 256 bytes.
+    """Return the inverse of GPT-2's printable alphabet for the 256 bytes.
 
     Args:
-        is_added: of added tokens, which stand for their text where a letter is none of these.
+        is_added: whether a token with other letters is an added one, in plain text.
 
     """
     printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
@@ -190,6 +202,6 @@ def _byte_fallback(text: str) -> bytes:
     if _BYTE.fullmatch(text):
         return bytes([int(text[3:5], 16)])
     if len(text) == _BYTE_LENGTH and text.startswith("<0x") and text.endswith(">"):
-        # Some readers take it for text, and some `<0x+1>` for a byte.
+        # Implementations differ on whether this is text, and whether `<0x+1>` is a byte.
         raise InvalidVocabulary(f"neither a byte nor surely a text: token {text!r}")
     return text.replace(_SPACE, " ").encode()

@@ -1,7 +1,4 @@
-"""Kimi's tokenizer, from the two files that lie beside the weights.
-
-Owns: their form, and the pattern that splits text. Must not know: what becomes of the ids.
-"""
+"""Reader of Kimi's tokenizer: the two files beside the weights, and the split pattern."""
 
 from __future__ import annotations
 
@@ -12,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from enforcer.errors import InvalidVocabulary
 from enforcer.extras import needed_for
-from enforcer.tokenizers.parts import Parts, of_encoding
+from enforcer.tokenizers.parts import TokenizerParts, of_encoding
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -37,13 +34,19 @@ _CONTROL_BLOCK = 256  # added ids that follow the byte-pair ranks
 _MOST_IDS = 1 << 22  # no tokenizer has as many; a stray id must not eat the memory
 
 
-def read(ranks: str | PathLike[str], config: str | PathLike[str]) -> Parts:
-    """Read the files; see `Vocabulary.from_tiktoken`."""
+def read(ranks: str | PathLike[str], config: str | PathLike[str]) -> TokenizerParts:
+    """Return the tokenizer of the two files; see `Vocabulary.from_tiktoken`.
+
+    Raises:
+        InvalidVocabulary: a file is missing or malformed.
+        MissingPackage: the package `tiktoken` is not installed.
+
+    """
     try:
         table = _read_ranks(Path(ranks))
         named = json.loads(Path(config).read_text(encoding="utf-8"))["added_tokens_decoder"]
         names = {int(i): str(entry["content"]) for i, entry in named.items()}
-    except OSError as error:  # which names its file
+    except OSError as error:  # its message names the file
         raise InvalidVocabulary(f"cannot read the tokenizer: {error}") from error
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise InvalidVocabulary(
@@ -62,7 +65,7 @@ def read(ranks: str | PathLike[str], config: str | PathLike[str]) -> Parts:
 
 
 def split(text: str) -> list[str]:
-    """Split a text at the borders that no token of Kimi's tokenizer goes across."""
+    """Return a text split at the boundaries that no token of Kimi's tokenizer crosses."""
     import regex  # type: ignore[import-untyped]
 
     return list(regex.findall(_PATTERN, text, flags=regex.VERSION1))

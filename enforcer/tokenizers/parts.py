@@ -1,7 +1,4 @@
-"""What is read of a tokenizer.
-
-Owns: that value, and making it of an encoding of tiktoken's. Must not know: files, classes.
-"""
+"""The result of reading a tokenizer, and its builder from a tiktoken encoding."""
 
 from __future__ import annotations
 
@@ -13,13 +10,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 
-class Parts(NamedTuple):
+class TokenizerParts(NamedTuple):
     """The arguments of `Vocabulary`.
 
     Attributes:
-        tokens: the bytes of each id; the name's of a control token, none of a hole.
-        controls: name to id of every control token.
-        encode: splits text into ids, never into a control id.
+        tokens: the bytes of each token id: of a special token those of its name, of an unused
+            token id none.
+        controls: name to token id of every special token.
+        encode: splits text into token ids, never into a special token.
 
     """
 
@@ -28,16 +26,18 @@ class Parts(NamedTuple):
     encode: Callable[[str], list[int]]
 
 
-def of_encoding(encoding: Any, table: Mapping[bytes, int], controls: Mapping[str, int]) -> Parts:
-    """Put the ids of a `tiktoken.Encoding` together.
+def of_encoding(
+    encoding: Any, table: Mapping[bytes, int], controls: Mapping[str, int]
+) -> TokenizerParts:
+    """Return the parts of a `tiktoken.Encoding`.
 
     Args:
         encoding: splits text.
-        table: bytes to id of text.
-        controls: name to id.
+        table: bytes to token id, of text.
+        controls: name to token id, of special tokens.
 
     Raises:
-        InvalidVocabulary: a name that is no text.
+        InvalidVocabulary: a name has a lone surrogate.
 
     """
     size = max(*table.values(), *controls.values()) + 1
@@ -49,4 +49,4 @@ def of_encoding(encoding: Any, table: Mapping[bytes, int], controls: Mapping[str
             tokens[i] = name.encode()
         except UnicodeEncodeError as error:
             raise InvalidVocabulary(f"the name of token {i} is no text: {name!r}") from error
-    return Parts(tokens, controls, encoding.encode_ordinary)
+    return TokenizerParts(tokens, controls, encoding.encode_ordinary)

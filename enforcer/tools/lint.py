@@ -1,7 +1,7 @@
-"""The lint of schemas: valid schemas, or nearly so, that may not mean what their author thinks.
+"""Lint of schemas: valid or nearly valid constructs that probably do not mean what was intended.
 
-Mistakes that one subschema shows by itself are rows of `schema.reading.mistakes`. Those that need
-its draft, the names around it or its place in the document are found here.
+Mistakes that one subschema shows by itself are rows of `schema.reading.mistakes`. Those that depend
+on the draft, on names declared around it or on its place in the document are found here.
 """
 
 from __future__ import annotations
@@ -20,21 +20,18 @@ from enforcer.schema.reading.mistakes import mistake, no_schema
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_ONE = frozenset(ONE) - {"contentSchema"}  # which asserts nothing
+_ONE = frozenset(ONE) - {"contentSchema"}  # an annotation
 _NAMED = frozenset({*NAMED, "$defs"})
-_NAMES = frozenset({"$schema", "$id", "id"})  # of a dialect and of schemas
-# What says nothing about values, so that it does not matter whether it is read.
+_NAMES = frozenset({"$schema", "$id", "id"})
+# Keywords that constrain nothing by themselves.
 _SAYING_NOTHING = ANNOTATIONS | _NAMES | {"$ref", "$defs", "definitions"}
 _OLDER = frozenset({"$recursiveAnchor", "$vocabulary", "disallow", "divisibleBy", "extends"})
-# Those that do, in any draft.
+# Keywords that constrain values, in any draft.
 _KEYWORDS = _OLDER.union(KEYWORDS) - ANNOTATIONS - _NAMES
 _KNOWN = _KEYWORDS | _SAYING_NOTHING
 # Those whose subschemas are about the same value, and those that ask only whether one holds.
 _IN_PLACE = frozenset(
-    {
-        *("allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas"),
-        "dependencies",
-    }
+    {*("allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas"), "dependencies"}
 )
 _ASKED = frozenset({"not", "if"})
 # Those that may say what values properties have, besides `properties`.
@@ -77,11 +74,11 @@ _SILENT = "no keyword of it says anything about values, so that any value fits: 
 
 
 def notes(schema: object, *, closed: bool = False) -> list[Problem]:
-    """List the mistakes of a schema, each with its cure; paths from the schema's root.
+    """Return the mistakes of a schema, each with its cure, by `$.`-paths from the root.
 
     Args:
-        schema: as parsed JSON, nested no deeper than a schema that compiles.
-        closed: whether objects are closed that do not say so.
+        schema: parsed JSON, within `Limits.depth`.
+        closed: whether `Conventions.closed_objects` holds.
 
     """
     try:
@@ -111,9 +108,9 @@ def notes(schema: object, *, closed: bool = False) -> list[Problem]:
 
 
 def _declared(schema: Mapping[str, Any], around: frozenset[str] | None) -> frozenset[str] | None:
-    """Gather the names that a schema and its parts declare, and those around it.
+    """Return the names that a schema and its parts declare, and those declared around it.
 
-    None where another keyword may say which names there are.
+    None if another keyword may constrain names.
     """
     if around is None:
         return None
@@ -193,12 +190,12 @@ def _misspelt(name: str) -> str | None:
 
 
 def _within(schema: Mapping[str, Any], path: str) -> Iterator[tuple[Any, str, str]]:
-    """List the subschemas that a schema holds, their paths and keywords."""
+    """Yield the subschemas that a schema holds, with their paths and keywords."""
     for keyword, value in schema.items():
         at = step(path, keyword)
         if isinstance(value, Mapping) and keyword in _NAMED:
             named = ((inner, step(at, name), keyword) for name, inner in value.items())
-            # Of those that have names, some are lists of names, and others are never looked at.
+            # Others of these keywords may hold lists of names, or subschemas never referred to.
             is_schema = keyword in {"properties", "patternProperties"}
             yield from (each for each in named if is_schema or isinstance(each[0], Mapping))
         elif keyword in _ONE and not isinstance(value, list):

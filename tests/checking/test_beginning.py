@@ -12,10 +12,10 @@ import pytest
 from enforcer import engines
 from enforcer.api import Enforcer
 from enforcer.budget.pieces import Pieces
-from enforcer.checking import beginning as beginnings
-from enforcer.checking.beginning import Beginning, Starter
+from enforcer.checking import work
 from enforcer.checking.pool import Pool
-from enforcer.checking.verdict import Verdict
+from enforcer.checking.task import TaskVerdict, WorkerState
+from enforcer.checking.work import Beginning
 from enforcer.errors import BudgetTooSmall, IllegalPrefix, InvalidTools, UnsupportedSchema
 from enforcer.request import spec as specs
 from enforcer.request import spec_text
@@ -61,8 +61,8 @@ def asked(
     return Beginning(settle(written, settled), 0, tuple(write(V, text)), budget)
 
 
-def found(one: Beginning) -> Verdict:
-    return Starter(ENGINE).try_out(one)
+def found(one: Beginning) -> TaskVerdict:
+    return one.perform(WorkerState(ENGINE))
 
 
 def test_keys_tell_beginnings_apart_and_do_not_grow() -> None:
@@ -112,7 +112,7 @@ def test_a_budget_is_held_against_what_is_demanded() -> None:
 
 def test_who_is_warm_reads_the_vocabulary_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
     """Workers are forked from one that is; what each built anew made each first check slow."""
-    warm = Starter(ENGINE)
+    warm = WorkerState(ENGINE)
     warm.enforcer("kimi_k2").warm(in_time=True)
 
     def refuse(*_: object) -> None:
@@ -121,7 +121,7 @@ def test_who_is_warm_reads_the_vocabulary_no_more(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(Pieces, "__init__", refuse)
     monkeypatch.setattr(Table, "__init__", refuse)
     tight = asked(OPENING, choice="required", budget=4, finish=True)
-    assert isinstance(warm.try_out(tight).error, BudgetTooSmall)
+    assert isinstance(tight.perform(warm).error, BudgetTooSmall)
     with pytest.raises(AssertionError, match="built once more"):
         found(tight)
 
@@ -149,7 +149,7 @@ def test_a_spec_is_digested_once_for_all_prompts_of_a_list(monkeypatch: pytest.M
         digested.append(len(data))
         return sha256(data)
 
-    monkeypatch.setattr(beginnings, "sha256", digest)
+    monkeypatch.setattr(work, "sha256", digest)
     spec = "x" * 100_000
     keys = {Beginning(spec, at % 7, (at,), None).key() for at in range(100)}
     assert len(keys) == 100
@@ -158,6 +158,6 @@ def test_a_spec_is_digested_once_for_all_prompts_of_a_list(monkeypatch: pytest.M
 
 def test_what_a_format_cannot_tell_crosses_the_pipe() -> None:
     error = InvalidTools("$.response_format", "leave it out")
-    verdict = sent(Verdict(error))
+    verdict = sent(TaskVerdict(error))
     assert type(verdict.error) is InvalidTools
     assert verdict.error.problems == error.problems

@@ -23,7 +23,7 @@ import pytest
 from enforcer.checking import pool as pools
 from enforcer.checking import worker as workers
 from enforcer.checking.pool import Pool
-from enforcer.checking.process import Ended, Forker, NoProcess, Process
+from enforcer.checking.process import Forker, NoProcess, Process, WorkerEnded
 from enforcer.checking.work import LEVELS
 from enforcer.errors import Busy, ConfigurationError, SchemaLimit
 from enforcer.turn import dialects
@@ -338,7 +338,7 @@ def test_a_worker_that_cannot_be_forked_costs_the_others_nothing(
     orders, other = Pipe()
     with monkeypatch.context() as patch, orders, other:
         patch.setattr(os, "fork", no_more)
-        assert workers._fork(orders, reader, None, None) == -errno.EAGAIN
+        assert workers._fork(orders, reader, None) == -errno.EAGAIN
     with pytest.raises(OSError, match="Bad file descriptor"):
         os.close(reader)
     os.close(writer)
@@ -455,7 +455,7 @@ def test_a_check_that_ends_its_worker_is_not_done_again(
 
 
 def test_the_kernel_ends_a_worker_that_has_had_its_time(worker: Any) -> None:
-    with pytest.raises(Ended) as ended:
+    with pytest.raises(WorkerEnded) as ended:
         worker.ask((0.05, 0), slow(), 60)
     assert ended.value.status == -signal.SIGPROF
     assert worker.kept is None

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from enforcer import engines
-from enforcer.checking.verdict import Verdict
-from enforcer.checking.work import Check, perform, survived, warm
+from enforcer.checking.task import TaskVerdict, WorkerState, survived
+from enforcer.checking.work import SchemaCheck, warm
 from enforcer.errors import (
     InvalidSchema,
     Problem,
@@ -38,9 +38,13 @@ def check(
     schema: Any,
     kind: FormatKind = FormatKind.JSON_SCHEMA,
     **options: Any,
-) -> Check:
+) -> SchemaCheck:
     source = schema if kind is not FormatKind.JSON_SCHEMA else json.dumps(schema)
-    return Check(kind, source, Root.OBJECT, Options(**options))
+    return SchemaCheck(kind, source, Root.OBJECT, Options(**options))
+
+
+def perform(one: SchemaCheck, engine: ArgumentEngine) -> TaskVerdict:
+    return one.perform(WorkerState(engine))
 
 
 CHECKS = [
@@ -64,7 +68,7 @@ CHECKS = [
 
 
 @pytest.mark.parametrize("asked", CHECKS)
-def test_a_check_comes_back_as_it_was(asked: Check) -> None:
+def test_a_check_comes_back_as_it_was(asked: SchemaCheck) -> None:
     assert sent(asked) == asked
 
 
@@ -227,16 +231,16 @@ def test_what_cannot_be_finished_in_time_is_told_beside_the_verdict(
     on_unsupported: OnUnsupported,
 ) -> None:
     schema = {"properties": {"a": UNIQUE}}
-    assert perform(check(schema, on_unsupported=on_unsupported), ENGINE) == Verdict()
+    assert perform(check(schema, on_unsupported=on_unsupported), ENGINE) == TaskVerdict()
     asked = check(schema, on_unsupported=on_unsupported, finish_within_budget=True)
     verdict = perform(asked, ENGINE)
     assert verdict.error is None
     (problem,) = verdict.untimed
     assert (problem.path, problem.keyword) == ("$.properties.a.uniqueItems", "uniqueItems")
     assert sent(verdict) == verdict
-    assert verdict.weight > Verdict().weight
+    assert verdict.weight > TaskVerdict().weight
     plain = check({"properties": {"a": {"type": "string"}}}, finish_within_budget=True)
-    assert perform(plain, ENGINE) == Verdict()
+    assert perform(plain, ENGINE) == TaskVerdict()
 
 
 def test_text_in_other_formats_cannot_be_finished_in_time() -> None:

@@ -115,7 +115,7 @@ class Call:
     arguments: str
 
 def mask_logits(logits: Logits, bitmask: npt.ArrayLike) -> Logits:
-    """Return a copy of logits with -inf for the token ids that a mask forbids."""
+    """Return a copy of logits with -inf for the token ids that a bitmask forbids."""
 '''
     text = f"Text.\n\n## A\n\nText.\n\n```pyi\n{stubs}```\n\n{named}"
     assert written(f"Text.\n\n## A\n\nText.\n\n{named}") == text == written(text)

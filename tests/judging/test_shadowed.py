@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from enforcer.checking.beginning import Starter
 from enforcer.checking.pool import Pool
+from enforcer.checking.task import WorkerState
 from enforcer.checking.work import TOO_SLOW
 from enforcer.engines import load
 from enforcer.errors import InvalidTools, SchemaLimit
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 VOCABULARY = small()
-STARTER = Starter(load("machine", VOCABULARY))
+STARTER = WorkerState(load("machine", VOCABULARY))
 CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 ODD = {"type": "object", "properties": {"a": {"pattern": "("}}}
 MODULES = ("enforcer.judging.shadowed",)

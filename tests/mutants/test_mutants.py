@@ -53,7 +53,7 @@ def test_every_place_comes_once_and_then_no_more() -> None:
 
 
 def test_types_decorators_and_bounds_are_left_alone() -> None:
-    for path in (MODULE, "enforcer/schema/finishing/lowering_arrays.py"):
+    for path in (MODULE, "enforcer/schema/lowering/arrays.py"):
         source = (ROOT / path).read_text(encoding="utf-8").splitlines()
         changed = {source[site.position[0] - 1] for site in sites(path)}
         assert not any("->" in line and "lambda" not in line for line in changed)

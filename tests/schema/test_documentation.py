@@ -14,7 +14,7 @@ from enforcer import errors
 from enforcer.numbers import decimals, multiples, scientific
 from enforcer.regex.formats import FORMATS
 from enforcer.schema import Conventions, Integers, Limits, OnUnsupported, compile_schema
-from enforcer.schema.finishing import lowering_arrays
+from enforcer.schema.lowering import arrays as lowering_arrays
 from enforcer.schema.reading import unevaluated
 from enforcer.spelling import INDENTATION
 from tests.schema_judge import accepts, compiled

@@ -1,22 +1,21 @@
 """Intersection and complement of array shapes.
 
-Owns: the set operations on one shape at a time; children are combined as formulas and
-not looked into, except to drop what is plainly empty. Must not know:
-keywords, engines, how formulas are kept.
+Children are combined as formulas, and only asked whether they are empty or overlap. Must not know:
+keywords, engines, how formulas are stored.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from enforcer.schema.grammar import ALWAYS, NEVER, ArrayShape, Contains
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from enforcer.schema.algebra.children import Children
-    from enforcer.schema.grammar import Formula
 
 
 def least(a: int | None, b: int | None) -> int | None:
@@ -25,13 +24,13 @@ def least(a: int | None, b: int | None) -> int | None:
 
 
 class ArraySets:
-    """Set operations on array shapes, of whose children `Children` can tell."""
+    """Set operations on array shapes whose children are formulas of one algebra."""
 
     def __init__(self, children: Children) -> None:
         self._children = children
 
     def meet(self, a: ArrayShape, b: ArrayShape) -> ArrayShape | None:
-        """Intersect; None if surely no array is left."""
+        """Return the intersection; None if it is surely empty."""
         conj = self._children.conj
         length = max(len(a.prefix), len(b.prefix))
         return self.tidy(
@@ -48,15 +47,13 @@ class ArraySets:
         )
 
     def tidy(self, shape: ArrayShape) -> ArrayShape | None:
-        """Cut the shape off where no element can follow; None if it must follow."""
-        prefix, maximum = list(shape.prefix), shape.maximum
-        for i in range(len(prefix)):
-            if self._children.is_empty(prefix[i]):
-                maximum = least(maximum, i)
-                break
-        else:
-            if self._children.is_empty(shape.rest):
-                maximum = least(maximum, len(prefix))
+        """Return the shape cut off before the first element that nothing fits.
+
+        None if the shape is surely empty. Trivial constraints are dropped.
+        """
+        prefix = list(shape.prefix)
+        empty = (i for i, x in enumerate((*prefix, shape.rest)) if self._children.is_empty(x))
+        maximum = least(shape.maximum, next(empty, None))
         if maximum is not None and shape.minimum > maximum:
             return None
         if maximum is not None and maximum <= len(prefix):
@@ -76,8 +73,9 @@ class ArraySets:
                 continue
             if each.minimum and maximum is not None and each.start + each.minimum > maximum:
                 return None
-            if self._all_fit(slots, each.value):
-                # Whatever stands there is counted, so that this is about the length only.
+            misses = self._children.neg(each.value)
+            if not any(self._children.overlap(slot, misses) for slot in slots):
+                # Every element there is counted, so that this bounds the length only.
                 if each.maximum is not None:
                     maximum = least(maximum, each.start + each.maximum)
                 if each.minimum:
@@ -92,54 +90,37 @@ class ArraySets:
             prefix.pop()
         return replace(shape, prefix=tuple(prefix), maximum=maximum, contains=tuple(contains))
 
-    def _all_fit(self, parts: Iterable[Formula], value: Formula) -> bool:
-        return not any(self._children.overlap(part, self._children.neg(value)) for part in parts)
-
     def complement(self, shape: ArrayShape) -> tuple[ArrayShape, ...]:
         """Return array shapes whose union is every array that is not in the shape."""
-        neg, path = self._children.neg, shape.path
+        neg, make = self._children.neg, partial(ArrayShape, path=shape.path)
         out = [
-            ArrayShape(prefix=(*(ALWAYS for _ in range(i)), neg(value)), minimum=i + 1, path=path)
+            make(prefix=(*(ALWAYS for _ in range(i)), neg(value)), minimum=i + 1)
             for i, value in enumerate(shape.prefix)
             if value != ALWAYS
         ]
-        if shape.rest != ALWAYS:
-            out.append(
-                ArrayShape(
-                    contains=(Contains(neg(shape.rest), len(shape.prefix), 1, None, path),),
-                    path=path,
-                )
-                if shape.rest != NEVER
-                else ArrayShape(minimum=len(shape.prefix) + 1, path=path)
-            )
+        if shape.rest == NEVER:
+            out.append(make(minimum=len(shape.prefix) + 1))
+        elif shape.rest != ALWAYS:
+            wrong = Contains(neg(shape.rest), len(shape.prefix), 1, None, shape.path)
+            out.append(make(contains=(wrong,)))
         if shape.minimum > 0:
-            out.append(ArrayShape(maximum=shape.minimum - 1, path=path))
+            out.append(make(maximum=shape.minimum - 1))
         if shape.maximum is not None:
-            out.append(ArrayShape(minimum=shape.maximum + 1, path=path))
+            out.append(make(minimum=shape.maximum + 1))
         for each in shape.contains:
             if each.minimum:
-                out.append(
-                    ArrayShape(
-                        contains=(replace(each, minimum=0, maximum=each.minimum - 1),), path=path
-                    )
-                )
+                fewer = replace(each, minimum=0, maximum=each.minimum - 1)
+                out.append(make(contains=(fewer,)))
             if each.maximum is not None:
-                out.append(
-                    ArrayShape(
-                        contains=(replace(each, minimum=each.maximum + 1, maximum=None),),
-                        path=path,
-                    )
-                )
+                more = replace(each, minimum=each.maximum + 1, maximum=None)
+                out.append(make(contains=(more,)))
         if shape.unique:
-            out.append(ArrayShape(repeated=True, path=path))
+            out.append(make(repeated=True))
         if shape.repeated:
-            out.append(ArrayShape(unique=True, path=path))
-        tidied = (self.tidy(each) for each in out)
-        return tuple(each for each in tidied if each is not None)
+            out.append(make(unique=True))
+        return tuple(each for each in map(self.tidy, out) if each is not None)
 
     def without_covered(self, shapes: Sequence[ArrayShape]) -> list[ArrayShape]:
-        """Drop shapes that another one plainly contains."""
+        """Return the shapes without duplicates; only "any array" if that is among them."""
         unique = list(dict.fromkeys(shapes))
-        if ArrayShape() in unique:
-            return [ArrayShape()]
-        return unique
+        return [ArrayShape()] if ArrayShape() in unique else unique

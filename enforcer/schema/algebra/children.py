@@ -1,9 +1,8 @@
-"""What the set operations on shapes ask about the children of shapes.
+"""Interface through which set operations on shapes query the shapes' children.
 
-Owns: that list of questions. Children are formulas, and whether one is empty depends on its
-normal form, which the set operations are used to work out; so those know this class, and
-`normal_form`, which answers, knows them. Must not know: how anything is answered that takes a
-normal form.
+Children are formulas. Whether one is empty depends on its normal form, which the set operations
+are used to work out; so those know this abstract class, and `normal_form`, which implements it,
+knows them.
 """
 
 from __future__ import annotations
@@ -20,14 +19,14 @@ if TYPE_CHECKING:
 
     Constants = frozenset[object]
 
-_FEW = 20  # strings that a property may have and still be taken for a `kind`
+_FEW = 20  # strings that a property may have to discriminate between objects
 
 
 class Children(Formulas, Languages, ABC):
-    """An arena of formulas, and of languages of names, that can tell something of each.
+    """An arena of formulas and of languages of names, with queries on both.
 
     Attributes:
-        three_valued: what formulas may hold for, where patterns have two readings.
+        three_valued: widens formulas whose patterns have two readings.
 
     """
 
@@ -35,22 +34,22 @@ class Children(Formulas, Languages, ABC):
 
     @abstractmethod
     def narrowed(self, part: Formula, by: Formula) -> Formula:
-        """Return the formula that both hold, which is the part itself where that implies it."""
+        """Return the conjunction; the part itself if it implies the other."""
 
     @abstractmethod
     def overlap(self, part: Formula, other: Formula) -> bool:
-        """Return whether something may fit both, however patterns in the other are read."""
+        """Return whether a value may fit both, by some reading of the patterns in `other`."""
 
     @abstractmethod
     def is_empty(self, formula: Formula) -> bool:
-        """Return whether surely nothing fits; False where recursion leaves it open."""
+        """Return whether surely nothing fits; False if recursion leaves it open."""
 
     @abstractmethod
     def plainly(self, formula: Formula) -> Value | None:
-        """Return the normal form; None where recursion leaves it open, or nothing fits."""
+        """Return the normal form if it is known; None if it is not, or is empty or any value."""
 
     def constants(self, value: Value) -> Constants | None:
-        """List what a value stands for; None if it is an array, an object, or more than a few."""
+        """Return all members of a value with their types; None if not scalar or more than a few."""
         if value.arrays or value.objects:
             return None
         if not all(each.low is not None and each.low == each.high for each in value.numbers):
@@ -69,6 +68,6 @@ class Children(Formulas, Languages, ABC):
         )
 
     def is_listed(self, formula: Formula) -> bool:
-        """Return whether a formula surely stands for a few constants (no array, no object)."""
+        """Return whether a formula surely has only a few members, all scalar."""
         value = self.plainly(formula)
         return value is not None and self.constants(value) is not None

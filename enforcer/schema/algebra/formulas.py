@@ -1,9 +1,8 @@
 """Formulas: Boolean combinations of value grammars, each an integer.
 
-Owns: building them (value, reference, and, or, not, one of), so that equal formulas are the same
-integer (hash consing), and what can be said by looking at one. With references, and values whose
-children are formulas, they are the states of an alternating automaton (Chandra, Kozen, Stockmeyer
-1981). Must not know: what values they stand for (that is `normal_form`), keywords, engines.
+Equal formulas are the same integer (hash consing). With references, and values whose children are
+formulas, they are the states of an alternating automaton (Chandra, Kozen, Stockmeyer 1981). The
+values that a formula stands for are worked out in `normal_form`. Must not know: keywords, engines.
 """
 
 from __future__ import annotations
@@ -18,12 +17,12 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Reference:
-    """Whatever its key leads to; with the reader of a schema, another subschema.
+class FormulaReference:
+    """The formula of another subschema, resolved when the normal form is needed.
 
     Attributes:
-        key: what is resolved, when the normal form is needed.
-        is_wide: whether it stands for what the target may hold for, see `three_valued`.
+        key: what the algebra's `resolve` turns into a formula.
+        is_wide: whether the target is widened; see `three_valued`.
 
     """
 
@@ -33,45 +32,45 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """What is treated as true, negated or not; told from others by its key."""
+    """A formula that is treated as true, negated or not; equal if its key is."""
 
     key: Hashable
 
 
 @dataclass(frozen=True, slots=True)
 class Not:
-    """What the part does not hold for."""
+    """The negation of a part."""
 
     part: Formula
 
 
 @dataclass(frozen=True, slots=True)
 class And:
-    """What all parts hold for."""
+    """The conjunction of parts."""
 
     parts: tuple[Formula, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Or:
-    """What some part holds for."""
+    """The disjunction of parts."""
 
     parts: tuple[Formula, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class OneOf:
-    """What exactly one part holds for."""
+    """The formula that exactly one part holds."""
 
     parts: tuple[Formula, ...]
 
 
-# What a formula says; a value says it by itself.
-Node: TypeAlias = Value | Reference | Unknown | Not | And | Or | OneOf
+# The node of a formula; a value is one by itself.
+Node: TypeAlias = Value | FormulaReference | Unknown | Not | And | Or | OneOf
 
 
 def is_of_objects(node: Node) -> bool:
-    """Return whether what a formula says is a value, and allows nothing but objects."""
+    """Return whether a node is a value that allows objects only."""
     return isinstance(node, Value) and bool(node.objects) and node == Value(objects=node.objects)
 
 
@@ -87,7 +86,7 @@ class Formulas:
         self._opposites: dict[Formula, Formula] = {}
 
     def look(self, formula: Formula) -> Node:
-        """Return what a formula says."""
+        """Return the node of a formula."""
         return self._nodes[formula]
 
     def _intern(self, node: Node) -> Formula:
@@ -103,28 +102,22 @@ class Formulas:
 
     def reference(self, key: Hashable, *, is_wide: bool = False) -> Formula:
         """Return the formula of a reference, resolved when its normal form is needed."""
-        return self._intern(Reference(key, is_wide))
+        return self._intern(FormulaReference(key, is_wide))
 
     def unknown(self, key: Hashable) -> Formula:
-        """Return a formula that is treated as always true, negated or not (relax mode)."""
+        """Return a formula that is treated as true, negated or not (relax mode)."""
         return self._intern(Unknown(key))
 
     def conj(self, parts: Iterable[Formula]) -> Formula:
-        """Return the formula that all parts hold."""
-        return self._combine(And, parts, neutral=ALWAYS, absorbing=NEVER)
+        """Return the conjunction of parts."""
+        return self._combine(And, parts)
 
     def disj(self, parts: Iterable[Formula]) -> Formula:
-        """Return the formula that some part holds."""
-        return self._combine(Or, parts, neutral=NEVER, absorbing=ALWAYS)
+        """Return the disjunction of parts."""
+        return self._combine(Or, parts)
 
-    def _combine(
-        self,
-        kind: type[And | Or],
-        parts: Iterable[Formula],
-        *,
-        neutral: Formula,
-        absorbing: Formula,
-    ) -> Formula:
+    def _combine(self, kind: type[And | Or], parts: Iterable[Formula]) -> Formula:
+        neutral, absorbing = (ALWAYS, NEVER) if kind is And else (NEVER, ALWAYS)
         nodes = self._nodes
         flat: dict[Formula, None] = {}
         for part in parts:
@@ -142,7 +135,7 @@ class Formulas:
         return self._intern(kind(tuple(sorted(flat))))
 
     def neg(self, part: Formula) -> Formula:
-        """Return the formula that the part does not hold."""
+        """Return the negation of a part."""
         if part in (NEVER, ALWAYS):
             return ALWAYS if part == NEVER else NEVER
         node = self._nodes[part]
@@ -153,7 +146,7 @@ class Formulas:
         return part if isinstance(node, Unknown) else self._intern(Not(part))
 
     def implies(self, part: Formula, other: Formula) -> bool:
-        """Return whether a formula plainly implies another."""
+        """Return whether a formula implies another, judged by their conjuncts alone."""
         if part in (other, NEVER) or other == ALWAYS:
             return True
         return self._conjuncts(other) <= self._conjuncts(part)
@@ -163,7 +156,7 @@ class Formulas:
         return frozenset(node.parts) if isinstance(node, And) else frozenset((part,))
 
     def oppose(self, part: Formula, negation: Formula) -> None:
-        """Declare what the negation of a formula is, where complement is not exact."""
+        """Declare the negation of a formula whose complement is not exact."""
         self._opposites[part] = negation
         self._opposites.setdefault(negation, part)
 

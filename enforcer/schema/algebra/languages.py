@@ -1,8 +1,6 @@
-"""String languages within the limits.
+"""Intersection and emptiness of string languages, and the step counter of a compilation.
 
-Owns: intersecting them, telling, within a budget of work, which are empty or finite, and
-counting the work of a whole compilation.
-Must not know: formulas, keywords, engines.
+All answers are found within a budget of work. Must not know: formulas, keywords, engines.
 """
 
 from __future__ import annotations
@@ -18,11 +16,11 @@ if TYPE_CHECKING:
     from enforcer.schema.limits import Limits
 
 _STEPS_OF_EMPTINESS = 4
-_SIZE_PER_STEP = 6  # of what may follow, when it is explored: some 7 microseconds
+_SIZE_PER_STEP = 6  # size of derivatives explored: some 7 microseconds
 
 
 class Languages:
-    """Set operations on string languages, and what is known of them.
+    """Set operations on string languages within limits.
 
     Args:
         limits: bounds; `SchemaLimit` is raised above them.
@@ -35,14 +33,14 @@ class Languages:
         self._steps = 0
 
     def meet_strings(self, a: Regex | None, b: Regex | None) -> Regex | None:
-        """Intersect string languages; None if nothing is left."""
+        """Return the intersection of string languages; None if it is empty."""
         if a is None or b is None:
             return None
         result = a if b in (a, ANY) else b if a == ANY else self._checked(both(a, b))
         return None if self.is_empty_regex(result) else result
 
     def is_empty_regex(self, regex: Regex) -> bool:
-        """Return whether a string language is certainly empty (within the budget)."""
+        """Return whether a string language is surely empty; False if that takes too much work."""
         known = self._empty_regexes.get(regex)
         if known is None:
             self.spend(_STEPS_OF_EMPTINESS if regex.boolean else 0)
@@ -62,14 +60,14 @@ class Languages:
         return regex
 
     def members(self, regex: Regex, limit: int) -> tuple[str, ...] | None:
-        """List a string language that has at most `limit` members; None if it may have more."""
+        """Return the members of a string language; None if it may have more than `limit`."""
         try:
             return finite_members(regex, limit)
         except RegexBudget:
             return None
 
     def spend(self, steps: int) -> None:
-        """Count work; raises `SchemaLimit` when there was too much of it."""
+        """Count steps of work; raise `SchemaLimit` above the limit of the compilation."""
         self._steps += steps
         if self._steps > self._limits.steps:
             raise SchemaLimit.of(

@@ -1,9 +1,7 @@
 """The normal form of formulas: one `Value` each, worked out on demand.
 
-So an alternating automaton is made a non-deterministic one, state by state.
-
-Owns: what a formula stands for, and telling when surely nothing fits it. Children of a normal
-form stay formulas, so a recursive schema unfolds no further than it is asked to. Must not know:
+This turns an alternating automaton into a non-deterministic one, state by state. Children of a
+normal form stay formulas, so a recursive schema unfolds no further than needed. Must not know:
 keywords, engines.
 """
 
@@ -17,19 +15,20 @@ from enforcer.numbers import sets as numbers
 from enforcer.regex import either, inverse
 from enforcer.schema.algebra.arrays import ArraySets
 from enforcer.schema.algebra.children import Children
-from enforcer.schema.algebra.formulas import And, Formulas, Not, OneOf, Or, Reference, Unknown
+from enforcer.schema.algebra.formulas import (
+    And,
+    FormulaReference,
+    Formulas,
+    Not,
+    OneOf,
+    Or,
+    Unknown,
+)
 from enforcer.schema.algebra.languages import Languages
 from enforcer.schema.algebra.objects import ObjectSets
-from enforcer.schema.algebra.rivals import Rivals
+from enforcer.schema.algebra.oneof_overlap import OneOfOverlap
 from enforcer.schema.algebra.three_valued import ThreeValued
-from enforcer.schema.grammar import (
-    ALWAYS,
-    ANY_OBJECT,
-    ANYTHING,
-    NEVER,
-    NOTHING,
-    Value,
-)
+from enforcer.schema.grammar import ALWAYS, ANY_OBJECT, ANYTHING, NEVER, NOTHING, Value
 from enforcer.schema.limits import named
 
 if TYPE_CHECKING:
@@ -38,11 +37,11 @@ if TYPE_CHECKING:
     from enforcer.schema.grammar import ArrayShape, Formula, ObjectShape
     from enforcer.schema.limits import Limits
 
+    _Arrays = tuple[ArrayShape, ...]
+    _Objects = tuple[ObjectShape, ...]
 
 _T = TypeVar("_T")
-
-
-_DEEPEST_QUESTION = 12  # levels looked into for emptiness before it is left open
+_DEEPEST_QUESTION = 12  # nested tests for emptiness, before it is left open
 
 
 class _UnderWay(Exception):  # noqa: N818 - a signal, caught where a guess is allowed
@@ -54,11 +53,11 @@ class _UnderWay(Exception):  # noqa: N818 - a signal, caught where a guess is al
 
 
 class _Aside(NamedTuple):
-    """The key of a reference to what stands in no schema.
+    """The key of a reference to a formula that belongs to no subschema.
 
     Attributes:
-        formula: what it leads to.
-        own: of which formula this is a part: what holds for it, and what may.
+        formula: the target.
+        own: the formula with two readings that it is a part of: the sure and the wide form.
 
     """
 
@@ -71,8 +70,8 @@ class Algebra(Children):
 
     Args:
         limits: bounds; `SchemaLimit` is raised above them.
-        resolve: turns the key of a reference into a formula.
-        path_of: turns the key of a reference into the path of what it leads to.
+        resolve: returns the formula that the key of a reference leads to.
+        path_of: returns the `$.`-path that the key of a reference leads to.
 
     """
 
@@ -94,10 +93,10 @@ class Algebra(Children):
         self.arrays = ArraySets(self)
         self.objects = ObjectSets(self, limits)
         self.three_valued = ThreeValued(self, self.parts)
-        self._rivals = Rivals(self)
+        self._overlap = OneOfOverlap(self)
 
     def narrowed(self, part: Formula, by: Formula) -> Formula:
-        """Return the formula that both hold, which is the part itself where that implies it."""
+        """Return the conjunction; the part itself if it implies the other."""
         if by == ALWAYS:
             return part
         node = self._nodes[by]
@@ -106,34 +105,34 @@ class Algebra(Children):
         return self.conj((part, by))
 
     def overlap(self, part: Formula, other: Formula) -> bool:
-        """Return whether something may fit both, however patterns in the other are read."""
+        """Return whether a value may fit both, by some reading of the patterns in `other`."""
         return not self.is_empty(self.conj((part, self.three_valued.widened(other))))
 
     def parts(self, formula: Formula) -> tuple[Formula, ...]:
-        """Return what a formula combines, or the target of a reference; nothing for a value."""
+        """Return the parts of a formula, or the target of a reference; none for a value."""
         node = self._nodes[formula]
         if isinstance(node, And | Or | OneOf):
             return node.parts
         if isinstance(node, Not):
             return (node.part,)
-        return (self._target(node),) if isinstance(node, Reference) else ()
+        return (self._target(node),) if isinstance(node, FormulaReference) else ()
 
     def two_readings(
         self, holds: Formula, may_hold: Formula, fails: Formula, may_fail: Formula
     ) -> Formula:
-        """Return a formula that is neither true nor false of some values.
+        """Return a formula that is neither true nor false for some values.
 
         Args:
-            holds: what it is true of.
-            may_hold: what it is true of, or neither.
-            fails: what it is false of.
-            may_fail: what it is false of, or neither, or more than that.
+            holds: the values that it is true for.
+            may_hold: the values that it is not false for.
+            fails: the values that it is false for.
+            may_fail: the values that it is not true for, or a superset.
 
         """
         if holds == may_hold:
             return holds
-        # Each is told apart from what is the same of another formula: of that, the negation and
-        # what it may hold for are others.
+        # The keys keep equal formulas of different pairs apart: their negations and wide forms
+        # differ.
         own = (holds, may_hold)
         fails, may_fail = (self.reference(_Aside(each, own)) for each in (fails, may_fail))
         wide = self.reference(_Aside(may_hold, own), is_wide=True)
@@ -145,7 +144,7 @@ class Algebra(Children):
         self.three_valued.add(fails, may_fail)
         return holds
 
-    def _target(self, reference: Reference) -> Formula:
+    def _target(self, reference: FormulaReference) -> Formula:
         key = reference.key
         found = key.formula if isinstance(key, _Aside) else self._resolve(key)
         return self.three_valued.widened(found) if reference.is_wide else found
@@ -153,11 +152,10 @@ class Algebra(Children):
     # Normal forms.
 
     def normal(self, formula: Formula) -> Value:
-        """Return the union per JSON type that a formula stands for.
+        """Return the values that a formula stands for, as a union for each JSON type.
 
         Raises:
-            UnsupportedSchema: a reference that leads back to itself without consuming
-                anything, so that it has no meaning.
+            UnsupportedSchema: a reference leads back to itself without consuming anything.
             SchemaLimit: over a limit.
 
         """
@@ -188,7 +186,7 @@ class Algebra(Children):
     def _reference_in(self, *formulas: Formula) -> Hashable:
         """Return the key of the first reference among formulas."""
         nodes = map(self._nodes.__getitem__, formulas)
-        keys = (node.key for node in nodes if isinstance(node, Reference))
+        keys = (node.key for node in nodes if isinstance(node, FormulaReference))
         return next((key for key in keys if not isinstance(key, _Aside)), None)
 
     def _expand(self, formula: Formula) -> Value:
@@ -197,7 +195,7 @@ class Algebra(Children):
             return node
         if isinstance(node, Unknown):
             return ANYTHING
-        if isinstance(node, Reference):
+        if isinstance(node, FormulaReference):
             return self._normal_of(self._target(node))
         if isinstance(node, And):
             return self._meet_all(node.parts)
@@ -209,19 +207,19 @@ class Algebra(Children):
 
     def _meet_one_of(self, value: Value, parts: tuple[Formula, ...]) -> Value:
         options = []
-        for part, rivals in zip(parts, self._rivals.of(parts), strict=True):
+        for part, others in zip(parts, self._overlap.of(parts), strict=True):
             option = self._meet(value, self._normal_of(part))
-            for rival in rivals:
-                option = self._minus(option, rival)
+            for other in others:
+                option = self._minus(option, other)
             options.append(option)
         return self._join_all(options)
 
     def _minus_one_of(self, value: Value, parts: tuple[Formula, ...]) -> Value:
-        """Intersect a value with the negation of a one-of: no part holds, or two do."""
+        """Return a value without those for which exactly one part holds: none does, or two do."""
         pairs = {
-            (min(part, rival), max(part, rival)): None
-            for part, rivals in zip(parts, self._rivals.of(parts), strict=True)
-            for rival in rivals
+            (min(part, other), max(part, other)): None
+            for part, others in zip(parts, self._overlap.of(parts), strict=True)
+            for other in others
         }
         options = [self._meet_all((*pair, self.value(value))) for pair in pairs]
         for part in parts:
@@ -243,8 +241,8 @@ class Algebra(Children):
         result = ANYTHING
         for value in values:
             result = self._meet(result, value)
-        # Negations, which a one-of has too, have many alternatives by themselves; what is
-        # known already rules out most.
+        # Negations, which a one-of has too, have many alternatives, most of which the other parts
+        # rule out.
         for branches in choices:
             result = self._meet_one_of(result, branches)
         for formula in negated:
@@ -252,7 +250,7 @@ class Algebra(Children):
         return result
 
     def _minus(self, value: Value, formula: Formula) -> Value:
-        """Intersect a value with the negation of a formula."""
+        """Return a value without those that fit a formula."""
         if formula in self._opposites:
             return self._meet(value, self._normal_of(self._opposites[formula]))
         node = self._nodes[formula]
@@ -266,7 +264,7 @@ class Algebra(Children):
             raise _UnderWay(self._reference_in(formula, *self._subtracting))
         self._subtracting.add(formula)
         try:
-            if isinstance(node, Reference):
+            if isinstance(node, FormulaReference):
                 return self._minus(value, self._target(node))
             if isinstance(node, OneOf):
                 return self._minus_one_of(value, node.parts)
@@ -291,21 +289,17 @@ class Algebra(Children):
             self._meet_objects(a.objects, b.objects),
         )
 
-    def _meet_arrays(
-        self, a: tuple[ArrayShape, ...], b: tuple[ArrayShape, ...]
-    ) -> tuple[ArrayShape, ...]:
+    def _meet_arrays(self, a: _Arrays, b: _Arrays) -> _Arrays:
         if not (a and b):
             return ()
         self.spend(len(a) * len(b))
         met = (self.arrays.meet(x, y) for x, y in product(a, b))
         return self._few(self.arrays.without_covered([x for x in met if x is not None]))
 
-    def _meet_objects(
-        self, a: tuple[ObjectShape, ...], b: tuple[ObjectShape, ...]
-    ) -> tuple[ObjectShape, ...]:
+    def _meet_objects(self, a: _Objects, b: _Objects) -> _Objects:
         self.spend(len(a) * len(b))
         if not a or b == ANY_OBJECT.objects:
-            return a  # as it is for the root of most schemas, which has to be an object
+            return a  # the root of most schemas, which has to be an object
         met = (self.objects.meet(x, y) for x, y in product(a, b))
         return self._few(self.objects.without_covered([x for x in met if x is not None]))
 
@@ -322,12 +316,12 @@ class Algebra(Children):
         )
 
     def _minus_all(self, value: Value, parts: Sequence[Formula]) -> Value:
-        """Intersect a value with the negation of a conjunction: one part or other fails."""
+        """Return a value without those that fit all parts: some part fails."""
         options = []
         for part in sorted(parts, key=lambda x: not isinstance(self._nodes[x], Value)):
             options.append(self._minus(value, part))
-            # That the first ones fail is covered, so the others may fail where they hold;
-            # that is worth knowing where it is simple.
+            # Where this part fails is covered, so the next may fail where it holds; that makes the
+            # options disjoint, and is done where it is cheap.
             node = self._nodes[part]
             if isinstance(node, Value) and len(node.objects) <= 1 and not node.arrays:
                 value = self._meet(value, self._normal_of(self.three_valued.widened(part)))
@@ -354,9 +348,7 @@ class Algebra(Children):
             objects,
         )
 
-    def _without_object(
-        self, shapes: tuple[ObjectShape, ...], other: ObjectShape
-    ) -> tuple[ObjectShape, ...]:
+    def _without_object(self, shapes: _Objects, other: ObjectShape) -> _Objects:
         violations = self.objects.complement(other) if shapes else ()
         left: list[ObjectShape] = []
         for shape in shapes:
@@ -367,7 +359,7 @@ class Algebra(Children):
     # Emptiness.
 
     def is_empty(self, formula: Formula) -> bool:
-        """Return whether surely nothing fits; False where recursion leaves it open."""
+        """Return whether surely nothing fits; False if recursion leaves it open."""
         if formula == NEVER or isinstance(self._nodes[formula], Value):
             return formula == NEVER
         known = self._empty.get(formula)
@@ -386,12 +378,11 @@ class Algebra(Children):
             return False
         finally:
             self._asking.discard(formula)
-        result = value == NOTHING
-        self._empty[formula] = result
-        return result
+        self._empty[formula] = value == NOTHING
+        return self._empty[formula]
 
     def plainly(self, formula: Formula) -> Value | None:
-        """Return the normal form; None where recursion leaves it open, or nothing fits."""
+        """Return the normal form if it is known; None if it is not, or is empty or any value."""
         if formula == ALWAYS or self.is_empty(formula):
             return None
         node = self._nodes[formula]

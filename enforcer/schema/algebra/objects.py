@@ -1,13 +1,13 @@
 """Intersection and complement of object shapes.
 
-Owns: the set operations on one shape at a time; children are combined as formulas and
-not looked into, except to drop what is plainly empty. Must not know:
-keywords, engines, how formulas are kept.
+Children are combined as formulas, and only asked whether they are empty or overlap. Must not know:
+keywords, engines, how formulas are stored.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from itertools import islice, product
 from typing import TYPE_CHECKING
 
@@ -25,18 +25,20 @@ if TYPE_CHECKING:
     from enforcer.schema.grammar import Formula
     from enforcer.schema.limits import Limits
 
+    _Classes = tuple[tuple[Regex, Formula], ...]
+
 _COMPARED = 64  # shapes compared with each other to drop those that others cover
 
 
 class ObjectSets:
-    """Set operations on object shapes, of whose children `Children` can tell."""
+    """Set operations on object shapes whose children are formulas of one algebra."""
 
     def __init__(self, children: Children, limits: Limits) -> None:
         self._children = children
         self._limits = limits
 
     def meet(self, a: ObjectShape, b: ObjectShape) -> ObjectShape | None:
-        """Intersect; None if surely no object is left."""
+        """Return the intersection; None if it is surely empty."""
         # Work grows with the names, not only with the shapes.
         self._children.spend((len(a.names) + len(b.names)) // 2)
         narrowed = self._children.narrowed
@@ -60,9 +62,7 @@ class ObjectSets:
             )
         )
 
-    def _meet_classes(
-        self, a: tuple[tuple[Regex, Formula], ...], b: tuple[tuple[Regex, Formula], ...]
-    ) -> tuple[tuple[Regex, Formula], ...]:
+    def _meet_classes(self, a: _Classes, b: _Classes) -> _Classes:
         if a == b:
             return a
         merged: dict[Formula, Regex] = {}
@@ -80,7 +80,7 @@ class ObjectSets:
         return tuple((names, value) for value, names in merged.items())
 
     def _is_tidy(self, shape: ObjectShape) -> bool:
-        """Return by a look that `tidy` would change nothing, as of nearly all that is written."""
+        """Return whether `tidy` surely changes nothing, by a cheap test that most shapes pass."""
         if shape.witnesses or shape.minimum or shape.maximum is not None:
             return False
         left = len(shape.required)
@@ -92,7 +92,7 @@ class ObjectSets:
         return not left
 
     def tidy(self, shape: ObjectShape) -> ObjectShape | None:
-        """Declare the required names and drop the shape if a property cannot exist."""
+        """Return the shape with all required names declared; None if it is surely empty."""
         if self._is_tidy(shape):
             return shape
         shape, witnesses = replace(shape, witnesses=()), shape.witnesses
@@ -112,7 +112,7 @@ class ObjectSets:
         if maximum is not None and minimum > maximum:
             return None
         if maximum is not None and maximum == len(required):
-            # No room is left: the required names, and no others.
+            # The required names, and no others.
             return self.tidy(
                 replace(
                     shape,
@@ -136,9 +136,10 @@ class ObjectSets:
         )
 
     def placed(self, shape: ObjectShape, witness: Witness) -> Iterator[ObjectShape]:
-        """Split a shape by the property that is a witness.
+        """Yield the parts of a shape in which one certain property is the witness.
 
-        A declared name that is one is required. In the last shape it is an undeclared property.
+        In all but the last it is a declared name, which is required there; in the last, which keeps
+        the witness, it is an undeclared one.
         """
         children = self._children
         for i, (name, value) in enumerate(shape.names):
@@ -162,13 +163,13 @@ class ObjectSets:
         Args:
             shape: the shape to start from.
             other: the shape to leave out.
-            violations: the complement of that shape.
+            violations: the complement of `other`.
 
         """
         if self.meet(shape, self._children.three_valued.widened_object(other)) is None:
             return [shape]
-        # A property with few values (a `kind`) tells alternatives apart: having settled that
-        # it is wrong, it is right in all that follows, and those exclude one another.
+        # A property with few values is a discriminator. Its violation comes first, and in all
+        # shapes that follow its value is right, so that they are disjoint.
         pivots = {name: value for name, value in other.names if self._children.is_listed(value)}
         out: list[ObjectShape] = []
         room: ObjectShape | None = shape
@@ -186,53 +187,37 @@ class ObjectSets:
 
     def complement(self, shape: ObjectShape) -> tuple[ObjectShape, ...]:
         """Return object shapes whose union is every object that is not in the shape."""
-        neg, path = self._children.neg, shape.path
-        # A required name is not there, or it is and its value is wrong: one shape is both.
-        out = [
-            ObjectShape(names=((name, neg(shape.child(name))),), path=path)
-            for name in sorted(shape.required)
-        ]
+        children, neg = self._children, self._children.neg
+        make = partial(ObjectShape, path=shape.path)
+        # A required name is missing, or its value is wrong: one shape is both.
+        out = [make(names=((name, neg(shape.child(name))),)) for name in sorted(shape.required)]
         for name, value in shape.names:
             if value != ALWAYS and name not in shape.required:
-                out.append(
-                    ObjectShape(names=((name, neg(value)),), required=frozenset({name}), path=path)
-                )
-        undeclared = inverse(either(*(literal(name) for name, _ in shape.names)))
-        if not shape.names:
-            undeclared = ANY
+                out.append(make(names=((name, neg(value)),), required=frozenset({name})))
+        undeclared: Regex = ANY
+        if shape.names:
+            undeclared = inverse(either(*(literal(name) for name, _ in shape.names)))
         for regex, value in shape.classes:
-            if value != ALWAYS:
-                names = both(regex, undeclared)
-                if not self._children.is_empty_regex(names):
-                    out.extend(self._witness(names, neg(value), path))
+            if value == ALWAYS or children.is_empty_regex(names := both(regex, undeclared)):
+                continue
+            members = children.members(names, self._limits.name_bits)
+            if members is None:
+                out.append(make(witnesses=(Witness(names, neg(value), shape.path),)))
+            out += [
+                make(names=((name, neg(value)),), required=frozenset({name}))
+                for name in members or ()
+            ]
         if shape.minimum > 0:
-            out.append(ObjectShape(maximum=shape.minimum - 1, path=path))
+            out.append(make(maximum=shape.minimum - 1))
         if shape.maximum is not None:
-            out.append(ObjectShape(minimum=shape.maximum + 1, path=path))
-        out.extend(
-            ObjectShape(
-                classes=(
-                    (witness.names, neg(witness.value)),
-                    (inverse(witness.names), ALWAYS),
-                ),
-                path=path,
-            )
-            for witness in shape.witnesses
-        )
-        tidied = (self.tidy(each) for each in out)
-        return tuple(each for each in tidied if each is not None)
-
-    def _witness(self, names: Regex, value: Formula, path: str) -> list[ObjectShape]:
-        members = self._children.members(names, self._limits.name_bits)
-        if members is None:
-            return [ObjectShape(witnesses=(Witness(names, value, path),), path=path)]
-        return [
-            ObjectShape(names=((name, value),), required=frozenset({name}), path=path)
-            for name in members
-        ]
+            out.append(make(minimum=shape.maximum + 1))
+        for witness in shape.witnesses:
+            others = inverse(witness.names)
+            out.append(make(classes=((witness.names, neg(witness.value)), (others, ALWAYS))))
+        return tuple(each for each in map(self.tidy, out) if each is not None)
 
     def without_covered(self, shapes: Sequence[ObjectShape]) -> list[ObjectShape]:
-        """Drop shapes that another one plainly contains."""
+        """Return the shapes without duplicates and without those that another one contains."""
         if len(shapes) <= 1:
             return list(shapes)
         unique = list(dict.fromkeys(shapes))
@@ -247,7 +232,7 @@ class ObjectSets:
         return sorted(kept, key=order.__getitem__)
 
     def _covers(self, big: ObjectShape, small: ObjectShape) -> bool:
-        """Return whether every object of `small` is plainly one of `big` (names compared too)."""
+        """Return whether `big` surely contains `small`, judged by comparing their parts."""
         implies = self._children.implies
         if big.classes not in (small.classes, ((ANY, ALWAYS),)):
             return False

@@ -5,15 +5,14 @@ pattern's formula and its negation both leave such strings out, so that being di
 formula does not imply its negation; being disjoint with the *widened* formula does, which holds
 wherever the formula is true or unknown.
 
-Owns: telling which formulas have no unknowns, and widening the others. Must not know: normal
-forms, keywords, engines.
+Must not know: normal forms, keywords, engines.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from enforcer.schema.algebra.formulas import And, Not, Or, Reference, Unknown
+from enforcer.schema.algebra.formulas import And, FormulaReference, Not, Or, Unknown
 from enforcer.schema.grammar import ALWAYS, NEVER, Value
 
 if TYPE_CHECKING:
@@ -24,11 +23,11 @@ if TYPE_CHECKING:
 
 
 class ThreeValued:
-    """Answers for the formulas of one arena.
+    """Widens the formulas of one arena.
 
     Args:
         formulas: the arena.
-        parts: gives what a formula combines, or refers to.
+        parts: returns the parts of a formula, or the target of a reference.
 
     """
 
@@ -41,13 +40,13 @@ class ThreeValued:
         self._tracing = False
 
     def add(self, part: Formula, widened: Formula) -> None:
-        """Declare what a formula with two readings may hold for."""
+        """Declare the widened form of a formula with two readings."""
         self._pairs[part] = widened
 
     def is_exact(self, formula: Formula) -> bool:
-        """Return whether all that a formula does not hold for, its negation holds for.
+        """Return whether a formula and its negation together hold for every value.
 
-        It is not where a formula with two readings can be reached.
+        They do not if a formula with two readings can be reached from it.
         """
         if not self._pairs:
             return True
@@ -55,7 +54,7 @@ class ThreeValued:
         if known is not None:
             return known
         if self._tracing:
-            return False  # asked from within, before references have been read
+            return False  # a recursive call, before references have been read
         self._tracing = True
         try:
             return self._trace(formula)
@@ -79,8 +78,8 @@ class ThreeValued:
         return node.children() if isinstance(node, Value) else self._parts(formula)
 
     def widened(self, formula: Formula) -> Formula:
-        """Return the formula that holds for all but what the negation surely holds for."""
-        # What everything fits mentions itself.
+        """Return the formula that holds wherever the negation does not surely hold."""
+        # `ALWAYS` has itself as child.
         if formula in (NEVER, ALWAYS) or self.is_exact(formula):
             return formula
         found = self._widened.get(formula)
@@ -95,7 +94,7 @@ class ThreeValued:
         node = formulas.look(formula)
         if isinstance(node, Value):
             return formulas.value(node.mapped(self.widened))
-        if isinstance(node, Reference):
+        if isinstance(node, FormulaReference):
             return formulas.reference(node.key, is_wide=True)
         if isinstance(node, Unknown):
             return formula
@@ -108,6 +107,4 @@ class ThreeValued:
 
     def widened_object(self, shape: ObjectShape) -> ObjectShape:
         """Return the shape with all its children widened."""
-        if not self._pairs:
-            return shape
-        return shape.mapped(self.widened)
+        return shape.mapped(self.widened) if self._pairs else shape

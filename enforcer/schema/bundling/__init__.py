@@ -1,10 +1,9 @@
-"""Before a schema is compiled: the documents that it refers to are put into it.
+"""Bundling: a schema and the operator's documents that it refers to become one compound document.
 
 A reference may lead out of a schema, into a document that the operator provides. `documents` makes
-one compound document of both, as section 9.3 of JSON Schema 2020-12 describes it, so that whatever
-comes after, here or on another machine, has one self-contained text. `sites` finds references and
-identifiers in a schema, `metaschemas` reads dialects that documents declare, `folders` reads files.
-Nothing is ever fetched.
+one compound document of both (JSON Schema 2020-12, section 9.3), so that the compiler, here or in
+another process, gets one self-contained text. `sites` finds references and identifiers in a schema,
+`metaschemas` reads dialects that documents declare, `folders` reads files. Nothing is ever fetched.
 """
 
 from enforcer.schema.bundling.documents import Documents

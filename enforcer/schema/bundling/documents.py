@@ -1,10 +1,7 @@
-"""Documents that references may lead into, and the bundle of a schema with those that it needs.
+"""The operator's documents by URI, and the bundle of a schema with those that it refers to.
 
-Owns: which URI is which document's, what a document looks like inside another schema, and which of
-them a schema needs. Must not know: files, requests, how schemas are compiled.
-
-Documents are the operator's, and nothing of a client's is ever added to them: each schema has a
-bundle of its own. In a bundle, what the schema itself identifies comes first.
+Nothing of a client's schema is ever added to the documents: each schema has a bundle of its own, in
+which the schema's own identifiers take precedence. Must not know: files, requests, the compiler.
 """
 
 from __future__ import annotations
@@ -16,37 +13,33 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from enforcer.errors import ConfigurationError, brief
-from enforcer.schema.bundling.metaschemas import STANDARD, Dialect, dialect_of
-from enforcer.schema.bundling.sites import (
-    TooMany,
-    is_absolute,
-    look_through,
-)
-from enforcer.schema.reading.drafts import Draft, is_hidden
+from enforcer.schema.bundling.metaschemas import SchemaDialect, dialect_of
+from enforcer.schema.bundling.sites import TooManySitesError, is_absolute, look_through
+from enforcer.schema.reading.drafts import STANDARD, Draft, is_hidden
 from enforcer.schema.reading.identifiers import identifier, joined
 
 if TYPE_CHECKING:
-    from enforcer.schema.bundling.sites import Found
+    from enforcer.schema.bundling.sites import Resources
 
-# What no schema lacks that refers out of itself, or is of a dialect of its own.
+# Every schema that refers to other documents, or has a dialect of its own, matches.
 _LEADS_OUT = re.compile(
     r'"\$(?:ref|dynamicRef)":\s*"(?!#)|"\$schema":\s*"(?!https?://json-schema\.org/)'
 )
-# Objects of a client's schema that are looked at, which is done where requests come in: a tenth of
-# a second. One that has more of them gets no documents.
+# Objects of a client's schema that are searched, in the API server: a tenth of a second. A schema
+# with more of them gets no documents.
 _MOST = 50_000
 
 
 @dataclass(frozen=True, slots=True)
 class _Document:
-    """A document as it stands in a bundle.
+    """A document, prepared for bundles.
 
     Attributes:
-        uri: what it is identified by.
-        draft: what it is written in.
-        schema: with that identifier, and without `$schema`; not to be changed.
-        identifiers: of all resources in it.
-        needs: other documents that it refers to, by `uri`.
+        uri: its canonical URI.
+        draft: its draft.
+        schema: with `uri` as identifier, and without `$schema`; not to be changed.
+        identifiers: the URIs of all resources in it.
+        needs: the canonical URIs of other documents that it refers to.
 
     """
 
@@ -61,13 +54,13 @@ class Documents:
     """JSON Schemas that others may refer to; immutable, and safe to share.
 
     Args:
-        schemas: each document, a JSON Schema, by the absolute URI that it is retrieved by. One
-            that has an `$id` is known by that as well.
-        where: what to call a document in an error, by its URI: a file, say.
+        schemas: each document, a JSON Schema, by its absolute retrieval URI. A document with an
+            `$id` is known by that as well.
+        where: the name of a document in errors (a file, say), by URI.
 
     Raises:
-        ConfigurationError: these are no schemas by URI; a URI is not absolute, or is that of two
-            documents; a document is no JSON Schema, or is written in a dialect that is not known.
+        ConfigurationError: no mapping of URIs to schemas; a URI is not absolute, or two documents
+            have it; a document is no JSON Schema, or its dialect is unknown.
 
     """
 
@@ -82,7 +75,7 @@ class Documents:
             own = schema.get("$id") if isinstance(schema, dict) else None
             if isinstance(own, str) and (known := joined(uri, own)) is not None:
                 self._raw.setdefault(known.rstrip("#"), schema)
-        # Of each URI, the identifier of the document that it leads into.
+        # The canonical URI of the document that each URI leads into.
         self._owners: dict[str, str] = {}
         self._documents: dict[str, _Document] = {}
         read = [self._read(uri) for uri in schemas]
@@ -94,18 +87,18 @@ class Documents:
         return len(self._documents)
 
     def may_concern(self, text: str) -> bool:
-        """Return, at the cost of a search, whether a schema may have to be bundled."""
+        """Return whether a schema, as JSON text, may have to be bundled; a cheap search."""
         return bool(self._documents) and _LEADS_OUT.search(text) is not None
 
     def bundle(self, text: str) -> str:
-        """Put the documents into a schema that it refers to, and those that they refer to.
+        """Return a schema with the documents that it refers to, directly or through others.
 
         Args:
             text: the schema, as `json.dumps` writes it.
 
         Returns:
-            The same schema as one compound document; the text itself where it needs none. A
-            reference that leads into no document stays what it is.
+            One compound document as JSON text; `text` itself if the schema needs no document, or
+            is not valid. A reference into no document is left as it is.
 
         """
         if not self.may_concern(text):
@@ -113,16 +106,16 @@ class Documents:
         try:
             schema = json.loads(text)
         except (ValueError, RecursionError):
-            return text  # whoever compiles it says what is wrong
+            return text  # the compiler reports the error
         if not isinstance(schema, dict):
             return text
         named = schema.get("$schema")
-        dialect = self._dialect(named) if isinstance(named, str) else Dialect()
+        dialect = self._dialect(named) if isinstance(named, str) else SchemaDialect()
         if dialect is None:
             return text
         try:
             found = look_through(schema, dialect, self._dialect, _MOST)
-        except TooMany:
+        except TooManySitesError:
             return text
         needed = self._needed(found)
         if not needed and not found.is_changed:
@@ -131,11 +124,11 @@ class Documents:
             return text
         return json.dumps(schema, ensure_ascii=False)
 
-    def _dialect(self, name: str) -> Dialect | None:
+    def _dialect(self, name: str) -> SchemaDialect | None:
         return dialect_of(name, self._raw.get)
 
-    def _read(self, given: str) -> tuple[_Document, Found]:
-        """Read a document, and take its URIs for it."""
+    def _read(self, given: str) -> tuple[_Document, Resources]:
+        """Read a document and register its URIs; return it, without `needs`, and its references."""
         called, uri = self._called(given), given.rstrip("#")
         if not is_absolute(uri) or "#" in uri:
             raise ConfigurationError(f"{called}: {uri!r:.200} is no absolute URI without fragment")
@@ -159,7 +152,7 @@ class Documents:
         self._documents[canonical] = document
         return document, found
 
-    def _dialect_of(self, schema: Any, called: str) -> Dialect:
+    def _dialect_of(self, schema: Any, called: str) -> SchemaDialect:
         if not isinstance(schema, dict | bool):
             raise ConfigurationError(
                 f"{called} is no JSON Schema, which is an object or a boolean, "
@@ -167,7 +160,7 @@ class Documents:
             )
         named = schema.get("$schema") if isinstance(schema, dict) else None
         if not isinstance(named, str):
-            return Dialect()
+            return SchemaDialect()
         dialect = self._dialect(named)
         if dialect is None:
             raise ConfigurationError(
@@ -179,8 +172,8 @@ class Documents:
     def _called(self, uri: str) -> str:
         return self._where.get(uri, uri)
 
-    def _directly(self, found: Found, own: frozenset[str]) -> set[str]:
-        """Name the documents that references lead into, which are moved to their identifiers."""
+    def _directly(self, found: Resources, own: frozenset[str]) -> set[str]:
+        """Return the URIs of the documents that references lead into; make those canonical."""
         needed = set()
         for reference in found.references:
             uri = reference.uri.rstrip("#")
@@ -195,13 +188,13 @@ class Documents:
             needed.add(owner)
         return needed
 
-    def _needed(self, found: Found) -> set[str]:
+    def _needed(self, found: Resources) -> set[str]:
         own = frozenset(found.identifiers)
         needed: set[str] = set()
         waiting = self._directly(found, own)
         while waiting:
             document = self._documents[waiting.pop()]
-            # One that identifies something as the schema does would change what that means.
+            # A document that shares an identifier with the schema would change its meaning.
             if document.uri not in needed and own.isdisjoint(document.identifiers):
                 needed.add(document.uri)
                 waiting |= document.needs
@@ -216,13 +209,13 @@ def _copied(schema: object) -> Any:
 
 
 def _prepared(schema: Any, uri: str, draft: Draft) -> dict[str, Any]:
-    """Return a document its identifier, and take `$schema` out, which depends on where it goes."""
+    """Return a document with its identifier and without `$schema`, which its bundle decides."""
     if isinstance(schema, bool):
         return {"$id": uri} if schema else {"$id": uri, "not": {}}
     keyword = "id" if draft is Draft.DRAFT4 else "$id"
     kept = {key: value for key, value in schema.items() if key not in ("$schema", keyword)}
     if is_hidden(kept, draft):
-        # It hides what stands beside it, an identifier too.
+        # The reference hides its siblings, an identifier too.
         reference = kept["$ref"]
         kept = {key: kept[key] for key in ("definitions",) if key in kept}
         kept["allOf"] = [{"$ref": reference}]
@@ -230,7 +223,7 @@ def _prepared(schema: Any, uri: str, draft: Draft) -> dict[str, Any]:
 
 
 def _embed(schema: dict[str, Any], draft: Draft, documents: list[_Document]) -> bool:
-    """Put documents where a schema keeps others; tells whether it has such a place."""
+    """Add documents to `$defs` or `definitions`; return whether the schema has room for one."""
     if not documents:
         return True
     places = ("$defs", "definitions") if draft >= Draft.DRAFT2019 else ("definitions",)
@@ -242,7 +235,7 @@ def _embed(schema: dict[str, Any], draft: Draft, documents: list[_Document]) -> 
         key = document.uri
         while key in kept:
             key += "'"
-        # What is read by the schema's own draft need not say so.
+        # A document of the schema's own draft needs no `$schema`.
         named = {} if document.draft is draft else {"$schema": STANDARD[document.draft]}
         kept[key] = {**named, **document.schema}
     schema[place] = kept

@@ -1,8 +1,4 @@
-"""Documents in folders and files.
-
-Owns: which file has which URI, and what is said of a file that is no document. Must not know: what
-documents are for.
-"""
+"""Reader of documents from folders and files, with the URI of each file and errors that name it."""
 
 from __future__ import annotations
 
@@ -25,16 +21,16 @@ _SERVED = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*:[^=]*)=(.+)\Z", re.DOTALL)
 
 
 def read_documents(sources: Sources) -> Documents:
-    """Read documents from the file system; nothing else is ever asked.
+    """Read documents from the file system, and from nowhere else.
 
     Args:
-        sources: each a file, or a folder with all `.json` files in it and in its folders, where
-            every document is known by its `$id`; or `URI=FOLDER` (`URI=FILE`), where every file is
-            known by its place below the URI. One alone will do.
+        sources: one source or several. Each is a file, or a folder with all `.json` files in it
+            and its sub-folders, whose documents are known by their `$id`; or `URI=FOLDER`
+            (`URI=FILE`), whose files are known by their paths below the URI.
 
     Raises:
-        ConfigurationError: a file cannot be read or is no document, and is named; or a source is
-            no path.
+        ConfigurationError: a file cannot be read or is no document; the error names it. Or a
+            source is no path.
 
     """
     schemas, where = read_schemas(sources)
@@ -45,14 +41,13 @@ def read_schemas(sources: Sources) -> tuple[dict[str, Any], dict[str, str]]:
     """Read JSON files by their URIs.
 
     Args:
-        sources: as `read_documents` has them.
+        sources: as `read_documents` takes them.
 
     Returns:
-        The values of the files by URI, and the files.
+        The parsed JSON of each file by URI, and the file's name by URI.
 
     Raises:
-        ConfigurationError: a file cannot be read, or has no URI or another one's, or a folder has
-            no file.
+        ConfigurationError: a file cannot be read, has no URI, or shares one; or a folder is empty.
 
     """
     schemas: dict[str, Any] = {}
@@ -76,14 +71,14 @@ def read_schemas(sources: Sources) -> tuple[dict[str, Any], dict[str, str]]:
 
 
 def _listed(sources: Sources) -> list[str]:
-    """Return sources as texts; one alone is not taken apart into its letters."""
+    """Return one source or several as a list of strings; raise ConfigurationError for others."""
     try:
         several = (sources,) if isinstance(sources, str | PathLike) else sources
         found = [fspath(each) for each in several]
         if all(isinstance(each, str) for each in found):
             return found
     except TypeError:
-        pass  # said below
+        pass  # raised below
     raise ConfigurationError(f"documents are read from paths, not from {brief(sources)}")
 
 
@@ -93,7 +88,7 @@ def _files(path: Path) -> list[Path]:
     found = sorted(
         file
         for file in path.rglob("*.json")
-        # Where Kubernetes mounts a ConfigMap, each file stands once more below `..data`.
+        # In a ConfigMap mounted by Kubernetes, each file is below `..data` once more.
         if file.is_file() and not any(p.startswith("..") for p in file.relative_to(path).parts)
     )
     if not found:

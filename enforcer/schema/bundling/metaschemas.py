@@ -1,7 +1,6 @@
-"""Dialects that a document declares: a draft, less the vocabularies that it leaves out.
+"""Dialects of JSON Schema that metaschemas declare: a draft without some vocabularies.
 
-Owns: reading `$vocabulary`, and which keywords are a vocabulary's. Must not know: where documents
-come from, what keywords mean.
+Must not know: where documents come from, what keywords mean.
 """
 
 from __future__ import annotations
@@ -10,19 +9,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from enforcer.errors import UnsupportedSchema
-from enforcer.schema.reading.drafts import Draft, draft_of
+from enforcer.schema.reading.drafts import STANDARD, Draft, draft_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# What `$schema` says for a draft, as its metaschema names itself.
-STANDARD = {
-    Draft.DRAFT4: "http://json-schema.org/draft-04/schema#",
-    Draft.DRAFT6: "http://json-schema.org/draft-06/schema#",
-    Draft.DRAFT7: "http://json-schema.org/draft-07/schema#",
-    Draft.DRAFT2019: "https://json-schema.org/draft/2019-09/schema",
-    Draft.DRAFT2020: "https://json-schema.org/draft/2020-12/schema",
-}
 _APPLICATOR = """
 additionalProperties allOf anyOf contains dependencies dependentSchemas else if items not oneOf
 patternProperties properties propertyNames then
@@ -33,35 +24,29 @@ maxProperties maximum minContains minItems minLength minProperties minimum multi
 required type uniqueItems
 """
 _UNEVALUATED = "unevaluatedItems unevaluatedProperties"
-# By the last part of a vocabulary's name. Those that assert nothing have no keywords here, and
-# neither have formats: whether they are enforced is the operator's to say, in every dialect.
+# Keywords by the last part of a vocabulary's name. Annotations are left out, and so is `format`:
+# the operator decides for every dialect whether formats are enforced.
 _VOCABULARIES = {
     Draft.DRAFT2019: {
-        "core": "",
+        **dict.fromkeys(("core", "meta-data", "format", "content"), ""),
         "applicator": f"{_APPLICATOR} additionalItems {_UNEVALUATED}",
         "validation": _VALIDATION,
-        "meta-data": "",
-        "format": "",
-        "content": "",
     },
     Draft.DRAFT2020: {
-        "core": "",
+        **dict.fromkeys(("core", "meta-data", "format-annotation", "content"), ""),
         "applicator": f"{_APPLICATOR} prefixItems",
         "unevaluated": _UNEVALUATED,
         "validation": _VALIDATION,
-        "meta-data": "",
-        "format-annotation": "",
-        "content": "",
     },
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Dialect:
-    """How a schema is to be read.
+class SchemaDialect:
+    """A dialect of JSON Schema.
 
     Attributes:
-        draft: the draft of the standard that it is written in.
+        draft: the draft of the standard that it is based on.
         dropped: keywords of the draft that mean nothing in it.
 
     """
@@ -79,15 +64,15 @@ def is_standard(name: str) -> bool:
     return True
 
 
-def dialect_of(name: str, find: Callable[[str], object]) -> Dialect | None:
-    """Read what `$schema` names.
+def dialect_of(name: str, find: Callable[[str], object]) -> SchemaDialect | None:
+    """Return the dialect that `$schema` names.
 
     Args:
-        name: value of `$schema`.
-        find: gives the document of a URI without `#`, None if there is none.
+        name: the value of `$schema`.
+        find: returns the document of a URI without `#`; None if there is none.
 
     Returns:
-        The dialect; None where it is not known, or needs a vocabulary that is not.
+        The dialect; None if it, or a vocabulary that it requires, is unknown.
 
     """
     metaschema: object = {"$schema": name}
@@ -102,19 +87,19 @@ def dialect_of(name: str, find: Callable[[str], object]) -> Dialect | None:
             draft = draft_of(metaschema)
         except UnsupportedSchema:
             metaschema = find(named.strip().rstrip("#"))
-            # The one that `$schema` names says what is in the dialect; its own dialect is another.
+            # The first metaschema declares the vocabularies; its own `$schema` is another dialect.
             found = metaschema if found is None else found
         else:
             return _with_vocabularies(draft, found)
 
 
-def _with_vocabularies(draft: Draft, metaschema: object) -> Dialect | None:
+def _with_vocabularies(draft: Draft, metaschema: object) -> SchemaDialect | None:
     declared = metaschema.get("$vocabulary") if isinstance(metaschema, dict) else None
     known = _VOCABULARIES.get(draft)
     if known is None or not isinstance(declared, dict):
-        return Dialect(draft)
+        return SchemaDialect(draft)
     begin = STANDARD[draft].removesuffix("schema") + "vocab/"
     if any(uri.removeprefix(begin) not in known and declared[uri] is not False for uri in declared):
         return None
     absent = (words for name, words in known.items() if begin + name not in declared)
-    return Dialect(draft, frozenset(word for words in absent for word in words.split()))
+    return SchemaDialect(draft, frozenset(word for words in absent for word in words.split()))

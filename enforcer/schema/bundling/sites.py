@@ -1,7 +1,6 @@
-"""The subschemas of a schema, with the base of their references.
+"""Search of a schema for subschemas, identifiers and references to other resources.
 
-Owns: where subschemas stand or may stand, which identifier and dialect is in force there, and where
-references lead. Must not know: documents, what other keywords mean.
+Must not know: documents, what other keywords mean.
 """
 
 from __future__ import annotations
@@ -10,50 +9,32 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urldefrag, urlsplit
 
-from enforcer.schema.bundling.metaschemas import STANDARD, Dialect, is_standard
-from enforcer.schema.reading.drafts import Draft
+from enforcer.schema.bundling.metaschemas import SchemaDialect, is_standard
+from enforcer.schema.reading.drafts import STANDARD, Draft
 from enforcer.schema.reading.identifiers import identifier, joined, within
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 _REFERENCES = ("$ref", "$dynamicRef")
-# What has values in it, not schemas.
+# Keywords that hold values, not schemas.
 _VALUES = frozenset({"const", "enum", "default", "examples"})
 
 
-class TooMany(Exception):  # noqa: N818 - never leaves the package
-    """A schema has more subschemas than are to be looked at."""
-
-
-@dataclass(slots=True)
-class Site:
-    """An object that is a subschema, or may be one.
-
-    Attributes:
-        schema: the object itself; what is changed in it before the next site is asked for counts.
-        base: URI that its references are relative to; empty if there is none.
-        dialect: in force there.
-        is_certain: whether keywords lead to it; else a reference alone can make a schema of it.
-
-    """
-
-    schema: dict[str, Any]
-    base: str
-    dialect: Dialect
-    is_certain: bool
+class TooManySitesError(Exception):
+    """A schema has more objects than may be searched."""
 
 
 @dataclass(frozen=True, slots=True)
-class Reference:
-    """A reference that leads to another resource.
+class ResourceReference:
+    """A reference to another resource.
 
     Attributes:
         schema: the subschema that has it.
         keyword: its keyword there.
-        uri: what it names, absolute, without fragment.
-        fragment: what stands behind `#`.
-        is_movable: whether another absolute reference may be written in its place.
+        uri: its target, absolute, without fragment.
+        fragment: the fragment, without `#`.
+        is_movable: whether it may be replaced by another absolute reference.
 
     """
 
@@ -64,28 +45,28 @@ class Reference:
     is_movable: bool
 
     def move(self, uri: str) -> None:
-        """Let it name another URI."""
+        """Change the reference to another URI, in place."""
         self.schema[self.keyword] = f"{uri}#{self.fragment}" if self.fragment else uri
 
 
 @dataclass(slots=True)
-class Found:
-    """What a schema says about resources.
+class Resources:
+    """The identifiers and references found in a schema.
 
     Attributes:
         identifiers: URIs of the resources in it.
-        references: those to resources that may be others.
-        is_changed: whether anything in it was written otherwise.
+        references: the references that may lead to other resources.
+        is_changed: whether the schema was changed.
 
     """
 
     identifiers: list[str] = field(default_factory=list)
-    references: list[Reference] = field(default_factory=list)
+    references: list[ResourceReference] = field(default_factory=list)
     is_changed: bool = False
 
 
 def is_absolute(uri: str) -> bool:
-    """Return whether a URI needs no base."""
+    """Return whether a URI has a scheme, and so needs no base."""
     try:
         return bool(urlsplit(uri).scheme)
     except ValueError:
@@ -94,59 +75,69 @@ def is_absolute(uri: str) -> bool:
 
 def look_through(
     schema: dict[str, Any],
-    dialect: Dialect,
-    named: Callable[[str], Dialect | None],
+    dialect: SchemaDialect,
+    named: Callable[[str], SchemaDialect | None],
     most: int | None = None,
-) -> Found:
-    """Find identifiers and references, and write dialects of documents as those of the standard.
+) -> Resources:
+    """Find identifiers and references, and rewrite dialects of metaschemas as drafts.
 
     Args:
-        schema: is changed in place: `$schema` names a draft where it named a dialect of one, and
-            keywords that mean nothing in the dialect are gone.
-        dialect: of the schema.
-        named: gives the dialect of a name; None if it is not known.
-        most: how many objects are looked at; None for all.
+        schema: changed in place: `$schema` names a draft where it named a dialect of one, and
+            keywords that mean nothing in the dialect are removed.
+        dialect: the schema's dialect.
+        named: returns the dialect of a name; None if it is unknown.
+        most: how many objects may be searched; None for all.
 
     Raises:
-        TooMany: it has more.
+        TooManySitesError: the schema has more objects than `most`.
 
     """
-    found = Found()
-    for number, site in enumerate(_sites(schema, dialect, named)):
+    found = Resources()
+    for number, (part, base, own, is_certain) in enumerate(_sites(schema, dialect, named)):
         if most is not None and number >= most:
-            raise TooMany
-        _look(site, found, named)
+            raise TooManySitesError
+        if is_certain:
+            name = part.get("$schema")
+            if isinstance(name, str) and not is_standard(name) and named(name) is not None:
+                part["$schema"] = STANDARD[own.draft]
+                found.is_changed = True
+            if identifier(part, own.draft) is not None:
+                found.identifiers.append(base)
+        for keyword in own.dropped.intersection(part):
+            del part[keyword]
+            found.is_changed = True
+        found.references += _references(part, base, is_certain=is_certain)
     return found
 
 
-def _look(site: Site, found: Found, named: Callable[[str], Dialect | None]) -> None:
-    schema, draft = site.schema, site.dialect.draft
-    name = schema.get("$schema")
-    if site.is_certain:
-        if isinstance(name, str) and not is_standard(name) and named(name) is not None:
-            schema["$schema"] = STANDARD[draft]
-            found.is_changed = True
-        if identifier(schema, draft) is not None:
-            found.identifiers.append(site.base)
-    for keyword in site.dialect.dropped.intersection(schema):
-        del schema[keyword]
-        found.is_changed = True
+def _references(
+    part: dict[str, Any], base: str, *, is_certain: bool
+) -> Iterator[ResourceReference]:
     for keyword in _REFERENCES:
-        written = schema.get(keyword)
+        written = part.get(keyword)
         if not isinstance(written, str) or written.startswith("#"):
             continue
-        target = joined(site.base, written)
+        target = joined(base, written)
         if target is not None:
             uri, fragment = urldefrag(target)
-            # Of what only a reference makes a schema, the base may be another then.
-            is_movable = site.is_certain or is_absolute(written)
-            found.references.append(Reference(schema, keyword, uri, fragment, is_movable))
+            # An object that only a reference makes a schema may have another base then.
+            is_movable = is_certain or is_absolute(written)
+            yield ResourceReference(part, keyword, uri, fragment, is_movable)
 
 
 def _sites(
-    schema: dict[str, Any], dialect: Dialect, named: Callable[[str], Dialect | None]
-) -> Iterator[Site]:
-    stack: list[tuple[Any, str, Dialect, bool]] = [(schema, "", dialect, True)]
+    schema: dict[str, Any], dialect: SchemaDialect, named: Callable[[str], SchemaDialect | None]
+) -> Iterator[tuple[dict[str, Any], str, SchemaDialect, bool]]:
+    """Yield all objects that are or may be subschemas.
+
+    Changes made to an object before the next one is asked for are followed.
+
+    Yields:
+        The object; the base URI of its references, empty if there is none; its dialect; and
+        whether keywords lead to it (else only a reference can make a schema of it).
+
+    """
+    stack: list[tuple[Any, str, SchemaDialect, bool]] = [(schema, "", dialect, True)]
     while stack:
         value, base, dialect, is_certain = stack.pop()
         if isinstance(value, list):
@@ -158,7 +149,7 @@ def _sites(
         own = identifier(value, dialect.draft)
         if own is not None:
             base = joined(base, own) or base
-        yield Site(value, base, dialect, is_certain)
+        yield value, base, dialect, is_certain
         for keyword, inner in value.items():
             if keyword in _VALUES or not _holds(inner):
                 continue

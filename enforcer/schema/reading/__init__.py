@@ -1,9 +1,9 @@
-"""From JSON to formulas, keyword by keyword.
+"""Reading: from JSON to formulas, keyword by keyword.
 
 `json_values` checks the JSON and `document` follows references; `parse` turns subschemas into
 formulas with the readers of keywords (`type_keywords`, `object_keywords`, `unevaluated`), which
-share `reader` and ask for values by `keywords`. `closed_objects` tells which objects an option
-closes. `culprit` blames a part of a schema that nothing fits. `mistakes` has words that errors and
-the lint share. `plain` tells, without any of it, schemas that are sure to compile.
-Must not know: what a finished grammar looks like, engines.
+share `reader` and `keywords`. `closed_objects` decides which objects an option closes.
+`unsatisfiable_part` finds the part of a schema that no value fits. `mistakes` has the words that
+errors share with the lint. `plain` recognizes, without any of these, schemas that are sure to
+compile. Must not know: the lowered grammar, engines.
 """

@@ -1,9 +1,8 @@
-"""Which objects are closed under the option `closed_objects`.
+"""The option `closed_objects`: an object whose schema declares `properties` has no others.
 
-Owns: that convention: an object whose schema declares `properties` has no others, unless it says
-so. It is about the whole of what a schema is composed of, as the branches of an `allOf` declare
-for one another; where only one of its parts declares any, that part is closed by itself. What a
-schema is asked by `not`, `if` or `contains` is never closed, for that would let more values fit.
+Unless the schema says otherwise. The whole composition counts, as the branches of an `allOf`
+declare properties for one another; if only one part declares any, that part is closed by itself.
+Schemas under `not`, `if` or `contains` are never closed, since that would let more values fit.
 Must not know: formulas, how an object is closed.
 """
 
@@ -11,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from enforcer.schema.reading.document import Closing, Place, members
+from enforcer.schema.reading.document import Closing, SchemaLocation, members
 from enforcer.schema.reading.drafts import is_hidden
 
 if TYPE_CHECKING:
@@ -22,14 +21,14 @@ if TYPE_CHECKING:
 _SAID = ("additionalProperties", "unevaluatedProperties")
 
 
-def closable(reader: SchemaReader, place: Place) -> Closing:
-    """Return how to parse what is to be closed: as one whole, or so that its parts are closed."""
+def closable(reader: SchemaReader, place: SchemaLocation) -> Closing:
+    """Return how to close a subschema: as one whole (`PART`), or its parts each (`HANDED`)."""
     schema = place.schema
     if is_hidden(schema, place.draft):
         return Closing.HANDED
     if "properties" in schema or _says(reader, place):
         return Closing.PART
-    # One reference, one branch of an `allOf`, or alternatives of which one or another holds.
+    # A reference, a branch of an `allOf`, or all alternatives of an `anyOf` or a `oneOf`.
     groups = [[target] for target in reader.targets(place)]
     groups += [[branch] for branch in _branches(place, "allOf")]
     if any(_says(reader, part) for (part,) in groups) and len(groups) > 1:
@@ -40,21 +39,21 @@ def closable(reader: SchemaReader, place: Place) -> Closing:
     return Closing.HANDED if declaring == 1 and not conditional else Closing.PART
 
 
-def declares(reader: SchemaReader, place: Place) -> bool:
-    """Return whether a subschema or its parts declare properties, and itself says no more."""
+def declares(reader: SchemaReader, place: SchemaLocation) -> bool:
+    """Return whether a subschema or its parts declare properties, and it names no others."""
     return not _says(reader, place) and _declares(reader, place, frozenset())
 
 
-def _says(reader: SchemaReader, place: Place) -> bool:
-    """Return whether a subschema says itself whether there are other properties."""
+def _says(reader: SchemaReader, place: SchemaLocation) -> bool:
+    """Return whether a subschema has a keyword for other properties."""
     schema = place.schema
     return isinstance(schema, dict) and any(
         reader.has(schema, keyword, place.draft) for keyword in _SAID
     )
 
 
-def parts_of(reader: SchemaReader, place: Place) -> Iterator[Place]:
-    """List the subschemas that say more about the same value, if they hold."""
+def parts_of(reader: SchemaReader, place: SchemaLocation) -> Iterator[SchemaLocation]:
+    """Yield the subschemas that constrain the same value, if they hold."""
     yield from reader.targets(place)
     if is_hidden(place.schema, place.draft):
         return
@@ -63,7 +62,7 @@ def parts_of(reader: SchemaReader, place: Place) -> Iterator[Place]:
     yield from _conditional(reader, place)
 
 
-def _declares(reader: SchemaReader, place: Place, around: frozenset[Hashable]) -> bool:
+def _declares(reader: SchemaReader, place: SchemaLocation, around: frozenset[Hashable]) -> bool:
     schema = place.schema
     if not isinstance(schema, dict) or place.key in around:
         return False
@@ -73,13 +72,13 @@ def _declares(reader: SchemaReader, place: Place, around: frozenset[Hashable]) -
     return any(_declares(reader, part, within) for part in parts_of(reader, place))
 
 
-def _branches(place: Place, keyword: str) -> list[Place]:
+def _branches(place: SchemaLocation, keyword: str) -> list[SchemaLocation]:
     listed = place.schema.get(keyword)
     count = len(listed) if isinstance(listed, list) else 0
     return [place.child(keyword, i) for i in range(count)]
 
 
-def _conditional(reader: SchemaReader, place: Place) -> Iterator[Place]:
+def _conditional(reader: SchemaReader, place: SchemaLocation) -> Iterator[SchemaLocation]:
     schema, draft = place.schema, place.draft
     if reader.has(schema, "if", draft):
         yield from (place.child(word) for word in ("if", "then", "else") if word in schema)

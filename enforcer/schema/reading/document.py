@@ -1,7 +1,6 @@
-"""A JSON document whose references can be followed.
+"""A schema document whose references (`$ref`, `$dynamicRef`, `$recursiveRef`) can be followed.
 
-Owns: looking up `$ref`, `$anchor`, `$id` and `$dynamicRef`, and the paths of what they lead to.
-Must not know: what keywords mean.
+Must not know: what other keywords mean.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ _LEADS = " -> "  # in a path, before the resource or anchor that a reference lea
 
 
 def step(path: str, key: str | int) -> str:
-    """Extend a `$.`-path by one member or element; of a long key, its beginning and `…`."""
+    """Return a `$.`-path extended by one member or element; a long key is cut off by `…`."""
     if isinstance(key, int):
         return f"{path}[{key}]"
     if _PLAIN_NAME.match(key):
@@ -41,19 +40,19 @@ def step(path: str, key: str | int) -> str:
 
 
 def shown(value: object) -> str:
-    """Return a value as JSON text for a message; of a long one the beginning."""
+    """Return a value as JSON text for a message; a long text is cut off by `…`."""
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= _LONGEST else text[:_LONGEST] + "…"
 
 
 def members(schema: dict[str, Any], keyword: str) -> dict[str, Any]:
-    """Return a keyword's members; none where it is malformed, which its own reader notes."""
+    """Return the members of a keyword's value; none if it is missing or malformed."""
     found = schema.get(keyword)
     return found if isinstance(found, dict) else {}
 
 
 class Closing(Enum):
-    """Whether the objects that a subschema describes are to be closed; see `closed_objects`."""
+    """The scope in which the objects of a subschema are closed; see `closed_objects`."""
 
     OPEN = "never"
     WHOLE = "here, with all that the subschema is composed of"
@@ -62,17 +61,17 @@ class Closing(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """A subschema and how it was reached.
+class SchemaLocation:
+    """A subschema, and the path and scopes by which it was reached.
 
     Attributes:
         schema: the subschema.
         path: `$.`-path for messages.
-        draft: the dialect in force.
-        base: URI of the resource that it is a part of; empty where the document has none.
-        scope: those of the resources that were left on the way, the outermost first.
-        closing: whether its objects are to be closed.
-        origin: path of the resource, which `#/…` leads to.
+        draft: the draft in force.
+        base: URI of its resource; empty in a document without identifiers.
+        scope: the dynamic scope: URIs of the resources left on the way, the outermost first.
+        closing: how its objects are to be closed.
+        origin: path of its resource, to which `#/…` is relative.
 
     """
 
@@ -86,44 +85,46 @@ class Place:
 
     @property
     def key(self) -> Hashable:
-        """What decides the meaning of the subschema: itself, its draft, its scopes, its closing."""
+        """A key that is equal for locations with the same meaning."""
         # Only the outermost resource that has an anchor counts, so a resource that is entered
         # again changes nothing: recursion has finitely many scopes.
         scopes = (self.base, *dict.fromkeys(self.scope))
         return id(self.schema), self.draft, scopes, self.closing
 
-    def child(self, *keys: str | int) -> Place:
-        """Descend to a part of the subschema, which is about the same value."""
+    def child(self, *keys: str | int) -> SchemaLocation:
+        """Return the location of a part that is about the same value."""
         return self._descend(keys, self.of_part)
 
-    def below(self, *keys: str | int) -> Place:
-        """Descend to a subschema that is about a member or an element of the value."""
+    def below(self, *keys: str | int) -> SchemaLocation:
+        """Return the location of a subschema about a member or an element of the value."""
         inner = Closing.OPEN if self.closing is Closing.OPEN else Closing.WHOLE
         return self._descend(keys, inner)
 
-    def question(self, *keys: str | int) -> Place:
-        """Descend to a subschema that is asked whether it holds, by `not`, `if`, `contains`."""
+    def question(self, *keys: str | int) -> SchemaLocation:
+        """Return the location of a subschema that is only tested, by `not`, `if` or `contains`."""
         return self._descend(keys, Closing.OPEN)
 
     @property
     def of_part(self) -> Closing:
-        """How its parts are to be closed."""
+        """The closing of its parts."""
         if self.closing is Closing.WHOLE:
             return Closing.PART
         return Closing.WHOLE if self.closing is Closing.HANDED else self.closing
 
-    def _descend(self, keys: tuple[str | int, ...], closing: Closing) -> Place:
+    def _descend(self, keys: tuple[str | int, ...], closing: Closing) -> SchemaLocation:
         schema, path = self.schema, self.path
         for key in keys:
             schema = schema[key]
             path = step(path, key)
-        found = Place(schema, path, self.draft, self.base, self.scope, closing, self.origin)
+        found = SchemaLocation(
+            schema, path, self.draft, self.base, self.scope, closing, self.origin
+        )
         if not self.base or (own := resource_of(schema, self.base, self.draft, path)) is None:
             return found
         return replace(found.entering(own[0]), draft=own[1], origin=path)
 
-    def entering(self, uri: str) -> Place:
-        """Return the place as a part of another resource."""
+    def entering(self, uri: str) -> SchemaLocation:
+        """Return the location as a part of another resource, with its own one in the scope."""
         return self if uri == self.base else replace(self, base=uri, scope=(*self.scope, self.base))
 
 
@@ -132,8 +133,8 @@ class SchemaDocument:
 
     Args:
         schema: the schema.
-        scoped: whether identifiers occur in it, which references may go by.
-        closing: whether its objects are to be closed.
+        scoped: whether identifiers occur in it.
+        closing: how its objects are to be closed.
 
     """
 
@@ -141,15 +142,15 @@ class SchemaDocument:
         draft, base = draft_of(schema), ""
         if scoped and isinstance(schema, dict):
             base, _ = resource_of(schema, _BASE, draft) or (_BASE, draft)
-        self.root = Place(schema, "$", draft, base, closing=closing)
+        self.root = SchemaLocation(schema, "$", draft, base, closing=closing)
         self._resources: dict[str, tuple[Any, Draft]] = {base: (schema, draft)}
-        # By URI and name; and whether it is a dynamic one.
+        # By URI and name: the subschema, its draft, and whether the anchor is dynamic.
         self._anchors: dict[tuple[str, str], tuple[Any, Draft, bool]] = {}
         if base:
             self._index(schema, _BASE, draft)
 
     def _index(self, schema: Any, base: str, draft: Draft) -> None:
-        """Note the resources and the anchors of a document."""
+        """Register the resources and anchors of a document."""
         queue = [(schema, base, draft)]
         for part, around, default in queue:
             uri, own = resource_of(part, around, default) or (around, default)
@@ -162,19 +163,19 @@ class SchemaDocument:
                 queue.extend((each, uri, own) for each in inner if isinstance(each, dict))
 
     def _resource(self, uri: str) -> tuple[Any, Draft] | None:
-        """Return what a URI names; the standard's own metaschemas are at hand, nothing else."""
+        """Return the resource of a URI and its draft; also the metaschemas of the standard."""
         if uri not in self._resources:
             standard = jsonschema_specifications.REGISTRY.get(uri)
             if standard is not None:
                 self._index(standard.contents, uri, draft_of(standard.contents))
         return self._resources.get(uri)
 
-    def follow(self, place: Place, keyword: str) -> Place:
-        """Return the subschema that a reference keyword leads to, about the same value.
+    def follow(self, place: SchemaLocation, keyword: str) -> SchemaLocation:
+        """Return the location that a reference keyword leads to, about the same value.
 
         Raises:
-            InvalidSchema: a reference to nothing.
-            UnsupportedSchema: a reference out of the document.
+            InvalidSchema: there is nothing at the target.
+            UnsupportedSchema: the target is outside of the document.
 
         """
         ref = place.schema[keyword]
@@ -199,10 +200,12 @@ class SchemaDocument:
             _, around = self._resources.get(there.base, (None, place.draft))
             draft = draft_of(there.schema, around)
         path = _target(place, ref, origin)
-        return Place(there.schema, path, draft, there.base, there.scope, place.of_part, origin)
+        return SchemaLocation(
+            there.schema, path, draft, there.base, there.scope, place.of_part, origin
+        )
 
-    def _anchored(self, place: Place, name: str, *, is_dynamic: bool) -> Place:
-        """Return the place of an anchor of a resource; a dynamic one may be an outer resource's."""
+    def _anchored(self, place: SchemaLocation, name: str, *, is_dynamic: bool) -> SchemaLocation:
+        """Return the location of an anchor; of a dynamic one, in the outermost resource with it."""
         uri, found = place.base, self._anchors[place.base, name]
         if is_dynamic and found[2]:
             for outer in place.scope:
@@ -212,8 +215,8 @@ class SchemaDocument:
                     break
         return replace(place, schema=found[0], draft=found[1]).entering(uri)
 
-    def _outermost(self, place: Place) -> Place:
-        """Return the outermost of the resources around one that all may be recursive."""
+    def _outermost(self, place: SchemaLocation) -> SchemaLocation:
+        """Return the outermost resource of the scope reached through `$recursiveAnchor`s alone."""
         found = place
         for uri in (place.base, *reversed(place.scope)):
             schema, draft = self._resources[uri]
@@ -222,8 +225,8 @@ class SchemaDocument:
             found = replace(place, schema=schema, draft=draft).entering(uri)
         return found
 
-    def _origin(self, place: Place, base: str) -> str:
-        """Name the resource that a reference leads into: the document's, the same, or another."""
+    def _origin(self, place: SchemaLocation, base: str) -> str:
+        """Return the path of the resource with a URI: the same, the document's, or another."""
         if base == place.base:
             return place.origin
         if base == self.root.base:
@@ -231,7 +234,9 @@ class SchemaDocument:
         return f"{place.path.split(_LEADS, 1)[0]}{_LEADS}{base}"
 
     @staticmethod
-    def _nowhere(place: Place, ref: str, keyword: str, *, is_known: bool = False) -> SchemaError:
+    def _nowhere(
+        place: SchemaLocation, ref: str, keyword: str, *, is_known: bool = False
+    ) -> SchemaError:
         problem_at = step(place.path, keyword)
         if is_known or ref.startswith("#"):
             where = "this schema" if ref.startswith("#") else "that document"
@@ -244,25 +249,32 @@ class SchemaDocument:
         return UnsupportedSchema.of(problem_at, keyword, reason)
 
 
-def _pointed(place: Place, pointer: str) -> Place:
+def _pointed(place: SchemaLocation, pointer: str) -> SchemaLocation:
     for part in unquote(pointer).split("/")[1:]:
         key: str | int = part.replace("~1", "/").replace("~0", "~")
         if isinstance(place.schema, list) and part.isascii() and part.isdigit():
             key = int(key)
-        # A resource is told by the draft around it, whatever its own `$schema` says.
+        # Identifiers are read by the surrounding draft, whatever `$schema` says.
         schema = place.schema[key]
         uri = uri_of(schema, place.base, place.draft) if place.base else None
         place = replace(place, schema=schema).entering(uri or place.base)
     return place
 
 
-def _target(place: Place, ref: str, origin: str) -> str:
-    """Return the path of what a reference leads to, by the resource that it is in."""
+def _target(place: SchemaLocation, ref: str, origin: str) -> str:
+    """Return the path of a reference's target.
+
+    Args:
+        place: the location of the reference.
+        ref: the reference as written.
+        origin: the path of the target's resource.
+
+    """
     pointer = urldefrag(ref).fragment
     if _LEADS in origin:
         return f"{origin}#{unquote(pointer)}" if pointer else origin
     if pointer and not pointer.startswith("/"):
-        # Without what led there before: a tree that refers to itself has no end of that.
+        # Without earlier references, whose number a recursive schema does not bound.
         return f"{place.path.split(_LEADS, 1)[0]}{_LEADS}{ref}"
     path = origin
     for part in unquote(pointer).split("/")[1:]:

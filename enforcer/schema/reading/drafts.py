@@ -1,7 +1,6 @@
-"""The drafts of JSON Schema, and which keywords each has.
+"""The drafts of JSON Schema: their choice by `$schema`, and the keywords that each has.
 
-Owns: the choice of a draft by `$schema`, and with which draft a keyword came and went. Must not
-know: what keywords mean, references.
+Must not know: what keywords mean, references.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Draft(IntEnum):
-    """The drafts of JSON Schema that are read, in order of age."""
+    """The supported drafts of JSON Schema, in order of age."""
 
     DRAFT4 = 4
     DRAFT6 = 6
@@ -25,67 +24,66 @@ class Draft(IntEnum):
     DRAFT2020 = 2020
 
     def __str__(self) -> str:
-        """Write it as the standard does."""
+        """Return the name that the standard uses."""
         return {2019: "2019-09", 2020: "2020-12"}.get(self.value, f"draft-{self.value:02}")
 
 
-_DRAFTS = {
-    "//json-schema.org/draft-04/schema": Draft.DRAFT4,
-    "//json-schema.org/draft-06/schema": Draft.DRAFT6,
-    "//json-schema.org/draft-07/schema": Draft.DRAFT7,
-    "//json-schema.org/schema": Draft.DRAFT2020,
-    "//json-schema.org/draft/2019-09/schema": Draft.DRAFT2019,
-    "//json-schema.org/draft/2020-12/schema": Draft.DRAFT2020,
+# `$schema` of each draft, as its metaschema names itself.
+STANDARD = {
+    Draft.DRAFT4: "http://json-schema.org/draft-04/schema#",
+    Draft.DRAFT6: "http://json-schema.org/draft-06/schema#",
+    Draft.DRAFT7: "http://json-schema.org/draft-07/schema#",
+    Draft.DRAFT2019: "https://json-schema.org/draft/2019-09/schema",
+    Draft.DRAFT2020: "https://json-schema.org/draft/2020-12/schema",
 }
-# Which draft a keyword came with, and the last one that has it; others are always read.
+
+
+def _bare(uri: str) -> str:
+    """Return a `$schema` without its scheme, since both are in use, and its empty fragment."""
+    return uri.strip().rstrip("#/").removeprefix("https:").removeprefix("http:")
+
+
+_DRAFTS = {_bare(uri): draft for draft, uri in STANDARD.items()}
+_DRAFTS["//json-schema.org/schema"] = Draft.DRAFT2020
+# The first draft with a keyword, and the last one; other keywords are in every draft.
 SINCE = {
-    "const": Draft.DRAFT6,
-    "contains": Draft.DRAFT6,
-    "propertyNames": Draft.DRAFT6,
-    "if": Draft.DRAFT7,
-    "then": Draft.DRAFT7,
-    "else": Draft.DRAFT7,
-    "dependentRequired": Draft.DRAFT2019,
-    "dependentSchemas": Draft.DRAFT2019,
-    "minContains": Draft.DRAFT2019,
-    "maxContains": Draft.DRAFT2019,
-    "unevaluatedProperties": Draft.DRAFT2019,
-    "unevaluatedItems": Draft.DRAFT2019,
-    "$recursiveRef": Draft.DRAFT2019,
-    "$dynamicRef": Draft.DRAFT2020,
-    "prefixItems": Draft.DRAFT2020,
+    **dict.fromkeys(("const", "contains", "propertyNames"), Draft.DRAFT6),
+    **dict.fromkeys(("if", "then", "else"), Draft.DRAFT7),
+    **dict.fromkeys(("dependentRequired", "dependentSchemas", "minContains"), Draft.DRAFT2019),
+    **dict.fromkeys(("maxContains", "unevaluatedProperties"), Draft.DRAFT2019),
+    **dict.fromkeys(("unevaluatedItems", "$recursiveRef"), Draft.DRAFT2019),
+    **dict.fromkeys(("$dynamicRef", "prefixItems"), Draft.DRAFT2020),
 }
 _UNTIL = {"$recursiveRef": Draft.DRAFT2019}
 REFERENCES = ("$ref", "$recursiveRef", "$dynamicRef")
 
 
 def knows(draft: Draft, keyword: str) -> bool:
-    """Return whether a keyword, if it is one at all, means something in a draft."""
+    """Return whether a keyword means something in a draft; True for unknown keywords."""
     return SINCE.get(keyword, draft) <= draft <= _UNTIL.get(keyword, draft)
 
 
 def is_hidden(schema: Mapping[str, Any], draft: Draft) -> bool:
-    """Return whether a reference hides everything beside it, as up to draft 7."""
+    """Return whether a `$ref` hides its siblings, as up to draft 7."""
     return "$ref" in schema and draft <= Draft.DRAFT7
 
 
 def draft_of(schema: object, default: Draft = Draft.DRAFT2020, path: str = "$") -> Draft:
-    """Read `$schema`.
+    """Return the draft that a schema's `$schema` names.
 
     Args:
-        schema: what it stands in.
-        default: the draft without it.
-        path: of the schema.
+        schema: the schema.
+        default: the draft if there is no `$schema`.
+        path: the schema's path, for the error.
 
     Raises:
-        UnsupportedSchema: a dialect other than those of the standard.
+        UnsupportedSchema: `$schema` names no draft of the standard.
 
     """
     named = schema.get("$schema") if isinstance(schema, dict) else None
     if not isinstance(named, str):
         return default
-    # Both schemes are in use for every draft.
-    found = _DRAFTS.get(named.strip().rstrip("#/").removeprefix("https:").removeprefix("http:"))
+    found = _DRAFTS.get(_bare(named))
     if found is None:
         raise UnsupportedSchema.of(
             f"{path}.$schema",

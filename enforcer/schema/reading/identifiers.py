@@ -1,9 +1,8 @@
-"""Where in a document identifiers stand: `$id`, `id`, `$anchor` and their like.
+"""Identifiers of subschemas (`$id`, `id`, anchors), and the keywords that hold subschemas.
 
-Owns: which values are subschemas that may have one, and which resources and anchors they name. The
-older forms that a newer draft has replaced are followed too (`items` as a list), and what stands
-where a schema should, without being one, is no place at all: whether that matters is for the
-readers of keywords to say. Must not know: how references are followed, what keywords mean.
+Forms that a newer draft has replaced are followed too (`items` as a list). Malformed subschemas are
+skipped; the readers of keywords report them. Must not know: how references are followed, what
+keywords mean.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from enforcer.schema.reading.drafts import Draft, draft_of, is_hidden
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-# Keywords whose value is a subschema, a list of them, or has some by names, as `$defs` has.
+# Keywords whose value is a subschema, a list of subschemas, or a mapping to subschemas.
 ONE = (
     *("additionalItems", "additionalProperties", "contains", "contentSchema", "else", "if"),
     *("items", "not", "propertyNames", "then", "unevaluatedItems", "unevaluatedProperties"),
@@ -25,14 +24,13 @@ ONE = (
 LISTED = ("allOf", "anyOf", "items", "oneOf", "prefixItems")
 NAMED = ("definitions", "dependencies", "dependentSchemas", "patternProperties", "properties")
 
-
 _URIS = frozenset({"$id", "id"})
 _NO_TEXT = "must be a string that identifies this schema"
 _NO_URI = "must be a URI reference"
 
 
 def wrong_identifiers(schema: dict[str, Any], draft: Draft) -> Iterator[tuple[str, str]]:
-    """Yield the keywords of a subschema that are no identifiers, and why."""
+    """Yield the malformed identifier keywords of a subschema, each with the reason."""
     for keyword in _identifiers(draft):
         value = schema.get(keyword)
         if value is None:
@@ -59,10 +57,10 @@ def _is_uri(text: str) -> bool:
 
 
 def within(keyword: str, value: object, *, has_defs: bool) -> Iterable[Any]:
-    """List what may be subschemas in a keyword's value.
+    """Return the possible subschemas in a keyword's value.
 
     Args:
-        keyword: as it stands in a schema.
+        keyword: the keyword.
         value: its value, any JSON.
         has_defs: whether the draft has the keyword `$defs`.
 
@@ -75,7 +73,7 @@ def within(keyword: str, value: object, *, has_defs: bool) -> Iterable[Any]:
 
 
 def identifier(schema: dict[str, Any], draft: Draft) -> str | None:
-    """Return the identifier of a resource, as it is written; None where there is none."""
+    """Return the identifier of a resource, as written; None if the subschema is none."""
     found = schema.get("id" if draft is Draft.DRAFT4 else "$id")
     if not isinstance(found, str) or is_hidden(schema, draft):
         return None
@@ -85,7 +83,7 @@ def identifier(schema: dict[str, Any], draft: Draft) -> str | None:
 
 
 def joined(base: str, reference: str) -> str | None:
-    """Resolve a reference; None if it is no URI."""
+    """Return a reference resolved against a base; None if it is no URI."""
     try:
         return urljoin(base, reference)
     except ValueError:
@@ -93,7 +91,7 @@ def joined(base: str, reference: str) -> str | None:
 
 
 def uri_of(schema: Any, base: str, draft: Draft) -> str | None:
-    """Return the URI of a resource of a draft; None if any JSON is none."""
+    """Return the URI of a subschema that is a resource; None if it is none."""
     if not isinstance(schema, dict) or any(wrong_identifiers(schema, draft)):
         return None
     own = identifier(schema, draft)
@@ -107,12 +105,12 @@ def resource_of(
 
     Args:
         schema: any JSON.
-        base: what its identifier is relative to.
-        draft: in force around it.
-        path: of the subschema; None to read one in an unknown dialect by the draft around it.
+        base: the URI that its identifier is relative to.
+        draft: the draft in force around it.
+        path: its path; None to read an unknown dialect as the surrounding draft.
 
     Raises:
-        UnsupportedSchema: it is in an unknown dialect.
+        UnsupportedSchema: it is in an unknown dialect, and `path` is given.
 
     """
     if not isinstance(schema, dict) or _URIS.isdisjoint(schema):
@@ -128,7 +126,7 @@ def resource_of(
 
 
 def anchors(schema: dict[str, Any], draft: Draft) -> Iterator[tuple[str, bool]]:
-    """Yield the names that a subschema has in its resource, and whether they are dynamic."""
+    """Yield the anchors of a subschema, and whether each is dynamic."""
     if any(wrong_identifiers(schema, draft)):
         return
     for keyword in _identifiers(draft):

@@ -1,6 +1,6 @@
-"""Whether any Python object is JSON, within the limits.
+"""Validation of a Python object as JSON within the limits.
 
-Owns: that check, and telling whether identifiers occur in it. Must not know: what keywords mean.
+Must not know: what keywords mean.
 """
 
 from __future__ import annotations
@@ -18,14 +18,12 @@ if TYPE_CHECKING:
 
 _MAX_DIGITS = 1_000  # digits of an integer in a schema; far above any bound in use
 _SCOPED = frozenset({"$id", "id", "$anchor", "$dynamicAnchor", "$recursiveAnchor"})
-
-
-# A value in a document, its key in what holds it, and that.
+# A value in a document, its key in the holder, and the holder's part.
 _Part = tuple[Any, "str | int", "_Part | None"]
 
 
 def check_json(document: object, limits: Limits) -> bool:
-    """Refuse what is not JSON or over the limits; return whether references need a registry.
+    """Validate a document as JSON; return whether identifiers occur in it.
 
     Raises:
         InvalidSchema: a value that JSON cannot carry.
@@ -53,7 +51,7 @@ def check_json(document: object, limits: Limits) -> bool:
             else:
                 _check_scalar(part)
             if len(below) > limits.nodes:
-                break  # the same list may be in many places
+                break  # one list may occur in many places
         nodes += len(level)
         if nodes + len(below) > limits.nodes:
             _limit("$", f"more than {limits.nodes} values {named('nodes')}; split the schema up")
@@ -67,7 +65,7 @@ def check_json(document: object, limits: Limits) -> bool:
 
 
 def _path(part: _Part) -> str:
-    """Return the `$.`-path of a part, which is worked out where something is wrong."""
+    """Return the `$.`-path of a part (worked out for errors only)."""
     keys = []
     _, key, holder = part
     while holder is not None:

@@ -1,7 +1,7 @@
-"""One subschema's keywords, as the modules that give them a meaning ask for them.
+"""Base class of the readers of keywords: typed access to one subschema's keywords.
 
-Owns: which keywords a subschema has, what the values of those for one type must be, and what is
-said of malformed ones, also where that type is excluded. Must not know: what a keyword means.
+Malformed values are noted, also of keywords for types that `type` excludes. Must not know: what a
+keyword means.
 """
 
 from __future__ import annotations
@@ -20,32 +20,37 @@ if TYPE_CHECKING:
 
     from enforcer.regex import Regex
     from enforcer.schema.grammar import Formula
-    from enforcer.schema.reading.document import Place
+    from enforcer.schema.reading.document import SchemaLocation
     from enforcer.schema.reading.reader import SchemaReader
 
 
 class Keywords:
-    """The keywords of one subschema, and where it stands.
+    """The keywords of one subschema.
 
-    `extra` gathers formulas that hold beside those for the types.
+    Attributes:
+        reader: the document's reader.
+        place: the subschema's location.
+        schema: the subschema.
+        extra: formulas that hold besides that of the types.
+
     """
 
-    def __init__(self, reader: SchemaReader, place: Place) -> None:
+    def __init__(self, reader: SchemaReader, place: SchemaLocation) -> None:
         self.reader = reader
         self.place = place
         self.schema: dict[str, Any] = place.schema
         self.extra: list[Formula] = []
 
     def has(self, keyword: str) -> bool:
-        """Whether the subschema has a keyword that its draft knows."""
+        """Return whether the subschema has a keyword, and its draft knows it."""
         return self.reader.has(self.schema, keyword, self.place.draft)
 
     def malformed(self, keyword: str, reason: str) -> None:
-        """Note that a keyword's value is not what the standard asks for."""
+        """Note that a keyword's value is malformed."""
         self.extra.append(self.reader.malformed(self.place, keyword, reason))
 
     def read(self, keyword: str, default: Any = None) -> Any:
-        """Return a keyword's value; the default where it is not there, or noted as malformed."""
+        """Return a keyword's value; the default if it is missing, or noted as malformed."""
         if not self.has(keyword):
             return default
         value = self.schema[keyword]
@@ -56,17 +61,17 @@ class Keywords:
         return default
 
     def count(self, keyword: str) -> int | None:
-        """Read a keyword whose value is a whole number, 2.0 included."""
+        """Return the value of a keyword that is a whole number (2.0 is one); None if missing."""
         value = self.read(keyword)
         return None if value is None else int(value)
 
     def number(self, keyword: str) -> Fraction | None:
-        """Read a keyword whose value is a number, exactly."""
+        """Return the exact value of a keyword that is a number; None if missing."""
         value = self.read(keyword)
         return None if value is None else exact(value)
 
     def check_excluded(self, types: frozenset[str]) -> None:
-        """Note malformed keywords for other types than these, which assert nothing."""
+        """Note malformed keywords for types other than these."""
         for keyword, value in self.schema.items():
             of = TYPE_OF.get(keyword)
             excluded = of and of not in types and not (of == "number" and "integer" in types)
@@ -75,7 +80,14 @@ class Keywords:
                 self.read(keyword)
 
     def languages(self, keyword: str, pattern: str) -> tuple[Regex, Regex] | None:
-        """Return what certainly matches and what certainly does not; None if refused."""
+        """Return the strings that surely match a pattern, and those that surely do not.
+
+        None, with the problem noted, if the pattern is refused.
+
+        Raises:
+            SchemaLimit: the pattern is over `Limits.regex_growth`.
+
+        """
         try:
             matching, failing = parse(pattern), not_matching(pattern)
         except RegexError as error:

@@ -1,6 +1,6 @@
-"""Common mistakes in one subschema, by keyword, in words that say what to write instead.
+"""Table of common mistakes in one subschema, by keyword, with the words of a cure.
 
-The lint looks for all of them. An error about a keyword has the same words where the
+The lint looks for all of them. An error about a keyword has the same words if the
 keyword's value is one of these mistakes. Must not know: formulas, what is around the subschema.
 """
 
@@ -23,9 +23,10 @@ if TYPE_CHECKING:
 NO_VALUE = "no value is valid here"
 TYPES = ("null", "boolean", "integer", "number", "string", "array", "object")
 _Schema = Mapping[str, Any]
-_Row = Callable[[str, Any, _Schema], str | None]  # of a keyword, its value, and what it stands in
+# Takes a keyword, its value and the subschema; returns words, or None if it is no mistake.
+_Row = Callable[[str, Any, _Schema], str | None]
 _USE = "use " + ", ".join(f'"{each}"' for each in TYPES)
-# What programming languages, databases and other formats call the types.
+# Names of the types in programming languages, databases and other formats.
 _ALIASES = {
     **dict.fromkeys(("float", "double", "decimal", "real", "numeric"), "number"),
     **dict.fromkeys(("int", "int32", "int64", "long", "short"), "integer"),
@@ -62,14 +63,14 @@ _MOST = 5  # wrong values that are listed
 
 
 def mistake(schema: _Schema, keyword: str) -> str | None:
-    """Return what to write instead of a keyword's value; None if it is no mistake known here."""
+    """Return the mistake in a keyword's value and its cure; None if no known mistake."""
     rows = _TABLE.get(keyword, ()) if keyword in _TABLE or keyword in KEYWORDS else (_property,)
     found = (row(keyword, schema[keyword], schema) for row in rows)
     return next(filter(None, found), None)
 
 
 def no_schema(value: object, path: str) -> str:
-    """Return what to write instead of a value that stands where a subschema belongs."""
+    """Return the error and its cure for a value in the place of a subschema."""
     around, _, name = path.rpartition(".")
     meant = _type_meant(value) if isinstance(value, str) else None
     cure = ""
@@ -85,7 +86,7 @@ def no_schema(value: object, path: str) -> str:
 
 
 def wrong_types(named: object) -> str | None:
-    """Return what to write instead of the names in `type` that are no types, if there are any."""
+    """Return the error and its cure for wrong names in `type`; None if all are types."""
     listed = named if isinstance(named, list) else [named]
     if not listed:
         return f"must name a type; {_USE}"
@@ -114,7 +115,7 @@ def _type_meant(named: str) -> str | None:
 
 
 def _types(schema: _Schema) -> list[str]:
-    """List the types that a schema names; none if one of them is no type."""
+    """Return the types that a schema names; none if one of them is wrong."""
     named = schema.get("type", [])
     listed = named if isinstance(named, list) else [named]
     return [] if any(each not in TYPES for each in listed) else listed
@@ -170,12 +171,12 @@ def _properties(_keyword: str, value: object, _schema: _Schema) -> str | None:
 
 
 def _excluded(keyword: str, value: object, schema: _Schema) -> str | None:
-    """Find a keyword that is about another type than the schema's."""
+    """Return the words for a keyword that is about another type than the schema's."""
     of, types = TYPE_OF[keyword], _types(schema)
     if not types or of in types or (of == "number" and "integer" in types):
         return None
     if what_is_wrong(keyword, value) is not None:
-        return None  # which is said by itself
+        return None  # reported by another row
     if types == ["array"]:
         cure = "move it into `items`?"
     elif keyword == "required":
@@ -191,7 +192,7 @@ def _closing(_keyword: str, _value: object, schema: _Schema) -> str | None:
 
 
 def _listed(keyword: str, value: object, schema: _Schema) -> str | None:
-    """Find values of `enum` or `const` that the schema's type rules out."""
+    """Return the words for values of `enum` or `const` that the schema's type rules out."""
     values = [value] if keyword == "const" else value if isinstance(value, list) else []
     types = _types(schema)
     wrong = [each for each in values if not _fits(each, types)]
@@ -251,7 +252,7 @@ def _other_name(keyword: str, value: object, _schema: _Schema) -> str | None:
 
 
 def _property(keyword: str, value: object, schema: _Schema) -> str | None:
-    """Find a property that is declared beside `properties`."""
+    """Return the words for a property that is declared beside `properties`."""
     named, types = value.get("type") if isinstance(value, Mapping) else None, _types(schema)
     if named not in TYPES or (types and "object" not in types):
         return None  # a word of the author's own, such as `ui: {"type": …}` of a string
@@ -283,7 +284,7 @@ def _format(_keyword: str, value: object, schema: _Schema) -> str | None:
     return f"the format {value!r:.60} is not known, so that any string fits; {cure}"
 
 
-_PLAIN = TYPE_OF.keys() - {"items", "properties", "patternProperties"}  # those without subschemas
+_PLAIN = TYPE_OF.keys() - {"items", "properties", "patternProperties"}  # without subschemas
 _MAY_BE_NULL = ANNOTATIONS | {"const", "format", "id", "type", "$id", "$schema", *ONE}
 _ROWS: tuple[tuple[_Row, Iterable[str]], ...] = (
     (_type, ("type",)),

@@ -1,8 +1,7 @@
-"""The keywords that restrict objects.
+"""Reader of the keywords that constrain objects, into one `ObjectShape`.
 
-Owns: `properties`, `required`, `patternProperties`, `additionalProperties`, `propertyNames`,
-`minProperties` and `maxProperties`, read into one `ObjectShape`. Must not know: other types,
-combinations, references, engines.
+These are `properties`, `required`, `patternProperties`, `additionalProperties`, `propertyNames`,
+`minProperties` and `maxProperties`. Must not know: other types, combinations, references, engines.
 """
 
 from __future__ import annotations
@@ -24,19 +23,20 @@ if TYPE_CHECKING:
     from enforcer.schema.algebra.normal_form import Algebra
     from enforcer.schema.grammar import Formula
 
-# What objects surely fit, and what they may fit; the same but where patterns have two readings.
+# Shapes that objects surely fit, and shapes that they may fit; different only where patterns have
+# two readings. All of a list hold.
 _Readings = tuple[list[ObjectShape], list[ObjectShape]]
 _ABOUT_NAMES = frozenset({"patternProperties", "propertyNames"})
 _MOST_PATTERNS = 40  # compared pairwise to see whether they overlap
 
 
 def present(algebra: Algebra, *names: str) -> Formula:
-    """Return that a value, if it is an object, has all these properties."""
+    """Return the formula "no object, or has all these properties"."""
     return _if_object(algebra, ObjectShape(required=frozenset(names)))
 
 
 def absent(algebra: Algebra, name: str) -> Formula:
-    """Return that a value, if it is an object, lacks a property."""
+    """Return the formula "no object, or lacks the property"."""
     return _if_object(algebra, ObjectShape(names=((name, NEVER),)))
 
 
@@ -48,17 +48,17 @@ def _if_object(algebra: Algebra, shape: ObjectShape) -> Formula:
 def by_two_readings(
     algebra: Algebra, surely: tuple[ObjectShape, ...], perhaps: tuple[ObjectShape, ...]
 ) -> Formula:
-    """Return that a value, if it is an object, surely is of some shapes, and may be of others."""
+    """Return the formula "no object, or surely of some shapes, perhaps of others"."""
     holds, may_hold = (algebra.value(ANYTHING._replace(objects=x)) for x in (surely, perhaps))
     may_fail = algebra.value(Value(objects=ANYTHING.objects))
     return algebra.two_readings(holds, may_hold, algebra.neg(may_hold), may_fail)
 
 
 class ObjectKeywords(Keywords):
-    """Reads the keywords of one subschema that restrict objects."""
+    """Reads the keywords of one subschema that constrain objects."""
 
     def object_shapes(self) -> tuple[ObjectShape, ...]:
-        """Return the one shape that objects may have; none where no object fits."""
+        """Return the one shape that objects may have; none if no object fits."""
         place, schema, reader = self.place, self.schema, self.reader
         declared = self.read("properties", {})
         required = self.read("required", [])
@@ -99,13 +99,13 @@ class ObjectKeywords(Keywords):
         return () if tidied is None else (tidied,)
 
     def _rest(self) -> Formula:
-        """Return what holds for every undeclared property, where no pattern is in between."""
+        """Return the formula of all undeclared properties, if there are no patterns."""
         if "additionalProperties" not in self.schema or "patternProperties" in self.schema:
             return ALWAYS
         return self.reader.child(self.place, "additionalProperties")
 
     def _additional(self, declared: dict[str, Any]) -> _Readings:
-        """Read `patternProperties` and `additionalProperties`, a shape for each."""
+        """Read `patternProperties` and `additionalProperties`."""
         place, schema, reader = self.place, self.schema, self.reader
         if "patternProperties" not in schema:
             return [], []
@@ -139,7 +139,15 @@ class ObjectKeywords(Keywords):
         rest: Formula,
         declared: dict[str, Any],
     ) -> list[ObjectShape]:
-        """Build a shape for each value that names of patterns have, and one for all others."""
+        """Return a shape for each value of patterns, and one for all other names.
+
+        Args:
+            valued: names by the value that they must have.
+            covering: names that escape `rest`.
+            rest: the value of all other names but the declared.
+            declared: the declared names.
+
+        """
         shapes = [self._by_name(either(*names), x) for x, names in valued.items()]
         if rest != ALWAYS:
             covered = [names for listed in covering.values() for names in listed]
@@ -155,7 +163,7 @@ class ObjectKeywords(Keywords):
         rest: Formula,
         declared: dict[str, Any],
     ) -> list[ObjectShape]:
-        """Join patterns that do not overlap, the usual case, in one shape; none otherwise."""
+        """Return one shape if the patterns do not overlap (the usual case); none otherwise."""
         algebra = self.reader.algebra
         if matching != either_way or not 1 <= len(matching) <= _MOST_PATTERNS:
             return []
@@ -177,7 +185,7 @@ class ObjectKeywords(Keywords):
         return [shape]
 
     def _by_name(self, names: Regex, value: Formula) -> ObjectShape:
-        """Return objects whose properties with such a name fit a value grammar."""
+        """Return the shape of objects whose properties with some names fit a value."""
         algebra = self.reader.algebra
         if value == ALWAYS or algebra.is_empty_regex(names):
             return ObjectShape(path=self.place.path)

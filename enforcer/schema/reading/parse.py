@@ -1,7 +1,7 @@
-"""From keywords to formulas.
+"""The schema parser: the formula of each subschema, from its keywords.
 
-Owns: what each keyword of each draft means, and naming those that are malformed or
-cannot be enforced. Must not know: how formulas are normalised, engines.
+Malformed keywords and those that cannot be enforced are collected by path. Must not know: how
+formulas are normalised, engines.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from enforcer.schema.grammar import ALWAYS, NEVER
 from enforcer.schema.keywords import ANNOTATIONS
 from enforcer.schema.limits import named
 from enforcer.schema.reading.closed_objects import closable, declares
-from enforcer.schema.reading.document import Closing, Place, SchemaDocument, members, step
+from enforcer.schema.reading.document import Closing, SchemaDocument, SchemaLocation, members, step
 from enforcer.schema.reading.drafts import REFERENCES, is_hidden
 from enforcer.schema.reading.identifiers import wrong_identifiers
 from enforcer.schema.reading.mistakes import no_schema
@@ -44,8 +44,8 @@ class SchemaParser(SchemaReader):
     Args:
         document: the schema.
         limits: bounds.
-        on_unsupported: whether what cannot be enforced is refused or left out.
-        conventions: what authors are taken to mean.
+        on_unsupported: whether unsupported constraints are refused or left out.
+        conventions: readings of keywords that depart from the standard.
 
     """
 
@@ -58,7 +58,7 @@ class SchemaParser(SchemaReader):
     ) -> None:
         algebra = Algebra(limits, self._resolve, self._path_of)
         super().__init__(document, limits, on_unsupported, conventions, algebra)
-        self._targets: dict[Hashable, Place] = {}
+        self._targets: dict[Hashable, SchemaLocation] = {}
         self._parsed: dict[Hashable, Formula] = {}
         self._leaves: dict[tuple[str, Draft], Formula] = {}
 
@@ -68,7 +68,7 @@ class SchemaParser(SchemaReader):
     def _path_of(self, key: Hashable) -> str:
         return self._targets[key].path
 
-    def child(self, place: Place, *keys: str | int) -> Formula:
+    def child(self, place: SchemaLocation, *keys: str | int) -> Formula:
         """Return the formula of a subschema about a member or an element of a place's value."""
         schema = place.schema
         for key in keys:
@@ -85,7 +85,7 @@ class SchemaParser(SchemaReader):
         self.positions.setdefault(formula, []).append(below)
         return formula
 
-    def parse(self, place: Place) -> Formula:
+    def parse(self, place: SchemaLocation) -> Formula:
         """Return the formula of a subschema; problems are collected, not raised."""
         schema = place.schema
         if schema is True or schema is False:
@@ -98,20 +98,20 @@ class SchemaParser(SchemaReader):
             self._parsed[key] = parse(place, schema)
         return self._parsed[key]
 
-    def _parse_whole(self, place: Place, schema: dict[str, Any]) -> Formula:
-        """Parse a subschema whose objects are to be closed, together or part by part."""
+    def _parse_whole(self, place: SchemaLocation, schema: dict[str, Any]) -> Formula:
+        """Return the formula of a subschema whose objects are closed, as one or part by part."""
         closed = closable(self, place)
         found = self._parse_object(replace(place, closing=closed), schema)
         if closed is Closing.HANDED or not declares(self, place):
             return found
         return Unevaluated(self, "unevaluatedProperties").close(place, found)
 
-    def _parse_object(self, place: Place, schema: dict[str, Any]) -> Formula:
+    def _parse_object(self, place: SchemaLocation, schema: dict[str, Any]) -> Formula:
         draft = place.draft
         if is_hidden(schema, draft):
             return self.reference(place, "$ref")
         parts: list[Formula] = []
-        if place.base:  # there are identifiers somewhere
+        if place.base:  # the document has identifiers
             for keyword, reason in wrong_identifiers(schema, draft):
                 parts.append(self.malformed(place, keyword, reason))
         if not _REFERRING.isdisjoint(schema):
@@ -128,8 +128,8 @@ class SchemaParser(SchemaReader):
 
     # References.
 
-    def reference(self, place: Place, keyword: str) -> Formula:
-        """Return the formula of a reference, to be resolved when needed."""
+    def reference(self, place: SchemaLocation, keyword: str) -> Formula:
+        """Return the formula of a reference, which is resolved when its normal form is needed."""
         target = self.target(place, keyword)
         if target is None:
             return self.algebra.unknown((place.path, keyword))
@@ -141,7 +141,7 @@ class SchemaParser(SchemaReader):
 
     # Values listed, and combinations.
 
-    def _enum(self, place: Place, schema: dict[str, Any]) -> list[Formula]:
+    def _enum(self, place: SchemaLocation, schema: dict[str, Any]) -> list[Formula]:
         parts = []
         if "enum" in schema:
             values = schema["enum"]
@@ -159,7 +159,7 @@ class SchemaParser(SchemaReader):
             parts.append(constant(self.algebra, [schema["const"]]))
         return parts
 
-    def _combinators(self, place: Place, schema: dict[str, Any]) -> list[Formula]:
+    def _combinators(self, place: SchemaLocation, schema: dict[str, Any]) -> list[Formula]:
         algebra = self.algebra
         parts: list[Formula] = []
         if "allOf" in schema:
@@ -175,17 +175,17 @@ class SchemaParser(SchemaReader):
             parts.append(self._conditional(place, schema))
         return parts
 
-    def _one_of(self, place: Place) -> Formula:
+    def _one_of(self, place: SchemaLocation) -> Formula:
         branches = self.branches(place, "oneOf")
         if not branches:
             return ALWAYS  # malformed, as noted
         parsed = [self.parse(each) for each in branches]
         asked = [self.parse(replace(each, closing=Closing.OPEN)) for each in branches]
         one = self.algebra.one_of(asked)
-        # What is closed is what fits, not what counts as another branch that fits.
+        # Closing applies to the branch that fits, not to the test that no other one does.
         return one if parsed == asked else self.algebra.conj((one, self.algebra.disj(parsed)))
 
-    def _conditional(self, place: Place, schema: dict[str, Any]) -> Formula:
+    def _conditional(self, place: SchemaLocation, schema: dict[str, Any]) -> Formula:
         algebra = self.algebra
         holds = self.parse(place.question("if"))
         fails = algebra.neg(holds)
@@ -194,13 +194,12 @@ class SchemaParser(SchemaReader):
             for keyword in ("then", "else")
         )
         if not algebra.three_valued.is_exact(holds):
-            # Something may count as neither holding nor failing, and has to fit both ways.
+            # A value may neither surely fit nor surely fail, and has to fit both ways.
             return algebra.conj((algebra.disj((fails, then)), algebra.disj((holds, otherwise))))
-        # The cases exclude one another, so that a list of conditionals on one property
-        # (`kind` is this, `kind` is that) has as many cases as it is long.
+        # The cases are disjoint, so that n conditionals on one discriminator have n cases.
         return algebra.disj((algebra.conj((holds, then)), algebra.conj((fails, otherwise))))
 
-    def _dependencies(self, place: Place, schema: dict[str, Any]) -> list[Formula]:
+    def _dependencies(self, place: SchemaLocation, schema: dict[str, Any]) -> list[Formula]:
         parts = []
         for keyword in _DEPENDENT:
             if not self.has(schema, keyword, place.draft):

@@ -1,8 +1,7 @@
-"""Schemas so plain that they are sure to compile, told by one look.
+"""Recognizer of plain schemas, which are sure to compile, in microseconds.
 
-Owns: a condition on the schema as it is written, under which compiling it cannot fail;
-nearly all declared tools fulfil it, and checking one costs microseconds. A schema that does
-not is not refused, only compiled to find out. Must not know: engines.
+Its condition is sufficient, not necessary: nearly all declared tools fulfil it, and other schemas
+are compiled to find out. Must not know: engines.
 
 The condition: typed objects, arrays and scalars with modest bounds, enumerated scalars,
 unions of different types, references to definitions that are not recursive, and annotations;
@@ -22,9 +21,9 @@ from enforcer.schema.keywords import ANNOTATIONS
 _SIZE = 20_000  # characters of the schema as JSON text
 _DEPTH = 8
 _MOST = 150  # schemas within, or as much as they cost
-# What takes longer than a type alone, as so many schemas: a number with bounds takes up to a
-# thirtieth of the work that the machine does for one grammar (`machine.parts.MOST_WORK`), and some
-# milliseconds where it is new; of listed values so many take as long as a schema.
+# Costs in units of a schema with a type alone: a number with bounds takes up to a thirtieth of the
+# work that the machine does for one grammar (`machine.parts.MOST_WORK`), and some milliseconds
+# where it is new; `_LISTED` listed values take as long as one schema.
 _BOUNDED = 5
 _LISTED = 8
 _NAMES = 48  # of one object
@@ -35,11 +34,10 @@ _ITEMS = 64
 _NUMBER = 10**12
 _TOO_MANY = _MOST + 1
 
-# Characters of a plain schema, and what it may cost, that compiles in some milliseconds.
+# Characters and cost of a plain schema that compiles in some milliseconds.
 _QUICK = 2_000
 _MOST_QUICK = 40
-# Small schemas of which it is remembered whether they are plain: a megabyte or a few. An agent's
-# hundred tools come with every turn.
+# Small schemas whose cost is cached (a few megabytes): an agent sends its hundred tools each turn.
 _SEEN = 2_048
 
 _DIALECTS = (
@@ -52,7 +50,7 @@ _OF_OBJECT = frozenset({"type", "properties", "required", "additionalProperties"
 _DEFINITION = re.compile(r"#/(\$defs|definitions)/([A-Za-z0-9_.\-]+)")
 _ENUMERATED = (frozenset({"enum"}), frozenset({"const"}))
 _VALUES = {"string": str, "integer": int, "number": int, "boolean": bool}
-# Of each type, the keywords that bound it, and the least and the greatest bound.
+# The bounding keywords of each type, and the least and the greatest bound.
 _BOUNDS = {
     "string": ("minLength", "maxLength", 0, _LENGTH),
     "integer": ("minimum", "maximum", -_NUMBER, _NUMBER),
@@ -63,12 +61,12 @@ _KINDS = frozenset({"object", "null", *_VALUES, *_BOUNDS})
 
 
 def is_quick(schema: str) -> bool:
-    """Return whether a schema of objects is small and plain, and so compiled in little time."""
+    """Return whether a schema of arguments, as JSON text, is plain and compiles in milliseconds."""
     return len(schema) <= _QUICK and _remembered_cost(schema) <= _MOST_QUICK
 
 
 def is_plain(schema: str) -> bool:
-    """Return whether a schema of objects, given as JSON text, is plain."""
+    """Return whether a schema of arguments, as JSON text, is plain."""
     cost = _remembered_cost if len(schema) <= _QUICK else cost_of
     return cost(schema) <= _MOST
 
@@ -79,13 +77,19 @@ def _remembered_cost(schema: str) -> int:
 
 
 def cost_of(text: str) -> int:
-    """Return how many schemas of a type alone one of objects costs; many if it is not plain."""
+    """Return the cost of a schema of arguments, as JSON text.
+
+    Returns:
+        The number of subschemas, those that take longer counted several times; above `_MOST` if
+        the schema is not plain.
+
+    """
     if len(text) > _SIZE:
         return _TOO_MANY
     try:
         schema = msgspec.json.decode(text)
     except (ValueError, RecursionError):
-        # Half a surrogate pair, a number beyond all doubles: to be refused in words.
+        # Half a surrogate pair, or a number beyond all doubles: the compiler refuses it.
         return _TOO_MANY
     if not isinstance(schema, dict):
         return _TOO_MANY
@@ -103,13 +107,13 @@ def cost_of(text: str) -> int:
 
 
 class _Look:
-    """One look at one document; `_TOO_MANY` stands for a part that is not plain."""
+    """The costs of one document's subschemas; `_TOO_MANY` for a subschema that is not plain."""
 
     def __init__(self, document: dict[str, Any]) -> None:
         self._document = document
 
     def definitions(self) -> int:
-        """Return what the schemas within the definitions cost, used or not."""
+        """Return the cost of all definitions, used or not."""
         found = 0
         for key in ("$defs", "definitions"):
             named = self._document.get(key, {})
@@ -119,7 +123,7 @@ class _Look:
         return found
 
     def count(self, schema: Any, depth: int) -> int:
-        """Return what a plain schema and those within it cost."""
+        """Return the cost of a subschema and those within it, nested at most `depth` deep."""
         if schema is True:
             return 1
         if not isinstance(schema, dict) or depth == 0:
@@ -156,7 +160,7 @@ class _Look:
             if not isinstance(options, list) or not options:
                 return _TOO_MANY
             kinds = [self._kind(option) for option in options]
-            # Of different types, so that no two have to be intersected.
+            # Different types, so that no two have to be intersected.
             if not all(kinds) or len(set(kinds)) < len(kinds):
                 return _TOO_MANY
             return 1 + sum(self.count(option, depth - 1) for option in options)
@@ -165,14 +169,14 @@ class _Look:
         return _TOO_MANY
 
     def _referred(self, schema: dict[str, Any]) -> Any:
-        """Return what a schema's `$ref` refers to; None unless it is a definition."""
+        """Return the definition that a `$ref` leads to; None if it leads elsewhere."""
         reference = schema["$ref"]
         found = _DEFINITION.fullmatch(reference) if isinstance(reference, str) else None
         named = self._document.get(found[1]) if found else None
         return named.get(found[2]) if found and isinstance(named, dict) else None
 
     def _kind(self, schema: Any) -> str | None:
-        """Return the one type that an alternative is of."""
+        """Return the one type of an alternative (integers are numbers); None if there is none."""
         if isinstance(schema, dict) and "$ref" in schema:
             schema = self._referred(schema)
         kind = schema.get("type") if isinstance(schema, dict) else None
@@ -206,7 +210,7 @@ class _Look:
 
 
 def _cost(schema: dict[str, Any], keys: set[str]) -> int:
-    """Return what the bounds or the listed values of a plain schema cost more than its type."""
+    """Return the additional cost of bounds or listed values of a plain schema."""
     if "minimum" in keys or "maximum" in keys:
         return _BOUNDED - 1
     return len(schema.get("enum", ())) // _LISTED
@@ -219,7 +223,7 @@ def _nullable(kinds: list[Any]) -> str | None:
 
 
 def _is_simple(schema: dict[str, Any], kind: str, keys: set[str]) -> bool:
-    """Return whether keywords beside annotations are few, and contradict nothing."""
+    """Return whether the keywords beside annotations are plain, and contradict nothing."""
     keys = keys - {"type"}
     if keys in _ENUMERATED:
         return kind in _VALUES and _are_scalars(schema, (_VALUES[kind],))
@@ -234,7 +238,7 @@ def _is_simple(schema: dict[str, Any], kind: str, keys: set[str]) -> bool:
 
 
 def _are_scalars(schema: dict[str, Any], types: tuple[type, ...]) -> bool:
-    """Return whether the listed values are scalars of some types, not too many or too large."""
+    """Return whether the listed values are scalars of some types, few and small."""
     values = schema["enum"] if "enum" in schema else [schema["const"]]
     if not isinstance(values, list) or not 0 < len(values) <= _CHOICES:
         return False
@@ -246,9 +250,9 @@ def _are_scalars(schema: dict[str, Any], types: tuple[type, ...]) -> bool:
 
 
 def _are_texts(value: Any) -> bool:
-    """Return whether a value is a list of not too many printable strings.
+    """Return whether a value is a short list of short printable strings.
 
-    Printable excludes lone surrogates, which no JSON text in UTF-8 can have.
+    Lone surrogates, which no JSON text in UTF-8 can have, are not printable.
     """
     if not isinstance(value, (list, tuple)) or len(value) > _CHOICES:
         return False
@@ -262,7 +266,7 @@ def _are_texts(value: Any) -> bool:
 
 
 def _is_flat(value: Any) -> bool:
-    """Return whether an annotation's value has no depth that a limit could be about."""
+    """Return whether an annotation's value has no depth that could be over a limit."""
     if isinstance(value, str):
         return True
     if isinstance(value, list):

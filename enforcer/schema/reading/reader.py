@@ -1,9 +1,7 @@
-"""What the readers of keywords share while one document is read.
+"""Base class of the schema parser: the state that the readers of keywords share.
 
-Owns: that each reference is followed once (`document` finds what it leads to), and the notes that
-are taken on the way: what is malformed, and what cannot be enforced. How a subschema becomes a
-formula is left to `parse`, which brings the readers together. Must not know: what a keyword means,
-engines.
+It follows references and collects problems: malformed keywords, and unsupported constraints. How a
+subschema becomes a formula is left to `parse`. Must not know: what a keyword means, engines.
 """
 
 from __future__ import annotations
@@ -13,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from enforcer.errors import InvalidSchema, Problem, UnsupportedSchema
 from enforcer.schema.limits import Conventions, Integers, Limits, OnUnsupported
-from enforcer.schema.reading.document import Place, SchemaDocument, step
+from enforcer.schema.reading.document import SchemaDocument, SchemaLocation, step
 from enforcer.schema.reading.drafts import REFERENCES, Draft, knows
 from enforcer.schema.reading.mistakes import mistake
 
@@ -25,14 +23,18 @@ if TYPE_CHECKING:
 
 
 class SchemaReader(ABC):
-    """One document that is being read, and what has been noted of it.
+    """The state of parsing one document.
 
     Args:
         document: the schema.
         limits: bounds.
-        on_unsupported: whether what cannot be enforced is refused or left out.
-        conventions: what authors are taken to mean.
+        on_unsupported: whether unsupported constraints are refused or left out.
+        conventions: readings of keywords that depart from the standard.
         algebra: the arena of the formulas.
+
+    Attributes:
+        positions: the locations of each formula that is the whole of some value's schema.
+        unsupported, invalid: the problems found so far, in order.
 
     """
 
@@ -49,24 +51,23 @@ class SchemaReader(ABC):
         self.conventions = conventions
         self.algebra = algebra
         self.relaxing = on_unsupported is not OnUnsupported.REFUSE
-        # Where each formula stands, as far as one subschema says what a value is.
-        self.positions: dict[Formula, list[Place]] = {}
+        self.positions: dict[Formula, list[SchemaLocation]] = {}
         self.unsupported: dict[Problem, None] = {}
         self.invalid: dict[Problem, None] = {}
 
     @abstractmethod
-    def parse(self, place: Place) -> Formula:
+    def parse(self, place: SchemaLocation) -> Formula:
         """Return the formula of a subschema; problems are collected, not raised."""
 
     @abstractmethod
-    def child(self, place: Place, *keys: str | int) -> Formula:
+    def child(self, place: SchemaLocation, *keys: str | int) -> Formula:
         """Return the formula of a subschema about a member or an element of a place's value."""
 
     def whole(self) -> Formula:
         """Return the formula of the document.
 
         Raises:
-            UnsupportedSchema: it cannot be read to its end; lists all that was noted until then.
+            UnsupportedSchema: it cannot be read to its end; lists all problems found until then.
 
         """
         try:
@@ -79,30 +80,32 @@ class SchemaReader(ABC):
             raise
 
     def has(self, schema: dict[str, Any], keyword: str, draft: Draft) -> bool:
-        """Return whether a keyword stands in a schema and means something in its draft."""
+        """Return whether a schema has a keyword that means something in the draft."""
         return keyword in schema and knows(draft, keyword)
 
-    def in_digits(self, place: Place) -> bool:
-        """Return whether an integer is one by its text: in draft 4, and where all are to be."""
+    def in_digits(self, place: SchemaLocation) -> bool:
+        """Return whether integers are written in digits alone: by draft 4 or the conventions."""
         return place.draft is Draft.DRAFT4 or self.conventions.integers is Integers.DIGITS
 
-    def refuse(self, place: Place, keyword: str, reason: str) -> Formula:
-        """Note what cannot be enforced; returns a formula that stands in for it."""
-        path = step(place.path, keyword) if keyword else place.path
-        problem = Problem(path, keyword, reason)
-        self.unsupported[problem] = None
-        return self.algebra.unknown(problem)
+    def refuse(self, place: SchemaLocation, keyword: str, reason: str) -> Formula:
+        """Note an unsupported constraint; return a formula of unknown truth in its place."""
+        return self._note(self.unsupported, place, keyword, reason)
 
-    def malformed(self, place: Place, keyword: str, reason: str) -> Formula:
-        """Note what is no JSON Schema; returns a formula that stands in for it."""
+    def malformed(self, place: SchemaLocation, keyword: str, reason: str) -> Formula:
+        """Note a malformed keyword; return a formula of unknown truth in its place."""
         reason = (keyword and mistake(place.schema, keyword)) or reason
+        return self._note(self.invalid, place, keyword, reason)
+
+    def _note(
+        self, notes: dict[Problem, None], place: SchemaLocation, keyword: str, reason: str
+    ) -> Formula:
         path = step(place.path, keyword) if keyword else place.path
         problem = Problem(path, keyword, reason)
-        self.invalid[problem] = None
+        notes[problem] = None
         return self.algebra.unknown(problem)
 
-    def target(self, place: Place, keyword: str) -> Place | None:
-        """Follow a reference; None, with the problem noted, where that is impossible."""
+    def target(self, place: SchemaLocation, keyword: str) -> SchemaLocation | None:
+        """Return the target of a reference; None, with the problem noted, if there is none."""
         if not isinstance(place.schema[keyword], str):
             self.malformed(place, keyword, "a reference is a string")
             return None
@@ -114,16 +117,14 @@ class SchemaReader(ABC):
             self.unsupported.update(dict.fromkeys(error.problems))
         return None
 
-    def targets(self, place: Place) -> Iterator[Place]:
-        """Follow the references of a schema, as far as that is possible."""
-        for keyword in REFERENCES:
-            if self.has(place.schema, keyword, place.draft):
-                target = self.target(place, keyword)
-                if target is not None:
-                    yield target
+    def targets(self, place: SchemaLocation) -> Iterator[SchemaLocation]:
+        """Yield the targets of a schema's references that can be followed."""
+        keywords = (each for each in REFERENCES if self.has(place.schema, each, place.draft))
+        targets = (self.target(place, keyword) for keyword in keywords)
+        yield from (target for target in targets if target is not None)
 
-    def branches(self, place: Place, keyword: str) -> list[Place]:
-        """List the subschemas of a keyword; none, the problem noted, where it is malformed."""
+    def branches(self, place: SchemaLocation, keyword: str) -> list[SchemaLocation]:
+        """Return the subschemas of a keyword; none, with the problem noted, if it is malformed."""
         listed = place.schema[keyword]
         if not isinstance(listed, list) or not listed:
             self.malformed(place, keyword, "must be a non-empty list of schemas")
@@ -131,7 +132,13 @@ class SchemaReader(ABC):
         return [place.child(keyword, i) for i in range(len(listed))]
 
     def raise_problems(self) -> None:
-        """Raise all that was noted; in relax mode only what makes the schema no schema."""
+        """Raise all problems found; in relax mode only malformed keywords.
+
+        Raises:
+            InvalidSchema: some keyword is malformed; lists unsupported constraints too.
+            UnsupportedSchema: some constraint is unsupported.
+
+        """
         unsupported = () if self.relaxing else tuple(self.unsupported)
         if self.invalid:
             raise InvalidSchema((*self.invalid, *unsupported))

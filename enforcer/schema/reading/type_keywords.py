@@ -1,7 +1,6 @@
-"""The keywords that restrict one JSON type each, and listed constants.
+"""Reader of `type` and the keywords that constrain one JSON type each, into one `Value`.
 
-Owns: `type`, and the keywords for numbers, strings and arrays, read into one `Value` beside
-those for objects. Must not know: combinations, references, engines.
+Objects are read by `object_keywords`. Must not know: combinations, references, engines.
 """
 
 from __future__ import annotations
@@ -37,31 +36,24 @@ _ONE_TYPE = {each: frozenset({each}) for each in TYPES}
 
 
 def constant(algebra: Algebra, values: list[Any]) -> Formula:
-    """Return the formula that a value equals one of those listed."""
+    """Return the formula that a value equals one of a list of JSON values."""
+    booleans = frozenset(each for each in values if isinstance(each, bool))
     strings = [literal(each) for each in values if isinstance(each, str)]
-    arrays, objects = [], []
+    numbers, arrays, objects = [], [], []
     for each in values:
-        if isinstance(each, list):
+        if isinstance(each, int | float) and not isinstance(each, bool):
+            numbers.append(single(exact(each)))
+        elif isinstance(each, list):
             items = tuple(constant(algebra, [item]) for item in each)
-            arrays.append(
-                ArrayShape(prefix=items, rest=NEVER, minimum=len(items), maximum=len(items))
-            )
+            arrays.append(ArrayShape(items, NEVER, len(items), len(items)))
         elif isinstance(each, dict):
             names = tuple((name, constant(algebra, [item])) for name, item in each.items())
-            objects.append(
-                ObjectShape(names=names, classes=((ANY, NEVER),), required=frozenset(each))
-            )
+            objects.append(ObjectShape(names, ((ANY, NEVER),), frozenset(each)))
     return algebra.value(
         Value(
             any(each is None for each in values),
-            frozenset(each for each in values if isinstance(each, bool)),
-            tuple(
-                dict.fromkeys(
-                    single(exact(each))
-                    for each in values
-                    if isinstance(each, (int, float)) and not isinstance(each, bool)
-                )
-            ),
+            booleans,
+            tuple(dict.fromkeys(numbers)),
             either(*strings) if strings else None,
             tuple(dict.fromkeys(arrays)),
             tuple(dict.fromkeys(objects)),
@@ -70,10 +62,10 @@ def constant(algebra: Algebra, values: list[Any]) -> Formula:
 
 
 class TypeKeywords(ObjectKeywords):
-    """Reads the keywords of one subschema that need no other instance location."""
+    """Reads the keywords of one subschema that constrain one type each."""
 
     def value(self) -> list[Formula]:
-        """Return the formulas of all these keywords."""
+        """Return formulas that together say what all these keywords say."""
         types = self._types()
         value = Value(
             "null" in types,
@@ -113,10 +105,8 @@ class TypeKeywords(ObjectKeywords):
 
     def _number_sets(self) -> list[NumberSet]:
         schema, found = self.schema, []
-        for keyword, exclusive in (
-            ("minimum", "exclusiveMinimum"),
-            ("maximum", "exclusiveMaximum"),
-        ):
+        for keyword in ("minimum", "maximum"):
+            exclusive = f"exclusive{keyword.capitalize()}"
             # Draft 4 writes a boolean beside the bound; schemas without `$schema` may too.
             flag = schema.get(exclusive, False)
             bounds = [(self.number(keyword), flag is True)]
@@ -150,7 +140,7 @@ class TypeKeywords(ObjectKeywords):
                 found = both(found, known)
         pattern = self.read("pattern")
         if pattern is not None:
-            # Readings of patterns differ, so that its negation is no complement.
+            # Readings of patterns differ, so that the negation is no complement.
             languages = self.languages("pattern", pattern)
             if languages is not None:
                 self._holds(*languages)
@@ -165,7 +155,7 @@ class TypeKeywords(ObjectKeywords):
         return "$schema" not in root or self.place.draft <= Draft.DRAFT7
 
     def _holds(self, matching: Regex, failing: Regex) -> None:
-        """Add that strings are of a language, where its negation is another one."""
+        """Require that strings match a pattern, given the languages that surely do and do not."""
         algebra = self.reader.algebra
 
         def among_strings(language: Regex) -> Formula:
@@ -205,24 +195,11 @@ class TypeKeywords(ObjectKeywords):
         contains: tuple[Contains, ...] = ()
         if self.has("contains"):
             least = self.count("minContains")
-            contains = (
-                Contains(
-                    reader.parse(place.question("contains")),
-                    0,
-                    1 if least is None else least,
-                    self.count("maxContains"),
-                    step(place.path, "contains"),
-                ),
-            )
-        shape = reader.algebra.arrays.tidy(
-            ArrayShape(
-                prefix,
-                rest,
-                self.count("minItems") or 0,
-                self.count("maxItems"),
-                contains,
-                self.read("uniqueItems", False),
-                path=place.path,
-            )
-        )
-        return () if shape is None else (shape,)
+            value = reader.parse(place.question("contains"))
+            counts = 1 if least is None else least, self.count("maxContains")
+            contains = (Contains(value, 0, *counts, step(place.path, "contains")),)
+        lengths = self.count("minItems") or 0, self.count("maxItems")
+        unique = self.read("uniqueItems", False)
+        shape = ArrayShape(prefix, rest, *lengths, contains, unique, path=place.path)
+        tidied = reader.algebra.arrays.tidy(shape)
+        return () if tidied is None else (tidied,)

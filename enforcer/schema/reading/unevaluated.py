@@ -1,9 +1,8 @@
-"""`unevaluatedProperties` and `unevaluatedItems`, worked out before generation.
+"""Reader of `unevaluatedProperties` and `unevaluatedItems`, by case distinction.
 
-Owns: which properties or elements the rest of a schema evaluates, case by case: each
-way its branches may hold or fail is one case, with a formula that says when it applies. The
-same closes objects whose schemas leave both keywords out, where that is asked for.
-Must not know: normal forms, engines.
+Each way in which the branches of a schema may hold or fail is a case: a formula for when it
+applies, and the properties or elements that are evaluated then. The same closes objects for the
+option `closed_objects`. Must not know: normal forms, engines.
 """
 
 from __future__ import annotations
@@ -13,14 +12,7 @@ from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
 
 from enforcer.regex import ANY, RegexError, either, inverse, not_matching, parse
-from enforcer.schema.grammar import (
-    ALWAYS,
-    ANYTHING,
-    NEVER,
-    ArrayShape,
-    Formula,
-    ObjectShape,
-)
+from enforcer.schema.grammar import ALWAYS, ANYTHING, NEVER, ArrayShape, Formula, ObjectShape
 from enforcer.schema.reading.closed_objects import parts_of
 from enforcer.schema.reading.document import Closing, members
 from enforcer.schema.reading.drafts import Draft
@@ -30,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable
 
     from enforcer.regex import Regex
-    from enforcer.schema.reading.document import Place
+    from enforcer.schema.reading.document import SchemaLocation
     from enforcer.schema.reading.reader import SchemaReader
 
 _MOST_CASES = 256
@@ -38,7 +30,7 @@ _DEEPEST = 24  # references followed at one instance location
 
 
 class _Patterned(NamedTuple):
-    """Property names that surely match a pattern, and those that match by some reading of it."""
+    """Property names that surely match a pattern, and those that match by some reading."""
 
     surely: Regex
     perhaps: Regex
@@ -50,8 +42,8 @@ class _Fitting(NamedTuple):
     value: Formula
 
 
-# What a schema evaluates: declared names and patterns, or indices and what `contains` finds; None
-# stands for everything. In order, each once.
+# An ordered set of evaluated parts: names and patterns, or indices and elements that `contains`
+# finds; None stands for everything.
 _Evaluated = dict["str | int | _Patterned | _Fitting | None", None]
 _Case = tuple[Formula, _Evaluated]
 _EVERYTHING: _Evaluated = {None: None}
@@ -59,19 +51,19 @@ _NOTHING_MORE: list[_Case] = [(ALWAYS, {})]
 
 
 class TooManyCasesError(Exception):
-    """The branches combine in more ways than are worked out."""
+    """The branches combine in more than `_MOST_CASES` ways."""
 
 
 class Unevaluated:
-    """Applies one of the two keywords to the subschema that it stands in."""
+    """Applies one of the two keywords to the subschema that has it."""
 
     def __init__(self, reader: SchemaReader, keyword: str) -> None:
         self._reader = reader
         self._keyword = keyword
         self._of_objects = keyword == "unevaluatedProperties"
 
-    def apply(self, place: Place, beside: Formula) -> Formula:
-        """Return `beside`, restricted in what it leaves unevaluated."""
+    def apply(self, place: SchemaLocation, beside: Formula) -> Formula:
+        """Return the formula `beside`, with unevaluated parts restricted by the keyword."""
         reader, algebra = self._reader, self._reader.algebra
         left_over = reader.child(place, self._keyword)
         if left_over == ALWAYS:
@@ -79,20 +71,18 @@ class Unevaluated:
         try:
             cases = self._cases(place, 0, own=True)
         except TooManyCasesError:
-            unknown = reader.refuse(
-                place,
-                self._keyword,
+            reason = (
                 "too many branches decide what is evaluated; declare the properties here and "
-                "use `additionalProperties`",
+                "use `additionalProperties`"
             )
-            return algebra.conj((beside, unknown))
+            return algebra.conj((beside, reader.refuse(place, self._keyword, reason)))
         return self._restricted(beside, cases, left_over)
 
-    def close(self, place: Place, beside: Formula) -> Formula:
-        """Return `beside`, restricted as if the keyword stood there and were false.
+    def close(self, place: SchemaLocation, beside: Formula) -> Formula:
+        """Return the formula `beside`, restricted as if the keyword were there and false.
 
-        Names that `required` lists are left, also undeclared ones: nothing would fit otherwise.
-        Where branches combine in too many ways, properties that any of them declares are left.
+        Undeclared names in `required` stay allowed, since nothing would fit otherwise. If there are
+        too many cases, properties that any branch declares stay allowed.
         """
         part = replace(place, closing=Closing.PART)
         try:
@@ -104,8 +94,8 @@ class Unevaluated:
         required: _Evaluated = dict.fromkeys(name for name in names if isinstance(name, str))
         return self._restricted(beside, [(c, done | required) for c, done in cases], NEVER)
 
-    def _all(self, place: Place, around: frozenset[Hashable]) -> _Evaluated:
-        """Gather all that a subschema and its parts evaluate, whether they hold or not."""
+    def _all(self, place: SchemaLocation, around: frozenset[Hashable]) -> _Evaluated:
+        """Return all that a subschema and its parts evaluate, whether they hold or not."""
         if not isinstance(place.schema, dict) or place.key in around:
             return {}
         found, around = self._own_properties(place), around | {place.key}
@@ -114,16 +104,9 @@ class Unevaluated:
         return found
 
     def _restricted(self, beside: Formula, cases: list[_Case], left_over: Formula) -> Formula:
-        algebra = self._reader.algebra
-        return algebra.conj(
-            (
-                beside,
-                algebra.disj(
-                    algebra.conj((condition, self._restriction(done, left_over)))
-                    for condition, done in cases
-                ),
-            )
-        )
+        conj = self._reader.algebra.conj
+        options = (conj((when, self._restriction(done, left_over))) for when, done in cases)
+        return conj((beside, self._reader.algebra.disj(options)))
 
     def _restriction(self, done: _Evaluated, left_over: Formula) -> Formula:
         algebra = self._reader.algebra
@@ -151,8 +134,8 @@ class Unevaluated:
         conj = self._reader.algebra.conj
         return [(conj((c, d)), a | b) for (c, a), (d, b) in product(first, second)]
 
-    def _cases(self, place: Place, depth: int, *, own: bool = False) -> list[_Case]:
-        """List when a subschema that holds evaluates what; the conditions cover all ways."""
+    def _cases(self, place: SchemaLocation, depth: int, *, own: bool = False) -> list[_Case]:
+        """Return the cases of a subschema that holds; their conditions cover all values."""
         schema = place.schema
         if not isinstance(schema, dict):
             return _NOTHING_MORE
@@ -186,20 +169,20 @@ class Unevaluated:
     def _when(
         self, condition: Formula, holding: list[_Case], failing: list[_Case] = _NOTHING_MORE
     ) -> list[_Case]:
-        """List the cases of a condition that holds, and those of one that does not."""
+        """Return cases under a condition, and others under its negation."""
         conj, fails = self._reader.algebra.conj, self._reader.algebra.neg(condition)
         return [
             *((conj((condition, case)), done) for case, done in holding),
             *((conj((fails, case)), done) for case, done in failing),
         ]
 
-    def _if_it_holds(self, place: Place, depth: int) -> list[_Case]:
+    def _if_it_holds(self, place: SchemaLocation, depth: int) -> list[_Case]:
         within = self._cases(place, depth + 1)
         if not any(done for _, done in within):
             return _NOTHING_MORE
         return self._when(self._reader.parse(place), within)
 
-    def _conditional(self, place: Place, depth: int) -> list[_Case]:
+    def _conditional(self, place: SchemaLocation, depth: int) -> list[_Case]:
         condition = self._reader.parse(place.question("if"))
         holding = self._cases(place.child("if"), depth + 1)
         failing = _NOTHING_MORE
@@ -209,7 +192,7 @@ class Unevaluated:
             failing = self._cases(place.child("else"), depth + 1)
         return self._when(condition, holding, failing)
 
-    def _own_properties(self, place: Place) -> _Evaluated:
+    def _own_properties(self, place: SchemaLocation) -> _Evaluated:
         schema = place.schema
         if "additionalProperties" in schema:
             return _EVERYTHING
@@ -221,7 +204,7 @@ class Unevaluated:
                 self._reader.refuse(place, "patternProperties", str(error))
         return found
 
-    def _own_items(self, place: Place) -> _Evaluated:
+    def _own_items(self, place: SchemaLocation) -> _Evaluated:
         schema, reader = place.schema, self._reader
         items = schema.get("items")
         if isinstance(items, list):

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from enforcer import engines
 from enforcer.budget.untold import untimed
-from enforcer.checking.beginning import Beginning
-from enforcer.checking.verdict import Verdict
-from enforcer.checking.work import LOOK, SECONDS, Check
+from enforcer.checking.task import TaskVerdict
+from enforcer.checking.work import LOOK, SECONDS, Beginning, SchemaCheck
 from enforcer.errors import Busy, Problem, SchemaLimit, UnsupportedSchema
 from enforcer.request.response_format import FormatKind
 from enforcer.schema import OnUnsupported, Root
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 # Yields what a worker has to find out, and is sent the verdict; raises the first refusal.
-Steps: TypeAlias = "Generator[Check | Beginning, Verdict, _T]"
+Steps: TypeAlias = "Generator[SchemaCheck | Beginning, TaskVerdict, _T]"
 
 _OPENING = 64  # ids that the opening of a turn may have
 _OVER_TIME = (
@@ -144,7 +143,7 @@ def schemas(spec: Spec) -> Steps[list[Inexact]]:
         if verdict is None and spent > SECONDS:
             if not isolates or tool is None:
                 raise Busy(_OVER_TIME, own=True)
-            verdict = Verdict(SchemaLimit((Problem("$", "", _OVER_TIME),)))  # this time
+            verdict = TaskVerdict(SchemaLimit((Problem("$", "", _OVER_TIME),)))  # this time
         elif verdict is None:
             begun = perf_counter_ns()
             verdict = yield asked
@@ -178,7 +177,7 @@ def schemas(spec: Spec) -> Steps[list[Inexact]]:
     return found
 
 
-def _tell(asked: Check, verdict: Verdict, path: str) -> None:
+def _tell(asked: SchemaCheck, verdict: TaskVerdict, path: str) -> None:
     """Keep what a check has found out, count it, and log that it was slow."""
     _keep(asked, verdict)
     if verdict.seconds >= LOOK:
@@ -190,43 +189,45 @@ def _tell(asked: Check, verdict: Verdict, path: str) -> None:
     )
 
 
-def _checks(spec: Spec) -> Iterator[tuple[str | None, str, Check]]:
+def _checks(spec: Spec) -> Iterator[tuple[str | None, str, SchemaCheck]]:
     """List a spec's schemas with tools and paths, also of tools that the choice leaves out."""
     options = spec.resolve(settings.current().options)
     laid_out = runtime.laid_out(
         runtime.dialect_for().name if spec.settled is None else spec.settled.dialect
     )
     for tool in spec.toolset.tools.values():
-        asked = Check(FormatKind.JSON_SCHEMA, tool.schema, Root.OBJECT, options, dialect=laid_out)
+        asked = SchemaCheck(
+            FormatKind.JSON_SCHEMA, tool.schema, Root.OBJECT, options, dialect=laid_out
+        )
         yield tool.name, tool.path, asked
     wanted = spec.response_format
     if wanted is not None:
-        yield None, wanted.path, Check(wanted.kind, wanted.source, Root.ANY, options)
+        yield None, wanted.path, SchemaCheck(wanted.kind, wanted.source, Root.ANY, options)
 
 
-def _known(asked: Check) -> Verdict | None:
+def _known(asked: SchemaCheck) -> TaskVerdict | None:
     found = _kept(asked)
     if found is not None:
         metrics.count(metric_defs.CHECKS, CheckOutcome.KEPT)
     elif _is_plain(asked):
-        found = Verdict()
+        found = TaskVerdict()
         _keep(asked, found)
         metrics.count(metric_defs.CHECKS, CheckOutcome.PLAIN)
     return found
 
 
-def _is_plain(asked: Check) -> bool:
+def _is_plain(asked: SchemaCheck) -> bool:
     """Return whether the server's engine compiles a schema for sure: it is plain, and usual."""
     is_usual = asked.kind is FormatKind.JSON_SCHEMA and asked.options.limits == USUAL
     is_ours = is_usual and not asked.dialect and settings.current().engine == engines.MACHINE
     return is_ours and is_plain(asked.source)
 
 
-def _kept(asked: Check | Beginning) -> Verdict | None:
-    found: Verdict | None = runtime.kept().peek(("verdict", asked.key()))
+def _kept(asked: SchemaCheck | Beginning) -> TaskVerdict | None:
+    found: TaskVerdict | None = runtime.kept().peek(("verdict", asked.key()))
     return found
 
 
-def _keep(asked: Check | Beginning, verdict: Verdict) -> None:
+def _keep(asked: SchemaCheck | Beginning, verdict: TaskVerdict) -> None:
     key = ("verdict", asked.key())
     runtime.kept().get(key, lambda: verdict, lambda kept: kept.weight)

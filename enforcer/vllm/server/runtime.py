@@ -18,7 +18,7 @@ from enforcer import engines
 from enforcer.api import Enforcer
 from enforcer.cache import Cache
 from enforcer.checking.pool import Pool
-from enforcer.checking.work import Check
+from enforcer.checking.work import SchemaCheck
 from enforcer.errors import ConfigurationError, InvalidVocabulary, brief
 from enforcer.layouts import Layout
 from enforcer.schema.bundling import Documents, read_documents
@@ -243,7 +243,7 @@ def write(
     """
     known, names = vocabulary.controls, dialects.load(dialect).tokens.names
     controls = tuple((name, known[name]) for name in names if name in known)
-    asked = Check(wanted.kind, wanted.source, root, options, writes=True, dialect=dialect)
+    asked = SchemaCheck(wanted.kind, wanted.source, root, options, writes=True, dialect=dialect)
     asked = replace(asked, controls=controls, writable=vocabulary.writable)
     verdict = pool().check(asked)
     if verdict.error is not None:

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from enforcer.schema.algebra.formulas import (
     And,
+    FormulaReference,
     Formulas,
     Not,
     OneOf,
     Or,
-    Reference,
     Unknown,
     is_of_objects,
 )
@@ -95,7 +95,7 @@ def test_none_and_one_of_no_parts() -> None:
     assert arena.one_of((null, null)) != null
 
 
-@pytest.mark.parametrize(("kind", "node"), [("reference", Reference), ("unknown", Unknown)])
+@pytest.mark.parametrize(("kind", "node"), [("reference", FormulaReference), ("unknown", Unknown)])
 def test_what_has_no_value_yet_is_the_same_by_its_key(kind: str, node: type) -> None:
     arena = Formulas()
     make = getattr(arena, kind)

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from enforcer.schema.bundling.metaschemas import STANDARD, Dialect, dialect_of, is_standard
-from enforcer.schema.reading.drafts import Draft, draft_of
+from enforcer.schema.bundling.metaschemas import SchemaDialect, dialect_of, is_standard
+from enforcer.schema.reading.drafts import STANDARD, Draft, draft_of
 
 LATEST = STANDARD[Draft.DRAFT2020]
 V = "https://json-schema.org/draft/2020-12/vocab/"
@@ -16,7 +16,7 @@ ALL = ["core", "applicator", "unevaluated", "validation", "meta-data", "format-a
 MINE = "https://example.com/mine"
 
 
-def read(*, name: str = MINE, schema: str = LATEST, **more: Any) -> Dialect | None:
+def read(*, name: str = MINE, schema: str = LATEST, **more: Any) -> SchemaDialect | None:
     known = {MINE: {"$schema": schema, **more}}
     return dialect_of(name, known.get)
 
@@ -29,17 +29,17 @@ def vocabulary(*names: str, base: str = V, more: Any = None) -> dict[str, Any]:
 def test_the_standards_own_names(draft: Draft) -> None:
     assert draft_of({"$schema": STANDARD[draft]}) is draft
     assert is_standard(STANDARD[draft])
-    assert dialect_of(STANDARD[draft], lambda _: None) == Dialect(draft)
-    assert read(schema=STANDARD[draft]) == Dialect(draft)
+    assert dialect_of(STANDARD[draft], lambda _: None) == SchemaDialect(draft)
+    assert read(schema=STANDARD[draft]) == SchemaDialect(draft)
 
 
 def test_a_name_is_found_with_an_empty_fragment() -> None:
-    assert read(name=f"{MINE}#") == Dialect()
+    assert read(name=f"{MINE}#") == SchemaDialect()
     assert not is_standard(f"{MINE}#")
 
 
 def test_unknown_vocabularies_may_be_left_out_where_they_are_optional() -> None:
-    assert read(**vocabulary(*ALL, more={"https://example.com/vocab": False})) == Dialect()
+    assert read(**vocabulary(*ALL, more={"https://example.com/vocab": False})) == SchemaDialect()
     assert read(**vocabulary(*ALL, more={"https://example.com/vocab": True})) is None
     assert read(**vocabulary(*ALL, more={"https://example.com/vocab": "yes"})) is None
     # Formats are enforced, or not, by the operator's setting; which may be against this one.
@@ -58,7 +58,7 @@ def test_keywords_of_vocabularies_that_are_left_out_mean_nothing() -> None:
 
 
 def test_older_drafts_have_no_vocabularies() -> None:
-    assert read(schema=STANDARD[Draft.DRAFT7], **vocabulary("core")) == Dialect(Draft.DRAFT7)
+    assert read(schema=STANDARD[Draft.DRAFT7], **vocabulary("core")) == SchemaDialect(Draft.DRAFT7)
 
 
 def test_a_dialect_of_a_dialect_has_its_own_vocabularies() -> None:

@@ -7,30 +7,32 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from enforcer.schema.bundling.metaschemas import STANDARD, Dialect
-from enforcer.schema.bundling.sites import TooMany, is_absolute, look_through
-from enforcer.schema.reading.drafts import Draft
+from enforcer.schema.bundling.metaschemas import SchemaDialect
+from enforcer.schema.bundling.sites import TooManySitesError, is_absolute, look_through
+from enforcer.schema.reading.drafts import STANDARD, Draft
 from enforcer.schema.reading.identifiers import identifier, joined
 
 if TYPE_CHECKING:
-    from enforcer.schema.bundling.sites import Found
+    from enforcer.schema.bundling.sites import Resources
 
 
 BASE = "https://example.com/"
 OUT = {"$ref": "out"}
-DROPS_TYPE = Dialect(dropped=frozenset({"type"}))
+DROPS_TYPE = SchemaDialect(dropped=frozenset({"type"}))
 
 
-def named(name: str) -> Dialect:
-    known = {uri: Dialect(draft) for draft, uri in STANDARD.items()}
+def named(name: str) -> SchemaDialect:
+    known = {uri: SchemaDialect(draft) for draft, uri in STANDARD.items()}
     return {**known, "mine": DROPS_TYPE}.get(name)
 
 
-def look(schema: dict[str, Any], dialect: Dialect | None = None) -> Found:
-    return look_through(schema, dialect or Dialect(), named)
+def look(schema: dict[str, Any], dialect: SchemaDialect | None = None) -> Resources:
+    return look_through(schema, dialect or SchemaDialect(), named)
 
 
-def targets(schema: dict[str, Any], dialect: Dialect | None = None) -> set[tuple[str, str, bool]]:
+def targets(
+    schema: dict[str, Any], dialect: SchemaDialect | None = None
+) -> set[tuple[str, str, bool]]:
     found = look({"$id": BASE, "id": BASE, **schema}, dialect).references
     return {(each.uri, each.fragment, each.is_movable) for each in found}
 
@@ -72,7 +74,7 @@ def test_what_is_no_reference_to_another_resource(schema: dict[str, Any]) -> Non
 
 @pytest.mark.parametrize(("draft", "is_keyword"), [(Draft.DRAFT7, False), (Draft.DRAFT2019, True)])
 def test_before_2019_there_is_no_keyword_defs(draft: Draft, is_keyword: bool) -> None:
-    assert targets({"$defs": {"a": OUT}}, Dialect(draft)) == {(f"{BASE}out", "", is_keyword)}
+    assert targets({"$defs": {"a": OUT}}, SchemaDialect(draft)) == {(f"{BASE}out", "", is_keyword)}
 
 
 def test_identifiers_change_the_base_below_them() -> None:
@@ -135,9 +137,9 @@ def test_depth_is_no_matter_and_size_is() -> None:
     for _ in range(50_000):
         schema = {"not": schema}
     assert not look(schema).references
-    assert not look_through(schema, Dialect(), named, 50_001).references
-    with pytest.raises(TooMany):
-        look_through(schema, Dialect(), named, 50_000)
+    assert not look_through(schema, SchemaDialect(), named, 50_001).references
+    with pytest.raises(TooManySitesError):
+        look_through(schema, SchemaDialect(), named, 50_000)
 
 
 def test_uris() -> None:

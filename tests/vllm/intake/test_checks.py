@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from enforcer.cache import Cache
-from enforcer.checking.verdict import Verdict
+from enforcer.checking.task import TaskVerdict
 from enforcer.errors import (
     Busy,
     IllegalPrefix,
@@ -37,7 +37,7 @@ from tests.spec_cases import settled as settle
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from enforcer.checking.work import Check
+    from enforcer.checking.work import SchemaCheck
     from enforcer.request.spec import Spec
 
 
@@ -52,13 +52,13 @@ class Fake:
         self.error = error
         self.seconds = seconds
 
-    def check(self, asked: Check) -> Verdict:
+    def check(self, asked: SchemaCheck) -> TaskVerdict:
         self.asked.append(asked)
         if isinstance(self.error, Busy):
             raise self.error
-        return Verdict(self.error, seconds=self.seconds)
+        return TaskVerdict(self.error, seconds=self.seconds)
 
-    async def check_async(self, asked: Check) -> Verdict:
+    async def check_async(self, asked: SchemaCheck) -> TaskVerdict:
         await asyncio.sleep(0)
         return self.check(asked)
 
@@ -317,7 +317,7 @@ def test_a_slow_check_holds_up_neither_the_loop_nor_a_plain_request(
     inside, leave = threading.Event(), threading.Event()
 
     class Slow(Fake):
-        async def check_async(self, asked: Check) -> Verdict:
+        async def check_async(self, asked: SchemaCheck) -> TaskVerdict:
             inside.set()
             while not leave.is_set():  # noqa: ASYNC110 - set from the same loop
                 await asyncio.sleep(0)
@@ -348,7 +348,7 @@ def test_the_schemas_of_a_settled_spec_that_have_passed_are_looked_up_once(
     looked: list[Any] = []
     known = checks._known
 
-    def counted(asked: Check) -> Verdict | None:
+    def counted(asked: SchemaCheck) -> TaskVerdict | None:
         looked.append(asked)
         return known(asked)
 

@@ -11,7 +11,7 @@ import pytest
 
 pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
 
-from enforcer.checking.verdict import Verdict
+from enforcer.checking.task import TaskVerdict
 from enforcer.errors import Busy, SchemaLimit
 from enforcer.judging.judge import Fault, Finding, ReplyVerdict
 from enforcer.judging.shadowed import ShadowVerdict
@@ -33,11 +33,11 @@ class Pool:
 
     def __init__(self) -> None:
         self.seen: list[Any] = []
-        self.verdict: Verdict | Exception = FINE
+        self.verdict: TaskVerdict | Exception = FINE
         self.may = asyncio.Event()
         self.queue = Queue()
 
-    async def check_async(self, asked: Any) -> Verdict:
+    async def check_async(self, asked: Any) -> TaskVerdict:
         self.seen.append(asked)
         await self.may.wait()
         if isinstance(self.verdict, Exception):
@@ -249,10 +249,15 @@ def test_changes_are_counted_once_a_reply_and_tool(pool: Pool, counted: Counter[
 
 @pytest.mark.parametrize(
     "verdict",
-    [Verdict(SchemaLimit.of("$", "", "slow")), ShadowVerdict(), Busy("full"), ValueError("bug")],
+    [
+        TaskVerdict(SchemaLimit.of("$", "", "slow")),
+        ShadowVerdict(),
+        Busy("full"),
+        ValueError("bug"),
+    ],
 )
 def test_what_is_not_judged_is_counted_and_the_next_one_is(
-    pool: Pool, counted: Counter[Any], verdict: Verdict | Exception
+    pool: Pool, counted: Counter[Any], verdict: TaskVerdict | Exception
 ) -> None:
     async def run() -> None:
         pool.may.set()

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from enforcer.errors import SchemaLimit, UnsatisfiableSchema, UnsupportedSchema
 from enforcer.regex import ANY
-from enforcer.schema.finishing.pruning import prune
 from enforcer.schema.grammar import NEVER, ArrayShape, ObjectShape, Value, ValueId
+from enforcer.schema.lowering.pruning import prune
 from tests.schema_judge import accepts, compiled, walk
 
 _NUMBER = 5

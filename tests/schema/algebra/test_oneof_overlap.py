@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from enforcer.regex import ANY, literal
 from enforcer.schema.algebra.normal_form import Algebra
-from enforcer.schema.algebra.rivals import Rivals
+from enforcer.schema.algebra.oneof_overlap import OneOfOverlap
 from enforcer.schema.grammar import ObjectShape, Value
 from enforcer.schema.limits import Limits
 from tests.formula_cases import WORLDS, build, expressions, holds
@@ -30,7 +30,7 @@ def arena() -> Algebra:
 def test_what_holds_together_is_a_rival(parts: list[tuple[str, Any]]) -> None:
     algebra = arena()
     formulas = tuple(build(algebra, each) for each in parts)
-    found = Rivals(algebra).of(formulas)
+    found = OneOfOverlap(algebra).of(formulas)
     for i, j in combinations(range(len(parts)), 2):
         if any(holds(parts[i], world) and holds(parts[j], world) for world in WORLDS):
             assert formulas[j] in found[i]
@@ -49,7 +49,7 @@ def test_a_kind_tells_apart_without_asking_for_each_pair(monkeypatch: pytest.Mon
     parts = tuple(kind(algebra, f"k{i}") for i in range(60))
     asked: list[tuple[Formula, ...]] = []
     monkeypatch.setattr(algebra, "overlap", lambda *pair: asked.append(pair))
-    assert Rivals(algebra).of(parts) == [[] for _ in parts]
+    assert OneOfOverlap(algebra).of(parts) == [[] for _ in parts]
     assert not asked
 
 
@@ -57,7 +57,7 @@ def test_kinds_that_share_a_word_are_rivals_and_optional_ones_too() -> None:
     algebra = arena()
     one, two = kind(algebra, "a", "b"), kind(algebra, "b", "c")
     three, perhaps = kind(algebra, "d"), kind(algebra, "b", required=False)
-    found = Rivals(algebra).of((one, two, three, perhaps))
+    found = OneOfOverlap(algebra).of((one, two, three, perhaps))
     assert found == [[two, perhaps], [one, perhaps], [], [one, two]]
 
 

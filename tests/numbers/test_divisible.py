@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from enforcer.numbers.decimals import POINT, digits
-from enforcer.numbers.remainders import divisible
+from enforcer.numbers.multiples import divisible
 from enforcer.regex import (
     Regex,
     both,

@@ -7,14 +7,14 @@ import pytest
 
 from enforcer.errors import SchemaLimit
 from enforcer.schema import Limits, compile_schema
-from enforcer.schema.finishing.lowering import Lowering
-from enforcer.schema.finishing.unfolding import unfold
+from enforcer.schema.lowering.unfolding import unfold
+from enforcer.schema.lowering.values import Lowering
 from tests.schema_judge import accepts, compiled
 from tests.schema_reading import parser_of
 
 if TYPE_CHECKING:
-    from enforcer.schema.finishing.unfolding import Unfolded
     from enforcer.schema.grammar import Formula, Value
+    from enforcer.schema.lowering.unfolding import Unfolded
 
 
 TREE = {

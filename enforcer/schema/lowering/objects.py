@@ -1,9 +1,7 @@
-"""Constraints across the properties of one object, made countable or refused.
+"""Lowering of object shapes: counts and witnesses become required and marked names.
 
-Owns: turning counts of properties, clauses and witnesses into required and marked names
-that an engine can count. Where a name that is written twice would count twice, it must not be
-(`distinct_names`).
-Must not know: keywords' syntax, engines.
+An engine can count those. `distinct_names` is set where a name that is written twice would count
+twice. Must not know: keywords' syntax, engines.
 """
 
 from __future__ import annotations
@@ -12,8 +10,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from enforcer.regex import ANY, both, either, inverse, literal
-from enforcer.schema.finishing.distinct import may_run_out, offence, uncounted
 from enforcer.schema.grammar import NEVER, Mark, ObjectShape, Witness
+from enforcer.schema.lowering.distinct import may_run_out, offence, uncounted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,7 +35,7 @@ _RUN_OUT = {
 
 
 class ObjectLowering:
-    """Rewrites one object shape after another; for its arguments, see `lowering.Lowering`."""
+    """Lowers object shapes; for the arguments see `values.Lowering`."""
 
     def __init__(
         self, algebra: Algebra, limits: Limits, refuse: Callable[[str, str, str], None]
@@ -47,7 +45,7 @@ class ObjectLowering:
         self._refuse = refuse
 
     def lower(self, shape: ObjectShape) -> list[ObjectShape]:
-        """Return shapes that can be counted, of which any object fits one if it fits this."""
+        """Return lowered shapes whose union is the shape."""
         if not _needs_lowering(shape):
             return [shape]
         shape = self._with_finite_names_declared(shape)
@@ -77,9 +75,9 @@ class ObjectLowering:
         return replace(shape, names=tuple(names.items()), classes=tuple(classes))
 
     def _with_witnesses_placed(self, shape: ObjectShape) -> list[ObjectShape]:
-        """Split a shape by the properties that may be its witnesses.
+        """Return the shape split by the declared properties that may be its witnesses.
 
-        What stays a witness after that is an undeclared property.
+        A witness that is left is an undeclared property.
         """
         done = [replace(shape, witnesses=())]
         for witness in shape.witnesses:
@@ -88,7 +86,7 @@ class ObjectLowering:
         return done
 
     def _with_one_undeclared(self, shape: ObjectShape) -> ObjectShape:
-        """Leave out the witnesses where there is room for one property that is all of them."""
+        """Return the shape without witnesses, where one further property must be all of them."""
         names = both(*(each.names for each in shape.witnesses))
         fits = self._algebra.conj(each.value for each in shape.witnesses)
         classes: list[tuple[Regex, Formula]] = [(inverse(names), NEVER)]
@@ -105,7 +103,7 @@ class ObjectLowering:
         )
 
     def _marked(self, shape: ObjectShape) -> ObjectShape:
-        """List which undeclared properties count as which witnesses."""
+        """Return the shape with a mark for each class of names that may be a witness."""
         is_open = any(value != NEVER for _, value in shape.classes)
         distinct = is_open and shape.minimum > len(shape.required) + 1
         if shape.witnesses and shape.maximum is not None:
@@ -118,7 +116,7 @@ class ObjectLowering:
                 hit = algebra.conj((value, witness.value))
                 if names is not None and not algebra.is_empty(hit):
                     marks.append(Mark(names, hit, number))
-                    # With another value, the name is used up, and the witness is still missing.
+                    # With another value the name is taken, and the witness still missing.
                     other = algebra.conj((value, algebra.neg(witness.value)))
                     distinct = distinct or not algebra.is_empty(other)
         counted = replace(
@@ -135,13 +133,10 @@ class ObjectLowering:
 
 
 def _needs_lowering(shape: ObjectShape) -> bool:
-    return bool(
-        shape.minimum
-        or shape.witnesses
-        or (shape.names and any(_may_be_declared(*each) for each in shape.classes))
+    if shape.minimum or shape.witnesses:
+        return True
+    # Of a class with few names, all may be declared.
+    return bool(shape.names) and any(
+        value != NEVER and (names.boolean or names.longest is not None)
+        for names, value in shape.classes
     )
-
-
-def _may_be_declared(names: Regex, value: Formula) -> bool:
-    """Return whether the names of a class may be few, so that all of them may be declared."""
-    return value != NEVER and (names.boolean or names.longest is not None)

@@ -1,13 +1,14 @@
-"""Which alternatives of a `oneOf` may hold together.
+"""Overlaps among the branches of a `oneOf`.
 
-Owns: asking it for every pair, except where one look tells: alternatives that are constants,
-or objects with a required property that is one of a few constants (a `kind`), are told apart
-by a table. Must not know: keywords, engines, how formulas are kept.
+Every pair of branches is tested for a common value, except those that a table shows to be disjoint:
+constants, and objects with a required property that is one of a few constants (a discriminator).
+Must not know: keywords, engines, how formulas are stored.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from functools import cache
 from typing import TYPE_CHECKING
 
 from enforcer.schema.algebra.formulas import is_of_objects
@@ -20,39 +21,31 @@ if TYPE_CHECKING:
 
     _Signature = dict[str | None, Constants]
 
-_FEW = 20  # alternatives whose pairs are no work to speak of
-_WHOLE = None  # stands for a value that is itself one of a few constants
+_FEW = 20  # branches whose pairs cost too little to be counted
+_WHOLE = None  # the name under which a value that is itself one of a few constants is listed
 
 
-class Rivals:
-    """Answers for the formulas of one algebra.
+class OneOfOverlap:
+    """Finds overlapping branches of one algebra.
 
     Args:
-        children: answers about their parts.
+        children: the algebra.
+
+    Attributes:
+        of: returns, for each formula of a tuple, the others that may hold with it (usually none);
+            cached. Raises `SchemaLimit` if too many pairs have to be tested.
 
     """
 
     def __init__(self, children: Children) -> None:
         self._children = children
-        self._known: dict[tuple[Formula, ...], list[list[Formula]]] = {}
-
-    def of(self, parts: tuple[Formula, ...]) -> list[list[Formula]]:
-        """List for each part the others that may hold with it; usually there are none.
-
-        Raises:
-            SchemaLimit: too many pairs have to be looked into.
-
-        """
-        found = self._known.get(parts)
-        if found is None:
-            found = self._known[parts] = self._find(parts)
-        return found
+        self.of = cache(self._find)
 
     def _find(self, parts: tuple[Formula, ...]) -> list[list[Formula]]:
         children, apart = self._children, self._told_apart(parts)
         # Where patterns have one reading only, being disjoint is mutual.
         plain = [children.three_valued.widened(part) == part for part in parts]
-        rivals: list[set[int]] = [set() for _ in parts]
+        overlaps: list[set[int]] = [set() for _ in parts]
         for i, part in enumerate(parts):
             for j in apart.get(i, range(len(parts))):
                 if i == j or (j < i and plain[i] and plain[j] and i in apart.get(j, (i,))):
@@ -60,13 +53,16 @@ class Rivals:
                 if len(parts) > _FEW:
                     children.spend(1)
                 if children.overlap(part, parts[j]):
-                    rivals[i].add(j)
+                    overlaps[i].add(j)
                     if plain[i] and plain[j]:
-                        rivals[j].add(i)
-        return [[parts[j] for j in sorted(listed)] for listed in rivals]
+                        overlaps[j].add(i)
+        return [[parts[j] for j in sorted(listed)] for listed in overlaps]
 
     def _told_apart(self, parts: Sequence[Formula]) -> dict[int, set[int]]:
-        """List for parts with constants under one name the others that may have the same."""
+        """Return, for parts with constants under the commonest name, those that may share one.
+
+        Keys and members are indices of parts.
+        """
         signatures = [self._signature(part) for part in parts]
         counts = Counter(name for signature in signatures for name in signature)
         if not counts:
@@ -84,7 +80,7 @@ class Rivals:
         }
 
     def _signature(self, part: Formula) -> _Signature:
-        """List the constants by which a part is told apart, by the name that has them."""
+        """Return the constants of a part's required properties by name; of a constant, by None."""
         value = self._children.plainly(self._children.three_valued.widened(part))
         if value is None:
             return {}

@@ -1,7 +1,6 @@
-"""From the root formula to the values that it reaches.
+"""Unfolding of the root formula: all values that it reaches, equal ones with one number.
 
-Owns: working out the normal form of each, lowering it, and giving equal ones one name. Must not
-know: keywords, how a value is lowered, engines.
+Must not know: keywords, how a value is lowered, engines.
 """
 
 from __future__ import annotations
@@ -21,12 +20,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Unfolded:
-    """All that a root formula reaches.
+    """The values that a root formula reaches.
 
     Attributes:
         definitions: values by number.
-        root: the number of the whole.
-        alias: the number of each formula's value; of equal values there is one.
+        root: the number of the whole value.
+        alias: the number of each formula's value; equal values share one.
 
     """
 
@@ -36,13 +35,12 @@ class Unfolded:
 
 
 def unfold(root: Formula, limits: Limits, lower: Callable[[Formula], Value]) -> Unfolded:
-    """Expand the root and all that it reaches; equal values become one definition.
+    """Return all values that the root reaches; equal values become one definition.
 
     Args:
         root: the formula of the whole value.
         limits: bounds.
-        lower: gives the normal form of a formula, in which constraints that cannot be kept
-            are replaced, having noted them.
+        lower: returns the lowered value of a formula.
 
     Raises:
         SchemaLimit: more definitions than the limit.

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from enforcer.regex import parse
-from enforcer.schema.finishing.distinct import is_text
 from enforcer.schema.grammar import Value
+from enforcer.schema.lowering.distinct import is_text
 
 
 @pytest.mark.parametrize(

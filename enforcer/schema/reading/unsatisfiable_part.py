@@ -1,8 +1,7 @@
-"""Which part of a schema it is that nothing fits.
+"""Diagnosis of an unsatisfiable schema: the innermost part that no value fits, and why.
 
-Owns: descending from a schema that nothing fits to the innermost part that is to blame, and
-what to tell its author: by one pass of a deletion filter, the keywords without any one of which
-there would be a value (Chinneck, Dravnieks 1991). Must not know: formulas, engines.
+One pass of a deletion filter (Chinneck, Dravnieks 1991) finds the conflicting keywords: those
+without any one of which there would be a value. Must not know: formulas, engines.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from itertools import compress, islice
 from typing import TYPE_CHECKING, Any
 
 from enforcer.errors import Problem
-from enforcer.schema.reading.document import Place, step
+from enforcer.schema.reading.document import SchemaLocation, step
 from enforcer.schema.reading.drafts import is_hidden
 from enforcer.schema.reading.mistakes import NO_VALUE, mistake
 
@@ -45,12 +44,12 @@ _UNDECLARED = (
 )
 
 
-def culprit(reader: SchemaReader, fits: Callable[[Place], bool]) -> Problem:
-    """Return what to tell the author of a document that nothing fits.
+def unsatisfiable_part(reader: SchemaReader, fits: Callable[[SchemaLocation], bool]) -> Problem:
+    """Return the problem of a document that no value fits.
 
     Args:
-        reader: of the document; follows its references.
-        fits: tells whether a subschema, by itself, has a value that fits it.
+        reader: the document's reader, which follows its references.
+        fits: returns whether any value fits a subschema by itself.
 
     """
     root = place = reader.document.root
@@ -66,8 +65,8 @@ def culprit(reader: SchemaReader, fits: Callable[[Place], bool]) -> Problem:
     return Problem(place.path, "", _ENDLESS)
 
 
-def _necessary(reader: SchemaReader, place: Place) -> Iterator[Place]:
-    """List the subschemas without whose values there is none for the whole."""
+def _necessary(reader: SchemaReader, place: SchemaLocation) -> Iterator[SchemaLocation]:
+    """Yield the subschemas that some part of every value has to fit."""
     schema = place.schema
     if not isinstance(schema, dict):
         return
@@ -85,7 +84,9 @@ def _necessary(reader: SchemaReader, place: Place) -> Iterator[Place]:
     yield from _elements(reader, place, schema)
 
 
-def _elements(reader: SchemaReader, place: Place, schema: dict[str, Any]) -> Iterator[Place]:
+def _elements(
+    reader: SchemaReader, place: SchemaLocation, schema: dict[str, Any]
+) -> Iterator[SchemaLocation]:
     least, tuples = schema.get("minItems", 0), "items"
     if reader.has(schema, "prefixItems", place.draft):
         tuples = "prefixItems"
@@ -98,18 +99,17 @@ def _elements(reader: SchemaReader, place: Place, schema: dict[str, Any]) -> Ite
         yield place.question("contains")
 
 
-def _innermost(place: Place, fits: Callable[[Place], bool]) -> Problem:
-    """Describe what is wrong with a subschema none of whose necessary parts is to blame."""
+def _innermost(place: SchemaLocation, fits: Callable[[SchemaLocation], bool]) -> Problem:
+    """Return the problem of an unsatisfiable subschema whose necessary parts are satisfiable."""
     schema = place.schema
     if not isinstance(schema, dict):
         return Problem(place.path, "", _NO_VALUE)
     if schema.get("additionalProperties") is False and "patternProperties" not in schema:
         declared = schema.get("properties", {})
-        for name in schema.get("required", []):
-            if name not in declared:
-                return Problem(
-                    step(place.path, "required"), "required", _UNDECLARED.format(name=name)
-                )
+        missing = [name for name in schema.get("required", []) if name not in declared]
+        if missing:
+            reason = _UNDECLARED.format(name=missing[0])
+            return Problem(step(place.path, "required"), "required", reason)
     for keyword in ("anyOf", "oneOf"):
         branches = range(len(schema.get(keyword, [])))
         if branches and not any(fits(place.child(keyword, i)) for i in branches):
@@ -125,13 +125,13 @@ def _innermost(place: Place, fits: Callable[[Place], bool]) -> Problem:
     return Problem(place.path, "", reason + (_CLOSED if "allOf" in involved else ""))
 
 
-def _involved(place: Place, fits: Callable[[Place], bool]) -> list[str]:
-    """List the keywords without any one of which there would be a value."""
+def _involved(place: SchemaLocation, fits: Callable[[SchemaLocation], bool]) -> list[str]:
+    """Return the keywords without any one of which some value would fit."""
     shorter = [
         {name: value for name, value in place.schema.items() if name != keyword}
         for keyword in islice(place.schema, _MOST_KEYWORDS)
     ]
-    # All at hand until the end, for a place is known by the identity of its schema.
+    # All alive until the end, since a location is identified by the `id` of its schema.
     fitting = [fits(replace(place, schema=schema)) for schema in shorter]
     return list(compress(place.schema, fitting))
 

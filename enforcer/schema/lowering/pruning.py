@@ -1,24 +1,21 @@
-"""Useless values, dropped from a finished grammar.
+"""Removal of useless values from a lowered grammar, so that no prefix of a text is a dead end.
 
-Owns: which values can be completed at all, and leaving out the rest, so that no beginning of a
-text is a dead end: useless symbols, as in grammars (Bar-Hillel, Perles, Shamir 1961). Must not
-know: keywords, formulas, engines.
+As with useless symbols of context-free grammars (Bar-Hillel, Perles, Shamir 1961). Must not know:
+keywords, formulas, engines.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from enforcer.schema.finishing.counting import tallies_of
 from enforcer.schema.grammar import NEVER, NOTHING, ArrayShape, ObjectShape, Value, ValueId
+from enforcer.schema.lowering.counting import tallies_of
 
 
 def prune(definitions: dict[ValueId, Value], root: ValueId) -> dict[ValueId, Value] | None:
-    """Drop what can never be completed, so that no generated prefix is a dead end.
+    """Return the definitions that have a finite member and are reached from the root.
 
-    Returns:
-        Definitions; None where the root itself can never be completed.
-
+    Children without a finite member become `NEVER`. None if the root itself has none.
     """
     productive = _productive(definitions)
     if root not in productive:
@@ -33,7 +30,7 @@ def prune(definitions: dict[ValueId, Value], root: ValueId) -> dict[ValueId, Val
 
 
 def _productive(definitions: dict[ValueId, Value]) -> set[ValueId]:
-    """Find the least set of values that have a finite member."""
+    """Return the numbers of the values that have a finite member (a least fixed point)."""
     found: set[ValueId] = set()
     # Children come after their parents, so that all are known at once where nothing recurs.
     backwards = tuple(reversed(definitions))
@@ -62,7 +59,7 @@ def _has_member(value: Value, productive: set[ValueId]) -> bool:
 
 def _array_has_member(array: ArrayShape, productive: set[ValueId]) -> bool:
     if array.choices and not array.unique:
-        return tallies_of(_with_choices(array, productive)).lives()
+        return tallies_of(_with_choices(array, productive)).can_complete()
     if array.choices:
         usable = sum(choice.value in productive for choice in array.choices[-1])
         return usable >= array.minimum
@@ -118,7 +115,7 @@ def _reduced(shape: ObjectShape, productive: set[ValueId]) -> ObjectShape:
 
 
 def _trimmed(array: ArrayShape, productive: set[ValueId]) -> ArrayShape:
-    """End the array before the first element that cannot be completed."""
+    """Return the array shape cut off before the first element that has no finite member."""
     if array.choices:
         return _with_choices(array, productive)
     end = next(

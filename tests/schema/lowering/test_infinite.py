@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from enforcer.regex import both, inverse, literal, parse
-from enforcer.schema.finishing.infinite import is_infinite
+from enforcer.schema.lowering.distinct import is_infinite
 
 
 @pytest.mark.parametrize(

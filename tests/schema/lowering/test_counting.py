@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from enforcer.errors import UnsupportedSchema
-from enforcer.schema.finishing import counting
-from enforcer.schema.finishing.counting import Tallies, tallies_of
 from enforcer.schema.grammar import NEVER, ArrayShape, Contains, ElementChoice, ValueId
+from enforcer.schema.lowering import counting
+from enforcer.schema.lowering.counting import Tallies, tallies_of
 
 NEITHER, ONE, BOTH = (ValueId(n) for n in (5, 6, 7))
 CHOICES = (
@@ -54,12 +54,12 @@ def fits(array: ArrayShape, word: tuple[ElementChoice, ...]) -> bool:
 
 def after(tallies: Tallies, word: tuple[ElementChoice, ...]) -> int | None:
     """Return the tally behind a word, if each of its beginnings can become complete."""
-    tally: int | None = 0 if tallies.lives() else None
+    tally: int | None = 0 if tallies.can_complete() else None
     for length, choice in enumerate(word, 1):
         if tally is None or choice not in tallies.array.choices[min(length - 1, 1)]:
             return None
         tally = tallies.behind(tally, choice.counted)
-        if tally is not None and not tallies.lives(length, tally):
+        if tally is not None and not tallies.can_complete(length, tally):
             return None
     return tally
 
@@ -103,4 +103,4 @@ def test_as_many_tallies_as_may_be(fewer: int, monkeypatch: pytest.MonkeyPatch) 
         with pytest.raises(UnsupportedSchema):
             tallies_of(array)
     else:
-        assert tallies_of(array).lives()
+        assert tallies_of(array).can_complete()

@@ -1,9 +1,7 @@
-"""Arrays whose elements must differ, and objects whose names must, beyond what bits can tell apart.
+"""Arrays and objects whose distinctness no bits can track, and must be checked by a memory.
 
-They are kept distinct by a memory, which is outside of any grammar. Such an array stays `unique` in
-a finished grammar, without choices; such an object has `distinct_names`.
-
-Owns: which these are, and doing without. Must not know: keywords' syntax, how a memory keeps them.
+The memory is outside of any grammar: the matcher keeps hashes of the elements or names. Such an
+array stays `unique` in a lowered grammar, without choices; such an object has `distinct_names`.
 """
 
 from __future__ import annotations
@@ -11,20 +9,26 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from enforcer.schema.finishing.infinite import is_infinite
+from enforcer.regex.automata.alphabet import TooLargeError
+from enforcer.regex.automata.exploring import explore
+from enforcer.regex.automata.minimizing import FAR, heights, trimmed
+from enforcer.regex.syntax import cached
 from enforcer.schema.grammar import NEVER, ObjectShape
 
 if TYPE_CHECKING:
+    from enforcer.regex import Regex
     from enforcer.schema.grammar import ArrayShape, Value
+
+_MOST_STATES = 1_000  # explored to find out whether a language is infinite
 
 
 def is_remembered(shape: ArrayShape) -> bool:
-    """Return whether an array of a finished grammar is for whoever follows a text to keep."""
+    """Return whether the elements of a lowered array are kept distinct by a memory."""
     return shape.unique and not shape.choices
 
 
 def remembered(value: Value) -> list[ArrayShape | ObjectShape]:
-    """List what of a value of a finished grammar is for whoever follows a text to keep."""
+    """Return the shapes of a lowered value whose elements or names a memory keeps distinct."""
     if not (value.arrays or value.objects):
         return []
     arrays = [shape for shape in value.arrays if is_remembered(shape)]
@@ -32,7 +36,7 @@ def remembered(value: Value) -> list[ArrayShape | ObjectShape]:
 
 
 def offence(shape: ArrayShape | ObjectShape) -> tuple[str, str]:
-    """Return the path and the keyword that ask for a memory."""
+    """Return the path and the keyword for which a shape needs a memory."""
     if not isinstance(shape, ObjectShape):
         return f"{shape.path}.uniqueItems", "uniqueItems"
     if shape.witnesses:
@@ -41,13 +45,25 @@ def offence(shape: ArrayShape | ObjectShape) -> tuple[str, str]:
 
 
 def may_run_out(shape: ObjectShape) -> bool:
-    """Return whether undeclared names may be fewer than are counted."""
+    """Return whether there may be fewer undeclared names than the shape counts."""
     if not shape.distinct_names:
         return False
     names = [language for language, value in shape.classes if value != NEVER]
     endless = {mark.witness for mark in shape.marks if is_infinite(mark.names)}
     is_short = len(endless) < len(shape.witnesses)
     return is_short or (bool(names) and not any(map(is_infinite, names)))
+
+
+@cached
+def is_infinite(language: Regex) -> bool:
+    """Return whether a language is infinite; False if its automaton has too many states."""
+    if not language.boolean:
+        return language.longest is None
+    try:
+        found, leads, _ = trimmed(explore((language,), _MOST_STATES))
+    except TooLargeError:
+        return False
+    return bool(leads[0]) and FAR in heights(found.rows)
 
 
 def is_text(value: Value) -> bool:
@@ -57,7 +73,7 @@ def is_text(value: Value) -> bool:
 
 
 def uncounted(shape: ObjectShape) -> ObjectShape:
-    """Return an object shape without the counts that distinct names are needed for."""
+    """Return an object shape without the counts that need distinct names."""
     return replace(
         shape,
         minimum=min(shape.minimum, len(shape.required) + 1),

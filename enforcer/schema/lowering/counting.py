@@ -1,10 +1,9 @@
-"""Arrays whose elements are counted, as tables: what each kind still takes.
+"""Tables for arrays whose elements are counted: how many further elements may follow each tally.
 
-A *tally* is one number whose digits are how many elements of each kind there are, a digit that is
-full standing for more where there may be more. For each tally, and each place of an element with
-ways of its own, the table says how many further elements an array takes that is complete then.
-
-Owns: these tables. Must not know: how the machine's kernel reads them, what the elements are.
+A *tally* is one mixed-radix number: each digit counts the elements of one kind, and a full digit
+means "or more" if more are allowed. For each tally, and each element index with choices of its own,
+the table has the least and the greatest number of further elements with which the array can be
+complete. Must not know: how the kernel reads the tables, what the elements are.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from enforcer.schema.grammar import ArrayShape
 
 _MOST_TALLIES = 100_000  # times ways to fill an element
-NONE = 1 << 30  # no number of further elements: `least` of what cannot be completed
+NONE = 1 << 30  # in place of a number of further elements, where the array cannot be completed
 _Need = tuple[int, int]  # the least and the greatest number of further elements
 _NEVER = NONE, NONE
 _TOO_LARGE = (
@@ -34,9 +33,9 @@ class Kind(NamedTuple):
     """A digit of a tally.
 
     Attributes:
-        step: what one element adds to the tally.
+        step: the digit's weight, which one element adds to the tally.
         most: the greatest digit.
-        is_bounded: whether no further element may come behind it.
+        is_bounded: whether no further element of the kind may follow the greatest digit.
 
     """
 
@@ -50,10 +49,11 @@ class Tallies:
     """The tables of one array.
 
     Attributes:
-        array: what they are of.
-        kinds: digits, the lowest first.
-        sums: how many tallies there are.
-        needs: for each place and tally how many more elements an array may have.
+        array: the shape.
+        kinds: the digits, the lowest first.
+        sums: the number of tallies.
+        needs: for each index into `array.choices` and each tally, at `index * sums + tally`, the
+            least and the greatest number of further elements.
 
     """
 
@@ -64,11 +64,11 @@ class Tallies:
 
     @property
     def farthest(self) -> int:
-        """The greatest number of elements that some tally needs."""
+        """The greatest number of further elements that some tally needs."""
         return max((least for least, _ in self.needs if least != NONE), default=0)
 
     def behind(self, tally: int, counted: Iterable[int]) -> int | None:
-        """Return the tally behind an element of some kinds; None if there may be no such one."""
+        """Return the tally after an element of some kinds; None if no such element may follow."""
         after = tally
         for number in counted:
             step, most, is_bounded = self.kinds[number]
@@ -78,15 +78,15 @@ class Tallies:
                 return None
         return after
 
-    def lives(self, index: int = 0, tally: int = 0) -> bool:
-        """Return whether an array with so many elements, and a tally, can become complete."""
+    def can_complete(self, index: int = 0, tally: int = 0) -> bool:
+        """Return whether an array of `index` elements with a tally can be completed."""
         place = min(index, len(self.array.choices) - 1)
         least, most = self.needs[place * self.sums + tally]
         room = NONE - 1 if self.array.maximum is None else self.array.maximum - index
         return least <= room and self.array.minimum - index <= most
 
     def is_done(self, tally: int) -> bool:
-        """Return whether there are enough elements of each kind."""
+        """Return whether a tally has the least number of elements of each kind."""
         return all(
             tally // step % (most + 1) >= each.minimum
             for (step, most, _), each in zip(self.kinds, self.array.contains, strict=True)
@@ -94,10 +94,10 @@ class Tallies:
 
 
 def tallies_of(array: ArrayShape) -> Tallies:
-    """Make the tables of an array whose elements are counted.
+    """Build the tables of an array shape with `choices`.
 
     Raises:
-        UnsupportedSchema: there are too many tallies, or the numbers of elements have gaps.
+        UnsupportedSchema: too many tallies, or the possible numbers of elements have gaps.
 
     """
     kinds: list[Kind] = []
@@ -111,7 +111,7 @@ def tallies_of(array: ArrayShape) -> Tallies:
         raise _unsupported(array, _TOO_LARGE)
     found = Tallies(array, tuple(kinds), sums, [])
     behind = [_NEVER] * sums
-    for tally in range(sums - 1, -1, -1):  # those behind an element are greater, or equal
+    for tally in range(sums - 1, -1, -1):  # an element never lowers a tally
         behind[tally] = _need(found, ways[-1], behind, tally)
         if behind[tally] != _NEVER and tally in (found.behind(tally, way) for way in ways[-1]):
             behind[tally] = behind[tally][0], NONE
@@ -126,7 +126,15 @@ def tallies_of(array: ArrayShape) -> Tallies:
 def _need(
     tallies: Tallies, ways: Iterable[tuple[int, ...]], behind: Sequence[_Need], tally: int
 ) -> _Need:
-    """Return how many elements may follow a tally, by what `behind` has for those after one."""
+    """Return the least and greatest number of elements after a tally.
+
+    Args:
+        tallies: for the digits.
+        ways: the kinds that the next element may have.
+        behind: the result for each tally after the next element.
+        tally: the tally.
+
+    """
     found = [(0, 0)] if tallies.is_done(tally) else []
     for way in ways:
         after = tallies.behind(tally, way)

@@ -1,8 +1,6 @@
-"""Constraints across the elements of one array, made countable or refused.
+"""Lowering of array shapes: `contains` and `uniqueItems` become choices that a few bits can track.
 
-Owns: turning `contains` and `uniqueItems` into choices that an engine can count with a few
-bits; where they are more than bits can tell apart, they are left to `distinct`. Must not know:
-keywords' syntax, engines.
+Unique elements of larger domains are left to `distinct`. Must not know: keywords' syntax, engines.
 """
 
 from __future__ import annotations
@@ -13,8 +11,8 @@ from typing import TYPE_CHECKING
 from enforcer.errors import UnsupportedSchema
 from enforcer.numbers.sets import candidates, single
 from enforcer.regex import literal
-from enforcer.schema.finishing.counting import tallies_of
 from enforcer.schema.grammar import NEVER, ArrayShape, ElementChoice, Value
+from enforcer.schema.lowering.counting import tallies_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,18 +27,17 @@ _TWO = 2  # elements that can be equal
 
 
 class ArrayLowering:
-    """Rewrites one array shape after another; for its arguments, see `lowering.Lowering`."""
+    """Lowers array shapes; for the arguments see `values.Lowering`."""
 
     def __init__(self, algebra: Algebra, refuse: Callable[[str, str, str], None]) -> None:
         self._algebra = algebra
         self._refuse = refuse
 
     def lower(self, array: ArrayShape) -> ArrayShape:
-        """Return the shape with its elements counted."""
+        """Return the lowered shape; constraints that cannot be kept are refused and left out."""
         if array.repeated:
-            self._refuse(
-                array.path, "uniqueItems", "that elements repeat cannot be enforced; drop `not`"
-            )
+            reason = "that elements repeat cannot be enforced; drop `not`"
+            self._refuse(array.path, "uniqueItems", reason)
             array = replace(array, repeated=False)
         if array.unique and array.maximum is not None and array.maximum < _TWO:
             array = replace(array, unique=False)
@@ -57,9 +54,8 @@ class ArrayLowering:
 
     def _containing(self, array: ArrayShape) -> ArrayShape:
         if len(array.contains) > _MOST_COUNTED:
-            self._refuse(
-                array.path, "contains", f"more than {_MOST_COUNTED} `contains` on one array"
-            )
+            reason = f"more than {_MOST_COUNTED} `contains` on one array"
+            self._refuse(array.path, "contains", reason)
             array = replace(array, contains=array.contains[:_MOST_COUNTED])
         length = max(len(array.prefix), *(each.start for each in array.contains))
         prefix = tuple(array.child(i) for i in range(length))
@@ -79,7 +75,7 @@ class ArrayLowering:
         return counted
 
     def _counted(self, array: ArrayShape, choice: ElementChoice, index: int) -> list[ElementChoice]:
-        """Split a way to fill an element by the `contains` that it counts for."""
+        """Return the ways to fill an element, split by the `contains` that it counts for."""
         algebra, ways = self._algebra, [choice]
         for i, each in enumerate(array.contains):
             if index < each.start:
@@ -89,19 +85,17 @@ class ArrayLowering:
                 hit = algebra.conj((way.value, each.value))
                 if not algebra.is_empty(hit):
                     split.append(replace(way, value=hit, counted=(*way.counted, i)))
-                # Only an upper bound makes it matter that an element does not fit.
-                miss = (
-                    way.value
-                    if each.maximum is None
-                    else algebra.conj((way.value, algebra.neg(each.value)))
-                )
+                # Without an upper bound, an element that fits need not be counted.
+                miss = way.value
+                if each.maximum is not None:
+                    miss = algebra.conj((miss, algebra.neg(each.value)))
                 if not algebra.is_empty(miss):
                     split.append(replace(way, value=miss))
             ways = split
         return ways
 
     def _unique(self, array: ArrayShape) -> ArrayShape:
-        """List the elements of a small set as choices, which are kept unique by bits."""
+        """Return the shape with the members of a small domain as choices, kept unique by bits."""
         normal = self._algebra.normal
         if all(normal(each) == normal(array.rest) for each in array.prefix):
             array = replace(array, prefix=())
@@ -113,7 +107,7 @@ class ArrayLowering:
         return replace(array, maximum=maximum, choices=(choices,))
 
     def _members(self, formula: Formula) -> tuple[Formula, ...] | None:
-        """List the values of a finite domain, each as a formula of its own."""
+        """Return the members of a finite domain, each as a formula; None if not small."""
         algebra, limit = self._algebra, _MOST_MEMBERS
         value = algebra.normal(formula)
         if value.arrays or value.objects:
