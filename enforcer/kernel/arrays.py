@@ -47,7 +47,7 @@ def open_array(t: MatcherState, s: cython.pointer[State]) -> cython.bint:
 
 @cython.cfunc
 def next_element(t: MatcherState, s: cython.pointer[State]) -> cython.bint:
-    """Set up the element that comes next; return whether one may."""
+    """Set the node and values of an array's next element; return whether one may follow."""
     node = node_of(t, s.frame)
     place = item_slot_of(t, s.frame, node)
     arrays = cython.cast(cython.longlong, 0)
@@ -68,7 +68,7 @@ def next_element(t: MatcherState, s: cython.pointer[State]) -> cython.bint:
 
 @cython.cfunc
 def values_left(t: MatcherState, frame: i64, number: index) -> i64:
-    """Return the values of distinct strings of which an array has not had every one yet."""
+    """Return the values of distinct strings of which some are not in an array yet."""
     node = node_at(t, number)
     languages = classes_left(t, frame, 0, 0, bit(node.string_languages) - 1)
     found = cython.cast(cython.longlong, 0)
@@ -80,7 +80,7 @@ def values_left(t: MatcherState, frame: i64, number: index) -> i64:
 
 @cython.cfunc
 def filter_arrays(t: MatcherState, s: cython.pointer[State], fitted: i64) -> cython.bint:
-    """Leave those arrays live that the last element fits, and count it."""
+    """Restrict the live arrays of a frame to those that the last element fits, and count it."""
     before = s.frame
     node = node_of(t, before)
     place = item_slot_of(t, before, node)
@@ -103,13 +103,13 @@ def filter_arrays(t: MatcherState, s: cython.pointer[State], fitted: i64) -> cyt
 
 @cython.cfunc
 def item_slot_of(t: MatcherState, frame: i64, node: cython.pointer[Node]) -> index:
-    """Return the place of an array's next element."""
+    """Return the item slot of an array's next element."""
     return node.slot0 + min(t.arena[frame + CURRENT], node.slots - 1)
 
 
 @cython.cfunc
 def may_go_on(t: MatcherState, frame: i64, node: cython.pointer[Node], i: i64) -> cython.bint:
-    """Return whether one of the arrays that a frame may be can have another element."""
+    """Return whether array number `i` of a node is live in a frame and may be longer."""
     maximum = t.tables.arrays[node.array0 + i].maximum
     is_live = t.arena[frame + LIVE] >> i & 1
     return is_live and (maximum < 0 or t.arena[frame + CURRENT] < maximum)
@@ -119,7 +119,7 @@ def may_go_on(t: MatcherState, frame: i64, node: cython.pointer[Node], i: i64) -
 def countable(
     t: MatcherState, frame: i64, node: cython.pointer[Node], place: index, v: i64, arrays: i64
 ) -> i64:
-    """Leave those of some arrays that can be completed behind an element with a value."""
+    """Return those of some arrays that can still be completed behind value number `v`."""
     if node.tallies == 0:
         return arrays
     hits = t.tables.item_slots[place].hits + v * node.arrays
@@ -134,7 +134,7 @@ def countable(
 def count_element(
     t: MatcherState, before: i64, frame: i64, place: index, fitted: i64, left: i64
 ) -> i64:
-    """Write the tallies behind an element; return the arrays that are left."""
+    """Write the tallies behind an element; return the arrays that remain live."""
     node = node_of(t, before)
     for i in range(node.arrays):
         array = node.array0 + i
@@ -199,14 +199,14 @@ def tally_behind(t: MatcherState, frame: i64, array: index, hits: i64) -> i64:
 
 @cython.cfunc
 def need_of(t: MatcherState, array: index, length: i64, tally: i64) -> index:
-    """Return the number of what an array still needs behind so many elements."""
+    """Return the index in `Tables.needs` for an array of a length with a tally."""
     place = min(length, t.tables.arrays[array].slots - 1)
     return t.tables.arrays[array].need0 + place * t.tables.arrays[array].sums + tally
 
 
 @cython.cfunc
 def has_element(t: MatcherState, frame: i64, value: i64) -> cython.bint:
-    """Return whether an array has an element with a print."""
+    """Return whether an array has an element with a fingerprint."""
     written = t.arena[frame + WRITTEN]
     if t.scratch is not None and written != 0 and t.scratch.indexed == written:
         return t.scratch.fingerprints[slot_of(t, value)] != 0
@@ -220,7 +220,7 @@ def has_element(t: MatcherState, frame: i64, value: i64) -> cython.bint:
 
 @cython.cfunc
 def index_elements(t: MatcherState, frame: i64) -> cython.bint:
-    """Note the elements of an array, so that each is found at once."""
+    """Put the fingerprints of an array's elements into the hash table of `Scratch`."""
     count = t.arena[frame + CURRENT]
     written = t.arena[frame + WRITTEN]
     if t.scratch.indexed == written:
@@ -240,7 +240,7 @@ def index_elements(t: MatcherState, frame: i64) -> cython.bint:
 
 @cython.cfunc
 def slot_of(t: MatcherState, value: i64) -> index:
-    """Return where a print is among those that were noted, or the empty slot for it."""
+    """Return the slot of a fingerprint in the hash table of `Scratch`, or the empty one for it."""
     slots = t.scratch.fingerprints.shape[0]
     slot = value % slots
     while t.scratch.fingerprints[slot] != 0 and t.scratch.fingerprints[slot] != value:

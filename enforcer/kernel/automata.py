@@ -15,7 +15,7 @@ BOUNDS_OF_UNIT = cython.declare(cython.int, 4)  # that take as long as a node
 def leads_on(
     t: MatcherState, a: cython.pointer[Automaton], state: i64, languages: i64, count: i64
 ) -> cython.bint:
-    """Return whether a word is reached from an automaton's state, within its length."""
+    """Return whether a word of some language, of a legal length, is reached from a state."""
     if state < 0 or t.tables.leads[a.states + state] & languages == 0:
         return False
     if a.bounds == 0:
@@ -35,7 +35,7 @@ def leads_on(
 def answer(
     t: MatcherState, at: i64, languages: i64, count: i64, asked: i64
 ) -> cython.pointer[Answer]:
-    """Return what this walk knows of a place, `NOT_ASKED` if it was not asked before.
+    """Return the memo of a question about an automaton's state; `NOT_ASKED` in a new one.
 
     Args:
         at: where the state of an automaton stands in the tables.
@@ -65,7 +65,7 @@ def answer(
 @cython.boundscheck(False)
 @cython.exceptval(check=False)
 def answer_in(t: MatcherState, slot: index) -> cython.pointer[Answer]:
-    """Return what is known in a slot."""
+    """Return an entry of the table of memos."""
     if not cython.compiled:
         return t.scratch.answers[slot]
     return cython.address(t.scratch.answers[slot])
@@ -75,7 +75,7 @@ def answer_in(t: MatcherState, slot: index) -> cython.pointer[Answer]:
 def within_bounds(
     t: MatcherState, a: cython.pointer[Automaton], state: i64, languages: i64, count: i64
 ) -> i64:
-    """Return the languages of which a word is reached from a state, within its length."""
+    """Return the languages of which a word of a legal length is reached from a state."""
     languages &= t.tables.leads[a.states + state]
     t.work += a.bounds // BOUNDS_OF_UNIT
     for k in range(a.bounds):
@@ -86,7 +86,7 @@ def within_bounds(
 
 @cython.cfunc
 def is_within(t: MatcherState, number: index, state: i64, count: i64) -> cython.bint:
-    """Return whether a word of a length within a bound is reached from a state."""
+    """Return whether a word is reached from a state whose length is within a bound."""
     bound = t.tables.bounds[number]
     if bound.rest0 < 0:
         return True
@@ -109,7 +109,7 @@ def is_within(t: MatcherState, number: index, state: i64, count: i64) -> cython.
 
 @cython.cfunc
 def too_long(t: MatcherState, s: cython.pointer[State]) -> i64:
-    """Return the languages of a string's automaton that its length has ended."""
+    """Return the languages of a string's automaton of which no word has a legal length."""
     a = automaton_at(t, automaton_of(t, s))
     leads = t.tables.leads[a.states + s.automaton_state]
     return leads & ~within_bounds(t, a, s.automaton_state, leads, s.count)
@@ -119,7 +119,7 @@ def too_long(t: MatcherState, s: cython.pointer[State]) -> i64:
 def ended_at(
     t: MatcherState, a: cython.pointer[Automaton], state: i64, languages: i64, count: i64
 ) -> i64:
-    """Return the languages that a text of so many characters is in."""
+    """Return the languages of which a text of `count` characters in a state is a word."""
     languages &= t.tables.accepts[a.states + state]
     if languages == 0:
         return 0
@@ -153,7 +153,7 @@ def room_of(
 def room_within(
     t: MatcherState, a: cython.pointer[Automaton], state: i64, languages: i64, count: i64
 ) -> i64:
-    """Return the room of the language with the most, of those that are safe for ever."""
+    """Compute `room_of`: the most of all languages that no least length bounds."""
     room = cython.cast(cython.longlong, -1)
     languages &= t.tables.leads[a.states + state]
     t.work += a.bounds // BOUNDS_OF_UNIT
@@ -172,7 +172,7 @@ def room_within(
 
 @cython.cfunc
 def is_any_length(t: MatcherState, s: cython.pointer[State]) -> cython.bint:
-    """Return whether it decides over no language how many characters of a token follow."""
+    """Return whether no token, however many characters it has, ends a language by its length."""
     a = automaton_at(t, automaton_of(t, s))
     leads = t.tables.leads[a.states + s.automaton_state]
     for k in range(a.bounds):
@@ -185,7 +185,7 @@ def is_any_length(t: MatcherState, s: cython.pointer[State]) -> cython.bint:
 
 @cython.cfunc
 def trie_leads_on(t: MatcherState, s: cython.pointer[State], trie_node: i64) -> cython.bint:
-    """Return whether a text below a trie's node may come: of a name, one that may come."""
+    """Return whether a listed text, or a declared name that may come, is below a trie's node."""
     if trie_node < 0:
         return False
     low = t.tables.trie_low[trie_node]

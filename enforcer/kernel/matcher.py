@@ -99,7 +99,7 @@ class TextMatcher(MatcherState):
         return (self.tables.accepts[a.states + s.automaton_state] & s.languages) != 0
 
     def keep(self, count: i64):
-        """Let go of all that only taking back more than the last `count` ids would need."""
+        """Forget what only a rollback of more than the last `count` token ids would need."""
         begin_call(self)
         try:
             let_go(self, count)
@@ -226,7 +226,7 @@ def advance(t: MatcherState, token_id: i64) -> cython.bint:
 
 @cython.cfunc
 def describe(t: MatcherState) -> tuple:
-    """Return the present state and what is open; see `open_values`."""
+    """Return what `open_values` returns."""
     s = past_state(t, t.at)
     count = held(t, s)
     typed = "".join([chr(t.arena[s.top - count + i]) for i in range(count)])
@@ -242,7 +242,7 @@ def describe(t: MatcherState) -> tuple:
 
 @cython.cfunc
 def open_array_at(t: MatcherState, frame: i64) -> tuple:
-    """Return what `open_values` has of an array."""
+    """Return the entry of `open_values` for an array's frame."""
     words = [1, t.arena[frame + NODE_OF], t.arena[frame + CURRENT]]
     size = LIVE + 1 + node_of(t, frame).tallies
     return (*words, *[t.arena[frame + i] for i in range(LIVE, size)])
@@ -250,7 +250,7 @@ def open_array_at(t: MatcherState, frame: i64) -> tuple:
 
 @cython.cfunc
 def open_object_at(t: MatcherState, frame: i64) -> tuple:
-    """Return what `open_values` has of an object."""
+    """Return the entry of `open_values` for an object's frame."""
     node = node_of(t, frame)
     shapes = cython.cast(cython.longlong, node.shape_words)
     seen = names_at(t, frame)

@@ -20,7 +20,7 @@ from enforcer.kernel.state import (
 
 @cython.cfunc
 def ending_classes(t: MatcherState, frame: i64) -> i64:
-    """Return how many classes a frame's names note of which they may be the last ones."""
+    """Return how many classes (or languages) of a frame can run out of names (or strings)."""
     node = node_of(t, frame)
     if t.arena[frame + IS_ARRAY] == 0:
         return node.classes if node.names_end != 0 else 0
@@ -55,7 +55,7 @@ def character_of(t: MatcherState, name: i64, classes: i64, i: i64) -> i64:
 
 @cython.cfunc
 def in_common(t: MatcherState, name: i64, classes: i64, first: i64, count: i64) -> i64:
-    """Return with how many of some characters of the arena a written name begins."""
+    """Return the length of the common prefix of a written name and characters in the arena."""
     count = min(count, length_of(t, name))
     same = cython.cast(cython.longlong, 0)
     while same < count and t.arena[first + same] == character_of(t, name, classes, same):
@@ -80,7 +80,7 @@ def is_written(t: MatcherState, frame: i64, first: i64, count: i64) -> cython.bi
 
 @cython.cfunc
 def write_name(t: MatcherState, s: cython.pointer[State]) -> i64:
-    """Put the name that a text has just written on the arena, for its object."""
+    """Append the name that a text has just written to the arena; return where it is."""
     name = s.top
     first = s.top - s.count
     before = t.arena[s.frame + WRITTEN]
@@ -116,7 +116,7 @@ def write_name(t: MatcherState, s: cython.pointer[State]) -> i64:
 
 @cython.cfunc
 def note_states(t: MatcherState, s: cython.pointer[State], first: i64, states: i64):
-    """Write the states behind the characters of a text, all of which lead on, to the arena."""
+    """Write the automaton's states along a text to the arena, from `states` on."""
     a = automaton_at(t, automaton_in(t, s.frame))
     state = cython.cast(cython.longlong, 0)
     t.arena[states] = state
@@ -166,7 +166,7 @@ def automaton_in(t: MatcherState, frame: i64) -> index:
 
 @cython.cfunc
 def count_exhausted(t: MatcherState, frame: i64, k: i64, first: i64, n: i64) -> i64:
-    """Return how many characters behind some others are noted to begin no name of a class."""
+    """Count the characters after a prefix that are known to begin no name of a class."""
     classes = ending_classes(t, frame)
     found = cython.cast(cython.longlong, 0)
     written = marked_before(t, t.arena[frame + WRITTEN], classes)
@@ -183,7 +183,7 @@ def count_exhausted(t: MatcherState, frame: i64, k: i64, first: i64, n: i64) -> 
 def affects_earlier_tokens(
     t: MatcherState, affects_earlier, first: i64, count: i64, exhausted: i64
 ) -> cython.bint:
-    """Return whether tokens that begin before a name depend on it; `exhausted` is its mark."""
+    """Return whether tokens that begin before a name depend on it."""
     known = min(count, t.tree.longest + 1)
     text = "".join([chr(t.arena[first + i]) for i in range(known)])
     return affects_earlier(text, -1 if exhausted > count else exhausted)
@@ -191,7 +191,7 @@ def affects_earlier_tokens(
 
 @cython.cfunc
 def classes_left(t: MatcherState, frame: i64, first: i64, count: i64, classes: i64) -> i64:
-    """Leave out the classes of which no name is left that begins with some characters."""
+    """Return those of some classes that have an unwritten name with a given prefix."""
     written = t.arena[frame + WRITTEN]
     noted = ending_classes(t, frame)
     if noted == 0 or written == 0 or t.arena[written - 1] & IS_ENDED == 0:
@@ -216,7 +216,7 @@ def leads_to_name(
     low: i64,
     high: i64,
 ) -> cython.bint:
-    """Return whether some character of a range is in another one and begins a name left."""
+    """Return whether a character of two ranges leads to a name that is not written yet."""
     if not (t.is_exact and keeps_characters(t, s)):
         return True
     classes = ending_classes(t, s.frame)
@@ -237,7 +237,7 @@ def leads_to_name(
 def characters_left(
     t: MatcherState, s: cython.pointer[State], classes: i64, k: i64, low: i64, high: i64
 ) -> i64:
-    """Count the characters of a range behind which a name of a class is left.
+    """Count the characters of a range that lead to an unwritten name of a class.
 
     A name with a mark behind the next character is in the way of that one, and no other is.
     """
@@ -259,7 +259,7 @@ def characters_left(
 
 @cython.cfunc
 def marked_before(t: MatcherState, written: i64, classes: i64) -> i64:
-    """Return the last name with a mark that is no later than a written one, 0 for none."""
+    """Return the last name with an exhausted prefix up to a written one; 0 for none."""
     if written == 0 or classes == 0:
         return 0
     name = written - 1
@@ -271,7 +271,7 @@ def marked_before(t: MatcherState, written: i64, classes: i64) -> i64:
 
 @cython.cfunc
 def row_depends_on_names(t: MatcherState, frame: i64) -> cython.bint:
-    """Return whether a row depends on a frame's names, beside the one that is being written."""
+    """Return whether a row depends on the names that a frame has."""
     written = t.arena[frame + WRITTEN]
     if written == 0:
         return False
@@ -281,7 +281,7 @@ def row_depends_on_names(t: MatcherState, frame: i64) -> cython.bint:
 @cython.cfunc
 @cython.exceptval(-9, check=False)
 def held(t: MatcherState, s: cython.pointer[State]) -> i64:
-    """Return how many characters of a text that is being written end the arena."""
+    """Return how many characters of the text being written are at the end of the arena."""
     if s.phase == IN_BARE:
         return s.count
     return s.count if keeps_characters(t, s) and s.automaton_state >= 0 else 0
@@ -289,7 +289,7 @@ def held(t: MatcherState, s: cython.pointer[State]) -> i64:
 
 @cython.cfunc
 def let_go(t: MatcherState, count: i64):
-    """Let go of what only more than the last `count` ids need; see `keep`."""
+    """Forget what only a rollback of more than `count` token ids needs; see `keep`."""
     gone = t.at - count
     if gone > 0:
         for i in range(count + 1):
@@ -305,7 +305,7 @@ def let_go(t: MatcherState, count: i64):
 
 @cython.cfunc
 def collect(t: MatcherState):
-    """Move the frames and names that some state has to the front of the arena."""
+    """Compact the arena: move the frames and names that some state refers to to its front."""
     sizes = {}
     frames = set()
     for i in range(t.at + 1):
@@ -350,7 +350,7 @@ def collect(t: MatcherState):
 
 @cython.cfunc
 def add_names(t: MatcherState, frame: i64, sizes: dict):
-    """Add the names that a frame has, and how many words each takes."""
+    """Add the names of a frame, with their sizes in words."""
     classes = ending_classes(t, frame)
     written = t.arena[frame + WRITTEN]
     while written != 0 and written - 1 not in sizes:
@@ -362,7 +362,7 @@ def add_names(t: MatcherState, frame: i64, sizes: dict):
 
 @cython.cfunc
 def marks_of(classes: i64) -> i64:
-    """Return how many words a written name has before its characters.
+    """Return the words of a written name before its characters.
 
     Its length and the name before it; and where there are classes of which it may be the last
     name, a mark for each of them, and the last name before it that has one.
@@ -372,7 +372,7 @@ def marks_of(classes: i64) -> i64:
 
 @cython.cfunc
 def relink(t: MatcherState, frames: set, moved: dict):
-    """Set, in the names that were moved, where the one before each is."""
+    """Update the links between names that were moved."""
     done = set()
     for old in frames:
         frame = cython.cast(cython.longlong, moved[old])

@@ -46,7 +46,7 @@ def open_names(t: MatcherState, frame: i64) -> cython.bint:
 
 @cython.cfunc
 def note_full(t: MatcherState, frame: i64) -> i64:
-    """Write which live shapes have room for nothing but the names that they require.
+    """Write the live shapes that may have no property but those that they require.
 
     Returns where they are, -1 where properties are not counted.
     """
@@ -78,7 +78,7 @@ def note_full(t: MatcherState, frame: i64) -> i64:
 def may_come(
     t: MatcherState, frame: i64, node: cython.pointer[Node], n: i64, full: i64
 ) -> cython.bint:
-    """Return whether some live shape has a value for a name, and room for it.
+    """Return whether some live shape may have a declared name.
 
     See `note_full` for `full`.
     """
@@ -95,7 +95,7 @@ def may_come(
 @cython.cfunc
 @cython.exceptval(-9, check=False)
 def full_at(t: MatcherState, frame: i64) -> i64:
-    """Return where `note_full` has written; -1 where properties are not counted."""
+    """Return where a frame has the shapes of `note_full`; -1 where properties are not counted."""
     return -1 if node_of(t, frame).limits == 0 else counted_at(t, frame) + 1
 
 
@@ -162,7 +162,7 @@ def next_name(t: MatcherState, s: cython.pointer[State]) -> cython.bint:
 
 @cython.cfunc
 def open_name(t: MatcherState, s: cython.pointer[State], phase: i64) -> cython.bint:
-    """Set up a name: behind the quote of one in JSON, or a key."""
+    """Begin a name behind its quote, or a key; return whether there is one."""
     trie_node = node_of(t, s.frame).name_trie
     s.phase = phase
     s.stop = 0
@@ -214,7 +214,7 @@ def close_name(t: MatcherState, s: cython.pointer[State]) -> cython.bint:
 
 @cython.cfunc
 def declared_name(t: MatcherState, s: cython.pointer[State], n: i64) -> cython.bint:
-    """Set up the value of a declared name."""
+    """Note a declared name, and begin its value; return whether it has one."""
     possible = names_at(t, s.frame) + name_words(t, s.frame)
     if t.arena[possible + (n >> 6)] >> (n & 63) & 1 == 0:
         return False
@@ -248,7 +248,7 @@ def declared_name(t: MatcherState, s: cython.pointer[State], n: i64) -> cython.b
 
 @cython.cfunc
 def forbid_earlier(t: MatcherState, frame: i64, n: i64) -> cython.bint:
-    """Let no name come any more that is declared before one, nor what shapes require there."""
+    """Forbid the names declared before one, and the shapes that require them."""
     node = node_of(t, frame)
     seen = names_at(t, frame)
     possible = seen + name_words(t, frame)
@@ -274,7 +274,7 @@ def shapes_with_room(t: MatcherState, frame: i64, name: index, w: index, full: i
 
 @cython.cfunc
 def undeclared_name(t: MatcherState, s: cython.pointer[State]) -> cython.bint:
-    """Set up the value of an undeclared name, by the classes that it is in."""
+    """Note an undeclared name, and begin its value, by the classes that it is in."""
     a = automaton_at(t, node_of(t, s.frame).class_automaton)
     classes = ended_at(t, a, s.automaton_state, s.languages, s.count)
     if classes == 0:
@@ -316,7 +316,7 @@ def undeclared_name(t: MatcherState, s: cython.pointer[State]) -> cython.bint:
 
 @cython.cfunc
 def filter_shapes(t: MatcherState, s: cython.pointer[State], fitted: i64) -> cython.bint:
-    """Leave those shapes of an object live that the value of its last name fits."""
+    """Restrict the live shapes of an object to those that the value of its last name fits."""
     frame = copy_frame(t, s)
     node = node_of(t, frame)
     n = t.arena[frame + CURRENT]
@@ -350,7 +350,7 @@ def filter_shapes(t: MatcherState, s: cython.pointer[State], fitted: i64) -> cyt
 
 @cython.cfunc
 def note_hits(t: MatcherState, frame: i64, fitted: i64) -> cython.bint:
-    """Write which witnesses the last property is, whose value fits some values.
+    """Note which witnesses the last property is.
 
     A name that one shape declares is undeclared in another.
     """
@@ -373,7 +373,7 @@ def note_hits(t: MatcherState, frame: i64, fitted: i64) -> cython.bint:
 def without_missing(
     t: MatcherState, frame: i64, node: cython.pointer[Node], shapes: i64, w: i64
 ) -> i64:
-    """Leave out the shapes of a word of bits that require a name which is missing."""
+    """Return the shapes of a word of bits whose required names are all there."""
     seen = names_at(t, frame)
     for i in range((node.names + 63) >> 6):
         missing = t.tables.bits[node.required_names + i] & ~t.arena[seen + i]
@@ -392,7 +392,7 @@ def without_missing(
 def without_few(
     t: MatcherState, frame: i64, node: cython.pointer[Node], shapes: i64, w: i64
 ) -> i64:
-    """Leave out the shapes of a word of bits that want more properties than there are."""
+    """Return the shapes of a word of bits whose least number of properties is reached."""
     count = t.arena[counted_at(t, frame)]
     if count >= node.least:
         return shapes

@@ -341,19 +341,19 @@ def as_records(table: np.ndarray, dtype: np.dtype) -> np.ndarray:
 
 
 def new_words(count: int) -> np.ndarray | memoryview:
-    """Return so many words of 64 bits, all zero, whose elements are Python's own integers."""
+    """Return `count` words of 64 bits, all zero, whose elements are Python's own integers."""
     words = np.zeros(count, np.int64)
     return words if cython.compiled else memoryview(words)
 
 
 def new_records(count: int, dtype: np.dtype) -> np.ndarray:
-    """Return so many records of words of 64 bits, all zero."""
+    """Return `count` records of words of 64 bits, all zero."""
     words = np.zeros(count * len(dtype), np.int64)
     return words.view(dtype) if cython.compiled else as_records(words, dtype)
 
 
 def new_states(count: int) -> np.ndarray:
-    """Return so many states, all zero."""
+    """Return `count` states, all zero."""
     return new_records(count, STATE)
 
 
@@ -389,10 +389,10 @@ def count_bits(word: i64) -> i64:
 @cython.cfunc
 @cython.exceptval(check=False)
 def hash_combine(found: i64, word: i64) -> i64:
-    """Return the print of a sequence with one word more.
+    """Return the fingerprint of a sequence with one word more.
 
-    A *print* is a hash of 62 bits. Equal values have equal ones; of others the chance is that of a
-    hash, and the error is that a value is illegal as if it were repeated.
+    A *fingerprint* is a hash of 62 bits. Equal values have equal ones. If those of two others are
+    equal, which has the chance of a hash, the second value is illegal as if it were repeated.
     """
     n = cython.cast(cython.ulonglong, found) * PRIME & ALL_64
     n = ((n ^ n >> 32) + cython.cast(cython.ulonglong, word)) * PRIME & ALL_64

@@ -100,18 +100,18 @@ def fill_row(t: MatcherState, row):
         if words == 0 or not read_cached(t, scratch.key, words):
             make_row(t)
             if not is_naming:
-                decide_spanning(t)
+                retest_spanning_tokens(t)
             if t.has_stops:
                 clear_ending(t)
             if words != 0 and t.work >= _WORTH_KEEPING and not t.is_lost:
                 cache_present(t, scratch, words)
         if is_naming and (t.tables.is_open or t.tables.distinct != NOT_UNIQUE):
-            decide_naming(t)
+            retest_name_tokens(t)
         if t.tables.has_unique_values:
             clear_repeated(t)
         if t.tree.longer.shape[0] != 0:
             t.work += LONGEST * t.tree.longer.shape[0]
-            decide(t, t.tree.longer)
+            retest(t, t.tree.longer)
     finally:
         t.is_masking = False
         t.search.steady = 0
@@ -123,7 +123,7 @@ def fill_row(t: MatcherState, row):
 
 @cython.cfunc
 def configuration(t: MatcherState, key: cython.longlong[::1]) -> i64:
-    """Write all that the row of the first state depends on, and return how many words it has.
+    """Write all words that the row of the present state depends on; return how many.
 
     Returns 0 where there are too many.
     """
@@ -185,7 +185,7 @@ def configuration(t: MatcherState, key: cython.longlong[::1]) -> i64:
 
 @cython.cfunc
 def relevant_count(t: MatcherState, s: cython.pointer[State]) -> i64:
-    """Return how many characters a string has, or less than 0 where no token nears a bound.
+    """Return a string's length, or less than 0 where no token comes near a bound of it.
 
     Then which of the languages are still too short for any token to end them.
     """
@@ -209,7 +209,7 @@ def relevant_count(t: MatcherState, s: cython.pointer[State]) -> i64:
 
 @cython.cfunc
 def relevant_length(t: MatcherState, frame: i64) -> i64:
-    """Return how many elements an array has, at most so many that more change nothing."""
+    """Return an array's length, at most the one from which on nothing depends on it."""
     node = node_of(t, frame)
     length = t.arena[frame + CURRENT]
     far = cython.cast(cython.longlong, node.slots)
@@ -225,7 +225,7 @@ def relevant_length(t: MatcherState, frame: i64) -> i64:
 
 @cython.cfunc
 def relevant_properties(t: MatcherState, frame: i64) -> i64:
-    """Return how many properties an object has, or -1 where no token comes near a bound."""
+    """Return an object's number of properties, or -1 where no token comes near a bound of it."""
     node = node_of(t, frame)
     count = t.arena[counted_at(t, frame)]
     if count >= node.least and (node.room < 0 or node.room - count > t.tree.longest):
@@ -235,7 +235,7 @@ def relevant_properties(t: MatcherState, frame: i64) -> i64:
 
 @cython.cfunc
 def read_cached(t: MatcherState, key: cython.longlong[::1], words: i64) -> cython.bint:
-    """Write the kept row of a configuration, if there is one."""
+    """Write the cached row of a configuration; return whether there is one."""
     slot = key[0] & (SLOTS - 1)
     for i in range(2):
         found = t.tables.cached[slot ^ i]
@@ -257,7 +257,7 @@ def read_cached(t: MatcherState, key: cython.longlong[::1], words: i64) -> cytho
 
 @cython.cfunc
 def make_row(t: MatcherState) -> cython.bint:
-    """Write the row of the first state."""
+    """Compute the row of the present state."""
     s = state_at(t, 0)
     number: cython.Py_ssize_t = -1
     near = cython.cast(cython.longlong, FAR)
@@ -288,7 +288,7 @@ def make_row(t: MatcherState) -> cython.bint:
     if number < 0:
         clear_row(t.row, t.tree.words)
         walk(t, 0, t.tree.trie.roots, 0)
-        return set_markers(t)
+        return retest_markers(t)
     wide = wide_row(t, automaton_of(t, s), s.automaton_state, number, quote_of(t, s))
     first = cython.cast(cython.Py_ssize_t, 0)
     words = t.tree.words
@@ -315,12 +315,12 @@ def make_row(t: MatcherState) -> cython.bint:
         s.automaton_state = state
     if t.is_plain and s.phase == IN_NAME:
         clear_escapes(t)
-    return set_markers(t)
+    return retest_markers(t)
 
 
 @cython.cfunc
 def wide_row(t: MatcherState, automaton: index, state: i64, number: index, quote: i64) -> WideRow:
-    """Return a wide row; make it where no grammar holds it."""
+    """Return the wide row of an automaton's state, from a cache or made anew."""
     found = t.tables.row_of(number)
     if found is None:
         key = (t.tables.digest_of(automaton), state, quote)
@@ -394,7 +394,7 @@ def first_groups(t: MatcherState, exits: cython.int[::1], depths: cython.int[::1
 
 @cython.cfunc
 def clear_finite(t: MatcherState, a: cython.pointer[Automaton], wide: WideRow) -> cython.bint:
-    """Clear those of a wide row's tokens that lead to no text of a legal length."""
+    """Clear the tokens of a wide row that lead to no text of a legal length."""
     s = state_at(t, 0)
     first = cython.cast(cython.Py_ssize_t, 0)
     for group in range(wide.finite_ends.shape[0]):
@@ -439,7 +439,7 @@ def fill_shared_exits(t: MatcherState, wide: WideRow) -> cython.bint:
 
 @cython.cfunc
 def is_listed(t: MatcherState, s: cython.pointer[State], exit_: index, depth: i64) -> cython.bint:
-    """Return whether the bytes before an exit may end a text of the state's trie."""
+    """Return whether the bytes before an exit may complete a listed text or declared name."""
     trie_node = s.trie_node
     first = t.tree.text0[t.ids[trie_node_at(t, exit_).rank]]
     is_raw: cython.bint = s.phase >= IN_RAW  # then the byte of the exit is one of the text
@@ -526,7 +526,7 @@ def ending_row(t: MatcherState, stop: index):
 
 @cython.cfunc
 def cache_present(t: MatcherState, scratch: Scratch, words: i64):
-    """Keep the row of a configuration, unless it differs much from each other one."""
+    """Cache the present row under its configuration, unless it differs much from all bases."""
     count = differences(t, scratch)
     if t.base == NO_BASE and count > _MANY_DIFFERING:
         t.base = DIGITS_BASE
@@ -550,7 +550,7 @@ def cache_present(t: MatcherState, scratch: Scratch, words: i64):
 
 @cython.cfunc
 def differences(t: MatcherState, scratch: Scratch) -> index:
-    """Write where a row differs from its base, and return in how many words."""
+    """Write where the present row differs from its base; return in how many words."""
     base = base_row(t, t.base)
     if base is None:
         return MOST_DIFFERING + 1
@@ -559,7 +559,7 @@ def differences(t: MatcherState, scratch: Scratch) -> index:
 
 @cython.cfunc
 def base_row(t: MatcherState, number: index) -> Row:
-    """Return the row from which one differs; None if it is not held any more."""
+    """Return a base row by its number; None if it is no longer held."""
     if number == NO_BASE:
         return t.tree.nothing
     if number == DIGITS_BASE:
@@ -568,8 +568,8 @@ def base_row(t: MatcherState, number: index) -> Row:
 
 
 @cython.cfunc
-def decide_naming(t: MatcherState) -> cython.bint:
-    """Decide over the tokens in which the name of the first state ends, or can no longer.
+def retest_name_tokens(t: MatcherState) -> cython.bint:
+    """Test anew the tokens in which the name of the present state ends.
 
     All else of a row may be kept for other names.
     """
@@ -578,14 +578,14 @@ def decide_naming(t: MatcherState) -> cython.bint:
     clear_written(t, 0, t.tree.trie.roots, 0)
     if state_at(t, 0).phase == IN_KEY:
         t.is_exact = True
-        set_markers(t)
+        retest_markers(t)
         t.is_exact = False
-    return decide_spanning(t)
+    return retest_spanning_tokens(t)
 
 
 @cython.cfunc
-def set_markers(t: MatcherState) -> cython.bint:
-    """Decide over the bits of the markers: which may follow the first state."""
+def retest_markers(t: MatcherState) -> cython.bint:
+    """Test anew the markers that are characters of raw text."""
     for k in range(t.tables.markers.shape[0]):
         token_id = t.tables.markers[k]
         t.states[1] = t.states[0]
@@ -597,25 +597,25 @@ def set_markers(t: MatcherState) -> cython.bint:
 
 
 @cython.cfunc
-def decide_spanning(t: MatcherState) -> cython.bint:
-    """Decide over the tokens in which an undeclared name may end and another one begin.
+def retest_spanning_tokens(t: MatcherState) -> cython.bint:
+    """Test anew the tokens in which an undeclared name may end and another one begin.
 
     A walk does not note the names that end within a token.
     """
     if t.tables.is_open:
-        decide(t, t.tree.spanning)
+        retest(t, t.tree.spanning)
         if t.is_laid_out:
-            decide(t, t.tables.key_spanning)
+            retest(t, t.tables.key_spanning)
     if t.tables.distinct != NOT_UNIQUE:
-        decide(t, t.tree.listing)
+        retest(t, t.tree.listing)
         if may_be_last(t):
-            decide(t, t.tree.commas)
+            retest(t, t.tree.commas)
     return True
 
 
 @cython.cfunc
-def decide(t: MatcherState, token_ids: cython.const_int[::1]) -> cython.bint:
-    """Set the bits of those of some token ids that `accept` takes."""
+def retest(t: MatcherState, token_ids: cython.const_int[::1]) -> cython.bint:
+    """Set or clear the bits of some token ids as `accept` would take them."""
     t.is_exact = True
     for i in range(token_ids.shape[0]):
         token_id = token_ids[i]
@@ -630,7 +630,7 @@ def decide(t: MatcherState, token_ids: cython.const_int[::1]) -> cython.bint:
 
 @cython.cfunc
 def may_be_last(t: MatcherState) -> cython.bint:
-    """Return whether an array may have its last distinct string within a token."""
+    """Return whether an array of distinct strings may run out of them within a token."""
     if t.tables.distinct <= t.tree.most_commas + 1:
         return True
     frame = state_at(t, 0).frame
@@ -642,7 +642,7 @@ def may_be_last(t: MatcherState) -> cython.bint:
 
 @cython.cfunc
 def clear_repeated(t: MatcherState) -> cython.bint:
-    """Clear the tokens behind which an element repeats another one, or can only do so."""
+    """Clear the tokens behind which an element repeats another one or has no other end."""
     t.nodes = t.tree.trie.nodes
     t.ids = t.tree.trie.ids
     t.is_exact = True
@@ -663,7 +663,7 @@ def clear_repeated(t: MatcherState) -> cython.bint:
 
 @cython.cfunc
 def clear_dead_strings(t: MatcherState) -> cython.bint:
-    """Do the same with the tokens that stay within the string of the first state."""
+    """Clear such tokens that stay within the string of the present state."""
     s = state_at(t, 0)
     if s.phase != IN_STRING or s.pending != 0 or s.trie_node >= 0 or varies_around(t, s):
         return False
@@ -726,7 +726,7 @@ def keeps_alive(t: MatcherState, token_id: index) -> cython.bint:
 
 @cython.cfunc
 def finite_groups(t: MatcherState):
-    """Return such tokens of the wide row that is made, by their keys; see `WideRow`."""
+    """Return the finite tokens of the wide row that is made, grouped; see `WideRow`."""
     if t.finite_count <= 0:
         return np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0, np.int64)
     keys = np.asarray(t.finite_keys)[: t.finite_count]
@@ -768,7 +768,7 @@ def begin_wide(
 
 @cython.cfunc
 def clear_dead_ends(t: MatcherState, first: index, end: index, depth: index) -> cython.bint:
-    """Do the same at and below some siblings, but where all that is legal is alive."""
+    """Clear such tokens at and below some siblings of the trie."""
     s = state_at(t, depth)
     groups = legal_groups(t, s)
     varies = varies_around(t, s)

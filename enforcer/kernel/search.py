@@ -45,7 +45,7 @@ def takes(t: MatcherState, s: cython.pointer[State], token_id: index) -> cython.
 
 @cython.cfunc
 def can_complete(t: MatcherState, s: cython.pointer[State]) -> cython.bint:
-    """Return whether each element that is being written can become one that is not there."""
+    """Return whether each open element of a distinct array can become one that it lacks."""
     if not needs_fingerprint(t, s.frame):
         return True
     outer = outer_of(t, s, has_many_completions(t, s))
@@ -59,7 +59,7 @@ def can_complete(t: MatcherState, s: cython.pointer[State]) -> cython.bint:
 
 @cython.cfunc
 def outer_of(t: MatcherState, s: cython.pointer[State], is_varied: cython.bint) -> i64:
-    """Return the outermost array of which an element is not surely alive; -1 for none.
+    """Return the outermost array whose open element is not certainly alive; -1 for none.
 
     Args:
         s: in the element.
@@ -99,7 +99,7 @@ def outer_of(t: MatcherState, s: cython.pointer[State], is_varied: cython.bint) 
 
 @cython.cfunc
 def has_many_completions(t: MatcherState, s: cython.pointer[State]) -> cython.bint:
-    """Return whether the value at hand has a great many ways to go on."""
+    """Return whether the value being written has very many ways to go on."""
     if s.phase == BEGIN or s.phase == NAMED:
         return t.tables.bits[node_at(t, s.node).many_words] & s.values != 0
     if s.phase == IN_BARE:
@@ -115,7 +115,7 @@ def has_many_completions(t: MatcherState, s: cython.pointer[State]) -> cython.bi
 
 @cython.cfunc
 def endless_characters(t: MatcherState, s: cython.pointer[State]) -> i64:
-    """Return how many characters, any that are legal, leave a string many ways; -1 if none."""
+    """Return how many legal characters leave a string very many ways to go on; -1 for none."""
     if s.automaton_state < 0:
         return -1
     a = automaton_at(t, automaton_of(t, s))
@@ -132,7 +132,7 @@ def endless_characters(t: MatcherState, s: cython.pointer[State]) -> i64:
 def has_many(
     t: MatcherState, a: cython.pointer[Automaton], state: i64, languages: i64, count: i64
 ) -> cython.bint:
-    """Return whether a text of so many characters has a great many ways to go on."""
+    """Return whether a text of `count` characters in a state has very many ways to go on."""
     languages &= t.tables.many_words[a.states + state]
     for k in range(a.bounds):
         maximum = t.tables.bounds[a.bound0 + k].maximum
@@ -143,11 +143,11 @@ def has_many(
 
 @cython.cfunc
 def ends_anew(t: MatcherState, ended: i64, found: i64, outer: i64) -> cython.bint:
-    """Return whether an element is not there that ends as noted, behind a string.
+    """Return whether an array lacks the element that ends as `note_end` has found.
 
     Args:
         ended: the languages that the string is in.
-        found: the print of the string.
+        found: the fingerprint of the string.
         outer: the array.
 
     """
@@ -160,7 +160,7 @@ def ends_anew(t: MatcherState, ended: i64, found: i64, outer: i64) -> cython.bin
 
 @cython.cfunc
 def search_end(t: MatcherState, s: cython.pointer[State], outer: i64) -> cython.bint:
-    """Return whether some text ends the element of an array.
+    """Return whether the open element of an array has an end that the array lacks.
 
     True where that takes long to tell: an element is repeated in no case, and the text would
     end by an error where nothing else is left.
@@ -225,9 +225,9 @@ def seek(t: MatcherState, level: i64) -> cython.bint:
 
 @cython.cfunc
 def known_end(t: MatcherState, i: index, level: i64) -> cython.int:
-    """Return whether a search that has come to so many bytes ends, if it is known from there.
+    """Return whether a search ends from its state number `i` on, if that is known.
 
-    Else note that none of its bytes has been tried, and under which print to note the answer.
+    Else note that none of its bytes has been tried, and under which fingerprint to note the answer.
     """
     t.scratch.tried[i] = 0
     t.scratch.asked[i] = 0
@@ -252,7 +252,7 @@ def known_end(t: MatcherState, i: index, level: i64) -> cython.int:
 
 @cython.cfunc
 def search_fingerprint(t: MatcherState, s: cython.pointer[State], level: i64) -> i64:
-    """Return a print of all that it depends on how a value may go on, up to an array."""
+    """Return a fingerprint of all that an element's ends depend on."""
     found = hash_combine(hash_combine(hash_combine(t.scratch.round, level), s.node), s.values)
     frame = s.frame
     while frame >= t.search.steady and level_of(t, frame) >= level:
@@ -274,7 +274,7 @@ def search_fingerprint(t: MatcherState, s: cython.pointer[State], level: i64) ->
 
 @cython.cfunc
 def with_frame(t: MatcherState, found: i64, frame: i64) -> i64:
-    """Mix what a frame has into a print."""
+    """Combine a frame with a fingerprint."""
     size = frame_size(t, frame)
     t.work += size >> 2
     for i in range(FINGERPRINT, size):
@@ -284,7 +284,7 @@ def with_frame(t: MatcherState, found: i64, frame: i64) -> i64:
 
 @cython.cfunc
 def seek_on(t: MatcherState, i: index, level: i64) -> cython.int:
-    """Try the next byte behind so many; white space and needless escapes are left out.
+    """Try the next byte behind state number `i`, no white space and no needless escape.
 
     Returns whether the element has ended, `UNKNOWN` where there is a state behind that byte.
     """
@@ -342,7 +342,7 @@ def began_name(t: MatcherState, i: index) -> cython.bint:
 
 @cython.cfunc
 def is_worth_trying(t: MatcherState, s: cython.pointer[State], byte: i64) -> cython.bint:
-    """Return whether a byte may lead on in a search, where that is told without a step."""
+    """Return whether a byte is worth a step of a search."""
     if s.phase == IN_BARE:
         return is_needed(t, s, byte)
     if s.phase == BEGIN or s.phase == ARRAY_OPEN:
@@ -376,7 +376,7 @@ def is_worth_trying(t: MatcherState, s: cython.pointer[State], byte: i64) -> cyt
 
 @cython.cfunc
 def is_needed(t: MatcherState, s: cython.pointer[State], byte: i64) -> cython.bint:
-    """Return whether a number or word goes on by a byte: few are spelled in two ways."""
+    """Return whether a search tries a byte of a number or word."""
     a = automaton_at(t, node_at(t, s.node).bare_automaton)
     state = state_behind(t, a, s.automaton_state, byte)
     if state < 0:
@@ -406,10 +406,9 @@ def is_needed(t: MatcherState, s: cython.pointer[State], byte: i64) -> cython.bi
 
 @cython.cfunc
 def note_end(t: MatcherState, outer: i64) -> cython.bint:
-    """Note the end that was found for an element whose string ends where a search began.
+    """Remember the end found for an element whose string ended where the search began.
 
-    Of each object and array around the string: the print of the name, or the place, of what is
-    in it; and what it has beside.
+    Write for each object and array around the string two words of `Search.ends`.
     """
     s = searched_state(t, 0)
     depth = level_of(t, s.frame)
@@ -452,7 +451,7 @@ def searched_state(t: MatcherState, i: index) -> cython.pointer[State]:
 
 @cython.cfunc
 def begin_searches(t: MatcherState):
-    """Forget what was found for another mask, maybe another text's."""
+    """Reset searches before a row is made."""
     t.search.tries = MOST_TRIED
     t.search.levels = -1
     t.search.frame = state_at(t, 0).frame
@@ -463,7 +462,7 @@ def begin_searches(t: MatcherState):
 
 @cython.cfunc
 def varies_around(t: MatcherState, s: cython.pointer[State]) -> cython.bint:
-    """Return whether there is more to write in an element, whatever the value at hand is."""
+    """Return whether what surrounds the present value has very many ways to go on."""
     frame = s.frame
     may_vary = not is_empty(s)
     noted = cython.cast(cython.longlong, -1)
@@ -491,7 +490,7 @@ def is_empty(s: cython.pointer[State]) -> cython.bint:
 
 @cython.cfunc
 def can_vary(t: MatcherState, frame: i64, begun: i64, lasting: cython.bint) -> cython.bint:
-    """Return whether an object or array has a great many ways to go on with further parts.
+    """Return whether an object or array has very many ways to go on with further parts.
 
     Args:
         frame: of it.

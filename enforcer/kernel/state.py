@@ -149,7 +149,7 @@ class MatcherState:
 @cython.boundscheck(False)
 @cython.exceptval(check=False)
 def past_state(t: MatcherState, i: index) -> cython.pointer[State]:
-    """Return the state behind so many of the ids that can be taken back."""
+    """Return the state behind `i` of the token ids that can be rolled back."""
     if i < 0 or i >= t.past.shape[0]:
         t.is_lost = True
         i = 0
@@ -162,7 +162,7 @@ def past_state(t: MatcherState, i: index) -> cython.pointer[State]:
 @cython.boundscheck(False)
 @cython.exceptval(check=False)
 def state_at(t: MatcherState, depth: index) -> cython.pointer[State]:
-    """Return the state of a walk behind so many bytes."""
+    """Return the state of a walk behind `depth` bytes of a token."""
     if depth < 0 or depth >= t.states.shape[0]:
         t.is_lost = True
         depth = 0
@@ -188,7 +188,7 @@ def node_at(t: MatcherState, number: index) -> cython.pointer[Node]:
 @cython.boundscheck(False)
 @cython.exceptval(check=False)
 def node_of(t: MatcherState, frame: index) -> cython.pointer[Node]:
-    """Return the node of which a frame's object or array is a value."""
+    """Return the node of a frame's object or array."""
     if frame < 0 or frame + NODE_OF >= t.arena.shape[0]:
         t.is_lost = True
         return node_at(t, 0)
@@ -242,7 +242,7 @@ def trie_node_at(t: MatcherState, number: index) -> cython.pointer[TrieNode]:
 
 @cython.cfunc
 def names_at(t: MatcherState, frame: i64) -> i64:
-    """Return where an object's frame has the names that it has had."""
+    """Return where an object's frame has the bits of declared names that it has."""
     return frame + LIVE + node_of(t, frame).shape_words
 
 
@@ -263,7 +263,7 @@ def frame_size(t: MatcherState, frame: i64) -> i64:
 
 @cython.cfunc
 def hits_at(t: MatcherState, frame: i64) -> i64:
-    """Return where an object's frame has the shapes whose witnesses it has had."""
+    """Return where an object's frame has the witnesses found for each shape."""
     node = node_of(t, frame)
     counted = counted_at(t, frame)
     return counted if node.limits == 0 else counted + 1 + node.shape_words
@@ -277,7 +277,7 @@ def counted_at(t: MatcherState, frame: i64) -> i64:
 
 @cython.cfunc
 def new_frame(t: MatcherState, s: cython.pointer[State], node: i64, is_array: i64) -> i64:
-    """Put an empty frame on the arena, for an object or array that opens."""
+    """Append an empty frame to the arena and make it a state's; return where it is."""
     at = s.top
     reserve(t, at + LIVE)
     t.arena[at + PARENT] = s.frame
@@ -300,7 +300,7 @@ def new_frame(t: MatcherState, s: cython.pointer[State], node: i64, is_array: i6
 
 @cython.cfunc
 def needs_fingerprint(t: MatcherState, frame: i64) -> cython.bint:
-    """Return whether prints are needed of what is in a frame's object or array."""
+    """Return whether fingerprints are needed of what is inside a frame."""
     return frame >= 0 and t.arena[frame + IS_FINGERPRINTED] != 0
 
 
@@ -312,7 +312,7 @@ def level_of(t: MatcherState, frame: i64) -> i64:
 
 @cython.cfunc
 def copy_frame(t: MatcherState, s: cython.pointer[State]) -> i64:
-    """Put a copy of a state's frame on the arena, to be changed."""
+    """Append a copy of a state's frame to the arena and make it the state's; return where it is."""
     size = frame_size(t, s.frame)
     t.work += size >> 2
     at = s.top
@@ -326,7 +326,7 @@ def copy_frame(t: MatcherState, s: cython.pointer[State]) -> i64:
 
 @cython.cfunc
 def reserve(t: MatcherState, end: i64) -> i64:
-    """Make room for so many words of frames."""
+    """Grow the arena to at least `end` words."""
     if end > t.arena.shape[0]:
         wider = new_words(max(end, 2 * t.arena.shape[0]))
         wider[: t.arena.shape[0]] = t.arena
@@ -336,19 +336,19 @@ def reserve(t: MatcherState, end: i64) -> i64:
 
 @cython.cfunc
 def is_of_pairs(t: MatcherState, frame: i64) -> cython.bint:
-    """Return whether a frame is of pairs, rather than of an object or array in one."""
+    """Return whether a frame is the outermost one of a layout of pairs."""
     return t.is_laid_out and t.arena[frame + PARENT] < 0
 
 
 @cython.cfunc
 def is_of_call(t: MatcherState, frame: i64) -> cython.bint:
-    """Return whether a frame is of Python's keyword arguments, rather than of an object."""
+    """Return whether a frame is the outermost one of Python's keyword arguments."""
     return t.is_python and t.arena[frame + PARENT] < 0
 
 
 @cython.cfunc
 def resize_past(t: MatcherState, count: index):
-    """Make room for so many states."""
+    """Resize the list of past states."""
     states = new_states(count)
     past: State[::1] = states
     for i in range(t.at + 1):

@@ -164,7 +164,7 @@ class Tables:
 
     @cython.cfunc
     def read_automata(self, arrays: dict):
-        """Take the arrays of automata."""
+        """Set the arrays of automata."""
         self.automata = arrays["automata"]
         self.transitions = arrays["transitions"]
         self.ascii = arrays["ascii"]
@@ -217,7 +217,7 @@ class Tables:
 
     @cython.cfunc
     def row_of(self, number: index):
-        """Return a wide row that is held; None if it is not."""
+        """Return a cached wide row; None if there is none."""
         found = self.rows[number]
         if found is None and self.older_rows is not None:
             found = self.older_rows[number]
@@ -227,7 +227,7 @@ class Tables:
 
     @cython.cfunc
     def hold_row(self, number: index, row: Row):
-        """Hold a wide row; let go of those that were not used while half of the bound filled."""
+        """Cache a wide row; drop the rows that were not used while half of the bound filled."""
         gone = None
         if self.row_bytes + row.charge.bytes > self.most_rows():
             gone = self.older_rows
@@ -240,7 +240,7 @@ class Tables:
 
     @cython.cfunc
     def cache_row(self, slot: index, row: CachedRow):
-        """Keep the row of a configuration; forget all others where they take too much."""
+        """Cache the row of a configuration; drop all others if they take too much."""
         size = _KEPT_BYTES + 8 * row.data.shape[0]
         if self.cached_bytes + size > self.most_rows():
             self.charge.add(-self.cached_bytes)
@@ -258,7 +258,7 @@ class Tables:
         self.charge.add(size)
 
     def set_shortest(self, shortest, size: i64):
-        """Set what `enforcer.budget` has found, which takes so many bytes."""
+        """Set the shortest completions that `enforcer.budget` has found, of `size` bytes."""
         if self.shortest is None:
             self.charge.add(size)
         self.shortest = shortest

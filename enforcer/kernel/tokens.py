@@ -40,7 +40,7 @@ def write_common(
     first: index,
     words: index,
 ) -> cython.void:
-    """Write what two rows have in common; the second begins at a word of its view."""
+    """Write the intersection of two rows; the second begins at word `first` of its view."""
     for i in range(words):
         target[i] = row[i] & other[first + i]
 
@@ -55,7 +55,7 @@ def differing(
     places: cython.int[::1],
     most: index,
 ) -> index:
-    """Write where two rows differ; return in how many words, one more than `most` if in more."""
+    """Write the words in which two rows differ; return how many, `most + 1` if more than `most`."""
     count = cython.cast(cython.Py_ssize_t, 0)
     for block in range((words + BLOCK - 1) // BLOCK):
         first = block * BLOCK
@@ -78,7 +78,7 @@ def differing(
 @cython.boundscheck(False)
 @cython.exceptval(check=False)
 def write_words(target: cython.int[::1], words: cython.longlong[::1], first: index) -> cython.void:
-    """Write words of a row, each with its place in the upper half, from the first one on."""
+    """Write words into a row; the upper half of each says where."""
     for i in range(first, words.shape[0]):
         target[words[i] >> 32] = low_half(words[i])
 
@@ -114,7 +114,7 @@ class Scratch:
         places: words in which two rows differ.
         search: states behind each byte of an element that is searched for; none until needed.
         tried: how many bytes have been tried behind each.
-        asked: the print of each under which `memo` is to have the answer; 0 for none.
+        asked: the fingerprint of each under which `memo` is to have the answer; 0 for none.
         fingerprints: those of an array's elements, from the slot of its last bits on; 0 for none.
         indexed: the last of these elements, as `WRITTEN` has it.
         memo: prints of states from which it is known whether an element ends, and the answer.
@@ -146,7 +146,7 @@ class Scratch:
 
     @cython.cfunc
     def begin(self):
-        """Forget what was found for another mask or id."""
+        """Reset what was found for another row or token id."""
         self.round += 1
         self.indexed = 0
         if self.search.shape[0] == 0:
@@ -438,7 +438,7 @@ class Tree:
 
     @cython.cfunc
     def borrow(self) -> Scratch:
-        """Return states for a walk, which nobody else uses until they are back in `spare`."""
+        """Take a `Scratch` out of `spare`, or make one."""
         return self.spare.pop() if self.spare else Scratch(self.longest)
 
     def set_rows(self, free: WideRow, shorter: cython.const_int[::1], digits: cython.int[::1]):
@@ -456,7 +456,7 @@ class Tree:
 
     @cython.cfunc
     def behind(self, exits, depths) -> Trie:
-        """Return the trie of what follows some exits, the quote included."""
+        """Return the trie of the rests of tokens from some exits on, their quote included."""
         key = exits.tobytes()
         found = self.tries.get(key)
         if found is None:
@@ -550,7 +550,7 @@ def end_of_run(
     high: cython.int,
     depth: cython.int,
 ) -> cython.int:
-    """Return the token behind those that have the same byte as the first."""
+    """Return the end of the run of tokens that have the same byte at a depth."""
     b = data[starts[low] + depth]
     while low < high and data[starts[low] + depth] == b:
         low += 1
@@ -563,7 +563,7 @@ def end_of_run(
 def ending_here(
     starts: cython.const_int[::1], low: cython.int, high: cython.int, length: cython.int
 ) -> cython.int:
-    """Return how many tokens, from the first on, have just that length."""
+    """Return how many tokens, from the first on, have a given length."""
     count: cython.int = 0
     while low + count < high and starts[low + count + 1] - starts[low + count] == length:
         count += 1
@@ -611,7 +611,7 @@ def sum_up(
     height: cython.int[::1],
     byte: cython.uchar[::1],
 ):
-    """Add to each node what is below it: the groups of bytes, and how many characters begin."""
+    """Add to each node the groups of bytes and the most characters below it."""
     node = count
     while node > 0:
         node -= 1

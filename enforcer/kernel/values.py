@@ -111,7 +111,7 @@ def close_string(t: MatcherState, s: cython.pointer[State]) -> cython.bint:
 
 @cython.cfunc
 def close_bare(t: MatcherState, s: cython.pointer[State]) -> cython.bint:
-    """End a number or word before the byte that comes next."""
+    """End a number or word before the next byte; return whether it may end."""
     node = node_at(t, s.node)
     a = automaton_at(t, node.bare_automaton)
     ended = t.tables.accepts[a.states + s.automaton_state] & s.languages
@@ -128,7 +128,7 @@ def close_bare(t: MatcherState, s: cython.pointer[State]) -> cython.bint:
 
 @cython.cfunc
 def bare_fingerprint(t: MatcherState, s: cython.pointer[State]) -> i64:
-    """Return the print of a number or word; numbers are equal if they are in Python."""
+    """Return the fingerprint of a number or word; numbers are equal if they are in Python."""
     first = s.top - s.count
     kind = t.arena[first] | 32
     if 97 <= kind <= 122:  # `true` and `True`, `null` and `None`
@@ -252,7 +252,7 @@ def close_bracket(t: MatcherState, s: cython.pointer[State], byte: i64) -> cytho
 
 @cython.cfunc
 def open_text(t: MatcherState, s: cython.pointer[State], phase: i64) -> cython.bint:
-    """Set up the text of a string, or raw text; return whether some may come."""
+    """Begin the text of a string, or raw text; return whether there is one."""
     node = node_at(t, s.node)
     languages = cython.cast(cython.longlong, 0)
     for k in range(node.string_languages):
@@ -294,7 +294,7 @@ def ended_texts(t: MatcherState, s: cython.pointer[State]) -> i64:
 
 @cython.cfunc
 def open_pairs(t: MatcherState, s: cython.pointer[State]) -> cython.bint:
-    """Set up the first pair of a text."""
+    """Begin the first pair of a text; return whether there may be one."""
     if not open_object(t, s):
         return False
     may_follow: cython.bint = open_names(t, s.frame) or open_classes(t, s.frame) != 0
@@ -324,7 +324,7 @@ def take_raw(t: MatcherState, s: cython.pointer[State], character: i64) -> cytho
 
 @cython.cfunc
 def end_raw(t: MatcherState, s: cython.pointer[State], character: i64) -> cython.bint:
-    """Leave raw text that ends behind the character that was taken; return whether it may."""
+    """End raw text if it is complete; return whether the text may go on."""
     if s.phase == IN_RAW:
         if node_at(t, s.node).raw == RAW_ENDING and ended_texts(t, s) != 0:
             s.phase = DONE
@@ -372,7 +372,7 @@ def end_raw_value(
 
 @cython.cfunc
 def close_value(t: MatcherState, s: cython.pointer[State], fitted: i64) -> cython.bint:
-    """Go on behind a value that fits some values of its node."""
+    """End a value, as the values of its node that it fits; return whether its parent may go on."""
     if fitted == 0:
         return False
     s.pending = 0
@@ -393,7 +393,7 @@ def close_value(t: MatcherState, s: cython.pointer[State], fitted: i64) -> cytho
 
 @cython.cfunc
 def close_raw(t: MatcherState, s: cython.pointer[State], fitted: i64) -> cython.bint:
-    """Go on behind a property's value: to its delimiter if it is JSON, else to the next key."""
+    """End a property's raw value: go on to the delimiter of nested JSON, else to the next key."""
     if s.phase < IN_RAW:
         s.values = fitted
         return begin_part(s, BEHIND_NESTED, 1)
@@ -407,7 +407,7 @@ def close_raw(t: MatcherState, s: cython.pointer[State], fitted: i64) -> cython.
 
 @cython.cfunc
 def begin_pair(t: MatcherState, s: cython.pointer[State], may_follow: cython.bint) -> cython.bint:
-    """Go on behind a pair, or to the first one: another one may follow, or the end."""
+    """Begin what follows a pair: another pair, or the end of the text."""
     languages = cython.cast(cython.longlong, 1 if may_follow else 0)
     if complete_values(t, s.frame) != 0:
         languages |= 2
@@ -445,7 +445,7 @@ def complete_values(t: MatcherState, frame: i64) -> i64:
 
 @cython.cfunc
 def close_fingerprinted(t: MatcherState, s: cython.pointer[State], fitted: i64) -> cython.bint:
-    """Go on behind a value of an object or array of which prints are needed."""
+    """End a value inside an object or array that needs fingerprints."""
     value = s.fingerprint
     if not t.arena[s.frame + IS_ARRAY]:
         if not filter_shapes(t, s, fitted):
@@ -503,7 +503,7 @@ def begin_part(s: cython.pointer[State], phase: i64, languages: i64) -> cython.b
 
 @cython.cfunc
 def legal_groups(t: MatcherState, s: cython.pointer[State]) -> i64:
-    """Return the groups of bytes of which some may be legal."""
+    """Return the groups of bytes, as bits, outside of which no byte is legal."""
     if t.is_python:
         return -1
     if s.phase == IN_STRING or s.phase == IN_NAME or s.phase >= IN_RAW:

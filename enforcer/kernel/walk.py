@@ -92,7 +92,7 @@ def walk(t: MatcherState, first: index, end: index, depth: index) -> cython.bint
 
 @cython.cfunc
 def clear_written(t: MatcherState, first: index, end: index, depth: index) -> cython.bint:
-    """Clear the tokens at and below some siblings that write a name again, or begin none."""
+    """Clear the tokens at and below some siblings that write a name again or lead to none."""
     s = state_at(t, depth)
     if s.automaton_state < 0:
         return True
@@ -132,7 +132,7 @@ def walk_stops(t: MatcherState, first: index, end: index, stop: i64) -> cython.b
 
 @cython.cfunc
 def walk_long(t: MatcherState, near: i64) -> cython.bint:
-    """Set the bits of the legal tokens within a string that have more characters than so many.
+    """Set the bits of the legal tokens inside a string that have more than `near` characters.
 
     Without its exits, which are set already: so nothing is missed where the limit leaves out
     tokens behind them.
@@ -151,7 +151,7 @@ def walk_long(t: MatcherState, near: i64) -> cython.bint:
 def may_be_longer(
     t: MatcherState, a: cython.pointer[Automaton], languages: i64, count: i64
 ) -> cython.bint:
-    """Return whether some of the languages has words of more characters."""
+    """Return whether a word of some language may have more than `count` characters."""
     for k in range(a.bounds):
         most = t.tables.bounds[a.bound0 + k].maximum
         if languages >> k & 1 and (most < 0 or most > count):
@@ -161,7 +161,7 @@ def may_be_longer(
 
 @cython.cfunc
 def is_legal_token(t: MatcherState, token_id: index) -> cython.bint:
-    """Return whether a token may follow the first state."""
+    """Return whether a token may follow the present state."""
     t.states[1] = t.states[0]
     s = state_at(t, 1)
     for i in range(t.tree.text0[token_id], t.tree.text0[token_id + 1]):
@@ -193,7 +193,7 @@ def set_own(t: MatcherState, node: cython.pointer[TrieNode]) -> cython.bint:
 
 @cython.cfunc
 def set_text(t: MatcherState, node: cython.pointer[TrieNode], count: i64) -> cython.bint:
-    """Do so with those of a string that has so many characters then."""
+    """Set the bits of the token ids that end at a node inside a string of `count` characters."""
     set_own(t, node)
     if t.is_counted:
         count_characters(t, node, count)
@@ -202,7 +202,7 @@ def set_text(t: MatcherState, node: cython.pointer[TrieNode], count: i64) -> cyt
 
 @cython.cfunc
 def count_characters(t: MatcherState, node: cython.pointer[TrieNode], count: i64):
-    """Note how many characters the tokens add that end at a node."""
+    """Write to `added` how many characters the tokens that end at a node add."""
     for r in range(node.rank, node.rank + node.own):
         t.added[t.ids[r]] = count + FAR
 
@@ -300,7 +300,7 @@ def ending_groups(t: MatcherState, is_json: cython.bint) -> i64:
 def leads_beyond(
     t: MatcherState, a: cython.pointer[Automaton], state: i64, languages: i64
 ) -> cython.bint:
-    """Return whether a state may be that of a text of more characters than are set already."""
+    """Return whether a longer text than those already set may be in a state."""
     languages &= t.tables.leads[a.states + state]
     for k in range(a.bounds):
         if languages >> k & 1 == 0:
@@ -463,7 +463,7 @@ def state_of_all(
     missing: i64,
     value: i64,
 ) -> i64:
-    """Return the state that each character leads to which begins with some bits.
+    """Return the state to which every character leads that begins with some bits.
 
     Returns -1 if it is not the same for all, `ILLEGAL_CHARACTER` if none leads on.
     """
@@ -498,7 +498,7 @@ def state_of_all(
 
 @cython.cfunc
 def is_in_range(t: MatcherState, a: cython.pointer[Automaton], character: i64) -> cython.bint:
-    """Return whether a character is in the range that the last one was in."""
+    """Return whether a character is in the range of the last one."""
     end = a.range0 + a.ranges
     if not a.range0 <= t.last_range < end or t.tables.range_low[t.last_range] > character:
         return False
@@ -535,7 +535,7 @@ def leave_raw(
 
 @cython.cfunc
 def put_state(t: MatcherState, base: index, depth: index, state: i64, count: i64) -> cython.bint:
-    """Write the state behind a byte more, in the string that another state is in."""
+    """Write the state one byte deeper, in the string of another state."""
     t.states[depth + 1] = t.states[base]
     s = state_at(t, depth + 1)
     s.automaton_state = state
@@ -575,7 +575,7 @@ def takes_all(
     count: i64,
     height: i64,
 ) -> cython.bint:
-    """Return whether all at and below a node goes on in the string; see `walk_string`.
+    """Return whether all tokens at and below a node stay inside the string.
 
     Args:
         a: the automaton.
@@ -605,7 +605,7 @@ def takes_all(
 
 @cython.cfunc
 def has_few_lengths(t: MatcherState, at: index) -> cython.bint:
-    """Return whether texts of a few lengths are left in a state, which stands there."""
+    """Return whether texts of finitely many lengths are left in the state at an index."""
     return t.finite_count >= 0 and t.tables.free_to[at] < 0
 
 
@@ -617,7 +617,7 @@ def note_finite(
     state: i64,
     count: i64,
 ) -> cython.bint:
-    """Append the tokens that end at a node, if few lengths are left behind; see `WideRow`.
+    """Append the tokens that end at a node to the finite ones; see `WideRow`.
 
     Args:
         a: the automaton.
@@ -669,7 +669,7 @@ def walk_pending(
 def follow(
     t: MatcherState, first: index, end: index, depth: index, name: i64, classes: i64
 ) -> cython.bint:
-    """Walk along the ways to spell the rest of a written name; see `clear_written`."""
+    """Walk along all spellings of the rest of a written name; see `clear_written`."""
     s = state_at(t, t.tree.longest + 1 + depth)
     is_whole: cython.bint = s.count == length_of(t, name)
     character = -1 if is_whole else character_of(t, name, classes, s.count)
@@ -742,7 +742,7 @@ def follow_at(
 
 @cython.cfunc
 def begins_name(t: MatcherState, depth: index, byte: i64, is_exact: cython.bint) -> cython.bint:
-    """Advance a state, on the next one's place, by a byte of a name; exactly as `accept` does.
+    """Write the state behind a byte of a name; return whether the byte is legal.
 
     Args:
         depth: where the state is.
@@ -760,7 +760,7 @@ def begins_name(t: MatcherState, depth: index, byte: i64, is_exact: cython.bint)
 @cython.cfunc
 @cython.exceptval(-9, check=False)
 def sibling(t: MatcherState, first: index, end: index, byte: i64) -> index:
-    """Return the one of some siblings that has a byte, -1 for none."""
+    """Return the sibling with a byte; -1 for none."""
     last = end
     while first < last:
         middle = (first + last) >> 1
