@@ -1,4 +1,30 @@
-"""The compiled kernel."""
+"""The native kernel: follows the text of a call's arguments and fills bitmask rows for it.
+
+*Theory.* A grammar is a finite set of *nodes*; a node is a set of values of which one has to be
+written. Reading a text runs a bottom-up tree automaton over it (Comon et al., Tree Automata
+Techniques and Applications, 2008, chapter 8: unranked trees): a finished child reports which values
+of its node it fits, and only those shapes of its parent stay live that allow one of them. All
+readings of a text are followed at once, as bit sets in the *frames* of the open objects and arrays.
+Strings, numbers and names run through deterministic automata over characters, or through tries
+where they are listed. A prefix of a text is viable if some reading of it can be completed.
+
+*Files, from the face downward.* `matcher` is the face. `rows` makes bitmask rows and caches them,
+by `walk` over the trie of tokens. `search` is for distinct elements. `values` has `step`, the
+automaton itself; `arrays`, `objects` and `strings` are its parts; `names` remembers undeclared
+names. Below them are `automata`, `state` (fields and arena), `tables` (a grammar), `tokens` (a
+vocabulary) and `records` (structures and constants). Each file imports from those below it only.
+
+*Work* is counted in trie nodes, in ranges of characters that are looked at, and in words of bit
+sets where a frame is copied or compared with its shapes.
+
+*Rules of these files.* They are compiled by Cython as one translation unit (`hatch_build.py`), or
+run interpreted, slowly, for tests. Local variables have no declared types, since `infer_types`
+finds them. No `exceptval` of a number that a function may return, unless it raises nothing: the
+caller would return without an error. Bits 31 and 63 are set by `bit32` and `bit`, because Python's
+integers do not wrap. Objects are made by `__cinit__`, which `cls.__new__(cls)` cannot leave out.
+Views are attributes of an object and no arguments of inner functions: a view has 200 bytes.
+Recursion goes as deep as a token of a trie has bytes, and no deeper.
+"""
 
 from enforcer.kernel.native import (
     ARRAY,

@@ -1,4 +1,8 @@
-"""arrays."""
+"""Arrays: lengths, tuples, counted elements (`contains`), elements of finite domains.
+
+A frame has its live arrays as bits of one word, then a tally for each array that counts its
+elements or keeps them distinct. Distinct strings are in `names`, other distinct values have fingerprints.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""automata."""
+"""Automata over characters with bounds of length, and tries of listed strings.
+
+An automaton follows several *languages* at once, a bit each. `leads_on` is the question of every
+step: whether a word of some live language, of a legal length, is reached from a state.
+"""
 
 from __future__ import annotations
 

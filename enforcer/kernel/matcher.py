@@ -1,4 +1,8 @@
-"""matcher."""
+"""The matcher of one argument text: `fill`, `accept`, `rollback`, and what is open.
+
+A call marks the matcher as in use, since what it asks of Python lets other threads run, and they
+could free memory to which it has pointers.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""names."""
+"""Undeclared names and distinct strings that a text has written and may not write again.
+
+They lie in the arena as a linked list, the last one first; a frame refers to its last one. Where a
+class of names can run out (`^[a-c]$` has three), each written name notes how many of its first
+characters begin no other name of the class (`exhausted_prefix`), so that a prefix without a name
+left is illegal from its first character on.
+"""
 
 from __future__ import annotations
 

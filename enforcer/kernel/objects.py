@@ -1,4 +1,8 @@
-"""objects."""
+"""Objects: which names may come, required and counted properties, witnesses.
+
+A frame has the live *shapes* of its object as bits. A shape is one way to be an object of the node
+(an alternative of a union); it stays live as long as every name and value written so far fits it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""records."""
+"""Records, phases and other constants of the kernel, and functions of single words.
+
+Shared by all files of the kernel, which are one translation unit. Each record is a C struct beside
+a numpy dtype of the same fields. The fields of the tables' records are described in
+`enforcer.machine.tables`.
+"""
 
 from __future__ import annotations
 

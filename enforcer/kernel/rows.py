@@ -1,4 +1,10 @@
-"""rows."""
+"""Bitmask rows: of the present state, of states inside strings, and the cache of rows.
+
+A row is looked up by its *configuration*: all words of the state and of its frames that the row
+depends on (`configuration`), compared as a whole. A row that took much work is kept as differences
+from a wide row. Inside a string the wide row of the automaton's state is the base, and only its
+exits, the nodes where the string may end, are walked with the text's own state.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""search."""
+"""Search for an end of an element that has to differ from those before it (`uniqueItems`).
+
+An element is alive if it can still become one that its array does not have. That is plain where
+something in it has very many values left; elsewhere a depth-first search over bytes, bounded in
+steps, looks for an end. Invariant: a bound that is reached counts as alive, so that no legal token
+is masked; `accept` refuses the repeated element itself.
+"""
 
 from __future__ import annotations
 

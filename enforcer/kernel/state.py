@@ -1,4 +1,9 @@
-"""state."""
+"""The state of a matcher: its fields, the arena with the frames of open objects and arrays.
+
+Invariant: what lies in the arena is not changed once a token is accepted. A frame that changes is
+copied to the end of the arena, so that rollback only goes back in the list of past states.
+Pointers into arrays are checked here: an index out of bounds sets `is_lost`, and the call raises.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""strings."""
+"""Strings of JSON and Python, a byte at a time: UTF-8, escapes, surrogate pairs.
+
+A character that is partly written is a range of code points; it is legal if some character of the
+range is. `character_byte` advances a string by a byte, `take` by a whole character.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""tables."""
+"""The tables of one compiled grammar, with its cached rows.
+
+Trusted: tables of another process are verified before (`enforcer.machine.verification`).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""values."""
+"""One step of a text by a byte: values begin and end, raw text and pairs, white space.
+
+`step` is the whole pushdown automaton. When a value ends, `close_value` tells its parent which of
+the node's values it fits. Layouts of pairs have raw text between delimiters in place of strings.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""walk."""
+"""Walks over the trie of tokens that set the bits of a row.
+
+A walk skips the subtree of an illegal byte, and sets a subtree at once where an automaton state
+takes all its groups of bytes. Inside a string only an automaton's state and a count are followed;
+a `State` is made where the string ends.
+"""
 
 from __future__ import annotations
 
