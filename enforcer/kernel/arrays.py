@@ -1,7 +1,8 @@
 """Arrays: lengths, tuples, counted elements (`contains`), elements of finite domains.
 
 A frame has its live arrays as bits of one word, then a tally for each array that counts its
-elements or keeps them distinct. Distinct strings are in `names`, other distinct values have fingerprints.
+elements or keeps them distinct. Distinct strings are in `names`; of other distinct values a frame
+has fingerprints.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """A vocabulary's text tokens as a trie of bytes, bitmask rows over it, and memory for walks.
 
 Independent of grammars: one `Tree` serves all matchers of a vocabulary. A `WideRow` is the row of
-one automaton state inside a string, where nearly all tokens are legal; a `CachedRow` is the row of one
-configuration, as its differences from another row. Rows never change; a `Charge` counts the bytes
-of each for as long as it lives.
+one automaton state inside a string, where nearly all tokens are legal; a `CachedRow` is the row of
+one configuration, as its differences from another row. Rows never change; a `Charge` counts the
+bytes of each for as long as it lives.
 """
 
 from __future__ import annotations

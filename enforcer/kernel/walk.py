@@ -2,14 +2,22 @@
 
 A walk skips the subtree of an illegal byte, and sets a subtree at once where an automaton state
 takes all its groups of bytes. Inside a string only an automaton's state and a count are followed;
-a `State` is made where the string ends.
+a `State` is made where the string ends. Such walks have these arguments:
+
+    a: the automaton, in which alone the text is.
+    first, end: the first of some siblings, and the node behind the last.
+    base: the depth of a state of the same string.
+    depth: the bytes before the siblings.
+    state: of the automaton, before them.
+    count: the characters of the string before them.
+    is_looping: whether all before them leaves the first state of a wide row as it is.
 """
 
 from __future__ import annotations
 
 import cython
 
-from enforcer.kernel.automata import child_of, leads_on, range_of, room_of
+from enforcer.kernel.automata import child_of, leads_on, range_of, room_of, state_behind
 from enforcer.kernel.names import (
     character_of,
     ending_classes,
@@ -224,19 +232,7 @@ def walk_string(
     count: i64,
     is_looping: cython.bint,
 ) -> cython.bint:
-    """Walk within a string or raw text; a `State` is written where it ends.
-
-    Args:
-        a: the automaton, in which alone the text is.
-        first: the first of some siblings.
-        end: the node behind the last.
-        base: where a state of the same string is.
-        depth: the bytes before the siblings.
-        state: of the automaton, before them.
-        count: the characters of the string.
-        is_looping: whether all before them leaves the first state of a wide row as it is.
-
-    """
+    """Walk within a string or raw text; a `State` is written where it ends."""
     at = a.states + state
     languages = state_at(t, base).languages
     is_json: cython.bint = a.kind == OF_JSON
@@ -244,10 +240,8 @@ def walk_string(
     groups = t.tables.opens[at] | ending_groups(t, is_json)
     # What is safe may lead to an end that comes too early.
     safe = 0 if t.is_counted or has_few_lengths(t, at) else safe_groups(t, at)
+    left_out = safe if is_done(t, a, state, languages) else 0
     room = cython.cast(cython.longlong, t.tables.safe_steps[at])
-    # Tokens that only stay in this state may all be set already, or be too long.
-    may_be: cython.bint = t.limit >= 0 and room >= FAR_STEPS
-    left_out = safe if may_be and not leads_beyond(t, a, state, languages) else 0
     if safe != 0:
         room = min(room, room_of(t, a, state, languages, count))
     is_same: cython.bint = is_looping and state == state_at(t, 0).automaton_state
@@ -257,10 +251,9 @@ def walk_string(
         node = trie_node_at(t, number)
         if groups >> cython.cast(cython.longlong, node.group) & 1 == 0:
             continue
-        height = cython.cast(cython.longlong, node.height)
-        if count + height <= t.limit or node.below & ~left_out == 0:
+        if count + node.height <= t.limit or node.below & ~left_out == 0:
             continue
-        if node.below & ~safe == 0 and height <= room:
+        if node.below & ~safe == 0 and node.height <= room:
             set_ids(t, node.rank, node.rank_end)
             continue
         byte = cython.cast(cython.longlong, node.byte)
@@ -273,10 +266,7 @@ def walk_string(
             continue
         if byte < 32 and is_json and not may_be_raw(t, byte):
             continue
-        class_ = t.tables.ascii[a.ascii + byte]
-        if class_ < 0:
-            continue
-        to = t.tables.transitions[a.transitions + state * a.classes + class_]
+        to = state_behind(t, a, state, byte)
         if to != last:
             last = to
             does_lead = leads_on(t, a, to, languages, count + 1)
@@ -288,10 +278,19 @@ def walk_string(
         set_text(t, node, count + 1)
         note_finite(t, a, node, to, count + 1)
         if node.children != 0:
-            child = cython.cast(cython.Py_ssize_t, node.child)
-            below = child + node.children
-            walk_string(t, a, child, below, base, depth + 1, to, count + 1, is_same)
+            below = node.child + node.children
+            walk_string(t, a, node.child, below, base, depth + 1, to, count + 1, is_same)
     return True
+
+
+@cython.cfunc
+def is_done(
+    t: MatcherState, a: cython.pointer[Automaton], state: i64, languages: i64
+) -> cython.bint:
+    """Return whether tokens that only stay in a state are set already, or too long."""
+    if t.limit < 0 or t.tables.safe_steps[a.states + state] < FAR_STEPS:
+        return False
+    return not leads_beyond(t, a, state, languages)
 
 
 @cython.cfunc
@@ -405,14 +404,10 @@ def walk_character(
     value: i64,
     to: i64,
 ) -> cython.bint:
-    """Walk within a character beyond ASCII of such a string; see `walk_string` and `utf_8`.
+    """Walk within a character beyond ASCII of such a string; `missing` bytes follow the siblings.
 
-    Args:
-        kind: of the character.
-        missing: how many bytes it lacks behind the siblings.
-        value: its bits before them.
-        to: the state that every character leads to which begins so; -1 if it is not the same.
-
+    `kind` and `value` are its kind and bits before them, as in `pending`; `to` is the state that
+    every character leads to which begins so, -1 if it is not the same.
     """
     is_first: cython.bint = kind == UTF_8_OF_2 + missing - 1
     for number in range(first, end):
