@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import cython
 
-from enforcer.kernel.automata import child_of, leads_on, range_of, room_of, state_behind
+from enforcer.kernel.automata import child_of, leads_on, range_of, room_of
 from enforcer.kernel.names import (
     character_of,
     ending_classes,
@@ -264,9 +264,10 @@ def walk_string(
         if is_json and (byte == quote or byte == 92):
             leave_string(t, number, base, depth, state, count, is_same)
             continue
-        if byte < 32 and is_json and not may_be_raw(t, byte):
+        class_ = t.tables.ascii[a.ascii + byte]
+        if class_ < 0 or (byte < 32 and is_json and not may_be_raw(t, byte)):
             continue
-        to = state_behind(t, a, state, byte)
+        to = t.tables.transitions[a.transitions + state * a.classes + class_]
         if to != last:
             last = to
             does_lead = leads_on(t, a, to, languages, count + 1)
