@@ -299,7 +299,6 @@ class Automaton:
         if not found.minimum:
             return found
         is_wide = self.is_wide & ~self.is_free
-        safe: dict[str, Any]
         safe = self.groups.safe_arrays(self.transitions, self.accepts, found.lasting, is_wide)
         return replace(found, **safe)
 

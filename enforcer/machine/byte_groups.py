@@ -9,7 +9,7 @@ Owns: the groups, and which of them each state takes. Must not know: tokens, gra
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -180,7 +180,7 @@ class ByteGroups:
         accepts: npt.NDArray[np.int64],
         lasting: npt.NDArray[np.int64],
         is_wide: npt.NDArray[np.bool_],
-    ) -> dict[str, npt.NDArray[np.generic]]:
+    ) -> dict[str, Any]:
         """Return the arrays `safe`, `safe_steps` and `cjk_steps` of an `Automaton`.
 
         Args:

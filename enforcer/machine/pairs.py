@@ -96,8 +96,8 @@ class Pairs(Keys):
         """Return the array `pairs`: the numbers of `AUTOMATA`, and the symbols around keys."""
         before_key = self._layout.part(None, "key")
         number = self._raw_automaton
-        around, _ = number(self._text(before_key), self._text(self._layout.close))
         behind_key = number(self._text(self._behind_key))[0] if self._behind_key else -1
+        around, _ = number(self._text(before_key), self._text(self._layout.close))
         tail, _ = number(concat(OPTIONAL_SPACE, self._stop))
         automata = around, behind_key, tail, self._stops()
         opening = [x for x in before_key if isinstance(x, int)][-1]
