@@ -12,7 +12,7 @@ from math import inf
 from typing import TYPE_CHECKING, Any
 
 from enforcer.budget.elements import Arrays
-from enforcer.budget.properties import Objects
+from enforcer.budget.properties import ObjectCosts
 from enforcer.budget.values import Values
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class Shortest(Values):
     def __init__(self, arrays: Mapping[str, Any], pieces: Pieces) -> None:
         super().__init__(arrays, pieces)
         nodes = [*enumerate(self.nodes)]
-        self.objects = {at: Objects(self, node) for at, node in nodes if node.shapes}
+        self.objects = {at: ObjectCosts(self, node) for at, node in nodes if node.shapes}
         self.arrays = {at: Arrays(self, node) for at, node in nodes if node.arrays}
         composed = sorted({*self.objects, *self.arrays}, reverse=True)
         changed = True

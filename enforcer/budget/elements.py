@@ -1,4 +1,4 @@
-"""What an array still takes to be complete, from any place in it.
+"""Shortest completions of an array, from any number of its elements.
 
 Owns: the elements that are still needed, and what they cost. Must not know: how a text is
 followed, what values cost.

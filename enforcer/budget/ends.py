@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from enforcer import kernel
     from enforcer.budget.costs import Shortest
-    from enforcer.budget.tails import Begun
+    from enforcer.budget.tails import PartialCharacter
 
 # Phases of the kernel.
 (_BEGIN, _OPEN, _OPEN_SPACED, _NAME, _NAMED, _AFTER, _COMMA, _STRING, _BARE) = range(9)
@@ -273,7 +273,7 @@ class _Open:
             return self._behind(inner, frame, self._extras)
         return self._behind(inner, frame, lambda: self._extras() | {name})
 
-    def _candidates(self, trie: int, partial: Begun | None) -> Iterable[int]:
+    def _candidates(self, trie: int, partial: PartialCharacter | None) -> Iterable[int]:
         """Return declared names that may come, the shortest to complete among them or nearly so.
 
         Of many names only a few are given: what the object needs, and what costs least as a

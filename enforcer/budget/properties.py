@@ -1,4 +1,4 @@
-"""What an object still takes to be complete, from any set of its properties.
+"""Shortest completions of an object, from any set of its properties.
 
 Owns: which properties are still needed, the cheapest of them first, and what they cost. Choices
 depend on what is there alone, never on how it came about. Must not know: how a text is
@@ -49,7 +49,7 @@ class Pair(NamedTuple):
         return b'"' + whole(self.name, quoted=True) + b":"
 
 
-class Objects:
+class ObjectCosts:
     """The shapes of objects of one node.
 
     Attributes:

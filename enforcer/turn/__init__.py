@@ -1,4 +1,4 @@
-"""A turn of the model: what may come next in it, and what it says.
+"""The state machine of one turn: its masks, and the parser of finished turns.
 
 `dialect` is a format as a value, which `dialects` loads; `table` binds it to a vocabulary, and
 `envelope` is what one request allows of it (`request_envelope` makes it). `matcher` follows a turn

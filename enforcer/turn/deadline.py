@@ -1,4 +1,4 @@
-"""How many ids a turn may still take, and what fits.
+"""Token budget of a turn: the shortest completions, and masks of tokens that leave room for one.
 
 Owns: from each place of a turn, the ids of the shortest end that it promises (a call that has
 begun, a call that is demanded, text that has a format), and leaving out of a mask what would be

@@ -90,7 +90,7 @@ class Transition:
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class DialectState:
     """One state: its text, and what leaves it.
 
     Attributes:
@@ -180,7 +180,7 @@ class Dialect:
     arguments: Layout
     turn: TurnOpening
     preamble_ids: int
-    states: Mapping[str, State]
+    states: Mapping[str, DialectState]
     examples: tuple[Mapping[str, Any], ...]
 
     @property
@@ -321,13 +321,13 @@ def _form(piece: Fixed) -> str:
     return re.escape(str(piece))
 
 
-def targets(state: State) -> tuple[str, ...]:
+def targets(state: DialectState) -> tuple[str, ...]:
     """Return the states that one leads to."""
     then = () if state.then is None else (state.then,)
     return (state.text_to, state.blank_to, *then, *(found.to for found in state.on.values()))
 
 
-def _is_call(state: State) -> bool:
+def _is_call(state: DialectState) -> bool:
     return state.segment in {Segment.HEADER, Segment.ARGUMENTS}
 
 

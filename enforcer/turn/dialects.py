@@ -24,7 +24,7 @@ from enforcer.turn.dialect import (
     Ids,
     Names,
     Segment,
-    State,
+    DialectState,
     Tokens,
     Transition,
     TurnOpening,
@@ -218,9 +218,9 @@ def _build(data: dict[str, Any]) -> Dialect:
     return dialect
 
 
-def _state(name: str, table: dict[str, Any]) -> State:
+def _state(name: str, table: dict[str, Any]) -> DialectState:
     text_to = _text(table.pop("text_to", name))
-    return State(
+    return DialectState(
         segment=one_of(Segment, table.pop("segment"), f"states.{name}.segment"),
         text_to=text_to,
         blank_to=_text(table.pop("blank_to", text_to)),

@@ -1,4 +1,4 @@
-"""What one request allows around its calls: which, how many, and when the turn may end.
+"""Limits of one request on its turn: the calls, their number, and the end of the turn.
 
 Owns: the allowed headers of a request, and what is open after so many calls and so much text. No
 text is compiled here, so the cost of an envelope does not depend on what the tools' schemas look

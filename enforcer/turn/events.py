@@ -1,4 +1,4 @@
-"""What a turn says, in pieces as they come and as a whole.
+"""Parsed pieces of a turn, as a stream of events and as a whole.
 
 Owns: these values. Must not know: how they are read.
 """

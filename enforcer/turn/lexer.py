@@ -65,7 +65,7 @@ FITTING = Opening(call=False, finish=True, text=False, empty=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Begun:
+class PartialMarker:
     """A marker that has been begun.
 
     Attributes:
@@ -94,7 +94,7 @@ class Place:
     """
 
     state: str
-    begun: tuple[Begun, ...] = ()
+    begun: tuple[PartialMarker, ...] = ()
     text: Scan | None = None
 
     @property
@@ -223,7 +223,7 @@ class Lexer:
         silent = opening.blank and found.blank_to != found.text_to and not place.begun
         blank = silent and symbol in BLANK_BYTES
         text = free and (opening.text or blank or found.segment is Segment.REASONING)
-        begun: list[Begun] = []
+        begun: list[PartialMarker] = []
         for each in self._going_on(place, anew=text or not place.begun):
             rest = each.rest.after(symbol)
             if rest is None:
@@ -235,7 +235,7 @@ class Lexer:
             if not rest.nullable:
                 bound = each.bound or symbol >= ID
                 if is_open or not bound:
-                    begun.append(Begun(each.role, rest, each.length + 1, bound))
+                    begun.append(PartialMarker(each.role, rest, each.length + 1, bound))
             elif is_open:
                 return Step(self.enter(transition.to), marker=each.length + 1)
             else:
@@ -250,14 +250,14 @@ class Lexer:
         # Where no text may stand, a marker that has been begun has to go on.
         return Step(Place(place.state, tuple(begun))) if begun else None
 
-    def _going_on(self, place: Place, *, anew: bool) -> Iterator[Begun]:
+    def _going_on(self, place: Place, *, anew: bool) -> Iterator[PartialMarker]:
         """Yield the markers that a symbol may go on with, and those that it may begin."""
         yield from place.begun
         if anew and not place.committed:
             for role, language in self._exits[place.state]:
-                yield Begun(role, language)
+                yield PartialMarker(role, language)
 
-    def open_markers(self, place: Place, opening: Opening) -> tuple[Begun, ...]:
+    def open_markers(self, place: Place, opening: Opening) -> tuple[PartialMarker, ...]:
         """Return the open markers that a symbol may go on with, and those that it may begin."""
         found = self.dialect.states[place.state]
         text = found.segment in FREE_TEXT and (opening.text or found.segment is Segment.REASONING)

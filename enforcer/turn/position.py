@@ -1,4 +1,4 @@
-"""Where a turn stands, and the automaton of positions that turns with the same tools share.
+"""Matcher states of a turn, and the automaton of those that turns with the same tools share.
 
 Owns: what is known of one position; mask rows and transitions over token ids of those that depend
 on the envelope alone (no text's grammar, no deadline, no failure), and their bound. Must not know:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from enforcer.turn.cuts import Cut
     from enforcer.turn.header import HeaderNode, HeaderTrie
     from enforcer.turn.lexer import Place
-    from enforcer.turn.table import Row
+    from enforcer.turn.table import StateRow
 
 _MOST = 256 << 10  # bytes for the envelopes of one kind
 _STATE, _TRANSITION, _KEPT = 700, 100, 400  # bytes
@@ -46,8 +46,8 @@ class Position(NamedTuple):
     """
 
     place: Place
-    row: Row
-    before: Row
+    row: StateRow
+    before: StateRow
     calls: int
     text: int
     header: HeaderNode | None = None
@@ -73,7 +73,7 @@ class Position(NamedTuple):
         return self.header is None or self.header.name is not None
 
     @property
-    def markers(self) -> Row:
+    def markers(self) -> StateRow:
         """The markers that are legal here."""
         return self.row if self.complete() else self.before
 

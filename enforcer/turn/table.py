@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Row:
+class StateRow:
     """The ids that are legal at one moment, apart from headers and arguments.
 
     A table has one for each place and opening, and tells them apart by identity.
@@ -115,7 +115,7 @@ class Table:
         nothing = vocabulary.row(())
         nothing.setflags(write=False)
         closed = Opening(call=False, finish=False, text=False, empty=False)
-        self.nothing = Row({}, nothing, text=False, opening=closed)
+        self.nothing = StateRow({}, nothing, text=False, opening=closed)
         # Every marker of a state that is one token, whatever the request.
         self.leaves: Mapping[str, Mapping[int, str]] = {
             name: {
@@ -250,7 +250,7 @@ class Table:
             return (ID + token_id,)
         return vocabulary.token_bytes(token_id) if 0 <= token_id < vocabulary.size else ()
 
-    def row_at(self, place: Place, opening: Opening) -> Row:
+    def row_at(self, place: Place, opening: Opening) -> StateRow:
         """Look up what is legal at a place between two symbols, apart from what is inside.
 
         The inside of headers and arguments is not the table's: there, a row has what ends them.
@@ -281,7 +281,7 @@ class Table:
                     found.add(name)
         return frozenset(found)
 
-    def _build_at(self, place: Place, opening: Opening) -> Row:
+    def _build_at(self, place: Place, opening: Opening) -> StateRow:
         vocabulary, state = self.vocabulary, self.dialect.states[place.state]
         markers = {}
         for token in sorted(self._known):
@@ -301,7 +301,7 @@ class Table:
             mask |= vocabulary.row(found.legal)
         mask.setflags(write=False)
         ready = not found.crossing and bool(mask.any())
-        return Row(markers, mask, free, opening, found.crossing, ready)
+        return StateRow(markers, mask, free, opening, found.crossing, ready)
 
     @cached_property
     def _known(self) -> frozenset[int]:

@@ -1,4 +1,4 @@
-"""How a turn gets from one position to the next.
+"""Transitions between the positions of a turn.
 
 Owns: what a new segment begins with: its mask row, the trie of its header, the grammar of its text;
 and what is kept at shared positions, as long as the grammars that were asked for are the same. Must

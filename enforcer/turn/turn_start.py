@@ -1,4 +1,4 @@
-"""Where the turn to be generated starts in a prompt's ids.
+"""Search for the first token id of the generated turn in a prompt.
 
 Owns: finding the opening of a turn that a template has written, for a dialect and a vocabulary.
 Must not know: requests, what may stand in a turn.
