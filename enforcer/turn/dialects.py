@@ -20,11 +20,11 @@ from enforcer.turn import pattern
 from enforcer.turn.dialect import (
     FREE_TEXT,
     Dialect,
+    DialectState,
     Guard,
     Ids,
     Names,
     Segment,
-    DialectState,
     Tokens,
     Transition,
     TurnOpening,
