@@ -1,8 +1,8 @@
-"""The shortest instance of every value of a compiled grammar, in token ids.
+"""Shortest instances of the values of a compiled grammar, in token ids.
 
-Owns: what each value takes, and which piece comes first. Choices depend on what is there alone,
-never on how it came about, so that after the first id of a shortest end the rest of it is the
-shortest end that is found. Must not know: texts that are being written, turns.
+Owns: the length of each instance, and its first piece. Choices depend on the present state alone,
+never on its history, so that after the first id of a shortest completion the rest of it is the
+shortest completion that is found. Must not know: texts that are being written, turns.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _EACH = 16_000
 
 
 class Shortest(Values):
-    """What every value of a grammar takes at least.
+    """The shortest instance of each value of a grammar.
 
     Args:
         arrays: of `kernel.Tables`, by name.
@@ -71,12 +71,12 @@ class Shortest(Values):
 
     @property
     def cost_of_root(self) -> float:
-        """Count the ids of the shortest text."""
+        """Return the length of the shortest text in ids."""
         return min(cost for cost, _ in self.best[0])
 
     @property
     def weight(self) -> int:
-        """Bytes that it takes, roughly."""
+        """Approximate size in bytes."""
         return _EACH * (1 + len(self.nodes))
 
     def _composed(self, at: int) -> Iterator[tuple[int, Way]]:

@@ -1,8 +1,8 @@
-"""The shortest way to complete a text that is being written.
+"""Shortest completions of a text that is being written.
 
-The machine says which objects and arrays are open and what they may still become; from the
-innermost one outwards, the least that each of their values takes is added. Owns: that, and which
-ids of a bitmask row leave enough room for an end. Must not know: turns.
+The kernel reports the open objects and arrays with their live shapes; from the innermost one
+outwards, the shortest rest of each is added. Owns: that sum, and the ids of a bitmask row that
+leave enough room for a completion. Must not know: turns.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ _ANOTHER_NAME = 4  # ids that end a name, of which no other may be declared
 
 
 class End(NamedTuple):
-    """How a text, or one value of it, can be completed.
+    """A completion of a text or of one value in it.
 
     Attributes:
-        cost: the ids that the shortest end takes.
+        cost: the length of the shortest completion in ids.
         piece: the piece that it begins with; empty where there is nothing to write.
         most: what the shortest end may take behind an id that begins nothing.
 
@@ -58,7 +58,7 @@ _Ends = dict[int, End]  # by value of a node
 
 
 class Ends:
-    """The ends of one text, which moves by itself.
+    """The completions of one text, which is advanced by others.
 
     Args:
         plan: of the text's grammar.
@@ -174,7 +174,7 @@ class Ends:
 
 
 class _Open:
-    """An object or array that is open."""
+    """An open object or array."""
 
     def __init__(
         self, plan: Shortest, text: kernel.TextMatcher, level: int, frame: tuple[int, ...]

@@ -34,7 +34,7 @@ _SCALAR = frozenset(b"0123456789.eE+-tfn")
 
 
 class Pieces:
-    """A vocabulary seen as a way to write bytes.
+    """Splits bytes into the tokens of a vocabulary.
 
     Attributes:
         widening: by how much a character may take more bytes than bounds have for one, since it

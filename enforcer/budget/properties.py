@@ -1,8 +1,8 @@
 """Shortest completions of an object, from any set of its properties.
 
-Owns: which properties are still needed, the cheapest of them first, and what they cost. Choices
-depend on what is there alone, never on how it came about. Must not know: how a text is
-followed, what values cost.
+Owns: the properties that are still needed, the cheapest first, and their cost in ids. Choices
+depend on the present state alone, never on its history. Must not know: how a text is followed, the
+costs of values.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Completions of a partially written string or name, its closing quote included.
 
-Owns: the bytes, also those of a character of which only some are there. Must not know: which of
-several ends is the shortest in token ids.
+Owns: their bytes, those of partially written characters included. Must not know: which of several
+completions is the shortest in token ids.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _HIGH, _LOW = (0xD800, 0xDBFF), (0xDC00, 0xDFFF)  # halves of surrogate pairs
 
 
 class PartialCharacter(NamedTuple):
-    """A character that has been begun.
+    """A partially written character.
 
     Attributes:
         data: its bytes so far.

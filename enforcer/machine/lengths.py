@@ -104,7 +104,7 @@ class Bound(NamedTuple):
     ends: bool = False
 
     def is_within(self, state: int, count: int) -> bool:
-        """Return whether `count` characters that lead to a state can be completed within the bounds."""
+        """Return whether `count` characters that lead to a state have a completion in bounds."""
         if self.rests is None:
             return True
         rest = int(self.rests[state])

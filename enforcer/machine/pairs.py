@@ -105,7 +105,7 @@ class Pairs(Keys):
         return *automata, *(OF_MARKER if x >= ID else x for x in symbols if isinstance(x, int))
 
     def _stops(self) -> int:
-        """Return the number of the automaton of bytes without a delimiter; -1 if no value is JSON."""
+        """Return the number of the automaton of bytes without a delimiter; -1 if none is JSON."""
         if not self._nested:
             return -1
         avoided = (each.encode().decode("latin-1") for each in self._layout.avoided)

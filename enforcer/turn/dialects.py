@@ -1,6 +1,6 @@
-"""The dialect files: `grammars/NAME.toml`, which a format is read from.
+"""Loader of the dialect files `grammars/NAME.toml`, each of which describes a tool-call format.
 
-Owns: finding them, by their names or those of vLLM's parsers; their form; what is checked of them.
+Owns: finding them, by their names or those of vLLM's parsers; their form; their checks.
 Must not know: token ids, tools, or any format in particular.
 """
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 class _Closed(Enum):
-    """What a marker is where its guard is not met."""
+    """Meaning of a marker whose guard is not met."""
 
     TEXT = "text"
     ILLEGAL = "illegal"
@@ -74,7 +74,7 @@ def _unknown(name: object) -> UnknownDialect:
 
 
 def _as_path(name: object) -> str:
-    """Return how to mend a file that is none; every process of a server finds it by its name."""
+    """Return advice for a path given as a name: server processes find a dialect by its name."""
     if not (isinstance(name, str) and (name.endswith(".toml") or "/" in name)):
         return ""
     return (

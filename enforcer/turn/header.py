@@ -1,4 +1,4 @@
-"""The headers that may follow, walked byte by byte and token by token.
+"""Trie of the headers that may follow, walked byte by byte and token by token.
 
 Owns: the trie over the headers' bytes and its masks, with the white space that a format lets
 stand before and behind a name. Must not know: states, markers, schemas. The trie is implicit:
@@ -54,7 +54,7 @@ class Past:
 
 
 class HeaderForm:
-    """How a format writes headers, and what of them is the same whatever the names.
+    """The form of a format's headers, and the parts that do not depend on names.
 
     Args:
         around: writes what stands on either side of a name at an index, as far as no white space

@@ -1,4 +1,4 @@
-"""The lexer of a dialect, which matcher and parser share: one step for each symbol of a turn.
+"""Lexer of a dialect, shared by matcher and parser: one step for each symbol of a turn.
 
 Owns: the step from a place of a turn over one symbol, a byte or a control token, and so over any
 token, however many borders its bytes cross. A segment ends where its text does or where a marker is
@@ -28,7 +28,7 @@ BLANK_BYTES = frozenset(byte for byte in range(128) if chr(byte).isspace())
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """What the request's state of affairs permits at one moment.
+    """The guards that a request opens in one state of the turn.
 
     Attributes:
         call: another call may begin.
@@ -66,11 +66,11 @@ FITTING = Opening(call=False, finish=True, text=False, empty=True)
 
 @dataclass(frozen=True, slots=True)
 class PartialMarker:
-    """A marker that has been begun.
+    """A partially matched marker.
 
     Attributes:
         role: of the marker.
-        rest: what may follow of it.
+        rest: its remaining symbols.
         length: how many symbols were read.
         bound: whether a control token was among them, so that it is no text any more.
 
@@ -84,7 +84,7 @@ class PartialMarker:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a turn stands between two symbols.
+    """The lexer's state between two symbols.
 
     Attributes:
         state: of the dialect.
@@ -105,7 +105,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What a symbol was.
+    """The result of reading one symbol.
 
     Attributes:
         place: the place after it.

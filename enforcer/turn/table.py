@@ -1,6 +1,6 @@
-"""The automaton over token ids around the calls: a dialect bound to a vocabulary.
+"""Automaton over token ids around the calls: a dialect bound to a vocabulary.
 
-Owns: which ids are legal in which state, as precomputed rows. Must not know: requests (what one
+Owns: the legal ids of each state, as precomputed rows. Must not know: requests (what one
 allows is an `envelope`), schemas, engines, hosts, or how a turn is advanced (that is `matcher`).
 """
 
@@ -162,7 +162,7 @@ class Table:
 
     @cached_property
     def call_begins(self) -> tuple[Language, ...]:
-        """What begins a call's header."""
+        """Text that begins a call's header."""
         texts = dict.fromkeys(
             text
             for state in self.dialect.states.values()
@@ -240,7 +240,7 @@ class Table:
         )
 
     def segment(self, state: str) -> Segment:
-        """Return what the text of a state is."""
+        """Return the kind of a state's text."""
         return self.dialect.states[state].segment
 
     def symbols(self, token_id: int) -> Sequence[int]:
@@ -305,7 +305,7 @@ class Table:
 
     @cached_property
     def _known(self) -> frozenset[int]:
-        """The control tokens that stand in markers."""
+        """The special tokens in markers."""
         whole = (token for tokens in self._ids.values() for token in tokens)
         return frozenset(whole).union(i for i in self._inside.values() if i is not None)
 
