@@ -1,4 +1,4 @@
-"""Whole mask rows: sparse rows of few token ids, and the rows of a mask that a host passes.
+"""Mask rows as a whole: sparse rows of few token ids, and rows of a mask that a host passes.
 
 Single bits of a row belong to `engines.mask_rows`. Must not know: the meaning of token ids.
 """
