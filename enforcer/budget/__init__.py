@@ -1,6 +1,6 @@
-"""Ending within a number of ids: how long the shortest valid end of a text is.
+"""Shortest completions of a text in token ids, for turns with a token budget.
 
-Owns: the shortest instance of each value, worked out from the machine's tables of a grammar; the
-shortest end of a text, from what the machine has open; and of which grammars it cannot be told.
-Whether a text is valid is for the machine to say. Must not know: turns, hosts.
+Owns: the shortest instance of each value, from the tables of a grammar; the shortest completion of
+a text, from the frames that the kernel has open; and the grammars for which it is unknown. The
+kernel decides whether a text is valid. Must not know: turns, hosts.
 """

@@ -1,8 +1,8 @@
-"""The shortest instance of every value of a compiled grammar, in token ids.
+"""Shortest instances of the values of a compiled grammar, in token ids.
 
-Owns: what each value takes, and which piece comes first. Choices depend on what is there alone,
-never on how it came about, so that after the first id of a shortest end the rest of it is the
-shortest end that is found. Must not know: texts that are being written, turns.
+Owns: the length of each instance, and its first piece. Choices depend on the present state alone,
+never on its history, so that after the first id of a shortest completion the rest of it is the
+shortest completion that is found. Must not know: texts that are being written, turns.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from math import inf
 from typing import TYPE_CHECKING, Any
 
 from enforcer.budget.elements import Arrays
-from enforcer.budget.properties import Objects
+from enforcer.budget.properties import ObjectCosts
 from enforcer.budget.values import Values
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ _EACH = 16_000
 
 
 class Shortest(Values):
-    """What every value of a grammar takes at least.
+    """The shortest instance of each value of a grammar.
 
     Args:
         arrays: of `kernel.Tables`, by name.
@@ -46,7 +46,7 @@ class Shortest(Values):
     def __init__(self, arrays: Mapping[str, Any], pieces: Pieces) -> None:
         super().__init__(arrays, pieces)
         nodes = [*enumerate(self.nodes)]
-        self.objects = {at: Objects(self, node) for at, node in nodes if node.shapes}
+        self.objects = {at: ObjectCosts(self, node) for at, node in nodes if node.shapes}
         self.arrays = {at: Arrays(self, node) for at, node in nodes if node.arrays}
         composed = sorted({*self.objects, *self.arrays}, reverse=True)
         changed = True
@@ -71,12 +71,12 @@ class Shortest(Values):
 
     @property
     def cost_of_root(self) -> float:
-        """Count the ids of the shortest text."""
+        """Return the length of the shortest text in ids."""
         return min(cost for cost, _ in self.best[0])
 
     @property
     def weight(self) -> int:
-        """Bytes that it takes, roughly."""
+        """Approximate size in bytes."""
         return _EACH * (1 + len(self.nodes))
 
     def _composed(self, at: int) -> Iterator[tuple[int, Way]]:

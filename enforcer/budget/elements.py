@@ -1,7 +1,7 @@
-"""What an array still takes to be complete, from any place in it.
+"""Shortest completions of an array, from any number of its elements.
 
-Owns: the elements that are still needed, and what they cost. Must not know: how a text is
-followed, what values cost.
+Owns: the elements that are still needed, and their cost in ids. Must not know: how a text is
+followed, the costs of values.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ class Arrays:
         return self._straight(shape, length)
 
     def _ways(self, shape: int, length: int, tally: int) -> list[tuple[float, bytes, int]]:
-        """List what an element may be, from the shortest one on."""
+        """List the values that an element may have, the shortest first."""
         place = self._places[min(length, len(self._places) - 1)]
         best = self._plan.best[place.node][: place.values]
         ways = [(*way, value) for value, way in enumerate(best)]

@@ -1,8 +1,8 @@
-"""The shortest way to complete a text that is being written.
+"""Shortest completions of a text that is being written.
 
-The machine says which objects and arrays are open and what they may still become; from the
-innermost one outwards, the least that each of their values takes is added. Owns: that, and which
-ids of a bitmask row leave enough room for an end. Must not know: turns.
+The kernel reports the open objects and arrays with their live shapes; from the innermost one
+outwards, the shortest rest of each is added. Owns: that sum, and the ids of a bitmask row that
+leave enough room for a completion. Must not know: turns.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from enforcer import kernel
     from enforcer.budget.costs import Shortest
-    from enforcer.budget.tails import Begun
+    from enforcer.budget.tails import PartialCharacter
 
 # Phases of the kernel.
 (_BEGIN, _OPEN, _OPEN_SPACED, _NAME, _NAMED, _AFTER, _COMMA, _STRING, _BARE) = range(9)
@@ -40,10 +40,10 @@ _ANOTHER_NAME = 4  # ids that end a name, of which no other may be declared
 
 
 class End(NamedTuple):
-    """How a text, or one value of it, can be completed.
+    """A completion of a text or of one value in it.
 
     Attributes:
-        cost: the ids that the shortest end takes.
+        cost: the length of the shortest completion in ids.
         piece: the piece that it begins with; empty where there is nothing to write.
         most: what the shortest end may take behind an id that begins nothing.
 
@@ -58,7 +58,7 @@ _Ends = dict[int, End]  # by value of a node
 
 
 class Ends:
-    """The ends of one text, which moves by itself.
+    """The completions of one text, which is advanced by others.
 
     Args:
         plan: of the text's grammar.
@@ -174,7 +174,7 @@ class Ends:
 
 
 class _Open:
-    """An object or array that is open."""
+    """An open object or array."""
 
     def __init__(
         self, plan: Shortest, text: kernel.TextMatcher, level: int, frame: tuple[int, ...]
@@ -273,7 +273,7 @@ class _Open:
             return self._behind(inner, frame, self._extras)
         return self._behind(inner, frame, lambda: self._extras() | {name})
 
-    def _candidates(self, trie: int, partial: Begun | None) -> Iterable[int]:
+    def _candidates(self, trie: int, partial: PartialCharacter | None) -> Iterable[int]:
         """Return declared names that may come, the shortest to complete among them or nearly so.
 
         Of many names only a few are given: what the object needs, and what costs least as a

@@ -1,4 +1,4 @@
-"""How many ids a piece of text takes, and which ids can lead far from a text's end.
+"""Lengths of text pieces in token ids, and weights of token ids by the completions they need.
 
 Owns: splitting bytes into ids, the longest first, and a weight for each id. A piece that
 has been split so keeps its split when its first id is taken away, so that what remains to
@@ -34,7 +34,7 @@ _SCALAR = frozenset(b"0123456789.eE+-tfn")
 
 
 class Pieces:
-    """A vocabulary seen as a way to write bytes.
+    """Splits bytes into the tokens of a vocabulary.
 
     Attributes:
         widening: by how much a character may take more bytes than bounds have for one, since it

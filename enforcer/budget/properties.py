@@ -1,8 +1,8 @@
-"""What an object still takes to be complete, from any set of its properties.
+"""Shortest completions of an object, from any set of its properties.
 
-Owns: which properties are still needed, the cheapest of them first, and what they cost. Choices
-depend on what is there alone, never on how it came about. Must not know: how a text is
-followed, what values cost.
+Owns: the properties that are still needed, the cheapest first, and their cost in ids. Choices
+depend on the present state alone, never on its history. Must not know: how a text is followed, the
+costs of values.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Pair(NamedTuple):
         return b'"' + whole(self.name, quoted=True) + b":"
 
 
-class Objects:
+class ObjectCosts:
     """The shapes of objects of one node.
 
     Attributes:

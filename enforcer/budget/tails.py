@@ -1,7 +1,7 @@
-"""What completes a string or a name that is being written, its closing quote included.
+"""Completions of a partially written string or name, its closing quote included.
 
-Owns: the bytes, also those of a character of which only some are there. Must not know: which of
-several ends is the shortest in token ids.
+Owns: their bytes, those of partially written characters included. Must not know: which of several
+completions is the shortest in token ids.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ _LEADS = {2: (0xC0, 0x80), 3: (0xE0, 0x800), 4: (0xF0, 0x10000)}  # and the leas
 _HIGH, _LOW = (0xD800, 0xDBFF), (0xDC00, 0xDFFF)  # halves of surrogate pairs
 
 
-class Begun(NamedTuple):
-    """A character that has been begun.
+class PartialCharacter(NamedTuple):
+    """A partially written character.
 
     Attributes:
         data: its bytes so far.
@@ -44,7 +44,7 @@ class Begun(NamedTuple):
         return None
 
 
-def begun(pending: int, unescaped: CharSet) -> Begun | None:
+def begun(pending: int, unescaped: CharSet) -> PartialCharacter | None:
     """Return an unfinished character; None if there is none.
 
     Args:
@@ -58,28 +58,28 @@ def begun(pending: int, unescaped: CharSet) -> Begun | None:
     return found._replace(chars=found.chars & ~unescaped)
 
 
-def _begun(pending: int) -> Begun | None:
+def _begun(pending: int) -> PartialCharacter | None:
     kind, count, value = pending & 15, pending >> 4 & 15, pending >> 8
     if not kind:
         return None
     if kind == _ESCAPE:
-        return Begun(b"\\", CharSet.of([(0, LAST)]))
+        return PartialCharacter(b"\\", CharSet.of([(0, LAST)]))
     if kind == _DIGITS:
         low, high = _range(value, count)
         first, last = max(low, _HIGH[0]), min(high, _HIGH[1])
         pairs = [(_pair(first, _LOW[0]), _pair(last, _LOW[1]))] if first <= last else []
-        return Begun(b"\\u" + _digits(value, count), CharSet.of([(low, high), *pairs]))
+        return PartialCharacter(b"\\u" + _digits(value, count), CharSet.of([(low, high), *pairs]))
     if kind <= _SECOND_DIGITS:
         first, second = divmod(value, 1 << 16) if kind == _SECOND_DIGITS else (value, 0)
         low, high = _range(second, count)
         ends = _pair(first, max(low, _LOW[0])), _pair(first, min(high, _LOW[1]))
         data = b"\\u"[: kind - _BACKSLASH] + _digits(second, count)
-        return Begun(b"\\u" + _digits(first, 4) + data, CharSet.of([ends]))
+        return PartialCharacter(b"\\u" + _digits(first, 4) + data, CharSet.of([ends]))
     size, low = kind - 4, value << 6 * count
     lead, least = _LEADS[size]
     rest = [0x80 | low >> 6 * i & 63 for i in range(size - 2, count - 1, -1)]
     chars = CharSet.of([(max(low, least), min(low + (1 << 6 * count) - 1, LAST))])
-    return Begun(bytes([lead | low >> 6 * (size - 1), *rest]), chars)
+    return PartialCharacter(bytes([lead | low >> 6 * (size - 1), *rest]), chars)
 
 
 def _range(value: int, count: int) -> tuple[int, int]:
@@ -115,7 +115,7 @@ def whole(text: str, *, quoted: bool) -> bytes:
     return spell(text) + b'"' if quoted else text.encode()
 
 
-def rest_of(partial: Begun | None, tail: str) -> bytes | None:
+def rest_of(partial: PartialCharacter | None, tail: str) -> bytes | None:
     """Return what is left of a string; None if the character that has been begun is another."""
     if partial is None:
         return whole(tail, quoted=True)
@@ -126,7 +126,7 @@ def rest_of(partial: Begun | None, tail: str) -> bytes | None:
 def tails(
     words: Words,
     at: tuple[int, int, int, int],
-    partial: Begun | None,
+    partial: PartialCharacter | None,
     *,
     taken: Collection[str] = (),
     quoted: bool = True,

@@ -1,6 +1,6 @@
-"""Schemas and formats of text of which nobody can tell how soon their texts can end.
+"""Grammars and text formats whose shortest completion is unknown.
 
-Owns: which these are, by the grammar alone, and how that is said. Must not know: token ids.
+Owns: finding them, by the grammar alone, and their error messages. Must not know: token ids.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _ENFORCED = (
 
 
 def untold(grammar: ArgumentGrammar) -> tuple[Problem, ...]:
-    """Return what in a grammar it is of which the shortest end cannot be told; none for nothing."""
+    """Return the problems of a grammar without a known shortest completion, if it has any."""
     found = (problem for value in grammar.definitions.values() for problem in _problems(value))
     return tuple(dict.fromkeys(found))
 
@@ -61,12 +61,12 @@ def _is_large(array: ArrayShape) -> bool:
 
 
 def untimed(*problems: Problem) -> UnsupportedSchema:
-    """Return the error of what cannot be finished within a budget, where that is to be."""
+    """Return the error for grammars that cannot be finished within a required budget."""
     told = (replace(each, reason=f"{each.reason}; {_ENFORCED}") for each in problems)
     return UnsupportedSchema(tuple(told))
 
 
 def unknown_text(kind: str) -> Problem:
-    """Return the problem of texts of a format that is no JSON Schema."""
+    """Return the problem of a text format that is no JSON Schema."""
     reason = "how many tokens such a text needs to end is not known"
     return Problem(f"$.response_format.{kind}", kind, reason)

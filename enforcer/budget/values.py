@@ -1,7 +1,7 @@
-"""What the strings, numbers and words of a compiled grammar take, in token ids.
+"""Shortest strings, numbers and words of a compiled grammar, in token ids.
 
-Owns: the shortest one of each value of its nodes, and how long any end of one may be. Must not
-know: objects and arrays, texts that are being written.
+Owns: the shortest one of each value of a node, and bounds on the completions of partial ones. Must
+not know: objects and arrays, texts that are being written.
 """
 
 from __future__ import annotations

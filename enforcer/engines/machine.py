@@ -15,14 +15,13 @@ from enforcer.engines.client_grammar import ClientGrammars
 from enforcer.layouts import LayoutKind
 from enforcer.machine import wire
 from enforcer.machine.grammar import MachineGrammar, bound_vocabulary
-from enforcer.machine.tables import make_usual, tables_of
-from enforcer.machine.text_formats import text_tables
+from enforcer.machine.tables import make_usual, tables_of, text_tables
 from enforcer.request.response_format import FormatKind, ResponseFormat
 
 if TYPE_CHECKING:
     from enforcer.engines import CompiledGrammar, Wanted
     from enforcer.layouts import BoundLayout
-    from enforcer.machine.tables import Tables
+    from enforcer.machine.tables import CompiledTables
     from enforcer.vocabulary import Vocabulary
 
 
@@ -52,11 +51,11 @@ class MachineEngine(ArgumentEngine):
             )
         return self._trees[kind]
 
-    def _bound(self, tables: Tables) -> MachineGrammar:
+    def _bound(self, tables: CompiledTables) -> MachineGrammar:
         is_raw = tables.is_raw and not tables.is_python
         return MachineGrammar(tables, self._tree(is_raw=is_raw, is_python=tables.is_python))
 
-    def _tables(self, wanted: Wanted, layout: BoundLayout | None) -> Tables:
+    def _tables(self, wanted: Wanted, layout: BoundLayout | None) -> CompiledTables:
         if isinstance(wanted, ResponseFormat):
             return text_tables(wanted, self.vocabulary.writable)
         return tables_of(wanted, layout)

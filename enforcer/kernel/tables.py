@@ -1,6 +1,6 @@
 """The tables of one compiled grammar, with its cached rows.
 
-Trusted: tables of another process are verified before (`enforcer.machine.verification`).
+Trusted: tables of another process are verified before (`enforcer.machine.wire`).
 """
 
 from __future__ import annotations

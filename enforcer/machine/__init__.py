@@ -1,8 +1,8 @@
-"""A pushdown automaton for the text of a call's arguments, followed by a native kernel.
+"""Compiler from a grammar to the tables of the native kernel, which follows texts by them.
 
-`tables` makes flat tables of an `ArgumentGrammar`, with `automata` for its languages; `wire` writes
-and reads them; `tree` is the vocabulary as the kernel walks it; `kernel` follows texts and fills
-bitmask rows; `grammar` binds tables to a vocabulary.
+`tables` compiles an `ArgumentGrammar` or a text format: `nodes` and `objects` write its records,
+`automata` are its languages, `builder` collects the arrays. `wire` writes them as bytes for another
+process and verifies them; `grammar` binds them to a vocabulary. `compiled` checks the kernel.
 Raises `ConfigurationError` on import if the compiled kernel does not fit its sources.
 """
 

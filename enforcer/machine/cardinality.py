@@ -1,8 +1,7 @@
-"""How many values there are where elements of an array are distinct.
+"""Lower bounds on the number of values that distinct elements of an array can have.
 
-Owns: which values have a great many ways to be written, so that there is always another one; and
-what the machine says of arrays that need more elements than there are. Must not know: how tables
-are made.
+Owns: the values with so many texts that there is always another one, and the rejection of arrays
+that need more elements than there are. Must not know: how tables are made.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ _TOO_FEW = (
 
 
 def why_not_held(grammar: ArgumentGrammar) -> UnsupportedSchema | None:
-    """Return why the machine cannot hold a grammar; None if its tables may tell more."""
+    """Return an error if arrays of a grammar may need more distinct elements than there are."""
     definitions = grammar.definitions
     kept = {
         array: None
@@ -52,13 +51,13 @@ def why_not_held(grammar: ArgumentGrammar) -> UnsupportedSchema | None:
 
 
 class Counts:
-    """Values by how many there are.
+    """Counts the values of a grammar.
 
     Args:
         definitions: of a finished grammar.
 
     Attributes:
-        many_words: the values that have a great many ways to be written.
+        many_words: the values with more texts than any array has elements.
 
     """
 
@@ -98,7 +97,7 @@ class Counts:
         return is_endless or any(child in self.many_words for child in children)
 
     def has_enough(self, array: ArrayShape) -> bool:
-        """Return whether there is another element behind any of those that an array needs."""
+        """Return whether an array has as many distinct elements as it needs."""
         least = array.minimum
         needed = [*enumerate(array.prefix[:least], 1)]
         if least > len(needed):
@@ -106,7 +105,14 @@ class Counts:
         return all(self.at_least(child, count) >= count for count, child in needed)
 
     def at_least(self, number: ValueId, most: int, around: frozenset[ValueId] = frozenset()) -> int:
-        """Return how many values there are, or fewer, at least one; up to a number of them."""
+        """Return a lower bound on the number of a value's instances, from 1 to `most`.
+
+        Args:
+            number: of the value.
+            most: the number up to which instances are counted.
+            around: the values that it is nested in, counted as one instance each.
+
+        """
         if number in self.many_words:
             return most
         if number in around or number not in self._definitions:

@@ -1,8 +1,9 @@
-"""What of a grammar a layout of arguments can write.
+"""The part of a grammar that a layout of arguments can write.
 
-Owns: which values of the properties at the root have a text that is read back as themselves, and
-a grammar without the others. What is forbidden in this way has no spelling at all; what leaves
-nothing is refused. Must not know: any engine's notation, how properties are tracked.
+A layout writes a value only if its text is read back as the same value. All other values are
+removed from the properties at the root; a grammar of which nothing is left is rejected.
+
+Owns: the texts of these values. Must not know: any engine's notation, how properties are tracked.
 """
 
 from __future__ import annotations
@@ -57,13 +58,13 @@ _FORMAT = "the model's tool-call format"
 
 
 @dataclass(frozen=True, slots=True)
-class Option:
-    """One way to write a value.
+class ValueForm:
+    """One form in which a layout writes a value.
 
     Attributes:
-        type: the type that is written before it; None where none is.
-        scalars: the texts of strings, numbers and words, in parts; lengths of strings apart.
-        nested: arrays and objects, as JSON; None if there are none.
+        type: the type that is written before it; None for none.
+        scalars: the texts of strings, numbers and words, in parts with lengths of their own.
+        nested: arrays and objects, written as JSON; None for none.
 
     """
 
@@ -73,7 +74,7 @@ class Option:
 
 
 class LayoutSubset:
-    """Finds how a layout writes the properties of one grammar.
+    """Finds the forms in which a layout writes the properties of one grammar.
 
     Args:
         grammar: a finished one.
@@ -86,19 +87,19 @@ class LayoutSubset:
         self._definitions = grammar.definitions
         self._root = grammar.root
         self._types = types_of_properties(grammar.schema)
-        self._options: dict[tuple[frozenset[str] | None, ValueId], tuple[Option, ...]] = {}
+        self._forms: dict[tuple[frozenset[str] | None, ValueId], tuple[ValueForm, ...]] = {}
 
     @property
     def typed(self) -> bool:
-        """Whether types are written."""
+        """Whether the layout writes the type of each value."""
         return self.layout.layout.types is Types.WRITTEN
 
     def grammar(self) -> tuple[dict[ValueId, Value], ValueId]:
-        """Leave out what has no spelling; gives definitions, and the name of the whole.
+        """Return the definitions without values that cannot be written, and the root's number.
 
         Raises:
-            UnsupportedSchema: a declared name that cannot be written, or nothing is left; or fewer
-                names than are counted can be written.
+            UnsupportedSchema: a declared name cannot be written, no value is left, or fewer names
+                can be written than the schema counts.
 
         """
         whole = self._definitions[self._root]
@@ -115,40 +116,40 @@ class LayoutSubset:
             raise UnsupportedSchema(tuple(Problem(*place, reason) for place in few))
         return pruned, root
 
-    def options(self, name: str | None, value: ValueId) -> tuple[Option, ...]:
-        """Return the ways to write the value of a property; None is one that is not declared."""
-        return self.options_of(None if self.typed else self.types_of(name), value)
+    def forms(self, name: str | None, value: ValueId) -> tuple[ValueForm, ...]:
+        """Return the forms of a property's value; the name None is an undeclared one."""
+        return self.forms_of(None if self.typed else self.types_of(name), value)
 
-    def options_of(self, types: frozenset[str] | None, value: ValueId) -> tuple[Option, ...]:
-        """Return the ways to write a value of declared types; None where types are written."""
+    def forms_of(self, types: frozenset[str] | None, value: ValueId) -> tuple[ValueForm, ...]:
+        """Return the forms of a value of some declared types; None if types are written."""
         key = (types, value)
-        if key not in self._options:
+        if key not in self._forms:
             found = self._definitions[value]
-            self._options[key] = tuple(
+            self._forms[key] = tuple(
                 self._written(found) if types is None else self._raw(found, types)
             )
-        return self._options[key]
+        return self._forms[key]
 
     def types_of(self, name: str | None) -> frozenset[str]:
-        """Return the declared types of a property; None is one that is not declared."""
+        """Return the declared types of a property; the name None is an undeclared one."""
         return ONLY_STRING if name is None else self._types.get(name, ONLY_STRING)
 
-    def _written(self, value: Value) -> Iterator[Option]:
+    def _written(self, value: Value) -> Iterator[ValueForm]:
         readable = Readable(None)
         if value.strings is not None and (texts := self._strings(value.strings, readable)):
-            yield Option("string", texts)
+            yield ValueForm("string", texts)
         if value.numbers:
-            yield Option("number", _spaced(either(*map(number_texts, value.numbers))))
+            yield ValueForm("number", _spaced(either(*map(number_texts, value.numbers))))
         if words := [x for each in sorted(value.booleans) if (x := readable.boolean(each))]:
-            yield Option("boolean", _spaced(either(*words)))
+            yield ValueForm("boolean", _spaced(either(*words)))
         if value.null:
-            yield Option("null", _spaced(readable.null))
+            yield ValueForm("null", _spaced(readable.null))
         if value.arrays:
-            yield Option("array", nested=Value(arrays=value.arrays))
+            yield ValueForm("array", nested=Value(arrays=value.arrays))
         if value.objects:
-            yield Option("object", nested=Value(objects=value.objects))
+            yield ValueForm("object", nested=Value(objects=value.objects))
 
-    def _raw(self, value: Value, types: frozenset[str]) -> Iterator[Option]:
+    def _raw(self, value: Value, types: frozenset[str]) -> Iterator[ValueForm]:
         readable = Readable(types)
         every = _scalars(value, readable, types)
         counted: tuple[Bounded, ...] = ()
@@ -161,10 +162,10 @@ class LayoutSubset:
         if readable.as_json and (value.arrays or value.objects):
             nested = Value(arrays=value.arrays, objects=value.objects)
         if scalars or nested is not None:
-            yield Option(None, scalars, nested)
+            yield ValueForm(None, scalars, nested)
 
     def _strings(self, strings: Regex, readable: Readable) -> tuple[Bounded, ...]:
-        """Return the texts of strings; those that have lengths, by how much of them is trimmed."""
+        """Return the texts of strings; those with lengths by the characters that are trimmed."""
         trim = self.layout.layout.trim
         parts = []
         for each in alternatives(strings):
@@ -177,7 +178,7 @@ class LayoutSubset:
         return tuple(each for each in parts if not is_surely_empty(each.text))
 
     def _unstopped(self, texts: Regex) -> Regex:
-        """Leave out the texts that hold what no value may hold, or what cannot be written."""
+        """Return the texts without those that hold a delimiter or characters of no token."""
         # A text that may be any can always go on with a character that can be written.
         written = texts if texts == ANY else made_of(self.layout.writable, texts)
         return unstopped(written, self.layout.avoided)
@@ -185,7 +186,7 @@ class LayoutSubset:
     def _is_possible(self, name: str | None, value: ValueId) -> bool:
         if value == NEVER:
             return False
-        return self.layout.layout.kind is LayoutKind.PYTHON or bool(self.options(name, value))
+        return self.layout.layout.kind is LayoutKind.PYTHON or bool(self.forms(name, value))
 
     def _reduced(self, shape: ObjectShape) -> ObjectShape:
         allowed = keys(self.layout)
@@ -214,6 +215,7 @@ class LayoutSubset:
         )
 
     def _refuse_names(self, whole: Value) -> None:
+        """Raise `UnsupportedSchema` if a declared name cannot be written."""
         allowed = keys(self.layout)
         if allowed == ANY:
             return
@@ -223,18 +225,13 @@ class LayoutSubset:
             for name, value in shape.names
             if value != NEVER and not fullmatch(allowed, name)
         }
-        if refused:
-            raise UnsupportedSchema(
-                tuple(
-                    Problem(
-                        step(f"{path}.properties", name),
-                        "properties",
-                        f"{self._writer(literal(name))} cannot write an argument named "
-                        f"{name!r:.60}; rename it",
-                    )
-                    for path, name in refused
-                )
-            )
+        problems = []
+        for path, name in refused:
+            writer = self._writer(literal(name))
+            reason = f"{writer} cannot write an argument named {name!r:.60}; rename it"
+            problems.append(Problem(step(f"{path}.properties", name), "properties", reason))
+        if problems:
+            raise UnsupportedSchema(tuple(problems))
 
     def _culprits(self, whole: Value) -> Iterator[Problem]:
         found: dict[tuple[str, str], ValueId | None] = {
@@ -257,7 +254,7 @@ class LayoutSubset:
             yield Problem(place, "", reason)
 
     def _writer(self, texts: Regex | None) -> str:
-        """Name what cannot write some texts: the tokenizer, if it cannot write any of them."""
+        """Name the tokenizer if it cannot write any of the texts, else the format."""
         if texts is None or not is_surely_empty(made_of(self.layout.writable, texts)):
             return _FORMAT
         return "the model's tokenizer"
@@ -269,7 +266,7 @@ def _is_counted(strings: Regex) -> bool:
 
 
 def _scalars(value: Value, readable: Readable, types: frozenset[str]) -> Regex:
-    """Return the texts that are read as a scalar."""
+    """Return the texts of a value's scalars, in the form in which declared types are read."""
     texts: list[Regex | None] = [readable.null] if value.null else []
     texts += [readable.boolean(each) for each in sorted(value.booleans)]
     if value.numbers:

@@ -1,11 +1,12 @@
 """Least and greatest lengths of texts, as bounds beside the states of an automaton.
 
-A language with a length is one without it, and bounds on the characters of a text. A text leads on
-if some length of what is left is within them. So each state has the least such length; where there
-is a least length of texts as well, all of them: a few, and from some length on every one.
+A language with a length is split into one without it, and bounds on the number of characters. A
+prefix is viable if some completion from its state has a length within the bounds. So each state has
+the length of its shortest completion; if texts have a least length as well, the lengths of all its
+completions: a few, and from some length on every one.
 
-Owns: taking lengths out of languages, and the lengths of what is left. Must not know: how states
-are found, vocabularies, what the languages are for.
+Owns: the split, and the lengths of completions. Must not know: how states are found, vocabularies,
+what the languages are for.
 """
 
 from __future__ import annotations
@@ -21,20 +22,20 @@ from enforcer.regex.syntax import Chars, Concat, Intersection, Repeat, Union
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-_LONG = 20  # of a length beside a pattern, from which on it is a bound
-FAR_COUNT = (1 << 31) - 1  # characters or elements: no text that is written has so many
-MOST_RESTS = 62  # lengths of what is left; one bit more stands for all that are greater
+_LONG = 20  # characters: a greater length beside a pattern becomes a bound
+FAR_COUNT = (1 << 31) - 1  # characters or elements: no text has so many
+MOST_RESTS = 62  # lengths of completions, a bit each; one bit more stands for all greater ones
 
 
 class Bounded(NamedTuple):
-    """A language of texts that have a length, with what stands around each.
+    """A language of texts within bounds of length, each between a prefix and a suffix.
 
     Attributes:
-        text: the texts, whatever their length.
+        text: the texts, of any length.
         minimum: the least number of characters of a text.
         maximum: the greatest; None for none.
-        before: what stands before a text.
-        behind: what stands behind it.
+        before: the prefixes.
+        behind: the suffixes.
 
     """
 
@@ -51,31 +52,27 @@ class Bounded(NamedTuple):
 
     @property
     def whole(self) -> Regex:
-        """The language without lengths."""
+        """The language of prefix, text and suffix, without bounds of length."""
         return concat(self.before, self.text, self.behind)
 
     @property
     def around(self) -> int | None:
-        """How many characters stand around a text; None if that differs."""
-        some = self.before.shortest + self.behind.shortest
-        return (
-            some
-            if (self.before.longest, self.behind.longest)
-            == (
-                self.before.shortest,
-                self.behind.shortest,
-            )
-            else None
-        )
+        """Number of characters around a text; None if prefixes or suffixes differ in length."""
+        around = self.before, self.behind
+        is_even = all(each.longest == each.shortest for each in around)
+        return sum(each.shortest for each in around) if is_even else None
 
     def with_states(self) -> Bounded:
-        """Return the same language, whose lengths are counted by states."""
+        """Return an equal language whose lengths are counted by states, not bounds."""
         return Bounded(both(self.text, length(self.minimum, self.maximum)), 0, None, *self[3:])
 
     def in_states(self, *, is_alone: bool) -> Bounded:
-        """Return the same language, whose least length is counted by states.
+        """Return an equal language whose least length is counted by states.
 
-        Beside others, the greatest one as well.
+        Args:
+            is_alone: whether no other language has lengths; if not, the greatest length is counted
+                by states too.
+
         """
         if not is_alone:
             return self.with_states()
@@ -89,12 +86,14 @@ class Bound(NamedTuple):
     """The lengths of one language of an automaton.
 
     Attributes:
-        minimum: the least length, of all that the automaton reads.
+        minimum: the least length of a whole text, prefix and suffix included.
         maximum: the greatest one; -1 for none.
-        rests: int64, for each state what is left: the least length; where there is a `minimum`, the
-            lengths below `MOST_RESTS` as bits, and one for all others. None for no bounds.
-        farthest: so much is left nowhere but where as much as one likes is.
-        ends: whether in some state not everything long enough is left.
+        rests: int64, for each state the length of its shortest completion; with a `minimum`, the
+            lengths of its completions below `MOST_RESTS` as bits, and one bit for all others. None
+            for no bounds.
+        farthest: the greatest of these lengths; with a `minimum`, the length from which on all
+            completions exist in a state or none.
+        ends: whether some state lacks completions of every greater length.
 
     """
 
@@ -105,7 +104,7 @@ class Bound(NamedTuple):
     ends: bool = False
 
     def is_within(self, state: int, count: int) -> bool:
-        """Return whether a state leads to a text of a length within them, as the kernel does."""
+        """Return whether `count` characters that lead to a state have a completion in bounds."""
         if self.rests is None:
             return True
         rest = int(self.rests[state])
@@ -119,11 +118,11 @@ class Bound(NamedTuple):
 
     @property
     def steady(self) -> int:
-        """The greatest length that leads on in all states."""
+        """The greatest length up to which the bounds decide in no state."""
         return FAR_COUNT if self.maximum < 0 else min(self.maximum, FAR_COUNT) - self.farthest
 
     def ends_before(self) -> npt.NDArray[np.int64] | int:
-        """Return for each state the greatest length up to which it leads on."""
+        """Return for each state the greatest length up to which it has completions."""
         if self.rests is None or self.maximum < 0:
             return FAR_COUNT
         most = min(self.maximum, FAR_COUNT)
@@ -139,17 +138,17 @@ class Bound(NamedTuple):
         return most - near
 
     def holds(self, count: int) -> bool:
-        """Return whether a text has a length within them."""
+        """Return whether a number of characters is within the bounds."""
         return self.minimum <= count and (self.maximum < 0 or count <= self.maximum)
 
 
 def apart(language: Regex, *, is_alone: bool = True) -> Bounded:
-    """Take the lengths out of a language, if they stand by themselves, and are worth it.
+    """Return a language split into texts and bounds, if it can be split and states are saved.
 
     Args:
         language: any.
-        is_alone: whether no other one is followed beside it: of characters that are only counted,
-            any length is worth it then.
+        is_alone: whether no other language is followed beside it; if so, even short lengths of
+            characters that are only counted become bounds.
 
     """
     if isinstance(language, Repeat) and isinstance(language.part, Chars):
@@ -164,7 +163,7 @@ def apart(language: Regex, *, is_alone: bool = True) -> Bounded:
 
 
 def alternatives(language: Regex) -> tuple[Language, ...]:
-    """Split a language by the lengths of its alternatives, if it has none in common."""
+    """Return a language split by the lengths of its alternatives, unless they share bounds."""
     if not isinstance(language, Union):
         return (language,)
     found: dict[tuple[int, int | None], list[Regex]] = {}
@@ -180,7 +179,7 @@ def alternatives(language: Regex) -> tuple[Language, ...]:
 
 
 def _least(language: Regex) -> tuple[int, Regex]:
-    """Take a long least length out of a language; 0 if it has none that stands by itself."""
+    """Return the least length that can be split off a language, 0 for none, and the rest."""
     if isinstance(language, Intersection):
         for part in language.parts:
             if isinstance(part, Repeat) and part.part == ANY.part and part.minimum > _LONG:
@@ -190,9 +189,9 @@ def _least(language: Regex) -> tuple[int, Regex]:
 
 
 def _greatest(language: Regex) -> tuple[int, Regex]:
-    """Take the greatest length out of a language; -1 if it has none that stands by itself.
+    """Return the greatest length that can be split off a language, -1 for none, and the rest.
 
-    The language is what is left, with no text longer than that.
+    The language is the rest's texts up to that length.
     """
     if isinstance(language, Repeat):
         if isinstance(language.part, Chars) and language.maximum is not None:
@@ -212,7 +211,7 @@ def _greatest(language: Regex) -> tuple[int, Regex]:
 
 
 def _greatest_of_row(language: Concat) -> tuple[int, Regex]:
-    """Do so where all parts but one have one length."""
+    """Return the same for a concatenation in which all parts but one have a fixed length."""
     uneven = [at for at, part in enumerate(language.parts) if part.shortest != part.longest]
     if len(uneven) != 1:
         return -1, language
@@ -226,7 +225,7 @@ def _greatest_of_row(language: Concat) -> tuple[int, Regex]:
 
 
 def _greatest_in_common(language: Union) -> tuple[int, Regex]:
-    """Take out the greatest length of one alternative that no other one exceeds.
+    """Return the same for alternatives of which none is longer than the greatest length.
 
     Host names (253 characters) or addresses of either version, which have no more than 45, would
     take 20,000 states with the length among them.
@@ -244,10 +243,15 @@ def _greatest_in_common(language: Union) -> tuple[int, Regex]:
 def all_rests(
     transitions: npt.NDArray[np.int32], accepts: npt.NDArray[np.bool_]
 ) -> tuple[npt.NDArray[np.int64], int] | None:
-    """Return for each state the lengths of the texts that are left, as bits; see `Bound`.
+    """Return the lengths of each state's completions.
+
+    Args:
+        transitions: int32, shape `(states, classes)`; -1 for none.
+        accepts: bool, shape `(states,)`.
 
     Returns:
-        They, and the length from which on all are left, or none; None if that is too great.
+        int64 bits as in `Bound.rests`, and the length from which on a state has completions of all
+        lengths or none; None if that length exceeds `MOST_RESTS`.
 
     """
     found = np.zeros(len(accepts), np.int64)

@@ -1,6 +1,6 @@
-"""Mask rows whole: those of few ids, held without their zeros, and what a host passes as a mask.
+"""Mask rows as a whole: sparse rows of few token ids, and rows of a mask that a host passes.
 
-Owns: both. Single ids of a row are `engines.mask_rows`'s. Must not know: what the ids are.
+Single bits of a row belong to `engines.mask_rows`. Must not know: the meaning of token ids.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def rows_of(bitmask: Any, words: int) -> npt.NDArray[np.int32]:
     """Return a mask that a host has passed as rows of numpy's, over the same memory.
 
     Raises:
-        ConfigurationError: it has no rows of so many words that can be written.
+        ConfigurationError: the mask has no writable rows of so many words.
 
     """
     global _last  # noqa: PLW0603 - one mask, whichever turn fills it
@@ -92,7 +92,7 @@ class Sparse:
 
     @property
     def weight(self) -> int:
-        """Bytes that it holds."""
+        """Size in bytes."""
         return 3 * self.values.nbytes
 
 
@@ -100,7 +100,7 @@ NOTHING = Sparse(NO_IDS, np.zeros(0, dtype=np.int32))
 
 
 def sparse(row: Row) -> Sparse:
-    """Leave out what is zero."""
+    """Return a row without its words that are zero."""
     words = np.flatnonzero(row)
     if 2 * _BYTES_OF_WORD * len(words) > row.nbytes:  # copying all is faster, too
         return Sparse(slice(None), row.copy())

@@ -1,4 +1,4 @@
-"""Tokens that go across the borders of a dialect's segments.
+"""Tokens that span the borders of a dialect's segments.
 
 Owns: finding them in the vocabulary, for places that no request changes. What is behind a border
 may be a request's own (its names, its schemas): such tokens are only named here, and tried by

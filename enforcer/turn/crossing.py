@@ -1,7 +1,7 @@
-"""One token, read symbol by symbol where its bytes may cross borders of a turn's segments.
+"""Reader of one token, symbol by symbol, whose bytes may span borders of a turn's segments.
 
-Owns: what a token does then: the text before a border has to be complete, and the rest of the token
-begins the one behind it. Must not know: masks, rollback, deadlines, hosts.
+Owns: the rule for such a token: the text before a border has to be complete, and the rest of the
+token begins the segment behind it. Must not know: masks, rollback, deadlines, hosts.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class TokenReader:
         return found
 
     def reads(self, now: Position, data: bytes) -> bool:
-        """Return whether bytes are legal at a position; nothing is changed."""
+        """Return whether bytes are legal at a position; change nothing."""
         crossing = Crossing(self._envelope, self._transitions, now, counts=False)
         found = crossing.run(data, None)
         if found is not None:
@@ -165,14 +165,14 @@ class Crossing:
 
     @property
     def left(self) -> int:
-        """How many ids were fed to the first position's grammar, if its text has been left."""
+        """Number of ids fed to the first position's grammar, if its text has ended."""
         return 0 if self._now.grammar is self._first.grammar else self._fed
 
     def undo(self) -> None:
         """Take back what the grammar of the first position has read.
 
         Raises:
-            RuntimeError: it cannot be; after that nobody knows where the grammar stands.
+            RuntimeError: the engine refuses, and the state of the grammar is unknown.
 
         """
         grammar = self._first.grammar
@@ -286,7 +286,7 @@ class Crossing:
         return not self._pending or self._feed(self._pieces())
 
     def _pieces(self) -> list[int]:
-        """Return ids for what is pending, whose bytes may be no token's."""
+        """Return token ids for the pending bytes, which may be those of no token."""
         found: list[int] = []
         data = bytearray()
         for symbol in self._pending:

@@ -1,4 +1,4 @@
-"""Tokens that a border cuts in two.
+"""Tokens of which a border cuts two parts.
 
 Owns: such tokens with the ids of their two parts, and which of them two masks permit. Must not
 know: what stands before a border or behind it.
@@ -69,7 +69,7 @@ class Cut:
 
     @property
     def weight(self) -> int:
-        """Bytes that it holds, about."""
+        """Approximate size in bytes."""
         return 3 * self.ids.nbytes
 
 

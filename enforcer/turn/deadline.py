@@ -1,10 +1,11 @@
-"""How many ids a turn may still take, and what fits.
+"""Token budget of a turn: the shortest completions, and masks of tokens that leave room for one.
 
-Owns: from each place of a turn, the ids of the shortest end that it promises (a call that has
-begun, a call that is demanded, text that has a format), and leaving out of a mask what would be
-too long. Text without a format promises nothing: it may be cut. So does a call to a tool of whose
-arguments nobody can tell the shortest end; it is begun where the least arguments would fit that
-there could be. Must not know: engines, how a turn is advanced, hosts.
+A call that has begun, a demanded call, and text with a format must be complete when the budget
+ends. Text without a format may be cut. So may a call to a tool whose shortest completion is
+unknown; such a call is allowed if its shortest possible arguments would fit.
+
+Owns: the length of the shortest completion from each position, and the masks without tokens that
+exceed it. Must not know: engines, how a turn is advanced, hosts.
 """
 
 from __future__ import annotations
@@ -37,11 +38,11 @@ if TYPE_CHECKING:
 
 
 class Plan(NamedTuple):
-    """What the arguments of a tool take.
+    """Lengths of a tool's arguments in token ids.
 
     Attributes:
-        least: the ids of the shortest ones; where no end is known, no arguments have less.
-        is_timed: whether their shortest end is known; a call that is not may be cut off.
+        least: the length of the shortest arguments, or a lower bound if it is unknown.
+        is_timed: whether the shortest length is known; if not, a call may be cut off.
 
     """
 
@@ -50,14 +51,14 @@ class Plan(NamedTuple):
 
 
 class Deadline:
-    """What one turn needs, against what it may have; `left` counts the ids that may still come.
+    """The token budget of one turn; `left` is the number of ids that may still be generated.
 
     Args:
         envelope: what the request allows.
         pieces: of the vocabulary.
-        total: how many ids the turn may have, its end among them.
-        plans: gives what the arguments of a tool take, by name.
-        text: the ids of the shortest text that has the format; infinite where there is none.
+        total: number of ids that the turn may have, its end included.
+        plans: returns the lengths of a tool's arguments, by name.
+        text: length of the shortest text of the format; infinite if there is none.
 
     """
 
@@ -79,12 +80,11 @@ class Deadline:
         self._ample: dict[int, float] = {}
 
     def check(self, at: Position) -> None:
-        """Refuse a turn that promises more than fits, or that may call what has no end.
+        """Raise if the required completion exceeds the budget, or a tool has no known one.
 
         Raises:
-            BudgetTooSmall: it promises more.
-            SchemaError: of a tool's arguments it cannot be told how soon they can end, whatever the
-                turn has begun: a call to it may follow, or be weighed.
+            BudgetTooSmall: the required completion exceeds the budget.
+            SchemaError: the shortest arguments of a tool that may be called are unknown.
 
         """
         for name in self._envelope.names:
@@ -98,14 +98,14 @@ class Deadline:
             )
 
     def ends(self, text: ArgumentMatcher, tool: str = "") -> Ends | None:
-        """Return the ends of a text that begins; None where it may be cut off."""
+        """Return the completions of a text that begins; None if it may be cut off."""
         if tool and not self._plans(tool).is_timed:
             return None
         own: kernel.TextMatcher = getattr(text, "engine", cast("Any", text))  # of an explained one
         return Ends(Shortest.of(own.tables, self._pieces), own)
 
     def fits(self, at: Position, token_id: int, left: int) -> bool:
-        """Return whether what is promised can be finished after an id, if it is legal."""
+        """Return whether the required completion fits after an id, if the id is legal."""
         if _may_be_cut(at):
             return True
         after = self._extended(at, left) - 1
@@ -122,7 +122,7 @@ class Deadline:
         return not _has_text(at) or self._fits_text(at, after)
 
     def restrict(self, at: Position, left: int, target: npt.NDArray[np.int32]) -> None:
-        """Leave out of a mask row the ids after which a promised end would not fit."""
+        """Clear in a mask row the ids after which the required completion would not fit."""
         if at.ends is not None:
             at.ends.restrict(target, left - 1 - self._behind_text(at))
             target |= at.markers.mask
@@ -149,7 +149,7 @@ class Deadline:
         return max(left, int(need)) if need < inf else left
 
     def _needed(self, at: Position) -> float:
-        """Count the ids of the shortest end that the turn promises from a place."""
+        """Return the length of the required completion from a place."""
         if _may_be_cut(at):
             return 0
         if at.grammar is not None:
@@ -190,7 +190,7 @@ class Deadline:
 
     @cached_property
     def _closing(self) -> dict[str, float]:
-        """What states need once there is a call: its end, without another."""
+        """Lengths from each state to the end of the turn, once there is a call, without another."""
         return self._relaxed(replace(FITTING, text=True), None)
 
     def _marker(self, state: str, to: str, calls: int, header: HeaderNode | None) -> float:
@@ -295,5 +295,5 @@ def _has_text(at: Position) -> bool:
 
 
 def _may_be_cut(at: Position) -> bool:
-    """Return whether a place is in arguments whose shortest end nobody knows."""
+    """Return whether a place is in arguments whose shortest completion is unknown."""
     return bool(at.tool) and at.grammar is not None and at.ends is None

@@ -1,6 +1,6 @@
 """A tool-call format as a frozen value.
 
-Owns: what there is to say of a format, and what follows from it for states and headers. Must not
+Owns: the fields of a format, and their consequences for states and headers. Must not
 know: files (that is `dialects`), token ids (that is `envelope`), tools, or any format in
 particular: a format is data, never code.
 """
@@ -35,7 +35,7 @@ _FORMS: Mapping[Fixed, str] = MappingProxyType(
 
 
 class Segment(Enum):
-    """What the text of a state is."""
+    """Kind of the text of a state."""
 
     REASONING = "reasoning"
     CONTENT = "content"
@@ -48,7 +48,7 @@ FREE_TEXT = frozenset({Segment.REASONING, Segment.CONTENT})
 
 
 class Ids(Enum):
-    """Where the id of a call comes from."""
+    """Source of a call's id."""
 
     WRITTEN = "written"  # it is the header, whose index counts the dialog's calls
     MESSAGE = "message"  # the header's index counts the calls of its message; nothing renders ids
@@ -57,14 +57,14 @@ class Ids(Enum):
 
 
 class Names(Enum):
-    """Which names the format can write."""
+    """Set of tool names that the format can write."""
 
     ANY = "any"
     IDENTIFIER = "identifier"  # of Python, no keyword, no underscore first
 
 
 class Guard(Enum):
-    """When a transition is open."""
+    """Condition of a transition."""
 
     ALWAYS = "always"
     CALL = "call"
@@ -75,7 +75,7 @@ class Guard(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Transition:
-    """Where a marker leads, and when.
+    """Transition by a marker.
 
     Attributes:
         to: the state after it.
@@ -90,13 +90,13 @@ class Transition:
 
 
 @dataclass(frozen=True, slots=True)
-class State:
-    """One state: its text, and what leaves it.
+class DialectState:
+    """One state of a format: its text and its transitions.
 
     Attributes:
-        segment: what its text is.
+        segment: kind of its text.
         text_to, blank_to: the state after a piece of text, and after one of white space.
-        on: markers, and where they lead.
+        on: the transition of each marker.
         then: the state after a header or arguments that end by themselves; None where a marker
             ends them.
 
@@ -111,7 +111,7 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """The control tokens that stand in markers.
+    """The special tokens in markers.
 
     Attributes:
         needed: those that a tokenizer must have; None if each marker is one token as a whole.
@@ -132,7 +132,7 @@ class Tokens:
 
 @dataclass(frozen=True, slots=True)
 class TurnOpening:
-    """What in a prompt opens the turn that is to be generated.
+    """The part of a prompt that opens the turn to be generated.
 
     Attributes:
         begin: control tokens any of which begins it; none where the roles are only text.
@@ -180,7 +180,7 @@ class Dialect:
     arguments: Layout
     turn: TurnOpening
     preamble_ids: int
-    states: Mapping[str, State]
+    states: Mapping[str, DialectState]
     examples: tuple[Mapping[str, Any], ...]
 
     @property
@@ -234,7 +234,7 @@ class Dialect:
 
     @property
     def has_index(self) -> bool:
-        """Whether the header counts."""
+        """Whether the header has an index."""
         return INDEX in self.header_pieces
 
     def layout(self, controls: Mapping[str, int], writable: CharSet = ALL) -> BoundLayout:
@@ -321,13 +321,13 @@ def _form(piece: Fixed) -> str:
     return re.escape(str(piece))
 
 
-def targets(state: State) -> tuple[str, ...]:
+def targets(state: DialectState) -> tuple[str, ...]:
     """Return the states that one leads to."""
     then = () if state.then is None else (state.then,)
     return (state.text_to, state.blank_to, *then, *(found.to for found in state.on.values()))
 
 
-def _is_call(state: State) -> bool:
+def _is_call(state: DialectState) -> bool:
     return state.segment in {Segment.HEADER, Segment.ARGUMENTS}
 
 

@@ -1,6 +1,6 @@
-"""The dialect files: `grammars/NAME.toml`, which a format is read from.
+"""Loader of the dialect files `grammars/NAME.toml`, each of which describes a tool-call format.
 
-Owns: finding them, by their names or those of vLLM's parsers; their form; what is checked of them.
+Owns: finding them, by their names or those of vLLM's parsers; their form; their checks.
 Must not know: token ids, tools, or any format in particular.
 """
 
@@ -20,11 +20,11 @@ from enforcer.turn import pattern
 from enforcer.turn.dialect import (
     FREE_TEXT,
     Dialect,
+    DialectState,
     Guard,
     Ids,
     Names,
     Segment,
-    State,
     Tokens,
     Transition,
     TurnOpening,
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 class _Closed(Enum):
-    """What a marker is where its guard is not met."""
+    """Meaning of a marker whose guard is not met."""
 
     TEXT = "text"
     ILLEGAL = "illegal"
@@ -74,7 +74,7 @@ def _unknown(name: object) -> UnknownDialect:
 
 
 def _as_path(name: object) -> str:
-    """Return how to mend a file that is none; every process of a server finds it by its name."""
+    """Return advice for a path given as a name: server processes find a dialect by its name."""
     if not (isinstance(name, str) and (name.endswith(".toml") or "/" in name)):
         return ""
     return (
@@ -218,9 +218,9 @@ def _build(data: dict[str, Any]) -> Dialect:
     return dialect
 
 
-def _state(name: str, table: dict[str, Any]) -> State:
+def _state(name: str, table: dict[str, Any]) -> DialectState:
     text_to = _text(table.pop("text_to", name))
-    return State(
+    return DialectState(
         segment=one_of(Segment, table.pop("segment"), f"states.{name}.segment"),
         text_to=text_to,
         blank_to=_text(table.pop("blank_to", text_to)),

@@ -1,6 +1,6 @@
-"""What one request allows around its calls: which, how many, and when the turn may end.
+"""Limits of one request on its turn: the calls, their number, and the end of the turn.
 
-Owns: the allowed headers of a request, and what is open after so many calls and so much text. No
+Owns: the allowed headers of a request, and the guards that are open after some calls and text. No
 text is compiled here, so the cost of an envelope does not depend on what the tools' schemas look
 like. Must not know: ids (that is its `table`), schemas, engines, hosts.
 """
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Due(Enum):
-    """What a turn must have before it may end."""
+    """Content that a turn must have before it may end."""
 
     NOTHING = "nothing"
     WORD = "text or a call"
@@ -36,7 +36,7 @@ class Due(Enum):
 
 
 class Envelope:
-    """What one request allows: a table, the names it may call, and from which index on.
+    """The limits of one request: a table, the names it may call, and the first index.
 
     Args:
         names: the tools that may be called; empty means that no call may be made.
@@ -77,7 +77,7 @@ class Envelope:
 
     @cached_property
     def _key(self) -> Hashable:
-        """What tells envelopes apart that do not allow the same."""
+        """Key that envelopes with equal limits have in common."""
         settings = (self.due.value, self.most, self.first, self.preamble)
         # By a digest: the names are as many as clients like, and no name has a line's end.
         return sha256("\n".join(self.names).encode("utf-8", "surrogatepass")).digest(), settings

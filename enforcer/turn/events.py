@@ -1,4 +1,4 @@
-"""What a turn says, in pieces as they come and as a whole.
+"""Parsed pieces of a turn, as a stream of events and as a whole.
 
 Owns: these values. Must not know: how they are read.
 """
@@ -62,7 +62,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What a turn says.
+    """The content of a turn.
 
     Attributes:
         reasoning: text inside `<think>`.
@@ -82,7 +82,7 @@ class Turn:
 
 
 class Happening(Enum):
-    """What an event reports.
+    """Kind of an event.
 
     Attributes:
         REASONING: a piece of text inside a think.
@@ -102,7 +102,7 @@ class Happening(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One thing that reading an id has brought.
+    """A piece of a turn that reading an id has completed.
 
     Attributes:
         what: piece of reasoning, content or arguments; beginning or end of a call.

@@ -1,4 +1,4 @@
-"""The headers that may follow, walked byte by byte and token by token.
+"""Trie of the headers that may follow, walked byte by byte and token by token.
 
 Owns: the trie over the headers' bytes and its masks, with the white space that a format lets
 stand before and behind a name. Must not know: states, markers, schemas. The trie is implicit:
@@ -54,7 +54,7 @@ class Past:
 
 
 class HeaderForm:
-    """How a format writes headers, and what of them is the same whatever the names.
+    """The form of a format's headers, and the parts that do not depend on names.
 
     Args:
         around: writes what stands on either side of a name at an index, as far as no white space
@@ -84,7 +84,7 @@ class HeaderForm:
         self.ended = lru_cache(_KEPT)(self._find_ended)
         self.precedes = lru_cache(_KEPT)(self._find_precedes)
 
-    def _find_begun(self, head: Language) -> Begun:
+    def _find_begun(self, head: Language) -> HeadTokens:
         """Read what stands before names."""
         found = walk(self.vocabulary, head, _read_head, lambda at: at is _TEXT)
         keys, _ = self.vocabulary.sorted_text
@@ -94,7 +94,7 @@ class HeaderForm:
         firsts: dict[int, list[int]] = {}
         for token in found.done:
             firsts.setdefault(self.vocabulary.token_bytes(token)[-1], []).append(token)
-        return Begun(ids_of(found.inside), firsts, spans)
+        return HeadTokens(ids_of(found.inside), firsts, spans)
 
     def _find_ended(self, tail: Language | None, data: bytes) -> Ended:
         """Read what stands behind names, in the ids that begin with the last bytes of one."""
@@ -112,7 +112,7 @@ class HeaderForm:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Begun:
+class HeadTokens:
     """Ids that begin with what stands before names, by the first byte that does not.
 
     Attributes:

@@ -1,10 +1,10 @@
-"""Ids as whole numbers, whatever they came in.
+"""Conversion of token ids from lists, arrays and tensors to whole numbers.
 
-Owns: reading ids, and other whole numbers, that callers have passed. Must not know: what ids stand
-for, any package whose arrays or tensors these are.
+Ids are looked up in sets and tables, where an equal object of another type may not be found: a
+tensor has a hash of its own, so a prompt of tensors would have no special token.
 
-An id is looked up in sets and tables, and what equals a number may not be found there: a tensor
-has a hash of its own, so that a prompt of tensors would have no control token.
+Owns: reading ids, and other whole numbers, that callers pass. Must not know: the meaning of ids,
+any package of arrays or tensors.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def whole(ids: Iterable[SupportsIndex], name: str) -> tuple[int, ...]:
         name: what they are called in a message.
 
     Raises:
-        ConfigurationError: one is no whole number, or they are not in order.
+        ConfigurationError: one is no whole number, or they have no order.
 
     """
     try:

@@ -1,4 +1,4 @@
-"""The lexer of a dialect, which matcher and parser share: one step for each symbol of a turn.
+"""Lexer of a dialect, shared by matcher and parser: one step for each symbol of a turn.
 
 Owns: the step from a place of a turn over one symbol, a byte or a control token, and so over any
 token, however many borders its bytes cross. A segment ends where its text does or where a marker is
@@ -28,7 +28,7 @@ BLANK_BYTES = frozenset(byte for byte in range(128) if chr(byte).isspace())
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """What the request's state of affairs permits at one moment.
+    """The guards that a request opens in one state of the turn.
 
     Attributes:
         call: another call may begin.
@@ -65,12 +65,12 @@ FITTING = Opening(call=False, finish=True, text=False, empty=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Begun:
-    """A marker that has been begun.
+class PartialMarker:
+    """A partially matched marker.
 
     Attributes:
         role: of the marker.
-        rest: what may follow of it.
+        rest: its remaining symbols.
         length: how many symbols were read.
         bound: whether a control token was among them, so that it is no text any more.
 
@@ -84,7 +84,7 @@ class Begun:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a turn stands between two symbols.
+    """The lexer's state between two symbols.
 
     Attributes:
         state: of the dialect.
@@ -94,7 +94,7 @@ class Place:
     """
 
     state: str
-    begun: tuple[Begun, ...] = ()
+    begun: tuple[PartialMarker, ...] = ()
     text: Scan | None = None
 
     @property
@@ -105,7 +105,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What a symbol was.
+    """The result of reading one symbol.
 
     Attributes:
         place: the place after it.
@@ -223,7 +223,7 @@ class Lexer:
         silent = opening.blank and found.blank_to != found.text_to and not place.begun
         blank = silent and symbol in BLANK_BYTES
         text = free and (opening.text or blank or found.segment is Segment.REASONING)
-        begun: list[Begun] = []
+        begun: list[PartialMarker] = []
         for each in self._going_on(place, anew=text or not place.begun):
             rest = each.rest.after(symbol)
             if rest is None:
@@ -235,7 +235,7 @@ class Lexer:
             if not rest.nullable:
                 bound = each.bound or symbol >= ID
                 if is_open or not bound:
-                    begun.append(Begun(each.role, rest, each.length + 1, bound))
+                    begun.append(PartialMarker(each.role, rest, each.length + 1, bound))
             elif is_open:
                 return Step(self.enter(transition.to), marker=each.length + 1)
             else:
@@ -250,14 +250,14 @@ class Lexer:
         # Where no text may stand, a marker that has been begun has to go on.
         return Step(Place(place.state, tuple(begun))) if begun else None
 
-    def _going_on(self, place: Place, *, anew: bool) -> Iterator[Begun]:
+    def _going_on(self, place: Place, *, anew: bool) -> Iterator[PartialMarker]:
         """Yield the markers that a symbol may go on with, and those that it may begin."""
         yield from place.begun
         if anew and not place.committed:
             for role, language in self._exits[place.state]:
-                yield Begun(role, language)
+                yield PartialMarker(role, language)
 
-    def open_markers(self, place: Place, opening: Opening) -> tuple[Begun, ...]:
+    def open_markers(self, place: Place, opening: Opening) -> tuple[PartialMarker, ...]:
         """Return the open markers that a symbol may go on with, and those that it may begin."""
         found = self.dialect.states[place.state]
         text = found.segment in FREE_TEXT and (opening.text or found.segment is Segment.REASONING)

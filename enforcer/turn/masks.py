@@ -1,6 +1,6 @@
-"""The bitmask of a turn's position.
+"""Bitmasks of a turn's positions.
 
-Owns: which tokens may come. Most stay in the segment that a turn is in, and those are the mask of
+Owns: the legal tokens. Most stay in the segment that a turn is in, and those are the mask of
 its text, header or markers. Others end it and go on behind the border: they are legal if their
 first part is legal here and their second part at the position behind. Must not know: rollback,
 deadlines, hosts.

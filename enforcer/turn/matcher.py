@@ -1,8 +1,8 @@
-"""One turn of one request, advanced id by id.
+"""Matcher of one turn of one request, advanced by one token id at a time.
 
-Owns: the position in the envelope, the nested argument matcher, and the way
-back. Must not know: how tools were read, how schemas are compiled, hosts.
-A matcher belongs to one request and is not thread-safe; all that it shares is.
+A matcher belongs to one request and is not thread-safe; all that it shares is. Owns: the position
+in the envelope, the nested argument matcher, and rollback. Must not know: how tools were read, how
+schemas are compiled, hosts.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _NO_MASK = object()
 
 
 class Matcher:
-    """Says which ids may come next in a turn, and follows the ones that do.
+    """Masks the next token id of a turn, and follows the ids that are generated.
 
     `Enforcer.matcher` makes one for a request. It belongs to that request, and is not thread-safe:
     a call while another thread is in one within arguments ends the turn; see `failure`.
@@ -188,22 +188,22 @@ class Matcher:
 
     @property
     def accepted(self) -> int:
-        """How many ids have been accepted and not rolled back."""
+        """Number of ids that were accepted and not rolled back."""
         return self._accepted
 
     @property
     def position(self) -> Position:
-        """Where the turn stands."""
+        """The position of the turn."""
         return self._now
 
     @property
     def envelope(self) -> Envelope:
-        """What the request allows."""
+        """The limits of the request."""
         return self._envelope
 
     @property
     def failure(self) -> EnforcerError | None:
-        """Why the gate is closed; None while it is open."""
+        """The error after which the turn may only end; None for none."""
         return self._now.failure
 
     @property
@@ -294,7 +294,7 @@ class Matcher:
         return int(getattr(self._now.grammar, "weight", 0))
 
     def _has_any(self, target: npt.NDArray[np.int32]) -> bool:
-        """Return whether a mask has any id; few words have one of each mask of a text."""
+        """Return whether a mask has any id; few words are enough to find one in most masks."""
         for word in self._table.likely:
             if target[word]:
                 self._word = word

@@ -1,4 +1,4 @@
-"""Ids back into reasoning, content and calls: the envelope's table read backwards.
+"""Parser of a turn: token ids back to reasoning, content and calls.
 
 Owns: what counts as a call. Does no I/O and holds nothing back but bytes of an
 unfinished character, and what may turn out to be a marker. Must not know: masks, engines,
@@ -122,12 +122,12 @@ class Parser:
 
     @property
     def read(self) -> int:
-        """How many ids have been read, strays and what follows them too."""
+        """Number of ids that were read, strays and the ids behind them included."""
         return self._read
 
     @property
     def held(self) -> int:
-        """How many bytes are held back that may turn out to be a marker."""
+        """Number of bytes held back because they may become a marker."""
         return len(self._held)
 
     @property

@@ -1,6 +1,6 @@
-"""Where a turn stands, and the automaton of positions that turns with the same tools share.
+"""Matcher states of a turn, and the automaton of those that turns with the same tools share.
 
-Owns: what is known of one position; mask rows and transitions over token ids of those that depend
+Owns: the fields of a position; mask rows and transitions over token ids of those that depend
 on the envelope alone (no text's grammar, no deadline, no failure), and their bound. Must not know:
 which ids are legal.
 """
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from enforcer.turn.cuts import Cut
     from enforcer.turn.header import HeaderNode, HeaderTrie
     from enforcer.turn.lexer import Place
-    from enforcer.turn.table import Row
+    from enforcer.turn.table import StateRow
 
 _MOST = 256 << 10  # bytes for the envelopes of one kind
 _STATE, _TRANSITION, _KEPT = 700, 100, 400  # bytes
 
 
 class Position(NamedTuple):
-    """Where the turn is. The same object may stand for many ids in a row.
+    """State of a turn's matcher. The same object may stand for many ids in a row.
 
     Attributes:
         place: between which symbols.
@@ -39,15 +39,15 @@ class Position(NamedTuple):
         header: place in the header trie, while in a header.
         grammar: the engine's state of arguments or of formatted content; it moves by itself.
         ends: how that text can be completed, where it has to be in time.
-        failure: why the gate is closed; None while it is open.
+        failure: the error after which the turn may only end; None for none.
         tool: whose arguments these are; empty outside of arguments.
         shared: the cache of a position that all turns with the same tools share.
 
     """
 
     place: Place
-    row: Row
-    before: Row
+    row: StateRow
+    before: StateRow
     calls: int
     text: int
     header: HeaderNode | None = None
@@ -73,7 +73,7 @@ class Position(NamedTuple):
         return self.header is None or self.header.name is not None
 
     @property
-    def markers(self) -> Row:
+    def markers(self) -> StateRow:
         """The markers that are legal here."""
         return self.row if self.complete() else self.before
 
@@ -86,7 +86,7 @@ class Kept(NamedTuple):
 
 
 class SharedState:
-    """What turns have found at a shared position.
+    """The cached mask rows and transitions of a shared position.
 
     Attributes:
         after: the positions behind it by token id, but for those in `told`.
@@ -110,7 +110,7 @@ class SharedStates:
     """The automaton of all envelopes of a table that allow the same.
 
     Attributes:
-        weight: bytes that it holds, about.
+        weight: approximate size in bytes.
 
     """
 

@@ -1,6 +1,6 @@
-"""The calls of a dialog, counted in the ids of its rendered prompt.
+"""Count of a dialog's calls in the token ids of its rendered prompt.
 
-Owns: that count, where the messages themselves are out of sight. Must not know: messages (that is
+Owns: that count, for hosts that do not pass the messages. Must not know: messages (that is
 `enforcer.request.history`), tools, hosts.
 """
 

@@ -1,4 +1,4 @@
-"""The envelope of a request, and whether its prompt has begun a turn that it does not allow.
+"""Builder of a request's envelope, and the check that its prompt has begun no illegal turn.
 
 Owns: how a request's fields and options become an envelope, and which tools a format cannot call.
 Must not know: engines, schemas, hosts.
@@ -95,7 +95,7 @@ def refuse_name(dialect: Dialect, name: str, path: str) -> None:
 
 
 def look_at_prompt(table: Table, spec: Spec, options: Options, prompt_ids: Sequence[int]) -> int:
-    """Refuse a prompt that has begun a turn which a request does not allow.
+    """Raise if a prompt has begun a turn that its request does not allow.
 
     Cheap: nothing is compiled. So what the prompt has begun inside a call's arguments, or of a
     text that has a format, is taken for right here.
@@ -105,7 +105,7 @@ def look_at_prompt(table: Table, spec: Spec, options: Options, prompt_ids: Seque
         are right; else 0.
 
     Raises:
-        IllegalPrefix: it has.
+        IllegalPrefix: the prompt has begun an illegal turn.
 
     """
     resolved = spec.resolve(options)

@@ -1,7 +1,7 @@
-"""The positions that a turn has left, for as far back as it may be rolled back.
+"""Stack of a turn's earlier positions, for as many ids as may be rolled back.
 
-Owns: which positions were left, and after how many ids; an id that leaves the turn where it is
-costs nothing. Must not know: what a position is.
+Owns: the positions, each with the number of ids before it; an id that keeps the position costs
+nothing. Must not know: the fields of a position.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The automaton over token ids around the calls: a dialect bound to a vocabulary.
+"""Automaton over token ids around the calls: a dialect bound to a vocabulary.
 
-Owns: which ids are legal in which state, as precomputed rows. Must not know: requests (what one
+Owns: the legal ids of each state, as precomputed rows. Must not know: requests (what one
 allows is an `envelope`), schemas, engines, hosts, or how a turn is advanced (that is `matcher`).
 """
 
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Row:
+class StateRow:
     """The ids that are legal at one moment, apart from headers and arguments.
 
     A table has one for each place and opening, and tells them apart by identity.
@@ -115,7 +115,7 @@ class Table:
         nothing = vocabulary.row(())
         nothing.setflags(write=False)
         closed = Opening(call=False, finish=False, text=False, empty=False)
-        self.nothing = Row({}, nothing, text=False, opening=closed)
+        self.nothing = StateRow({}, nothing, text=False, opening=closed)
         # Every marker of a state that is one token, whatever the request.
         self.leaves: Mapping[str, Mapping[int, str]] = {
             name: {
@@ -162,7 +162,7 @@ class Table:
 
     @cached_property
     def call_begins(self) -> tuple[Language, ...]:
-        """What begins a call's header."""
+        """Text that begins a call's header."""
         texts = dict.fromkeys(
             text
             for state in self.dialect.states.values()
@@ -240,7 +240,7 @@ class Table:
         )
 
     def segment(self, state: str) -> Segment:
-        """Return what the text of a state is."""
+        """Return the kind of a state's text."""
         return self.dialect.states[state].segment
 
     def symbols(self, token_id: int) -> Sequence[int]:
@@ -250,7 +250,7 @@ class Table:
             return (ID + token_id,)
         return vocabulary.token_bytes(token_id) if 0 <= token_id < vocabulary.size else ()
 
-    def row_at(self, place: Place, opening: Opening) -> Row:
+    def row_at(self, place: Place, opening: Opening) -> StateRow:
         """Look up what is legal at a place between two symbols, apart from what is inside.
 
         The inside of headers and arguments is not the table's: there, a row has what ends them.
@@ -281,7 +281,7 @@ class Table:
                     found.add(name)
         return frozenset(found)
 
-    def _build_at(self, place: Place, opening: Opening) -> Row:
+    def _build_at(self, place: Place, opening: Opening) -> StateRow:
         vocabulary, state = self.vocabulary, self.dialect.states[place.state]
         markers = {}
         for token in sorted(self._known):
@@ -301,11 +301,11 @@ class Table:
             mask |= vocabulary.row(found.legal)
         mask.setflags(write=False)
         ready = not found.crossing and bool(mask.any())
-        return Row(markers, mask, free, opening, found.crossing, ready)
+        return StateRow(markers, mask, free, opening, found.crossing, ready)
 
     @cached_property
     def _known(self) -> frozenset[int]:
-        """The control tokens that stand in markers."""
+        """The special tokens in markers."""
         whole = (token for tokens in self._ids.values() for token in tokens)
         return frozenset(whole).union(i for i in self._inside.values() if i is not None)
 

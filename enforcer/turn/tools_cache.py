@@ -1,6 +1,6 @@
-"""Values by the tools that they are of, kept from one request to the next.
+"""LRU cache of values that depend on a request's tools.
 
-Owns: how many are kept. Must not know: what they are.
+Owns: the number of values. Must not know: what they are.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Weighed(Protocol):
 
 
 class ToolsCache(Generic[_T]):
-    """Values by the tools that they are of, least recently used first to go; for any threads.
+    """LRU cache of values by tools; safe to use from several threads at once.
 
     How many tools they have is up to clients, so they are weighed whenever one is added, and now
     and then, as they grow.
@@ -39,7 +39,7 @@ class ToolsCache(Generic[_T]):
 
     @property
     def weight(self) -> int:
-        """Bytes that they hold, about."""
+        """Approximate size of the values in bytes."""
         return sum(each.weight for each in tuple(self._values.values()))
 
     def get(self, key: Hashable, make: Callable[[], _T]) -> _T:

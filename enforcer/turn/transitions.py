@@ -1,7 +1,7 @@
-"""How a turn gets from one position to the next.
+"""Transitions between the positions of a turn.
 
-Owns: what a new segment begins with: its mask row, the trie of its header, the grammar of its text;
-and what is kept at shared positions, as long as the grammars that were asked for are the same. Must
+Owns: the beginning of a new segment: its mask row, the trie of its header, the grammar of its text;
+and the cached values of shared positions, valid as long as the same grammars were asked for. Must
 not know: which token crossed the border, rollback, hosts.
 """
 

@@ -1,7 +1,7 @@
-"""Where the turn to be generated starts in a prompt's ids.
+"""Search for the first token id of the generated turn in a prompt.
 
 Owns: finding the opening of a turn that a template has written, for a dialect and a vocabulary.
-Must not know: requests, what may stand in a turn.
+Must not know: requests, the contents of a turn.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ class TurnStart:
     """Finds the turn that a prompt has opened.
 
     Args:
-        dialect: says which tokens and which text do.
-        vocabulary: has the tokens.
+        dialect: the format.
+        vocabulary: the tokens.
         ends: the ids that end a turn.
 
     """

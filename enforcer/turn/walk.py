@@ -1,7 +1,7 @@
-"""Which tokens an automaton over bytes reads: it is walked along with the sorted vocabulary.
+"""Search for the tokens that an automaton over bytes reads, along the sorted vocabulary.
 
-Owns: that walk, whose cost grows with what the automaton can read of the vocabulary, not with the
-vocabulary. Must not know: dialects, what the automaton's states are.
+Owns: that search, whose cost grows with the tokens that the automaton can begin to read, not with
+the vocabulary. Must not know: dialects, the automaton's states.
 """
 
 from __future__ import annotations

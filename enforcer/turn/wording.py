@@ -1,4 +1,4 @@
-"""What the sender of a request is told of an id that cannot stand where the prompt has it.
+"""Error messages about token ids that a prompt has in an illegal position.
 
 Owns: the words for the segments of a turn. Must not know: masks, what is legal.
 """

@@ -26,8 +26,8 @@ import numpy as np
 from enforcer.errors import EngineFailure
 from enforcer.layouts import Layout
 from enforcer.machine.grammar import MachineGrammar, bound_vocabulary
-from enforcer.machine.tables import Tables, raw_tables, tables_of
-from enforcer.machine.verification import verify
+from enforcer.machine.tables import CompiledTables, raw_tables, tables_of
+from enforcer.machine.wire import verify
 from enforcer.regex import literal, marker, parse
 from enforcer.regex.constructors import concat
 from enforcer.schema import Conventions, Root, compile_schema
@@ -142,7 +142,7 @@ def tree(*, is_python: bool = False) -> kernel.Tree:
 
 
 @cache
-def tables(number: int) -> Tables:
+def tables(number: int) -> CompiledTables:
     if number >= len(CASES) + 2:
         found = Layout.read(_LAYOUTS[number - len(CASES) - 2])
         last = {"<|>": len(small().texts) - 1}
@@ -154,7 +154,7 @@ def tables(number: int) -> Tables:
     return tables_of(grammar, None)
 
 
-def mutated(random: Random, found: Tables) -> Tables:
+def mutated(random: Random, found: CompiledTables) -> CompiledTables:
     """Change some numbers of some arrays, or an array's length."""
     arrays = dict(found.arrays)
     for _ in range(random.randint(1, 3)):
@@ -180,7 +180,7 @@ def mutated(random: Random, found: Tables) -> Tables:
     return replace(found, arrays=arrays)
 
 
-def walk(found: Tables, random: Random) -> None:
+def walk(found: CompiledTables, random: Random) -> None:
     """Follow a text, right or wrong, with a mask before each id.
 
     Raises:

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from enforcer.machine import automata
 from enforcer.machine.automata import Automaton, automaton_of
+from enforcer.machine.byte_groups import ASCII_GROUPS, CJK, groups_beyond_ascii
 from enforcer.machine.lengths import Bound, Bounded, apart
 from enforcer.machine.tables import make_usual
-from enforcer.machine.tree import ASCII_GROUPS, CJK, groups_beyond_ascii
 from enforcer.numbers.languages import number_texts
 from enforcer.numbers.sets import INTEGERS, REALS
 from enforcer.regex import (
@@ -47,7 +47,7 @@ def _state(found: Automaton, text: str) -> int:
     at = 0
     for char in text:
         each = _class_of(found, char)
-        at = -1 if each < 0 else int(found.transitions[at * found.classes + each])
+        at = -1 if each < 0 else int(found.transitions[at, each])
         if at < 0:
             return -1
     return at
@@ -142,7 +142,7 @@ def test_a_language_is_what_is_left_of_it_with_its_lengths(language: Regex) -> N
 def test_the_distance_of_a_state_is_that_to_the_nearest_end(language: Regex) -> None:
     found = automaton_of((language,))
     for at in range(found.states):
-        row = found.transitions[at * found.classes : (at + 1) * found.classes]
+        row = found.transitions[at]
         behind = [int(found.distance[to]) for to in row if to >= 0]
         expected = 0 if found.accepts[at] else min(behind, default=FAR - 1) + 1
         assert found.distance[at] == min(expected, FAR)
@@ -157,7 +157,7 @@ def test_so_many_characters_of_safe_groups_lead_on(language: Regex) -> None:
 
     def behind(at: int, char: str) -> int:
         each = _class_of(found, char)
-        return int(found.transitions[at * found.classes + each]) if each >= 0 else -1
+        return int(found.transitions[at, each]) if each >= 0 else -1
 
     def members(groups: int) -> list[str]:
         within = [c for n, group in enumerate(ASCII_GROUPS) if groups >> n & 1 for c in group]
@@ -243,7 +243,7 @@ def test_the_greatest_length_of_alternatives_is_a_register_where_none_exceeds_it
 
 def test_nothing_has_one_state_that_leads_nowhere() -> None:
     found = automaton_of((NOTHING,))
-    assert (found.states, found.leads.tolist(), found.transitions.tolist()) == (1, [0], [-1])
+    assert (found.states, found.leads.tolist(), found.transitions.tolist()) == (1, [0], [[-1]])
 
 
 def test_an_automaton_with_too_many_states_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

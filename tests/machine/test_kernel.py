@@ -19,8 +19,8 @@ import pytest
 from enforcer import kernel
 from enforcer.errors import ConfigurationError
 from enforcer.machine import compiled
+from enforcer.machine.boundary_tokens import QuotedTexts
 from enforcer.machine.grammar import MachineGrammar, bound_vocabulary
-from enforcer.machine.json_text import QuotedTexts
 from enforcer.machine.tables import tables_of
 from enforcer.schema import Conventions, Root, compile_schema
 from enforcer.vocabulary import Vocabulary

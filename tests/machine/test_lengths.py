@@ -15,9 +15,9 @@ from jsonschema import Draft202012Validator
 from enforcer.layouts.pattern import ID
 from enforcer.machine import automata, layout_subset, lengths, pairs
 from enforcer.machine import grammar as binding
+from enforcer.machine.byte_groups import ASCII_GROUPS
 from enforcer.machine.grammar import MachineGrammar, bound_vocabulary
 from enforcer.machine.tables import tables_of
-from enforcer.machine.tree import ASCII_GROUPS
 from enforcer.regex import parse
 from enforcer.schema import Root, compile_schema
 from enforcer.vocabulary import Vocabulary
@@ -27,7 +27,7 @@ from tests.machine.test_pairs import FORMATS, ODD, layout, step, tree
 
 if TYPE_CHECKING:
     from enforcer import kernel
-    from enforcer.machine.tables import Tables
+    from enforcer.machine.tables import CompiledTables
     from enforcer.regex import Regex
 
 _STRING: dict[str, Any] = {"type": "string"}
@@ -83,7 +83,7 @@ SCHEMAS = {
 }
 
 
-def _tables(schema: dict[str, Any], name: str | int | None) -> Tables:
+def _tables(schema: dict[str, Any], name: str | int | None) -> CompiledTables:
     grammar = compile_schema(schema, root=Root.OBJECT)
     return tables_of(grammar, None if name is None else layout(name))
 

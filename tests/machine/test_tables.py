@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from enforcer.errors import EnforcerError, UnsupportedSchema
-from enforcer.machine import parts, tables
+from enforcer.machine import builder, nodes
 from enforcer.machine.grammar import MachineGrammar, bound_vocabulary
 from enforcer.machine.tables import tables_of
 from enforcer.schema import Conventions, Root, compile_schema
@@ -143,12 +143,12 @@ def test_numbers_that_are_no_integers_are_held(bounds: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("limit", "value", "schema", "path"),
     [
-        ((parts, "MOST_NODES"), 2, {"type": "object", "properties": {"a": _STRING}}, "$"),
-        ((parts, "MOST_VALUES"), 0, _STRING, "$"),
-        ((parts, "MOST_WORDS"), 0, _STRING, "$"),
-        ((parts, "MOST_WORK"), 5, {"type": "string", "pattern": "^ab+c$"}, "$"),
-        ((parts, "MOST_TRIE_NODES"), 2, {"enum": ["ab", "cd"]}, "$"),
-        ((tables, "MOST_PLACES"), 1, {"type": "array", "prefixItems": [_STRING]}, "$"),
+        ((builder, "MOST_NODES"), 2, {"type": "object", "properties": {"a": _STRING}}, "$"),
+        ((builder, "MOST_VALUES"), 0, _STRING, "$"),
+        ((builder, "MOST_WORDS"), 0, _STRING, "$"),
+        ((builder, "MOST_WORK"), 5, {"type": "string", "pattern": "^ab+c$"}, "$"),
+        ((builder, "MOST_TRIE_NODES"), 2, {"enum": ["ab", "cd"]}, "$"),
+        ((nodes, "MOST_ITEM_SLOTS"), 1, {"type": "array", "prefixItems": [_STRING]}, "$"),
     ],
 )
 def test_what_is_too_large_is_refused_where_it_is(

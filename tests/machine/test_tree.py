@@ -14,17 +14,16 @@ from hypothesis import strategies as st
 
 from enforcer import kernel
 from enforcer.errors import InvalidVocabulary
-from enforcer.machine import tree
-from enforcer.machine.tree import (
+from enforcer.machine import byte_groups, grammar
+from enforcer.machine.byte_groups import (
     AS_WHITE_SPACE,
     BEYOND_ASCII,
     CJK,
     IN_NO_STATE,
     U_2000,
-    VocabularyTree,
-    build_tree,
     groups_beyond_ascii,
 )
+from enforcer.machine.grammar import VocabularyTree, build_tree
 from tests import vocabularies
 from tests.formats import vocabularies as formats
 from tests.machine.interpreted import interpreted
@@ -72,7 +71,7 @@ def groups(token: bytes) -> list[int]:
         if byte >= 0x80:
             found.append(found[-1] if byte < 0xC0 else _LEADS.get(byte, BEYOND_ASCII))
             continue
-        bits = [n for n, group in enumerate(tree.ASCII_GROUPS) if chr(byte) in group]
+        bits = [n for n, group in enumerate(byte_groups.ASCII_GROUPS) if chr(byte) in group]
         found.append(1 << bits[0] if bits else IN_NO_STATE)
     return found
 
@@ -110,7 +109,7 @@ def rows_of(tokens: Sequence[bytes]) -> list[dict[str, int]]:
                         sum(byte & 0xC0 != 0x80 for byte in data[depth - 1 :]) for data in inside
                     ),
                     "byte": prefix[-1],
-                    "group": tree.GROUP_NUMBERS[prefix[-1]],
+                    "group": byte_groups.GROUP_NUMBERS[prefix[-1]],
                 }
             )
         prefixes += behind
@@ -132,7 +131,7 @@ def assert_is(built: VocabularyTree, tokens: Sequence[bytes]) -> None:
 @given(tokens=_TOKENS)
 def test_the_trie_is_that_of_a_recursion(builder: ModuleType, tokens: list[bytes]) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tree, "kernel", builder)
+        patch.setattr(grammar, "kernel", builder)
         assert_is(built_of(tokens), tokens)
 
 
@@ -156,8 +155,8 @@ def test_what_no_record_holds_is_an_error() -> None:
 
 
 def test_every_character_of_ascii_that_prints_is_in_one_group() -> None:
-    assert sorted("".join(tree.ASCII_GROUPS)) == [chr(n) for n in range(0x20, 0x80)]
-    assert len(tree.ASCII_GROUPS) <= 58
+    assert sorted("".join(byte_groups.ASCII_GROUPS)) == [chr(n) for n in range(0x20, 0x80)]
+    assert len(byte_groups.ASCII_GROUPS) <= 58
 
 
 @given(st.integers(0x80, 0x10FFFF), st.integers(0, 0x6000))
@@ -178,7 +177,7 @@ def same(tokens: Sequence[bytes]) -> VocabularyTree:
     """Build the trie compiled and interpreted, and compare them."""
     built = built_of(tokens)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tree, "kernel", interpreted())
+        patch.setattr(grammar, "kernel", interpreted())
         other = built_of(tokens)
     assert np.array_equal(built.nodes, other.nodes)
     assert np.array_equal(built.ids, other.ids)

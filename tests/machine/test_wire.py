@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from enforcer.errors import ConfigurationError, EngineFailure
 from enforcer.machine import wire
-from enforcer.machine.tables import _record
-from enforcer.machine.verification import RECORDS, verify
+from enforcer.machine.nodes import empty_record
+from enforcer.machine.wire import RECORDS, verify
 from tests.machine.hostile_tables import KINDS, mutated, tables, walk
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def test_more_wide_rows_than_states_are_refused() -> None:
 def test_a_node_without_values_has_no_more_words_of_shapes_than_there_are() -> None:
     """A frame of its objects took eight bytes for each word."""
     found = tables(1)
-    record = [*({**_record(0), "shapes": 1, "shape_words": 1 << 30}).values()]
+    record = [*({**empty_record(0), "shapes": 1, "shape_words": 1 << 30}).values()]
     array: Any = found.arrays["nodes"].copy()
     array[: len(record)] = record
     with pytest.raises(EngineFailure, match="damaged: the table of nodes"):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from enforcer.turn.table import Row, Table
+from enforcer.turn.table import StateRow, Table
 from tests.dialect_cases import TOOLS, at, opening, served, vocabulary
 from tests.vocabularies import feed, legal, row_of
 
@@ -105,7 +105,7 @@ def test_rows_are_found_behind_a_token_and_not_at_each_byte_of_it(
     asked: list[Place] = []
     row_at = Table.row_at
 
-    def counted(table: Table, place: Place, opening: Opening) -> Row:
+    def counted(table: Table, place: Place, opening: Opening) -> StateRow:
         asked.append(place)
         return row_at(table, place, opening)
 

@@ -22,7 +22,7 @@ _SIZE = 20_000  # characters of the schema as JSON text
 _DEPTH = 8
 _MOST = 150  # schemas within, or as much as they cost
 # Costs in units of a schema with a type alone: a number with bounds takes up to a thirtieth of the
-# work that the machine does for one grammar (`machine.parts.MOST_WORK`), and some milliseconds
+# work that the machine does for one grammar (`machine.builder.MOST_WORK`), and some milliseconds
 # where it is new; `_LISTED` listed values take as long as one schema.
 _BOUNDED = 5
 _LISTED = 8

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from enforcer.turn.envelope import Envelope
     from enforcer.turn.header import HeaderNode
-    from enforcer.turn.lexer import Begun
+    from enforcer.turn.lexer import PartialMarker
     from enforcer.turn.matcher import Matcher
     from enforcer.turn.position import Position
 
@@ -96,7 +96,7 @@ class ExplainedPosition:
                 marker = "the marker of " + found.role.replace("_", " ")
                 yield Option(f"{marker}{joint} {shown(name)}", (name,))
 
-    def _exits(self) -> Iterator[tuple[Begun, Sequence[int]]]:
+    def _exits(self) -> Iterator[tuple[PartialMarker, Sequence[int]]]:
         """Return the open markers and the rest of each; the mask may forbid some."""
         now, table = self.now, self.table
         if not (now.place.begun or now.complete()):

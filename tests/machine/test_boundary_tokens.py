@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from enforcer.machine.json_text import SPANS_OF_JSON, SPANS_OF_PYTHON, QuotedTexts
+from enforcer.machine.boundary_tokens import SPANS_OF_JSON, SPANS_OF_PYTHON, QuotedTexts
 
 _PIECES = (b'{"ab":"\\u00e9', b'x","', b'"c\\u00', b'"d\xc3', b'"\\ud83d', b"none", b'"\\"q"')
 
