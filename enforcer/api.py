@@ -8,11 +8,12 @@ ahead of time).
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from math import inf
-from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack, cast
 
 import numpy as np
 
@@ -21,12 +22,12 @@ from enforcer.budget.costs import Shortest
 from enforcer.cache import Cache
 from enforcer.client import python_tools
 from enforcer.compiling import Grammars
-from enforcer.engines import ArgumentEngine
+from enforcer.engines import ArgumentEngine, ArgumentMatcher, CompiledGrammar, Startable
 from enforcer.errors import ConfigurationError, SchemaError, UnknownLength, brief
 from enforcer.request import history
 from enforcer.request import response_format as formats
 from enforcer.request import tools as tools_
-from enforcer.request.options import Options
+from enforcer.request.options import Options, OptionWords
 from enforcer.request.spec import Spec, bundled, refuse_large
 from enforcer.schema import Root
 from enforcer.schema.bundling import Documents
@@ -39,12 +40,7 @@ from enforcer.turn.table import Table
 from enforcer.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
-    from typing import Unpack
-
-    from enforcer.engines import ArgumentMatcher, CompiledGrammar, Startable
     from enforcer.machine.grammar import MachineGrammar
-    from enforcer.request.options import OptionWords
     from enforcer.turn.envelope import Envelope
     from enforcer.turn.events import Turn
     from enforcer.types import Messages, ResponseFormat, ToolChoice, Tools

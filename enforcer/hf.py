@@ -20,9 +20,9 @@ with needed_for("`enforcer.hf`"):
     import torch
     from transformers import LogitsProcessor
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from collections.abc import Sequence
 
+if TYPE_CHECKING:
     from enforcer.turn.matcher import Matcher
 
 _WORD = 32

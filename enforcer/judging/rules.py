@@ -5,19 +5,15 @@ Owns: which ids and markers go with which dialect. Must not know: how replies ar
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from referencing import Registry
 from referencing.jsonschema import DRAFT202012
 
-from enforcer.turn.dialect import Ids
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from enforcer.turn.dialect import Dialect
+from enforcer.turn.dialect import Dialect, Ids
 
 # Kimi K2's, which are judged by where nothing else is said.
 MARKERS = (

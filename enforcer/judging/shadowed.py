@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from enforcer.checking.task import TaskVerdict
+from enforcer.checking.task import TaskVerdict, WorkerState
 from enforcer.errors import RequestError
 from enforcer.judging import replies
-from enforcer.judging.judge import judge, tools_of
-from enforcer.judging.rules import rules_of
+from enforcer.judging.judge import ReplyVerdict, judge, tools_of
+from enforcer.judging.rules import ReplyRules, rules_of
 from enforcer.request import history
 from enforcer.request import response_format as formats
 from enforcer.request import tools as tools_
@@ -26,11 +27,6 @@ from enforcer.turn import dialects
 from enforcer.turn.request_envelope import refuse_names
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping
-
-    from enforcer.checking.task import WorkerState
-    from enforcer.judging.judge import ReplyVerdict
-    from enforcer.judging.rules import ReplyRules
     from enforcer.request.options import Options
     from enforcer.request.tools import Tools
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -12,17 +13,12 @@ import msgspec
 
 from enforcer.errors import SchemaLimit
 from enforcer.request.options import Options
-from enforcer.request.response_format import SCHEMA, FormatKind
-from enforcer.request.tools import Tools
-from enforcer.schema.limits import named
+from enforcer.request.response_format import SCHEMA, FormatKind, ResponseFormat
+from enforcer.request.tools import Tools, ToolSet
+from enforcer.schema.limits import Limits, named
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from enforcer.request.response_format import ResponseFormat
-    from enforcer.request.tools import ToolSet
     from enforcer.schema import OnUnsupported
-    from enforcer.schema.limits import Limits
 
 _WISHES = ("on_unsupported", "finish_within_budget", "closed_objects")
 

@@ -7,22 +7,19 @@ one call are made a turn.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from enforcer.errors import ConfigurationError, SchemaError
 from enforcer.layouts.pattern import Field
 from enforcer.request import history
-from enforcer.tools.explain import explained, trace
+from enforcer.tools.explain import ExplainedMatcher, explained, trace
 from enforcer.turn import pattern
-from enforcer.turn.dialect import FREE_TEXT, Ids, Segment, written
+from enforcer.turn.dialect import FREE_TEXT, Dialect, Ids, Segment, written
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from enforcer.api import Enforcer
     from enforcer.tools.cli.chat_request import ChatRequest
-    from enforcer.tools.explain import ExplainedMatcher
-    from enforcer.turn.dialect import Dialect
 
 _OF_A_SCHEMA = re.compile(r"\$\.tools\[(\d+)\]\.function\.parameters\b")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from enforcer.errors import ConfigurationError, EnforcerError, UnknownDialect
@@ -16,7 +17,6 @@ from enforcer.vllm.config import names, settings
 from enforcer.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
 

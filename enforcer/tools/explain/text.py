@@ -6,14 +6,15 @@ Must not know: turns, how words are found.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from enforcer.errors import SchemaError
-from enforcer.layouts import ID, LayoutKind
-from enforcer.request.response_format import FormatKind
+from enforcer.layouts import ID, BoundLayout, LayoutKind
+from enforcer.request.response_format import FormatKind, ResponseFormat
 from enforcer.schema import OnUnsupported, Root, trace_schema
 from enforcer.tools.explain.arguments import declared_rests, options
 from enforcer.tools.explain.cursor import written
@@ -22,12 +23,8 @@ from enforcer.tools.explain.questions import JsonQuestions, PairQuestions, Pytho
 from enforcer.tools.explain.words import Option, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
     from enforcer.engines import ArgumentMatcher, CompiledGrammar
-    from enforcer.layouts import BoundLayout
     from enforcer.request.options import Options
-    from enforcer.request.response_format import ResponseFormat
     from enforcer.tools.explain.questions import Can, Questions
     from enforcer.vocabulary import Vocabulary
 

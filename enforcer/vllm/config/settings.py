@@ -10,18 +10,16 @@ from __future__ import annotations
 import difflib
 import os
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from enforcer import engines
 from enforcer.errors import ConfigurationError, brief
 from enforcer.request.options import Options
 from enforcer.schema import Conventions, Formats, Integers, Limits, OnUnsupported
 from enforcer.vllm.config.names import CLOSED_TEXT, COMPACT_TEXT, PARSER_VARIABLE, TEXT_VARIABLE
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 _T = TypeVar("_T")
 

@@ -6,6 +6,7 @@ check of another request. An error's path is that in the request.
 
 from __future__ import annotations
 
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
@@ -15,7 +16,7 @@ from enforcer.budget.untold import untimed
 from enforcer.checking.task import TaskVerdict
 from enforcer.checking.work import LOOK, SECONDS, Beginning, SchemaCheck
 from enforcer.errors import Busy, Problem, SchemaLimit, UnsupportedSchema
-from enforcer.request.response_format import FormatKind
+from enforcer.request.response_format import FormatKind, ResponseFormat
 from enforcer.schema import OnUnsupported, Root
 from enforcer.schema.limits import USUAL
 from enforcer.schema.reading.plain import is_plain
@@ -26,9 +27,6 @@ from enforcer.vllm.server import runtime
 from enforcer.vllm.server.side_table import SideTable
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator, Sequence
-
-    from enforcer.request.response_format import ResponseFormat
     from enforcer.request.spec import Settled, Spec
 
 _T = TypeVar("_T")

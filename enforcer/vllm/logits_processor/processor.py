@@ -8,6 +8,7 @@ decoding, for processors named there, and silently drops those that it finds thr
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -31,8 +32,6 @@ from enforcer.vllm.native import native_tags
 from enforcer.vllm.server import reply_lengths, runtime
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from vllm.config import VllmConfig
 
     _Start = Callable[[SamplingParams, list[int] | None], RowTurn]

@@ -17,6 +17,7 @@ import threading
 import zlib
 from bisect import bisect_left
 from collections import Counter as Tally
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -24,7 +25,6 @@ from itertools import accumulate, product
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
 _WORD = 8

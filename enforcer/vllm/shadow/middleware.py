@@ -6,12 +6,10 @@ it. Messages are passed on as they are; nothing of them is read here.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Awaitable, Callable
+from typing import Any
 
 from enforcer.vllm.shadow.queue import Recording, queue
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
 
 _ROUTE = "/v1/chat/completions"
 

@@ -12,11 +12,10 @@ from collections import deque
 from functools import cache
 from http import HTTPStatus
 from itertools import count
-from typing import TYPE_CHECKING
 
 from enforcer import engines
 from enforcer.errors import EnforcerError, RequestError
-from enforcer.judging.judge import Fault
+from enforcer.judging.judge import Fault, ReplyVerdict
 from enforcer.judging.shadowed import ShadowedExchange, ShadowVerdict, tool_at
 from enforcer.request.spec import bundled
 from enforcer.schema.limits import USUAL
@@ -25,9 +24,6 @@ from enforcer.vllm.intake import checks
 from enforcer.vllm.observe import metric_defs, metrics, recording
 from enforcer.vllm.observe.metric_defs import Change, Judged
 from enforcer.vllm.server import runtime
-
-if TYPE_CHECKING:
-    from enforcer.judging.judge import ReplyVerdict
 
 logger = logging.getLogger("vllm.enforcer")
 
