@@ -24,11 +24,10 @@ from enforcer.client import python_tools
 from enforcer.compiling import Grammars
 from enforcer.engines import ArgumentEngine, ArgumentMatcher, CompiledGrammar, Startable
 from enforcer.errors import ConfigurationError, SchemaError, UnknownLength, brief
-from enforcer.request import history
 from enforcer.request import response_format as formats
 from enforcer.request import tools as tools_
 from enforcer.request.options import Options, OptionWords
-from enforcer.request.spec import Spec, bundled, refuse_large
+from enforcer.request.spec import Spec, bundled, read_fields, refuse_large
 from enforcer.schema import Root
 from enforcer.schema.bundling import Documents
 from enforcer.turn import dialects
@@ -293,11 +292,7 @@ class Enforcer:
 
         """
         declared = python_tools.declared(tools)
-        spec = Spec(
-            tools_.parse(declared, tool_choice, parallel_tool_calls),
-            history.count_calls(history.plain(messages)),
-            formats.parse(response_format),
-        )
+        spec = read_fields(declared, tool_choice, parallel_tool_calls, messages, response_format)
         bundle = partial(self._grammars.bundle, documents=self.documents, options=self.options)
         spec = bundled(spec, bundle, self.options.limits.size)
         self.check(spec)

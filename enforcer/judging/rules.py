@@ -13,19 +13,8 @@ from typing import Any
 from referencing import Registry
 from referencing.jsonschema import DRAFT202012
 
+from enforcer.turn import dialects
 from enforcer.turn.dialect import Dialect, Ids
-
-# Kimi K2's, which are judged by where nothing else is said.
-MARKERS = (
-    "<|tool_calls_section_begin|>",
-    "<|tool_call_begin|>",
-    "<|tool_call_argument_begin|>",
-    "<|tool_call_end|>",
-    "<|tool_calls_section_end|>",
-    "<|im_end|>",
-    "<think>",
-    "</think>",
-)
 
 
 class IdRule(Enum):
@@ -45,14 +34,7 @@ _RULES = {
 }
 
 
-def documents(schemas: Mapping[str, Any]) -> Registry[Any]:
-    """Make a registry of schemas that others may refer to; it retrieves no other."""
-    registry: Registry[Any] = Registry()
-    pairs = schemas.items()
-    return registry.with_contents(pairs, default_specification=DRAFT202012).crawl()
-
-
-NO_DOCUMENTS = documents({})
+_NO_DOCUMENTS: Registry[Any] = Registry()  # it retrieves none
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +48,9 @@ class ReplyRules:
 
     """
 
-    ids: IdRule = IdRule.KIMI
-    markers: Sequence[str] = MARKERS
-    registry: Registry[Any] = NO_DOCUMENTS
-
-
-KIMI_K2 = ReplyRules()
+    ids: IdRule
+    markers: Sequence[str] = ()
+    registry: Registry[Any] = _NO_DOCUMENTS
 
 
 def rules_of(
@@ -87,4 +66,8 @@ def rules_of(
     """
     opens = {*dialect.turn.begin, dialect.turn.end}
     markers = tuple(name for name in dialect.controls if name not in opens)
-    return ReplyRules(ids or _RULES[dialect.ids], markers, documents(schemas or {}))
+    given = _NO_DOCUMENTS.with_contents((schemas or {}).items(), default_specification=DRAFT202012)
+    return ReplyRules(ids or _RULES[dialect.ids], markers, given.crawl())
+
+
+KIMI_K2 = rules_of(dialects.load("kimi_k2"))  # of replies of which no format is named

@@ -25,6 +25,7 @@ from enforcer.schema.reading.plain import is_plain, is_quick
 _NAME = re.compile(r"[\w./-]{1,128}")
 _SAID = '"type":"object"'  # may be left out of a tool's schema
 _PATH = "$.tools"
+_WITHIN = re.compile(r"\$\.tools\[(\d{1,9})\]")
 _OBJECTS = (dict, Mapping)
 _KEPT = 32_000_000  # bytes of the cache of tools, which an agent sends with every request
 _WEIGHT = 3  # times the text: the text as key, its schemas, names and paths
@@ -197,6 +198,12 @@ def rewritten(tools: Tools) -> bytes:
         for tool in tools.values()
     ]
     return msgspec.json.encode(entries)
+
+
+def index_at(path: str) -> int | None:
+    """Return the index of the tool that a path in a request leads to; None if to no tool."""
+    found = _WITHIN.match(path)
+    return int(found[1]) if found else None
 
 
 def as_text(schema: object, path: str) -> str:

@@ -31,7 +31,7 @@ class ShadowMiddleware:
         async def read() -> Any:
             message = await receive()
             if message["type"] == "http.request":
-                recording.ask(message.get("body", b""))
+                recording.keep(message.get("body", b""), recording.asked)
             elif not recording.complete:
                 recording.cancelled = True
             return message
@@ -40,7 +40,7 @@ class ShadowMiddleware:
             if message["type"] == "http.response.start":
                 recording.status = message["status"]
             elif message["type"] == "http.response.body":
-                recording.answer(message.get("body", b""))
+                recording.keep(message.get("body", b""), recording.answered)
                 recording.complete = not message.get("more_body")
             await send(message)
 
