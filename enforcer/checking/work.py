@@ -22,7 +22,7 @@ from enforcer.layouts import JSON
 from enforcer.request import spec_text
 from enforcer.request.options import Options
 from enforcer.request.response_format import FormatKind, ResponseFormat
-from enforcer.schema import Root, compile_schema
+from enforcer.schema import compile_schema
 from enforcer.turn import dialects
 
 if TYPE_CHECKING:
@@ -53,9 +53,7 @@ class SchemaCheck:
     """A task that finds out whether an engine can enforce one schema, or one response format.
 
     Attributes:
-        kind: the kind of `source`; see `enforcer.request.response_format`.
-        source: a schema as JSON text, or the source of a response format.
-        root: `Root.OBJECT` for a call's arguments.
+        wanted: the format of arguments, or of a response.
         options: the request's options. With `finish_within_budget` the verdict says for which
             parts no shortest completion is known.
         writes: whether to return the grammar as written for the engine, of a schema that has been
@@ -68,9 +66,7 @@ class SchemaCheck:
 
     """
 
-    kind: FormatKind
-    source: str
-    root: Root
+    wanted: ResponseFormat
     options: Options = _USUAL
     writes: bool = False
     dialect: str = ""
@@ -79,10 +75,10 @@ class SchemaCheck:
 
     def key(self) -> Hashable:
         """Return a small key, however large the source is; equal checks share one verdict."""
-        digest = sha256(self.source.encode("utf-8", "surrogatepass")).digest()
-        own = self.options
+        own, wanted = self.options, self.wanted
+        digest = sha256(wanted.source.encode("utf-8", "surrogatepass")).digest()
         return (
-            *(digest, self.kind, self.root, self.writes),
+            *(digest, wanted.kind, wanted.root, self.writes),
             *(self.dialect, self.controls, self.writable),
             *(own.on_unsupported, own.limits, own.conventions, own.finish_within_budget),
             *(own.compact_text, own.closed_text, own.plain_spelling, own.second_space),
@@ -91,7 +87,7 @@ class SchemaCheck:
     @property
     def size(self) -> int:
         """The characters of the source."""
-        return len(self.source)
+        return len(self.wanted.source)
 
     def perform(self, worker: WorkerState) -> TaskVerdict:
         """SchemaCheck the schema in this process, without a bound on time or memory."""
@@ -102,16 +98,17 @@ class SchemaCheck:
 
     def _perform(self, engine: ArgumentEngine) -> TaskVerdict:
         layout = self._layout(engine)
-        wanted: Wanted = ResponseFormat(self.kind, self.source)
+        wanted: Wanted = self.wanted
         grammar = None
-        if self.kind is FormatKind.JSON_SCHEMA:
-            wanted = grammar = grammar_of(self.source, self.options, self.root)
+        if self.wanted.kind is FormatKind.JSON_SCHEMA:
+            wanted = grammar = grammar_of(self.wanted, self.options)
         if self.writes:
             return TaskVerdict(written=engine.write(wanted, layout))
         engine.check(wanted, layout)
         untimed: tuple[Problem, ...] = ()
         if self.options.finish_within_budget:
-            untimed = (unknown_text(self.kind.value),) if grammar is None else untold(grammar)
+            kind = self.wanted.kind.value
+            untimed = (unknown_text(kind),) if grammar is None else untold(grammar)
         relaxed = () if grammar is None else grammar.relaxed
         return TaskVerdict(relaxed=relaxed[:_MOST_PROBLEMS], untimed=untimed[:_MOST_PROBLEMS])
 
@@ -122,7 +119,7 @@ class SchemaCheck:
             controls = known.controls if self.controls is None else dict(self.controls)
             writable = known.writable if self.writable is None else self.writable
             own = dialects.load(self.dialect).layout(controls, writable)
-        return self.options.laid_out(own, self.root)
+        return self.options.laid_out(own, self.wanted.root)
 
 
 @dataclass(frozen=True, slots=True)

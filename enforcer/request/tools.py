@@ -18,6 +18,8 @@ import msgspec
 from enforcer.cache import Cache
 from enforcer.errors import InvalidTools, brief
 from enforcer.request.json_text import NULL, UNREADABLE, dump, misfit
+from enforcer.request.response_format import FormatKind, ResponseFormat
+from enforcer.schema.limits import Root
 from enforcer.schema.reading.plain import is_plain, is_quick
 
 # What OpenAI's API, MCP servers and Kimi's `functions.NAME:IDX` have in common, letters of
@@ -57,6 +59,11 @@ class Tool(NamedTuple):
     def path(self) -> str:
         """The path of its `parameters` in the request."""
         return f"{_PATH}[{self.at}].function.parameters"
+
+    @property
+    def arguments(self) -> ResponseFormat:
+        """The format of its arguments."""
+        return ResponseFormat(FormatKind.JSON_SCHEMA, self.schema, Root.OBJECT, self.path)
 
 
 class Tools(dict[str, Tool]):
