@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Collection, Hashable
 from dataclasses import replace
 from functools import cached_property, lru_cache
 from hashlib import blake2b
@@ -11,24 +12,18 @@ from typing import TYPE_CHECKING, TypeVar
 
 from enforcer.budget.pieces import Pieces
 from enforcer.budget.untold import unknown_text, untimed, untold
-from enforcer.engines import MACHINE
-from enforcer.errors import SchemaError
-from enforcer.layouts import LayoutKind
+from enforcer.engines import MACHINE, ArgumentEngine, CompiledGrammar, Wanted
+from enforcer.errors import Problem, SchemaError
+from enforcer.layouts import BoundLayout, LayoutKind
 from enforcer.request.response_format import FormatKind, ResponseFormat
-from enforcer.schema import OnUnsupported, Root, compile_schema
+from enforcer.schema import ArgumentGrammar, OnUnsupported, Root, compile_schema
 from enforcer.schema.limits import USUAL
 from enforcer.schema.reading.plain import is_quick
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Hashable
-
     from enforcer.cache import Cache
-    from enforcer.engines import ArgumentEngine, CompiledGrammar, Wanted
-    from enforcer.errors import Problem
-    from enforcer.layouts import BoundLayout
     from enforcer.request.options import Options
     from enforcer.request.tools import Tool, Tools
-    from enforcer.schema import ArgumentGrammar
     from enforcer.schema.bundling import Documents
     from enforcer.vocabulary import Vocabulary
 

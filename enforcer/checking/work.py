@@ -8,6 +8,7 @@ prompt has begun fits its schemas, and whether a demanded call fits into the tok
 from __future__ import annotations
 
 from array import array
+from collections.abc import Hashable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -15,10 +16,10 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from enforcer.budget.untold import unknown_text, untold
-from enforcer.checking.task import TaskVerdict
+from enforcer.checking.task import TaskVerdict, WorkerState
 from enforcer.compiling import grammar_of
-from enforcer.errors import EnforcerError, IllegalPrefix, RequestError, SchemaError
-from enforcer.layouts import JSON
+from enforcer.errors import EnforcerError, IllegalPrefix, Problem, RequestError, SchemaError
+from enforcer.layouts import JSON, BoundLayout
 from enforcer.request import spec_text
 from enforcer.request.options import Options
 from enforcer.request.response_format import FormatKind, ResponseFormat
@@ -26,12 +27,7 @@ from enforcer.schema import compile_schema
 from enforcer.turn import dialects
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
-
-    from enforcer.checking.task import WorkerState
     from enforcer.engines import ArgumentEngine, Wanted
-    from enforcer.errors import Problem
-    from enforcer.layouts import BoundLayout
     from enforcer.regex.charset import CharSet
 
 LOOK = 0.25  # seconds of processor time until a check counts as slow

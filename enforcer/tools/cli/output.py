@@ -13,12 +13,10 @@ import re
 import sys
 from collections.abc import Iterable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, TextIO
+from pathlib import Path
+from typing import Any, TextIO
 
 from enforcer.errors import ConfigurationError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 # A name comes from a file or a server. Control characters could write other rows than the command
 # does, and what turns the direction of writing could show them in another order; halves of a

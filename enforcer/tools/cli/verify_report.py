@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from enforcer.errors import ConfigurationError
@@ -13,8 +14,6 @@ from enforcer.tools.cli.output import say, write_file
 from enforcer.tools.verify import report
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from enforcer.tools.verify.reference import ReferenceRun
     from enforcer.tools.verify.report import Result, RunCounts
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from enforcer.errors import ConfigurationError, EnforcerError, UnknownDialect
 from enforcer.extras import needed_for
@@ -15,9 +16,6 @@ from enforcer.turn import dialects
 from enforcer.turn.table import Table
 from enforcer.vllm.config import names, settings
 from enforcer.vocabulary import Vocabulary
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def checks(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from enforcer.tools.doctor import CheckResult, bad, ok
@@ -19,8 +20,6 @@ from enforcer.turn.table import Table
 from enforcer.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     Render = Callable[..., str]
 
 _TEXTS = {"system": "Text of Sam.", "user": "Text of Una.", "assistant": "Text of Ann."}

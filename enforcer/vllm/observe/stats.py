@@ -22,10 +22,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate, product
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from pathlib import Path
+from typing import Any
 
 _WORD = 8
 _TABLE = 2  # a counter with so many labels shows only what is not zero
