@@ -25,7 +25,7 @@ from enforcer.checking.pool import Pool
 from enforcer.checking.work import SchemaCheck
 from enforcer.engines import load
 from enforcer.errors import EnforcerError
-from enforcer.request.response_format import FormatKind
+from enforcer.request.response_format import FormatKind, ResponseFormat
 from enforcer.schema import Root, compile_schema
 from enforcer.schema.reading.plain import is_plain
 
@@ -42,7 +42,7 @@ def checks() -> list[SchemaCheck]:
         if "parameters" in tool["function"]
     }
     return [
-        SchemaCheck(FormatKind.JSON_SCHEMA, source, Root.OBJECT)
+        SchemaCheck(ResponseFormat(FormatKind.JSON_SCHEMA, source, Root.OBJECT))
         for source in sources
         if not is_plain(source)
     ]

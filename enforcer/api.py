@@ -8,11 +8,12 @@ ahead of time).
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from math import inf
-from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack, cast
 
 import numpy as np
 
@@ -21,14 +22,12 @@ from enforcer.budget.costs import Shortest
 from enforcer.cache import Cache
 from enforcer.client import python_tools
 from enforcer.compiling import Grammars
-from enforcer.engines import ArgumentEngine
+from enforcer.engines import ArgumentEngine, ArgumentMatcher, CompiledGrammar, Startable
 from enforcer.errors import ConfigurationError, SchemaError, UnknownLength, brief
-from enforcer.request import history
 from enforcer.request import response_format as formats
 from enforcer.request import tools as tools_
-from enforcer.request.options import Options
-from enforcer.request.spec import Spec, bundled, refuse_large
-from enforcer.schema import Root
+from enforcer.request.options import Options, OptionWords
+from enforcer.request.spec import Spec, bundled, read_fields, refuse_large
 from enforcer.schema.bundling import Documents
 from enforcer.turn import dialects
 from enforcer.turn.deadline import Deadline, Plan
@@ -39,12 +38,7 @@ from enforcer.turn.table import Table
 from enforcer.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
-    from typing import Unpack
-
-    from enforcer.engines import ArgumentMatcher, CompiledGrammar, Startable
     from enforcer.machine.grammar import MachineGrammar
-    from enforcer.request.options import OptionWords
     from enforcer.turn.envelope import Envelope
     from enforcer.turn.events import Turn
     from enforcer.types import Messages, ResponseFormat, ToolChoice, Tools
@@ -126,7 +120,7 @@ class Enforcer:
         documents: Documents | None = None,
         cache: Cache | None = None,
         on_compile: Callable[[int], None] | None = None,
-        write: Callable[[formats.ResponseFormat, Options, Root], bytes] | None = None,
+        write: Callable[[formats.ResponseFormat, Options], bytes] | None = None,
         **words: Unpack[OptionWords],
     ) -> None:
         _require(
@@ -220,8 +214,8 @@ class Enforcer:
         if not self.dialect.is_simple:
             self.table.warm()
             row = np.zeros(self.vocabulary.words, dtype=np.int32)
-            any_object = formats.ResponseFormat(formats.FormatKind.JSON_SCHEMA, "{}")
-            self._grammars.compiled(any_object, self.options, Root.OBJECT).matcher().fill(row)
+            any_object = tools_.Tool("", "{}", 0).arguments
+            self._grammars.compiled(any_object, self.options).matcher().fill(row)
         elif in_time:
             _ = self._grammars.pieces
         self.engine.warm(self.table.layout)
@@ -297,11 +291,7 @@ class Enforcer:
 
         """
         declared = python_tools.declared(tools)
-        spec = Spec(
-            tools_.parse(declared, tool_choice, parallel_tool_calls),
-            history.count_calls(history.plain(messages)),
-            formats.parse(response_format),
-        )
+        spec = read_fields(declared, tool_choice, parallel_tool_calls, messages, response_format)
         bundle = partial(self._grammars.bundle, documents=self.documents, options=self.options)
         spec = bundled(spec, bundle, self.options.limits.size)
         self.check(spec)
@@ -322,13 +312,11 @@ class Enforcer:
         refuse_names(self.dialect, spec.toolset, self.vocabulary)
         options = spec.resolve(self.options)
         refuse_large(spec, options.limits)
-        for tool in self._grammars.doubtful(spec.toolset.tools, options):
-            with _under(tool.path):
-                self._grammars.check(_arguments(tool), options, Root.OBJECT)
-        wanted = spec.response_format
-        if wanted is not None:
-            with _under(wanted.path):
-                self._grammars.check(wanted, options)
+        doubtful = self._grammars.doubtful(spec.toolset.tools, options)
+        for wanted in (*(tool.arguments for tool in doubtful), spec.response_format):
+            if wanted is not None:
+                with _under(wanted.path):
+                    self._grammars.check(wanted, options)
 
     def prepare(self, spec: Spec) -> Generator[None, None, Prepared]:
         """Compile what a turn must not wait for later: all that may take long.
@@ -357,18 +345,16 @@ class Enforcer:
         slow = toolset.tools if alone else self._grammars.slow(toolset.tools, options)
         arguments = {}
         for name in filter(slow.__contains__, toolset.allowed if slow else ()):
-            its = _arguments(toolset.tools[name])
-            if not self._grammars.is_compiled(its, options, Root.OBJECT):
+            its = toolset.tools[name].arguments
+            if not self._grammars.is_compiled(its, options):
                 yield
-            with _under(toolset.tools[name].path):
-                arguments[name] = self._grammars.compiled(its, options, Root.OBJECT)
+            with _under(its.path):
+                arguments[name] = self._grammars.compiled(its, options)
         return Prepared(options, allowed, arguments)
 
-    def compiled(
-        self, wanted: formats.ResponseFormat, options: Options, root: Root
-    ) -> CompiledGrammar:
+    def compiled(self, wanted: formats.ResponseFormat, options: Options) -> CompiledGrammar:
         """Compile a schema or text format, or return its grammar from the cache."""
-        return self._grammars.compiled(wanted, options, root)
+        return self._grammars.compiled(wanted, options)
 
     def _envelope(self, spec: Spec, options: Options, follow: Follow | None = None) -> Envelope:
         text: Callable[[], ArgumentMatcher] | None = None
@@ -429,8 +415,8 @@ class Enforcer:
 
         def grammar(name: str) -> Startable:
             if name not in held:
-                its = _arguments(tools[name])
-                own = self._grammars.compiled(its, options, Root.OBJECT)
+                its = tools[name].arguments
+                own = self._grammars.compiled(its, options)
                 held[name] = own if follow is None else follow(own, its, name)
             return held[name]
 
@@ -462,17 +448,14 @@ class Enforcer:
             )
         tools, wanted, pieces = spec.toolset.tools, spec.response_format, self._grammars.pieces
 
-        def plan(its: formats.ResponseFormat, path: str, root: Root) -> Plan:
-            with _under(path):
-                problems = self._grammars.untold(its, options, root)
-                found = cast("MachineGrammar", self._grammars.compiled(its, options, root))
+        def plan(its: formats.ResponseFormat) -> Plan:
+            with _under(its.path):
+                problems = self._grammars.untold(its, options)
+                found = cast("MachineGrammar", self._grammars.compiled(its, options))
                 return Plan(Shortest.of(found.tables, pieces).cost_of_root, not problems)
 
-        def arguments(name: str) -> Plan:
-            return plan(_arguments(tools[name]), tools[name].path, Root.OBJECT)
-
-        text = None if wanted is None else plan(wanted, wanted.path, Root.ANY)
-        return Deadline(allowed, pieces, budget, arguments, inf if text is None else text.least)
+        least = inf if wanted is None else plan(wanted).least
+        return Deadline(allowed, pieces, budget, lambda name: plan(tools[name].arguments), least)
 
     def parse(
         self,
@@ -541,10 +524,6 @@ def _under(path: str) -> Iterator[None]:
         yield
     except SchemaError as error:
         raise error.under(path) from error
-
-
-def _arguments(tool: tools_.Tool) -> formats.ResponseFormat:
-    return formats.ResponseFormat(formats.FormatKind.JSON_SCHEMA, tool.schema)
 
 
 def _require(name: str, given: object, kind: type, hint: str = "") -> None:

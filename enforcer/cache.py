@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from collections.abc import Callable, Hashable
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
+from typing import Any, Protocol, TypeVar, cast
 
 from enforcer.errors import RequestError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
 
 _T = TypeVar("_T")
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Collection, Hashable
+from dataclasses import replace
 from functools import cached_property, lru_cache
 from hashlib import blake2b
 from time import perf_counter_ns
@@ -10,24 +12,18 @@ from typing import TYPE_CHECKING, TypeVar
 
 from enforcer.budget.pieces import Pieces
 from enforcer.budget.untold import unknown_text, untimed, untold
-from enforcer.engines import MACHINE
-from enforcer.errors import SchemaError
-from enforcer.layouts import LayoutKind
+from enforcer.engines import MACHINE, ArgumentEngine, CompiledGrammar, Wanted
+from enforcer.errors import Problem, SchemaError
+from enforcer.layouts import BoundLayout, LayoutKind
 from enforcer.request.response_format import FormatKind, ResponseFormat
-from enforcer.schema import OnUnsupported, Root, compile_schema
+from enforcer.schema import ArgumentGrammar, OnUnsupported, Root, compile_schema
 from enforcer.schema.limits import USUAL
 from enforcer.schema.reading.plain import is_quick
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Hashable
-
     from enforcer.cache import Cache
-    from enforcer.engines import ArgumentEngine, CompiledGrammar, Wanted
-    from enforcer.errors import Problem
-    from enforcer.layouts import BoundLayout
     from enforcer.request.options import Options
     from enforcer.request.tools import Tool, Tools
-    from enforcer.schema import ArgumentGrammar
     from enforcer.schema.bundling import Documents
     from enforcer.vocabulary import Vocabulary
 
@@ -63,7 +59,7 @@ class Grammars:
         *,
         cache: Cache,
         on_compile: Callable[[int], None] | None = None,
-        write: Callable[[ResponseFormat, Options, Root], bytes] | None = None,
+        write: Callable[[ResponseFormat, Options], bytes] | None = None,
     ) -> None:
         self._vocabulary = vocabulary
         self._engine = engine
@@ -79,23 +75,22 @@ class Grammars:
         # In its keys; an `id` would be another's once this one is gone.
         self._own = object()
 
-    def check(self, wanted: ResponseFormat, options: Options, root: Root = Root.ANY) -> None:
+    def check(self, wanted: ResponseFormat, options: Options) -> None:
         """Raise if a format cannot be enforced; an isolated tool's always can.
 
         Args:
-            wanted: the schema or response format.
+            wanted: the format of arguments, or of a response.
             options: the request's options.
-            root: `Root.OBJECT` for arguments, `Root.ANY` for a response.
 
         Raises:
             UnsupportedSchema, InvalidSchema: with paths below a schema.
 
         """
-        if root is Root.OBJECT and options.on_unsupported is OnUnsupported.ISOLATE:
+        if wanted.root is Root.OBJECT and options.on_unsupported is OnUnsupported.ISOLATE:
             return  # arguments can be any object
         self.cache.get(
-            self._key("checked", wanted, options, root),
-            lambda: self._engine.check(*self._asked(wanted, options, root)),
+            self._key("checked", wanted, options),
+            lambda: self._engine.check(*self._asked(wanted, options)),
             lambda _: 0,
         )
 
@@ -111,21 +106,15 @@ class Grammars:
         """Return the names of the tools whose schemas are not `is_quick`."""
         return tools.slow if self._trusts_plain(options) else tools
 
-    def compiled(
-        self, wanted: ResponseFormat, options: Options, root: Root = Root.ANY
-    ) -> CompiledGrammar:
+    def compiled(self, wanted: ResponseFormat, options: Options) -> CompiledGrammar:
         """Return the compiled grammar of a format; cached. Raises as `check` does."""
-        return self._made(
-            _COMPILED, wanted, options, root, lambda it: self._compile(it, options, root)
-        )
+        return self._made(_COMPILED, wanted, options, lambda it: self._compile(it, options))
 
-    def is_compiled(self, wanted: ResponseFormat, options: Options, root: Root = Root.ANY) -> bool:
+    def is_compiled(self, wanted: ResponseFormat, options: Options) -> bool:
         """Return whether the compiled grammar of a format is cached."""
-        return self.cache.peek(self._key(_COMPILED, wanted, options, root)) is not None
+        return self.cache.peek(self._key(_COMPILED, wanted, options)) is not None
 
-    def untold(
-        self, wanted: ResponseFormat, options: Options, root: Root = Root.ANY
-    ) -> tuple[Problem, ...]:
+    def untold(self, wanted: ResponseFormat, options: Options) -> tuple[Problem, ...]:
         """Return the parts of a format without a known shortest completion; cached.
 
         Raises:
@@ -135,10 +124,8 @@ class Grammars:
         """
         if wanted.kind is not FormatKind.JSON_SCHEMA:
             raise untimed(unknown_text(wanted.kind.value))
-        found = self._made(
-            "untold", wanted, options, root, lambda it: untold(grammar_of(it.source, options, root))
-        )
-        is_exact = root is Root.ANY or options.on_unsupported is OnUnsupported.REFUSE
+        found = self._made("untold", wanted, options, lambda it: untold(grammar_of(it, options)))
+        is_exact = wanted.root is Root.ANY or options.on_unsupported is OnUnsupported.REFUSE
         if found and is_exact:
             raise untimed(*found)
         return found
@@ -152,38 +139,34 @@ class Grammars:
         """Return a schema bundled with the documents that it refers to; cached."""
         if not documents.may_concern(schema):
             return schema
-        key = self._key("bundle", _json_schema(schema), options, Root.ANY)
+        key = self._key("bundle", ResponseFormat(FormatKind.JSON_SCHEMA, schema), options)
         return self.cache.get(key, lambda: documents.bundle(schema), len)
 
     def _trusts_plain(self, options: Options) -> bool:
         return self._holds_plain and (options.limits is USUAL or options.limits == USUAL)
 
-    def _compile(self, wanted: ResponseFormat, options: Options, root: Root) -> CompiledGrammar:
+    def _compile(self, wanted: ResponseFormat, options: Options) -> CompiledGrammar:
         if wanted.kind is FormatKind.JSON_SCHEMA:
-            is_here = root is Root.OBJECT and self.is_quick(wanted.source, options)
+            is_here = wanted.root is Root.OBJECT and self.is_quick(wanted.source, options)
         else:  # grammars cannot be written, and other formats depend on an incomplete vocabulary
             is_here = wanted.kind is FormatKind.GRAMMAR or not self._vocabulary.is_complete
         if is_here:
-            return self._engine.compile(*self._asked(wanted, options, root))
-        return self._engine.read(self._write(wanted, options, root))
+            return self._engine.compile(*self._asked(wanted, options))
+        return self._engine.read(self._write(wanted, options))
 
-    def _write_here(self, wanted: ResponseFormat, options: Options, root: Root) -> bytes:
-        return self._engine.write(*self._asked(wanted, options, root))
+    def _write_here(self, wanted: ResponseFormat, options: Options) -> bytes:
+        return self._engine.write(*self._asked(wanted, options))
 
-    def _asked(
-        self, wanted: ResponseFormat, options: Options, root: Root
-    ) -> tuple[Wanted, BoundLayout | None]:
+    def _asked(self, wanted: ResponseFormat, options: Options) -> tuple[Wanted, BoundLayout | None]:
         if wanted.kind is not FormatKind.JSON_SCHEMA:
             return wanted, None
-        layout = options.laid_out(self._layout, root)
-        return grammar_of(wanted.source, options, root), layout
+        return grammar_of(wanted, options), options.laid_out(self._layout, wanted.root)
 
     def _made(
         self,
         what: str,
         wanted: ResponseFormat,
         options: Options,
-        root: Root,
         make: Callable[[ResponseFormat], _T],
     ) -> _T:
         """Return a cached result for a format; if an isolated tool fails, that of any object."""
@@ -193,16 +176,17 @@ class Grammars:
             try:
                 return make(wanted)
             except SchemaError:
-                if root is Root.ANY or options.on_unsupported is not OnUnsupported.ISOLATE:
+                is_response = wanted.root is Root.ANY
+                if is_response or options.on_unsupported is not OnUnsupported.ISOLATE:
                     raise
-                return make(_json_schema("{}"))
+                return make(replace(wanted, source="{}"))
             finally:
                 if self._on_compile is not None:
                     self._on_compile(perf_counter_ns() - begun)
 
-        return self.cache.get(self._key(what, wanted, options, root), timed, _weight)
+        return self.cache.get(self._key(what, wanted, options), timed, _weight)
 
-    def _key(self, what: str, wanted: ResponseFormat, options: Options, root: Root) -> Hashable:
+    def _key(self, what: str, wanted: ResponseFormat, options: Options) -> Hashable:
         # A digest, for a source may be large.
         digest = blake2b(wanted.source.encode("utf-8", "surrogatepass"), digest_size=32).digest()
         settings = _settings(
@@ -210,22 +194,22 @@ class Grammars:
             *(options.compact_text, options.closed_text),
             *(options.plain_spelling, options.second_space),
         )
-        return (what, wanted.kind, root, digest, settings, self._own)
+        return (what, wanted.kind, wanted.root, digest, settings, self._own)
 
 
-def grammar_of(schema: str, options: Options, root: Root) -> ArgumentGrammar:
-    """Return the grammar of a schema, as JSON text, under a request's options.
+def grammar_of(wanted: ResponseFormat, options: Options) -> ArgumentGrammar:
+    """Return the grammar of a JSON Schema under a request's options.
 
     Raises:
         UnsupportedSchema, InvalidSchema: with paths below the schema.
 
     """
     return compile_schema(
-        json.loads(schema),
+        json.loads(wanted.source),
         limits=options.limits,
         on_unsupported=options.on_unsupported,
-        root=root,
-        conventions=options.conventions_of(root),
+        root=wanted.root,
+        conventions=options.conventions_of(wanted.root),
     )
 
 
@@ -233,10 +217,6 @@ def grammar_of(schema: str, options: Options, root: Root) -> ArgumentGrammar:
 def _settings(*settings: Hashable) -> str:
     """Return settings as text for keys, since the hash of a string is computed once."""
     return repr(settings)
-
-
-def _json_schema(source: str) -> ResponseFormat:
-    return ResponseFormat(FormatKind.JSON_SCHEMA, source)
 
 
 def _weight(found: CompiledGrammar | tuple[Problem, ...]) -> int:

@@ -10,12 +10,9 @@ import json
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, NoReturn
 
 from enforcer.errors import ConfigurationError
-
-if TYPE_CHECKING:
-    from typing import NoReturn
 
 STANDARD_INPUT = "-"
 _LINES = (".jsonl", ".ndjson")

@@ -7,11 +7,9 @@ message what to do.
 from __future__ import annotations
 
 import reprlib
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Self
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from typing import Self
 
 _MOST_SHOWN = 20  # problems of one schema in a message
 

@@ -9,23 +9,20 @@ import inspect
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from enforcer.api import Enforcer
 from enforcer.errors import ConfigurationError, IllegalPrefix, InvalidTools, RequestError, brief
 from enforcer.extras import needed_for
-from enforcer.logits import illegal
+from enforcer.logits import illegal, rows_for
 
 with needed_for("`enforcer.hf`"):
     import torch
     from transformers import LogitsProcessor
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from collections.abc import Sequence
 
+if TYPE_CHECKING:
     from enforcer.turn.matcher import Matcher
 
-_WORD = 32
 # Fields of a row's request; `prompt_ids` come from the batch.
 _FIELDS = tuple(
     name
@@ -139,8 +136,7 @@ class TransformersLogitsProcessor(LogitsProcessor):  # type: ignore[misc]
                 f"the model has fewer ids than the tokenizer, {scores.shape[1]} and {size}: resize "
                 "the model's embeddings, or use the tokenizer that belongs to it"
             )
-        words = -(-scores.shape[1] // _WORD)
-        bitmask = np.zeros((len(self._matchers), words), dtype=np.int32)
+        bitmask = rows_for(len(self._matchers), scores)
         for row, matcher in enumerate(self._matchers):
             matcher.fill(bitmask, row)
         masked = scores.masked_fill(illegal(bitmask, scores), -torch.inf)

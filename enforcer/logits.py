@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     import torch
 
 
+_WORD = 32
+
+
 class _Array(Protocol):
     @property
     def shape(self) -> tuple[int, ...]: ...
@@ -58,6 +61,11 @@ def mask_logits(logits: Logits, bitmask: npt.ArrayLike) -> Logits:
     import torch
 
     return cast("Logits", given.masked_fill(torch.from_numpy(~legal).to(given.device), -np.inf))
+
+
+def rows_for(count: int, logits: torch.Tensor) -> npt.NDArray[np.int32]:
+    """Return rows of a bitmask that forbid every token id: int32, shape `(count, words)`."""
+    return np.zeros((count, -(-logits.shape[1] // _WORD)), dtype=np.int32)
 
 
 def illegal(bitmask: npt.NDArray[np.int32], like: torch.Tensor) -> torch.Tensor:

@@ -12,20 +12,17 @@ encodings. Also here: the white space between JSON's tokens. Must not know: sche
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable
 from functools import lru_cache
 from math import prod
 from typing import TYPE_CHECKING
 
-from enforcer.regex import ANY, both, either, inverse, literal
+from enforcer.regex import ANY, Regex, both, either, inverse, literal
 from enforcer.regex.charset import CharSet
 from enforcer.regex.constructors import EPSILON, NOTHING, chars, concat, repeat
 from enforcer.regex.syntax import Chars, Complement, Concat, Intersection, Literal, Repeat, Union
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from enforcer.regex import Regex
-
     Spelling = Callable[[CharSet], Regex]
     Spans = tuple[tuple[int, int], ...]
 

@@ -9,6 +9,7 @@ import json
 import re
 from bisect import bisect_left
 from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
 from os import PathLike
@@ -21,8 +22,6 @@ from enforcer.regex.charset import CharSet
 from enforcer.tokenizers import files, hugging_face, kimi
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
     import numpy.typing as npt
 
 MOST_EQUAL = 0xFFFF  # tokens of the same bytes: a count in 16 bits in the kernel's trie

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from enforcer.checking.work import SchemaCheck
 from enforcer.request.options import Options
-from enforcer.request.response_format import FormatKind
+from enforcer.request.response_format import FormatKind, ResponseFormat
 from enforcer.schema import Limits, Root
 
 if TYPE_CHECKING:
@@ -34,9 +34,8 @@ _UNBOUNDED = Limits(
 def check(schema: object, limits: Limits | None = None) -> SchemaCheck:
     """Ask for a schema of arguments."""
     source = json.dumps(schema)
-    return SchemaCheck(
-        FormatKind.JSON_SCHEMA, source, Root.OBJECT, Options(limits=limits or Limits())
-    )
+    wanted = ResponseFormat(FormatKind.JSON_SCHEMA, source, Root.OBJECT)
+    return SchemaCheck(wanted, Options(limits=limits or Limits()))
 
 
 def sent(one: _Sent) -> _Sent:

@@ -33,8 +33,8 @@ REFUSED_ARGUMENTS = f'{{"type": "object", "properties": {{"n": {REFUSED}}}}}'
 OPTIONS = Options()
 
 
-def of_schema(source: str) -> ResponseFormat:
-    return ResponseFormat(FormatKind.JSON_SCHEMA, source)
+def of_schema(source: str, root: Root = Root.OBJECT) -> ResponseFormat:
+    return ResponseFormat(FormatKind.JSON_SCHEMA, source, root)
 
 
 def made(
@@ -42,7 +42,7 @@ def made(
     dialect: str = "kimi_k2",
     known: Vocabulary | None = None,
     on_compile: Callable[[int], None] | None = None,
-    write: Callable[[ResponseFormat, Options, Root], bytes] | None = None,
+    write: Callable[[ResponseFormat, Options], bytes] | None = None,
 ) -> Grammars:
     known = known or small()
     return Grammars(
@@ -58,13 +58,13 @@ def made(
 def test_equal_sources_are_compiled_once_and_under_other_options_again() -> None:
     compiled: list[int] = []
     grammars = made(on_compile=compiled.append)
-    assert not grammars.is_compiled(of_schema(PLAIN), OPTIONS, Root.OBJECT)
-    first = grammars.compiled(of_schema(PLAIN), OPTIONS, Root.OBJECT)
-    assert grammars.compiled(of_schema(PLAIN), OPTIONS, Root.OBJECT) is first
-    assert grammars.is_compiled(of_schema(PLAIN), OPTIONS, Root.OBJECT)
+    assert not grammars.is_compiled(of_schema(PLAIN), OPTIONS)
+    first = grammars.compiled(of_schema(PLAIN), OPTIONS)
+    assert grammars.compiled(of_schema(PLAIN), OPTIONS) is first
+    assert grammars.is_compiled(of_schema(PLAIN), OPTIONS)
     tight = Options(limits=Limits(properties=9))
-    assert not grammars.is_compiled(of_schema(PLAIN), tight, Root.OBJECT)
-    assert grammars.compiled(of_schema(PLAIN), tight, Root.OBJECT) is not first
+    assert not grammars.is_compiled(of_schema(PLAIN), tight)
+    assert grammars.compiled(of_schema(PLAIN), tight) is not first
     assert len(compiled) == 2
 
 
@@ -76,7 +76,7 @@ def test_what_is_kept_of_one_that_is_gone_is_no_other_ones() -> None:
     try:
         for _ in range(20):
             grammars = made(shared, on_compile=compiled.append)
-            grammars.compiled(of_schema("{}"), OPTIONS, Root.OBJECT)
+            grammars.compiled(of_schema("{}"), OPTIONS)
             del grammars
             gc.collect()
     finally:
@@ -88,18 +88,18 @@ def test_small_and_plain_schemas_are_written_here() -> None:
     elsewhere: list[tuple[str, Root]] = []
     here = made()
 
-    def write(wanted: ResponseFormat, options: Options, root: Root) -> bytes:
-        elsewhere.append((wanted.source, root))
-        return here._write_here(wanted, options, root)
+    def write(wanted: ResponseFormat, options: Options) -> bytes:
+        elsewhere.append((wanted.source, wanted.root))
+        return here._write_here(wanted, options)
 
     grammars = made(write=write)
-    grammars.compiled(of_schema(PLAIN), OPTIONS, Root.OBJECT)
+    grammars.compiled(of_schema(PLAIN), OPTIONS)
     assert not elsewhere
     long = PLAIN.replace('"a"', f'"{"a" * 3_000}"')
     wanted = parse({"type": "json_schema", "json_schema": {"name": "n", "schema": {}}})
     assert wanted is not None
-    grammars.compiled(of_schema(long), OPTIONS, Root.OBJECT)
-    grammars.compiled(of_schema(NOT_PLAIN), OPTIONS, Root.OBJECT)
+    grammars.compiled(of_schema(long), OPTIONS)
+    grammars.compiled(of_schema(NOT_PLAIN), OPTIONS)
     grammars.compiled(wanted, OPTIONS)
     assert elsewhere == [(long, Root.OBJECT), (NOT_PLAIN, Root.OBJECT), ("{}", Root.ANY)]
 
@@ -133,9 +133,7 @@ def test_a_text_is_closed_where_arguments_are_not() -> None:
     assert wanted is not None
     grammars, closed, other = made(), Options(closed_text=True), small().encode('{"b":1}')
     assert all(map(grammars.compiled(wanted, OPTIONS).matcher().accept, other))
-    assert all(
-        map(grammars.compiled(of_schema(PLAIN), closed, Root.OBJECT).matcher().accept, other)
-    )
+    assert all(map(grammars.compiled(of_schema(PLAIN), closed).matcher().accept, other))
     assert not all(map(grammars.compiled(wanted, closed).matcher().accept, other))
 
 
@@ -156,10 +154,10 @@ def test_what_is_refused_is_isolated_where_that_is_asked_for() -> None:
     isolated = Options(on_unsupported=OnUnsupported.ISOLATE)
     for refuse in (grammars.check, grammars.compiled):
         with pytest.raises(UnsupportedSchema) as caught:
-            refuse(of_schema(REFUSED_ARGUMENTS), OPTIONS, Root.OBJECT)
+            refuse(of_schema(REFUSED_ARGUMENTS), OPTIONS)
         assert caught.value.path == "$.properties.n.multipleOf"
-    grammars.check(of_schema(REFUSED_ARGUMENTS), isolated, Root.OBJECT)
-    matcher = grammars.compiled(of_schema(REFUSED_ARGUMENTS), isolated, Root.OBJECT).matcher()
+    grammars.check(of_schema(REFUSED_ARGUMENTS), isolated)
+    matcher = grammars.compiled(of_schema(REFUSED_ARGUMENTS), isolated).matcher()
     assert all(map(matcher.accept, small().encode('{"x": 1}')))
     assert matcher.is_accepting()
 
@@ -167,7 +165,7 @@ def test_what_is_refused_is_isolated_where_that_is_asked_for() -> None:
 def test_paths_of_refusals() -> None:
     grammars = made()
     with pytest.raises(UnsupportedSchema) as caught:
-        grammars.untold(of_schema(REFUSED), OPTIONS)
+        grammars.untold(of_schema(REFUSED, Root.ANY), OPTIONS)
     assert caught.value.path == "$.multipleOf"
     wanted = parse({"type": "regex", "regex": "a+"})
     assert wanted is not None
@@ -177,11 +175,11 @@ def test_paths_of_refusals() -> None:
         grammars.untold(wanted, OPTIONS)
     assert caught.value.path == "$.response_format.regex"
     with pytest.raises(UnsupportedSchema) as caught:
-        grammars.untold(of_schema(json.dumps(UNIQUE)), OPTIONS)
+        grammars.untold(of_schema(json.dumps(UNIQUE), Root.ANY), OPTIONS)
     assert caught.value.path == "$.uniqueItems"
     tool = of_schema(json.dumps({"properties": {"tags": UNIQUE}}))
     with pytest.raises(UnsupportedSchema) as caught:
-        grammars.untold(tool, OPTIONS, Root.OBJECT)
+        grammars.untold(tool, OPTIONS)
     assert caught.value.path == "$.properties.tags.uniqueItems"
 
 
@@ -189,7 +187,7 @@ def test_that_an_end_is_not_known_is_found_out_once() -> None:
     grammars = made()
     source = of_schema(json.dumps({"type": "object", "properties": {"tags": UNIQUE}}))
     relaxed = Options(on_unsupported=OnUnsupported.RELAX)
-    found = [grammars.untold(source, relaxed, Root.OBJECT) for _ in range(2)]
+    found = [grammars.untold(source, relaxed) for _ in range(2)]
     (problem,) = found[0]
     assert (problem.path, problem.keyword) == ("$.properties.tags.uniqueItems", "uniqueItems")
     assert found[0] is found[1]

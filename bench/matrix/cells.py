@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from bench.matrix import modes
 from bench.matrix.routes import Client, Route
 from enforcer.judging.judge import Fault, Finding, judge
-from enforcer.judging.rules import IdRule, ReplyRules
+from enforcer.judging.rules import KIMI_K2, IdRule, ReplyRules
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 # The Responses API and Anthropic's give the model's id as it is, but the judge of theirs
 # does not know how the history was counted there: unique is what their clients rely on.
 _ANY_ID = frozenset({Route.RESPONSES, Route.MESSAGES})
-_KIMI_K2 = ReplyRules()
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +60,7 @@ async def run(
     temperature: float,
     concurrency: int,
     wanted: Sequence[Cell] | None = None,
-    expected: ReplyRules = _KIMI_K2,
+    expected: ReplyRules = KIMI_K2,
 ) -> list[Result]:
     """Send every cell's request `repeats` times, and judge what comes back.
 
@@ -94,7 +93,7 @@ async def run(
 
 
 def assess(
-    cell: Cell, body: dict[str, Any], reply: ChatReply, expected: ReplyRules = _KIMI_K2
+    cell: Cell, body: dict[str, Any], reply: ChatReply, expected: ReplyRules = KIMI_K2
 ) -> list[Finding]:
     """Judge one reply; text beside a response format must fit it or be empty."""
     # What these routes stream is put together by the client, which leaves out what was cut.

@@ -28,7 +28,7 @@ from bench.demo.servers import MODEL_NAME
 from bench.matrix import workload
 from bench.rust_front_end.server import ENFORCED, STOCK, serving, settings
 from enforcer.judging.judge import Fault, judge
-from enforcer.judging.rules import MARKERS, IdRule, ReplyRules
+from enforcer.judging.rules import KIMI_K2, IdRule, ReplyRules
 from enforcer.tools.verify import client
 from tests import format_models
 
@@ -64,7 +64,7 @@ class Format:
     write: Callable[[Path, Path], None]
     flags: tuple[str, ...] = ()
     ids: IdRule = IdRule.KIMI
-    markers: tuple[str, ...] = MARKERS
+    markers: Sequence[str] = KIMI_K2.markers
     frames: tuple[str, ...] = ()
 
 

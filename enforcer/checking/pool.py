@@ -17,22 +17,19 @@ import asyncio
 import os
 import signal
 import threading
+from collections.abc import Callable, Hashable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
-from enforcer.checking.process import Forker, NoProcess, WorkerEnded
-from enforcer.checking.task import TOO_MUCH_MEMORY, TaskVerdict
+from enforcer.checking.process import Forker, NoProcess, Process, WorkerEnded
+from enforcer.checking.task import TOO_MUCH_MEMORY, Task, TaskVerdict
 from enforcer.checking.work import LEVELS, SECONDS, TOO_SLOW
 from enforcer.errors import Busy, ConfigurationError, EnforcerError, SchemaLimit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterator
-
-    from enforcer.checking.process import Process
-    from enforcer.checking.task import Task
     from enforcer.vocabulary import Vocabulary
 
 _SHARE = 4  # processors of which one is for the first level; there is one in any case

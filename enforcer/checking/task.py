@@ -8,18 +8,16 @@ from __future__ import annotations
 
 import sys
 import traceback
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Protocol
 
 from enforcer.api import Enforcer
-from enforcer.errors import SchemaLimit, UnsupportedSchema, brief
+from enforcer.errors import Problem, RequestError, SchemaLimit, UnsupportedSchema, brief
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
-
     from enforcer.engines import ArgumentEngine
-    from enforcer.errors import Problem, RequestError
 
 TOO_MUCH_MEMORY = (
     "checking this schema takes too much memory; give it fewer or shorter alternatives, "

@@ -8,6 +8,7 @@ prompt has begun fits its schemas, and whether a demanded call fits into the tok
 from __future__ import annotations
 
 from array import array
+from collections.abc import Hashable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -15,23 +16,18 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from enforcer.budget.untold import unknown_text, untold
-from enforcer.checking.task import TaskVerdict
+from enforcer.checking.task import TaskVerdict, WorkerState
 from enforcer.compiling import grammar_of
-from enforcer.errors import EnforcerError, IllegalPrefix, RequestError, SchemaError
-from enforcer.layouts import JSON
+from enforcer.errors import EnforcerError, IllegalPrefix, Problem, RequestError, SchemaError
+from enforcer.layouts import JSON, BoundLayout
 from enforcer.request import spec_text
 from enforcer.request.options import Options
 from enforcer.request.response_format import FormatKind, ResponseFormat
-from enforcer.schema import Root, compile_schema
+from enforcer.schema import compile_schema
 from enforcer.turn import dialects
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
-
-    from enforcer.checking.task import WorkerState
     from enforcer.engines import ArgumentEngine, Wanted
-    from enforcer.errors import Problem
-    from enforcer.layouts import BoundLayout
     from enforcer.regex.charset import CharSet
 
 LOOK = 0.25  # seconds of processor time until a check counts as slow
@@ -53,9 +49,7 @@ class SchemaCheck:
     """A task that finds out whether an engine can enforce one schema, or one response format.
 
     Attributes:
-        kind: the kind of `source`; see `enforcer.request.response_format`.
-        source: a schema as JSON text, or the source of a response format.
-        root: `Root.OBJECT` for a call's arguments.
+        wanted: the format of arguments, or of a response.
         options: the request's options. With `finish_within_budget` the verdict says for which
             parts no shortest completion is known.
         writes: whether to return the grammar as written for the engine, of a schema that has been
@@ -68,9 +62,7 @@ class SchemaCheck:
 
     """
 
-    kind: FormatKind
-    source: str
-    root: Root
+    wanted: ResponseFormat
     options: Options = _USUAL
     writes: bool = False
     dialect: str = ""
@@ -79,10 +71,10 @@ class SchemaCheck:
 
     def key(self) -> Hashable:
         """Return a small key, however large the source is; equal checks share one verdict."""
-        digest = sha256(self.source.encode("utf-8", "surrogatepass")).digest()
-        own = self.options
+        own, wanted = self.options, self.wanted
+        digest = sha256(wanted.source.encode("utf-8", "surrogatepass")).digest()
         return (
-            *(digest, self.kind, self.root, self.writes),
+            *(digest, wanted.kind, wanted.root, self.writes),
             *(self.dialect, self.controls, self.writable),
             *(own.on_unsupported, own.limits, own.conventions, own.finish_within_budget),
             *(own.compact_text, own.closed_text, own.plain_spelling, own.second_space),
@@ -91,7 +83,7 @@ class SchemaCheck:
     @property
     def size(self) -> int:
         """The characters of the source."""
-        return len(self.source)
+        return len(self.wanted.source)
 
     def perform(self, worker: WorkerState) -> TaskVerdict:
         """SchemaCheck the schema in this process, without a bound on time or memory."""
@@ -102,16 +94,17 @@ class SchemaCheck:
 
     def _perform(self, engine: ArgumentEngine) -> TaskVerdict:
         layout = self._layout(engine)
-        wanted: Wanted = ResponseFormat(self.kind, self.source)
+        wanted: Wanted = self.wanted
         grammar = None
-        if self.kind is FormatKind.JSON_SCHEMA:
-            wanted = grammar = grammar_of(self.source, self.options, self.root)
+        if self.wanted.kind is FormatKind.JSON_SCHEMA:
+            wanted = grammar = grammar_of(self.wanted, self.options)
         if self.writes:
             return TaskVerdict(written=engine.write(wanted, layout))
         engine.check(wanted, layout)
         untimed: tuple[Problem, ...] = ()
         if self.options.finish_within_budget:
-            untimed = (unknown_text(self.kind.value),) if grammar is None else untold(grammar)
+            kind = self.wanted.kind.value
+            untimed = (unknown_text(kind),) if grammar is None else untold(grammar)
         relaxed = () if grammar is None else grammar.relaxed
         return TaskVerdict(relaxed=relaxed[:_MOST_PROBLEMS], untimed=untimed[:_MOST_PROBLEMS])
 
@@ -122,7 +115,7 @@ class SchemaCheck:
             controls = known.controls if self.controls is None else dict(self.controls)
             writable = known.writable if self.writable is None else self.writable
             own = dialects.load(self.dialect).layout(controls, writable)
-        return self.options.laid_out(own, self.root)
+        return self.options.laid_out(own, self.wanted.root)
 
 
 @dataclass(frozen=True, slots=True)

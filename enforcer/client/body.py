@@ -63,7 +63,7 @@ def extra_body(
     except ValueError:
         known = ", ".join(f"enforcer.Route.{each.name}" for each in Route)
         raise ConfigurationError(f"`via` is {brief(via)}, which is none of {known}") from None
-    first = history.count_calls(history.plain(messages))
+    first = history.count_calls(messages)
     declared = python_tools.declared(tools)
     spec = spec_text.write(
         declared,

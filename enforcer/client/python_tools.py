@@ -7,9 +7,10 @@ what else a request carries.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import reduce
+from types import FunctionType
 from typing import TYPE_CHECKING, Annotated, Any, NotRequired
 
 from enforcer.errors import InvalidArguments, InvalidTools, Problem, brief
@@ -18,9 +19,6 @@ from enforcer.request.tools import read_name
 from enforcer.schema.reading.document import step
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from types import FunctionType
-
     from enforcer.types import ToolDefinition
 
 _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)

@@ -7,6 +7,7 @@ call, and of requests more than the response format.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
@@ -14,8 +15,6 @@ from enforcer.errors import UnknownEngine, brief
 from enforcer.extras import needed_for
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import numpy as np
     import numpy.typing as npt
 

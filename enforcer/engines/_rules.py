@@ -9,9 +9,10 @@ regular expressions; only EBNF has quotes around literals. Must not know: engine
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from enforcer.engines import ArgumentEngine
+from enforcer.engines import ArgumentEngine, Wanted
 from enforcer.errors import ConfigurationError, UnsupportedSchema
 from enforcer.numbers.languages import number_texts
 from enforcer.regex import (
@@ -33,9 +34,6 @@ from enforcer.schema.grammar import NOTHING as NO_VALUE
 from enforcer.spelling import WHITE_SPACE, json_chars, spelled
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from enforcer.engines import Wanted
     from enforcer.layouts import BoundLayout
     from enforcer.regex import Regex
     from enforcer.schema import ArgumentGrammar

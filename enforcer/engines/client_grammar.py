@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Callable, Mapping, Sequence
 from random import Random
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -18,8 +19,6 @@ from enforcer.errors import EngineFailure, InvalidSchema, SchemaLimit, Unsupport
 from enforcer.extras import message
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     import numpy.typing as npt
 
     from enforcer.vocabulary import Vocabulary

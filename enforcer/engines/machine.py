@@ -10,18 +10,15 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from enforcer import kernel
-from enforcer.engines import ArgumentEngine
+from enforcer.engines import ArgumentEngine, CompiledGrammar, Wanted
 from enforcer.engines.client_grammar import ClientGrammars
-from enforcer.layouts import LayoutKind
+from enforcer.layouts import BoundLayout, LayoutKind
 from enforcer.machine import wire
 from enforcer.machine.grammar import MachineGrammar, bound_vocabulary
-from enforcer.machine.tables import make_usual, tables_of, text_tables
+from enforcer.machine.tables import CompiledTables, make_usual, tables_of, text_tables
 from enforcer.request.response_format import FormatKind, ResponseFormat
 
 if TYPE_CHECKING:
-    from enforcer.engines import CompiledGrammar, Wanted
-    from enforcer.layouts import BoundLayout
-    from enforcer.machine.tables import CompiledTables
     from enforcer.vocabulary import Vocabulary
 
 

@@ -10,6 +10,7 @@ import xgrammar
 
 from enforcer.engines import CompiledGrammar
 from enforcer.engines._rules import RuleEngine
+from enforcer.engines.mask_rows import is_member
 from enforcer.errors import InvalidVocabulary
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ class XGrammarMatcher:
 
     def __init__(self, matcher: xgrammar.GrammarMatcher, vocabulary: Vocabulary) -> None:
         self._matcher = matcher
-        self._vocabulary = vocabulary
+        self._size = vocabulary.size
         self._text_row = vocabulary.text_row
 
     def fill(self, row: npt.NDArray[np.int32]) -> None:
@@ -86,11 +87,8 @@ class XGrammarMatcher:
 
     def accept(self, token_id: int) -> bool:
         """Advance by one token id; return False, and change nothing, if it is illegal."""
-        vocabulary = self._vocabulary
-        if not 0 <= token_id < vocabulary.size or token_id in vocabulary.control_ids:
-            return False
         # xgrammar logs a warning about ids that stand for nothing.
-        if not vocabulary.token_bytes(token_id):
+        if not (0 <= token_id < self._size and is_member(self._text_row, token_id)):
             return False
         return bool(self._matcher.accept_token(token_id))
 

@@ -9,24 +9,21 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import jsonschema
 from jsonschema.exceptions import best_match
 
 from enforcer.judging.patterns import validator_of
-from enforcer.judging.rules import KIMI_K2, IdRule
+from enforcer.judging.rules import KIMI_K2, IdRule, ReplyRules
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from typing import NoReturn
-
     from referencing import Registry
 
     from enforcer.judging.replies import ChatCall, ChatReply
-    from enforcer.judging.rules import ReplyRules
 
 _CUT_OFF = "length"
 _REFUSED = (400, 422)

@@ -7,14 +7,12 @@ package `regex`. `unevaluatedProperties` beside such names cannot be judged.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jsonschema
 import regex  # type: ignore[import-untyped]
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 
 @cache

@@ -6,12 +6,10 @@ Must not know: HTTP, or what makes a reply right.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from operator import index
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+from typing import Any
 
 OK = 200
 ABORTED = "abort"  # vLLM's finish_reason of what it ended itself, as when it is told to stop

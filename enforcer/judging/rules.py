@@ -5,31 +5,16 @@ Owns: which ids and markers go with which dialect. Must not know: how replies ar
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from referencing import Registry
 from referencing.jsonschema import DRAFT202012
 
-from enforcer.turn.dialect import Ids
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from enforcer.turn.dialect import Dialect
-
-# Kimi K2's, which are judged by where nothing else is said.
-MARKERS = (
-    "<|tool_calls_section_begin|>",
-    "<|tool_call_begin|>",
-    "<|tool_call_argument_begin|>",
-    "<|tool_call_end|>",
-    "<|tool_calls_section_end|>",
-    "<|im_end|>",
-    "<think>",
-    "</think>",
-)
+from enforcer.turn import dialects
+from enforcer.turn.dialect import Dialect, Ids
 
 
 class IdRule(Enum):
@@ -49,14 +34,7 @@ _RULES = {
 }
 
 
-def documents(schemas: Mapping[str, Any]) -> Registry[Any]:
-    """Make a registry of schemas that others may refer to; it retrieves no other."""
-    registry: Registry[Any] = Registry()
-    pairs = schemas.items()
-    return registry.with_contents(pairs, default_specification=DRAFT202012).crawl()
-
-
-NO_DOCUMENTS = documents({})
+_NO_DOCUMENTS: Registry[Any] = Registry()  # it retrieves none
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,12 +48,9 @@ class ReplyRules:
 
     """
 
-    ids: IdRule = IdRule.KIMI
-    markers: Sequence[str] = MARKERS
-    registry: Registry[Any] = NO_DOCUMENTS
-
-
-KIMI_K2 = ReplyRules()
+    ids: IdRule
+    markers: Sequence[str] = ()
+    registry: Registry[Any] = _NO_DOCUMENTS
 
 
 def rules_of(
@@ -91,4 +66,8 @@ def rules_of(
     """
     opens = {*dialect.turn.begin, dialect.turn.end}
     markers = tuple(name for name in dialect.controls if name not in opens)
-    return ReplyRules(ids or _RULES[dialect.ids], markers, documents(schemas or {}))
+    given = _NO_DOCUMENTS.with_contents((schemas or {}).items(), default_specification=DRAFT202012)
+    return ReplyRules(ids or _RULES[dialect.ids], markers, given.crawl())
+
+
+KIMI_K2 = rules_of(dialects.load("kimi_k2"))  # of replies of which no format is named

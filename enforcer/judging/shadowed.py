@@ -7,34 +7,26 @@ be enforced. Must not know: servers, how replies are collected and counted.
 from __future__ import annotations
 
 import json
-import re
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from enforcer.checking.task import TaskVerdict
+from enforcer.checking.task import TaskVerdict, WorkerState
 from enforcer.errors import RequestError
 from enforcer.judging import replies
-from enforcer.judging.judge import judge, tools_of
-from enforcer.judging.rules import rules_of
-from enforcer.request import history
-from enforcer.request import response_format as formats
+from enforcer.judging.judge import ReplyVerdict, judge, tools_of
+from enforcer.judging.rules import ReplyRules, rules_of
 from enforcer.request import tools as tools_
-from enforcer.request.spec import Spec, refuse_large
+from enforcer.request.spec import Spec, read_fields, refuse_large
 from enforcer.schema.bundling.folders import read_schemas
 from enforcer.turn import dialects
 from enforcer.turn.request_envelope import refuse_names
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping
-
-    from enforcer.checking.task import WorkerState
-    from enforcer.judging.judge import ReplyVerdict
-    from enforcer.judging.rules import ReplyRules
     from enforcer.request.options import Options
     from enforcer.request.tools import Tools
 
-_PLACE = re.compile(r"\$\.tools\[(\d{1,9})\]")
 # Raised by a body that vLLM reads and the judge does not, or by a response of another form.
 _UNREADABLE = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
 _MOST = 1024  # findings of a reply that are told
@@ -109,11 +101,9 @@ class ShadowedExchange:
             RequestError: it would be refused for something else.
 
         """
-        spec = Spec(
-            tools_.parse(tools_of(body), body.get("tool_choice"), body.get("parallel_tool_calls")),
-            history.count_calls(body["messages"]),
-            formats.parse(body.get("response_format")),
-        )
+        choice, parallel = body.get("tool_choice"), body.get("parallel_tool_calls")
+        form = body.get("response_format")
+        spec = read_fields(tools_of(body), choice, parallel, body["messages"], form)
         enforcer = worker.enforcer(self.dialect)
         refuse_names(enforcer.dialect, spec.toolset, enforcer.vocabulary)
         refuse_large(spec, self.options.limits)
@@ -127,14 +117,14 @@ class ShadowedExchange:
 
 def tool_at(tools: Tools, path: str) -> str:
     """Return the name of the tool that a path in a request leads to; else empty."""
-    found = _PLACE.match(path)
-    return next((one.name for one in tools.values() if found and one.at == int(found[1])), "")
+    at = tools_.index_at(path)
+    return next((one.name for one in tools.values() if one.at == at), "")
 
 
 def _named(tools: list[Any], path: str) -> str:
-    found = _PLACE.match(path)
+    at = tools_.index_at(path)
     try:
-        return str(tools[int(found[1])]["function"]["name"]) if found else ""
+        return "" if at is None else str(tools[at]["function"]["name"])
     except (IndexError, KeyError, TypeError):
         return ""
 

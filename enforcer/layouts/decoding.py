@@ -6,18 +6,13 @@ delimiter, a value whose type shows at its end. Of the schema it knows only the 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from enforcer.layouts.declared import types_of_properties
-from enforcer.layouts.layout import LayoutKind
+from enforcer.layouts.layout import BoundLayout, LayoutKind
 from enforcer.layouts.python_text import PythonReader
 from enforcer.layouts.tagged_text import TaggedReader
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from typing import Any
-
-    from enforcer.layouts.layout import BoundLayout
 
 
 class Decoder:

@@ -26,18 +26,16 @@ optional white space. In `never`, `{_}` is any white space of ASCII. Must not kn
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from itertools import pairwise, takewhile
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from enforcer.errors import brief
 from enforcer.layouts.pattern import ID, Field, Piece, Space, ids_of, read
 from enforcer.layouts.scanning import JSON_TEXT, PYTHON_TEXT, Scan, pairs_text
 from enforcer.regex.charset import ALL, CharSet
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 _E = TypeVar("_E", bound=Enum)
 _FIELDS = ("key", "type", "value")

@@ -9,6 +9,7 @@ the fields hold, vocabularies.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from itertools import takewhile
@@ -19,8 +20,6 @@ from enforcer.regex.derivative import derivative, example, first_classes
 from enforcer.regex.syntax import Concat, Literal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator
-
     from enforcer.regex import Regex
 
 # A symbol is a byte, or a special token's id plus `ID`.

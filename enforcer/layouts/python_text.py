@@ -12,14 +12,12 @@ import json
 import keyword
 import re
 from codecs import getincrementaldecoder
+from collections.abc import Iterable
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from enforcer.layouts.pattern import ID
 from enforcer.layouts.scanning import PYTHON_TEXT, NestedText
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 _Utf8 = getincrementaldecoder("utf-8")
 # Complete characters of a string: an escape counts once it cannot be continued.

@@ -10,16 +10,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
-from enforcer.layouts.pattern import ID, Field, Language, character
-from enforcer.regex import both, inverse
+from enforcer.layouts.pattern import ID, Field, Language, Piece, character
+from enforcer.regex import Regex, both, inverse
 from enforcer.regex.charset import ALL, CharSet
 from enforcer.regex.constructors import chars, concat, either, literal, repeat
-
-if TYPE_CHECKING:
-    from enforcer.layouts.pattern import Piece
-    from enforcer.regex import Regex
 
 _BACKSLASH = ord("\\")
 _OPENING = frozenset(b"[{(")

@@ -9,19 +9,13 @@ from __future__ import annotations
 import json
 import re
 from codecs import getincrementaldecoder
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import takewhile
-from typing import TYPE_CHECKING
 
 from enforcer.layouts.declared import ONLY_STRING, STRING, read_value
-from enforcer.layouts.layout import Trim, Types
-from enforcer.layouts.pattern import Field, character
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from enforcer.layouts.layout import BoundLayout
-    from enforcer.layouts.pattern import Piece
+from enforcer.layouts.layout import BoundLayout, Trim, Types
+from enforcer.layouts.pattern import Field, Piece, character
 
 _Utf8 = getincrementaldecoder("utf-8")
 _WRITTEN: dict[str, tuple[type, ...]] = {

@@ -8,25 +8,19 @@ schemas, any engine's notation.
 from __future__ import annotations
 
 import keyword
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from enforcer.layouts.declared import STRING
-from enforcer.layouts.layout import Escape, LayoutKind, Trim
-from enforcer.regex import ANY, NOTHING, both, either, inverse, is_empty, literal
+from enforcer.layouts.layout import BoundLayout, Escape, LayoutKind, Trim
+from enforcer.regex import ANY, NOTHING, Regex, both, either, inverse, is_empty, literal
 from enforcer.regex.charset import ALL, CharSet, digit, space
 from enforcer.regex.constructors import EPSILON, chars, concat, repeat
 from enforcer.regex.derivative import RegexBudget
 from enforcer.regex.elimination import plain
 from enforcer.regex.syntax import Chars, Complement, Intersection, Repeat, Union, cached
 from enforcer.spelling import WHITE_SPACE, spelled, xml_chars
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from enforcer.layouts.layout import BoundLayout
-    from enforcer.regex import Regex
 
 _EFFORT = 300  # states to find out that a language needs no exclusion
 _SIZE = 100_000  # of a language without complements

@@ -5,18 +5,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from enforcer.regex import NOTHING, either, literal
+from enforcer.regex import NOTHING, Regex, either, literal
 from enforcer.regex.charset import ASCII_DIGIT, CharSet
 from enforcer.regex.constructors import chars, concat, repeat
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from fractions import Fraction
 
-    from enforcer.regex import Regex
 
 DIGITS = 48  # digits before the point, beyond the first
 PLACES = 40  # digits behind the point

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING
 
 from enforcer.numbers.decimals import (
     DIGIT,
@@ -45,14 +44,10 @@ from enforcer.numbers.scientific import (
     scientific_fractions,
     scientific_integers,
 )
-from enforcer.numbers.sets import INTEGERS, REALS, candidates, contains
-from enforcer.regex import NOTHING, either, literal
+from enforcer.numbers.sets import INTEGERS, REALS, NumberSet, candidates, contains
+from enforcer.regex import NOTHING, Regex, either, literal
 from enforcer.regex.charset import ALL, CharSet
 from enforcer.regex.constructors import both, chars, concat, repeat
-
-if TYPE_CHECKING:
-    from enforcer.numbers.sets import NumberSet
-    from enforcer.regex import Regex
 
 MOST_LISTED = 200  # members written out one by one, where divisibility is no easier
 

@@ -8,9 +8,9 @@ exponents, sets of numbers.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -28,17 +28,12 @@ from enforcer.numbers.decimals import (
     optional,
     whole,
 )
-from enforcer.regex import ANY, either, inverse, literal
+from enforcer.regex import ANY, Regex, either, inverse, literal
 from enforcer.regex.automata.exploring import explore
 from enforcer.regex.automata.minimizing import minimal
 from enforcer.regex.charset import ASCII_DIGIT, CharSet
 from enforcer.regex.constructors import both, chars, concat, repeat
 from enforcer.regex.syntax import Explored, State
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from enforcer.regex import Regex
 
 EXACT = 16  # digits that a double holds whatever they are
 _SURE = 15  # digits, any two of which doubles tell apart

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from enforcer.numbers.decimals import (
     DIGIT,
@@ -22,12 +21,9 @@ from enforcer.numbers.decimals import (
     whole_range,
 )
 from enforcer.numbers.multiples import EXACT, behind
-from enforcer.regex import NOTHING, either, literal
+from enforcer.regex import NOTHING, Regex, either, literal
 from enforcer.regex.charset import ALL, CharSet
 from enforcer.regex.constructors import both, chars, concat, repeat
-
-if TYPE_CHECKING:
-    from enforcer.regex import Regex
 
 E = chars(CharSet.span("e", "E"))
 _EXPONENT = 300  # doubles end at 308; beyond, text would be read as infinity or zero

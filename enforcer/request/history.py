@@ -43,16 +43,6 @@ def count_calls(messages: object) -> int:
     return sum(len(calls) for _, calls in _read(messages))
 
 
-def plain(messages: object) -> object:
-    """Return messages with Pydantic objects, as clients' libraries have them, as mappings."""
-    if not isinstance(messages, list | tuple):
-        return messages
-    return [
-        each.model_dump(exclude_none=True) if hasattr(each, "model_dump") else each
-        for each in messages
-    ]
-
-
 def normalise(messages: object, id_of: Callable[[PastCall], str | None]) -> list[dict[str, Any]]:
     """Return a copy of a dialog with new call ids, in calls and in results alike.
 
@@ -141,7 +131,9 @@ def _read(messages: object) -> Iterator[tuple[Mapping[str, Any], Sequence[Mappin
         return
     if not isinstance(messages, Sequence) or isinstance(messages, str | bytes):
         raise InvalidTools("$.messages", "it must be a list of messages")
-    for at, message in enumerate(messages):
+    for at, given in enumerate(messages):
+        is_model = hasattr(given, "model_dump")  # of a client's library
+        message = given.model_dump(exclude_none=True) if is_model else given
         if not isinstance(message, Mapping):
             raise InvalidTools(f"$.messages[{at}]", "a message must be an object")
         calls = message.get("tool_calls") if message.get("role") == "assistant" else None

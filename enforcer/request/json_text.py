@@ -7,15 +7,11 @@ requests alike, and each schema is encoded once.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
 from enforcer.errors import InvalidTools
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 NULL = msgspec.Raw(b"null")
 # Raised by msgspec's decoders; a text with a lone surrogate is a ValueError.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import Any, TypedDict, Unpack
 
 from enforcer.errors import ConfigurationError, brief
 from enforcer.layouts import COMPACT, JSON, BoundLayout
@@ -19,9 +19,6 @@ from enforcer.schema.limits import (
     require_truth,
     require_whole,
 )
-
-if TYPE_CHECKING:
-    from typing import Unpack
 
 
 class OptionWords(TypedDict, total=False):

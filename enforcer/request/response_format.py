@@ -1,12 +1,12 @@
-"""The response format of a request, as one frozen value.
+"""The format of a text, as one frozen value: a request's response format, or a call's arguments.
 
-Read from `response_format`, with the additional types of vLLM's `structured_outputs`. Must not
-know: how a format is enforced.
+A response format is read from `response_format`, with the additional types of vLLM's
+`structured_outputs`. Must not know: how a format is enforced.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Annotated, Any
 
@@ -14,6 +14,7 @@ import msgspec
 
 from enforcer.errors import InvalidTools, brief
 from enforcer.request.json_text import NULL, UNREADABLE, dump, misfit
+from enforcer.schema.limits import Root
 
 _PATH = "$.response_format"
 SCHEMA = f"{_PATH}.json_schema.schema"
@@ -30,22 +31,21 @@ class FormatKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ResponseFormat:
-    """A response format; hashable, for keys of caches.
+    """The format of a text; hashable, for keys of caches.
 
     Attributes:
         kind: the kind of `source`.
         source: a JSON Schema as JSON text; a regular expression that the whole text
             matches; the choices as a JSON list; a grammar in Lark's or GBNF's notation.
+        root: `Root.OBJECT` for the arguments of a call, `Root.ANY` for a response.
+        path: the path of a schema in the request; `$` for other kinds.
 
     """
 
     kind: FormatKind
     source: str
-
-    @property
-    def path(self) -> str:
-        """The path of a schema in the request; `$` for other kinds."""
-        return SCHEMA if self.kind is FormatKind.JSON_SCHEMA else "$"
+    root: Root = Root.ANY
+    path: str = field(default="$", compare=False)
 
 
 class _Schema(msgspec.Struct):
@@ -97,12 +97,12 @@ def read(text: bytes) -> ResponseFormat | None:
     if found is None or found.type == "text":
         return None
     if found.type == "json_object":
-        return ResponseFormat(FormatKind.JSON_SCHEMA, '{"type":"object"}')
+        return ResponseFormat(FormatKind.JSON_SCHEMA, '{"type":"object"}', path=SCHEMA)
     if found.type == "json_schema":
         source = bytes(NULL if found.json_schema is None else found.json_schema.schema).decode()
         if not source.startswith(("{", "t", "f")):
             raise InvalidTools(SCHEMA, "it must be a JSON Schema")
-        return ResponseFormat(FormatKind.JSON_SCHEMA, source)
+        return ResponseFormat(FormatKind.JSON_SCHEMA, source, path=SCHEMA)
     if found.type in ("regex", "grammar"):
         source = getattr(found, found.type)
         if not isinstance(source, str) or not source:

@@ -5,24 +5,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from enforcer.errors import SchemaLimit
+from enforcer.request import history
+from enforcer.request import response_format as formats
+from enforcer.request import tools as tools_
 from enforcer.request.options import Options
-from enforcer.request.response_format import SCHEMA, FormatKind
-from enforcer.request.tools import Tools
-from enforcer.schema.limits import named
+from enforcer.schema.limits import Limits, named
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from enforcer.request.response_format import ResponseFormat
-    from enforcer.request.tools import ToolSet
     from enforcer.schema import OnUnsupported
-    from enforcer.schema.limits import Limits
 
 _WISHES = ("on_unsupported", "finish_within_budget", "closed_objects")
 
@@ -57,9 +54,9 @@ class Spec:
 
     """
 
-    toolset: ToolSet
+    toolset: tools_.ToolSet
     first_index: int
-    response_format: ResponseFormat | None = None
+    response_format: formats.ResponseFormat | None = None
     on_unsupported: OnUnsupported | None = None
     finish_within_budget: bool | None = None
     closed_objects: bool | None = None
@@ -72,6 +69,26 @@ class Spec:
         wished = {name: getattr(self, name) for name in _WISHES}
         words = {name: wish for name, wish in wished.items() if wish is not None}
         return options.changed(**words) if words else options
+
+
+def read_fields(
+    tools: object,
+    tool_choice: object,
+    parallel_tool_calls: object,
+    messages: object,
+    response_format: object,
+) -> Spec:
+    """Return the spec of the fields of a chat request, its schemas unchecked.
+
+    Raises:
+        InvalidTools: a field is not what a chat request carries.
+
+    """
+    return Spec(
+        tools_.parse(tools, tool_choice, parallel_tool_calls),
+        history.count_calls(messages),
+        formats.parse(response_format),
+    )
 
 
 def refuse_large(spec: Spec, limits: Limits) -> None:
@@ -135,8 +152,8 @@ def bundled(spec: Spec, bundle: Callable[[str], str], most: int) -> Spec:
 
     schemas = {tool.name: put_into(tool.schema, tool.path) for tool in spec.toolset.tools.values()}
     wanted = spec.response_format
-    if wanted is not None and wanted.kind is FormatKind.JSON_SCHEMA:
-        wanted = replace(wanted, source=put_into(wanted.source, SCHEMA))
+    if wanted is not None and wanted.kind is formats.FormatKind.JSON_SCHEMA:
+        wanted = replace(wanted, source=put_into(wanted.source, formats.SCHEMA))
     return with_schemas(replace(spec, response_format=wanted), schemas) if added else spec
 
 
@@ -144,4 +161,4 @@ def with_schemas(spec: Spec, schemas: Mapping[str, str]) -> Spec:
     """Return a spec with the schemas of some tools, by name, replaced."""
     own = spec.toolset.tools
     changed = {name: own[name]._replace(schema=schema) for name, schema in schemas.items()}
-    return replace(spec, toolset=replace(spec.toolset, tools=Tools(own | changed)))
+    return replace(spec, toolset=replace(spec.toolset, tools=tools_.Tools(own | changed)))

@@ -18,6 +18,8 @@ import msgspec
 from enforcer.cache import Cache
 from enforcer.errors import InvalidTools, brief
 from enforcer.request.json_text import NULL, UNREADABLE, dump, misfit
+from enforcer.request.response_format import FormatKind, ResponseFormat
+from enforcer.schema.limits import Root
 from enforcer.schema.reading.plain import is_plain, is_quick
 
 # What OpenAI's API, MCP servers and Kimi's `functions.NAME:IDX` have in common, letters of
@@ -25,6 +27,7 @@ from enforcer.schema.reading.plain import is_plain, is_quick
 _NAME = re.compile(r"[\w./-]{1,128}")
 _SAID = '"type":"object"'  # may be left out of a tool's schema
 _PATH = "$.tools"
+_WITHIN = re.compile(r"\$\.tools\[(\d{1,9})\]")
 _OBJECTS = (dict, Mapping)
 _KEPT = 32_000_000  # bytes of the cache of tools, which an agent sends with every request
 _WEIGHT = 3  # times the text: the text as key, its schemas, names and paths
@@ -56,6 +59,11 @@ class Tool(NamedTuple):
     def path(self) -> str:
         """The path of its `parameters` in the request."""
         return f"{_PATH}[{self.at}].function.parameters"
+
+    @property
+    def arguments(self) -> ResponseFormat:
+        """The format of its arguments."""
+        return ResponseFormat(FormatKind.JSON_SCHEMA, self.schema, Root.OBJECT, self.path)
 
 
 class Tools(dict[str, Tool]):
@@ -197,6 +205,12 @@ def rewritten(tools: Tools) -> bytes:
         for tool in tools.values()
     ]
     return msgspec.json.encode(entries)
+
+
+def index_at(path: str) -> int | None:
+    """Return the index of the tool that a path in a request leads to; None if to no tool."""
+    found = _WITHIN.match(path)
+    return int(found[1]) if found else None
 
 
 def as_text(schema: object, path: str) -> str:

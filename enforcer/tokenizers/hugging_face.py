@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from enforcer.errors import InvalidVocabulary, brief
 from enforcer.extras import needed_for
 from enforcer.tokenizers.parts import TokenizerParts, of_encoding
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 _SPACE = "▁"  # the marker of a space in tokenizers with byte fallback
 _BYTE = re.compile("<0x[0-9A-Fa-f]{2}>")

@@ -6,9 +6,9 @@ on the draft, on names declared around it or on its place in the document are fo
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from enforcer.errors import Problem, UnsupportedSchema
 from enforcer.schema.keywords import ANNOTATIONS, KEYWORDS
@@ -16,9 +16,6 @@ from enforcer.schema.reading.document import step
 from enforcer.schema.reading.drafts import SINCE, Draft, draft_of, is_hidden
 from enforcer.schema.reading.identifiers import LISTED, NAMED, ONE
 from enforcer.schema.reading.mistakes import mistake, no_schema
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _ONE = frozenset(ONE) - {"contentSchema"}  # an annotation
 _NAMED = frozenset({*NAMED, "$defs"})

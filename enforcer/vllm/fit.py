@@ -7,16 +7,14 @@ checks all of it against the sources of a version.
 from __future__ import annotations
 
 import inspect
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from fnmatch import fnmatchcase
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from enforcer.errors import UnsupportedHost
 from enforcer.vllm.config.names import PATCHED, TESTED_VERSIONS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
 _OPENAI = "vllm.entrypoints.openai"
 _TOKENS = "vllm.entrypoints.scale_out.token_in_token_out.protocol"

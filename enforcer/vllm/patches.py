@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import inspect
 import logging
+from collections.abc import Callable, Mapping
 from functools import wraps
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from enforcer.errors import ConfigurationError
 from enforcer.extras import needed_for
@@ -19,9 +20,6 @@ from enforcer.turn import dialects
 from enforcer.vllm import fit
 from enforcer.vllm.config import names, settings
 from enforcer.vllm.config.names import PATCHED
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 logger = logging.getLogger("vllm.enforcer")
 

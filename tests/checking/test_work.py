@@ -19,7 +19,7 @@ from enforcer.errors import (
 from enforcer.machine import wire
 from enforcer.regex.charset import ALL, CharSet
 from enforcer.request.options import Options
-from enforcer.request.response_format import FormatKind
+from enforcer.request.response_format import FormatKind, ResponseFormat
 from enforcer.schema import Conventions, Limits, OnUnsupported, Root
 from enforcer.turn import dialects
 from enforcer.vocabulary import Vocabulary
@@ -40,7 +40,7 @@ def check(
     **options: Any,
 ) -> SchemaCheck:
     source = schema if kind is not FormatKind.JSON_SCHEMA else json.dumps(schema)
-    return SchemaCheck(kind, source, Root.OBJECT, Options(**options))
+    return SchemaCheck(ResponseFormat(kind, source, Root.OBJECT), Options(**options))
 
 
 def perform(one: SchemaCheck, engine: ArgumentEngine) -> TaskVerdict:
@@ -197,10 +197,11 @@ def test_a_schema_is_written_for_the_engine() -> None:
 def test_a_text_is_written_without_white_space_and_closed_where_arguments_are_not() -> None:
     schema = {"type": "object", "properties": {"a": {"const": 1}}}
     arguments = replace(check(schema, compact_text=True, closed_text=True), writes=True)
-    for asked, others in ((arguments, True), (replace(arguments, root=Root.ANY), False)):
-        for text, legal in ((b'{"a":1}', True), (b'{"a": 1}', others), (b'{"b":1}', others)):
+    text = replace(arguments, wanted=replace(arguments.wanted, root=Root.ANY))
+    for asked, others in ((arguments, True), (text, False)):
+        for given, legal in ((b'{"a":1}', True), (b'{"a": 1}', others), (b'{"b":1}', others)):
             matcher = ENGINE.read(perform(asked, ENGINE).written).matcher()
-            assert all(map(matcher.accept, text)) is legal
+            assert all(map(matcher.accept, given)) is legal
 
 
 def test_getting_ready_tries_json_and_the_layout_whatever_the_engine_cannot_do(

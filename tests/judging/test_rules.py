@@ -9,7 +9,7 @@ import pytest
 
 from enforcer.judging.judge import Fault, judge
 from enforcer.judging.replies import ChatCall, ChatReply
-from enforcer.judging.rules import MARKERS, IdRule, ReplyRules, rules_of
+from enforcer.judging.rules import KIMI_K2, IdRule, ReplyRules, rules_of
 from enforcer.turn import dialects
 from enforcer.turn.dialect import Ids
 
@@ -19,9 +19,9 @@ BODY = {"messages": [], "tools": [TOOL]}
 
 
 def test_kimi_k2s_is_what_is_judged_by_where_nothing_is_said() -> None:
-    found = rules_of(KIMI)
-    assert found.ids is ReplyRules().ids
-    assert set(found.markers) == {*MARKERS, "[EOS]"}
+    assert rules_of(KIMI) == KIMI_K2
+    assert KIMI_K2.ids is IdRule.KIMI
+    assert {"<|tool_call_begin|>", "<|im_end|>", "</think>"} <= {*KIMI_K2.markers}
 
 
 @pytest.mark.parametrize("ids", list(Ids))

@@ -6,14 +6,11 @@ Chooses the command, and turns errors into messages and exit statuses.
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from enforcer.errors import EnforcerError
 from enforcer.tools.cli import check, doctor, explain, output, verify
 from enforcer.vllm.observe import metric_defs
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 USAGE = 2  # as argparse exits on wrong usage
 PIPE_CLOSED = 141  # as shells have it, 128 and the signal's number

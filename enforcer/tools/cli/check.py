@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from enforcer.checking.work import warm
 from enforcer.errors import UnknownLength
 from enforcer.request.options import Options
 from enforcer.schema import Conventions, OnUnsupported
-from enforcer.schema.bundling import read_documents
+from enforcer.schema.bundling import Documents, read_documents
 from enforcer.tools.cli import declarations, flags
 from enforcer.tools.cli.check_report import Tally, as_json, complaints, row, summary
 from enforcer.tools.cli.flags import named
@@ -26,9 +27,7 @@ from enforcer.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator, Sequence
 
-    from enforcer.schema.bundling import Documents
     from enforcer.tools.cli.declarations import Declaration
 
 _DESCRIPTION = """\

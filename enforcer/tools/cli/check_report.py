@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
 from enum import Enum
 from typing import TYPE_CHECKING, Any
@@ -16,8 +17,6 @@ from enforcer.tools.cli.output import number
 from enforcer.tools.lint import OPEN
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     from enforcer.errors import Problem, RequestError
     from enforcer.tools.cli.declarations import Declaration, Declarations
 

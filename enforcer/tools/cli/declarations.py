@@ -7,7 +7,7 @@ response format of a request, and MCP servers' tool lists.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -17,8 +17,6 @@ from enforcer.schema import Root
 from enforcer.schema.keywords import KEYWORDS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from enforcer.documents import Document
 
 # The keys under which a tool of one kind or another has its schema.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from enforcer.errors import ConfigurationError
@@ -14,7 +15,6 @@ from enforcer.vllm.config import names
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable, Iterator
 
     from enforcer.tools.verify.client import Endpoint
 

@@ -7,6 +7,7 @@ know: what is legal, or the words for it (`tools.explain` has them).
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,7 +31,6 @@ from enforcer.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Mapping
 
     from enforcer.tools.cli.chat_request import ChatRequest
     from enforcer.tools.explain.reply import RecordedTurn

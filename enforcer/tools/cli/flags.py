@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Callable
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,8 +14,6 @@ from enforcer.extras import needed_for
 from enforcer.tools.verify import KEY_VARIABLE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from enforcer.tools.verify.client import Endpoint
 
 

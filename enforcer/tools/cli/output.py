@@ -11,15 +11,12 @@ import json
 import os
 import re
 import sys
+from collections.abc import Iterable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any, TextIO
 
 from enforcer.errors import ConfigurationError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
-    from typing import TextIO
 
 # A name comes from a file or a server. Control characters could write other rows than the command
 # does, and what turns the direction of writing could show them in another order; halves of a

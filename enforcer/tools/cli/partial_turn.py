@@ -6,25 +6,20 @@ one call are made a turn.
 
 from __future__ import annotations
 
-import re
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from enforcer.errors import ConfigurationError, SchemaError
 from enforcer.layouts.pattern import Field
 from enforcer.request import history
-from enforcer.tools.explain import explained, trace
+from enforcer.request.tools import index_at
+from enforcer.tools.explain import ExplainedMatcher, explained, trace
 from enforcer.turn import pattern
-from enforcer.turn.dialect import FREE_TEXT, Ids, Segment, written
+from enforcer.turn.dialect import FREE_TEXT, Dialect, Ids, Segment, written
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from enforcer.api import Enforcer
     from enforcer.tools.cli.chat_request import ChatRequest
-    from enforcer.tools.explain import ExplainedMatcher
-    from enforcer.turn.dialect import Dialect
-
-_OF_A_SCHEMA = re.compile(r"\$\.tools\[(\d+)\]\.function\.parameters\b")
 
 
 def start(
@@ -44,12 +39,9 @@ def start(
         try:
             return explained(enforcer, enforcer.read_request(**fields), prompt_ids), aside
         except SchemaError as error:
-            found = _OF_A_SCHEMA.match(error.path)
-            tools = list(fields["tools"])
-            at = int(found[1]) if found else 0
-            function = tools[at]["function"] if found else {}
-            if not function.get("parameters"):  # not a schema's fault
-                raise
+            at, tools = index_at(error.path), list(fields["tools"])
+            if at is None or not (function := tools[at]["function"]).get("parameters"):
+                raise  # not a schema's fault
             aside[str(function["name"])] = error.at(request.place)
             tools[at] = {**tools[at], "function": {**function, "parameters": {}}}
             fields["tools"] = tools

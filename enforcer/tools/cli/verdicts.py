@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 import signal
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import process_time
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from enforcer.budget.untold import unknown_text, untimed, untold
@@ -28,7 +29,7 @@ from enforcer.request import response_format
 from enforcer.request.spec import too_large
 from enforcer.request.tools import as_text, read_name
 from enforcer.schema import OnUnsupported, Root, compile_schema
-from enforcer.schema.grammar import NEVER
+from enforcer.schema.grammar import NEVER, ArgumentGrammar
 from enforcer.schema.reading.document import step
 from enforcer.schema.reading.mistakes import NO_VALUE, mistake
 from enforcer.tools.cli.check_report import CheckedSchema, Oversized, SchemaStatus
@@ -36,13 +37,9 @@ from enforcer.tools.lint import notes
 from enforcer.turn.request_envelope import refuse_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from types import FrameType
-
     from enforcer.engines import ArgumentEngine
     from enforcer.layouts import BoundLayout
     from enforcer.request.options import Options
-    from enforcer.schema.grammar import ArgumentGrammar
     from enforcer.schema.limits import Limits
     from enforcer.tools.cli.declarations import Declaration
     from enforcer.turn.dialect import Dialect

@@ -9,31 +9,28 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from enforcer import documents
 from enforcer.errors import ConfigurationError
 from enforcer.judging.judge import Fault, judge
-from enforcer.judging.rules import IdRule, rules_of
+from enforcer.judging.rules import IdRule, ReplyRules, rules_of
 from enforcer.schema.bundling.folders import read_schemas
 from enforcer.tools.cli import flags, verify_report
 from enforcer.tools.cli.flags import finite, path, positive
 from enforcer.tools.cli.output import complain, number, remark, say
 from enforcer.tools.verify import reference, suites
 from enforcer.tools.verify.report import Request, Result
-from enforcer.tools.verify.suites import RecordedRequests
+from enforcer.tools.verify.suites import Case, RecordedRequests
 from enforcer.turn import dialects
 from enforcer.vllm.config import names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from enforcer.judging.replies import ChatReply
-    from enforcer.judging.rules import ReplyRules
     from enforcer.tools.verify.client import Endpoint
     from enforcer.tools.verify.reference import ReferenceRun
-    from enforcer.tools.verify.suites import Case
 
 _DESCRIPTION = """\
 Sends requests to an OpenAI-compatible server and counts what is wrong with the replies:

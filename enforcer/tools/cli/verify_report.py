@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from enforcer.errors import ConfigurationError
-from enforcer.judging.judge import Fault
+from enforcer.judging.judge import Fault, ReplyVerdict
 from enforcer.tools.cli.output import say, write_file
 from enforcer.tools.verify import report
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from enforcer.judging.judge import ReplyVerdict
     from enforcer.tools.verify.reference import ReferenceRun
     from enforcer.tools.verify.report import Result, RunCounts
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from enforcer.client.body import Route
-from enforcer.errors import InvalidTools, UnsatisfiableSchema, UnsupportedSchema
-from enforcer.judging.judge import is_refusal, judge
+from enforcer.errors import InvalidTools, RequestError, UnsatisfiableSchema, UnsupportedSchema
+from enforcer.judging.judge import ReplyVerdict, is_refusal, judge
 from enforcer.request.carrier import ALLOW
 from enforcer.tools.doctor import CheckResult, bad, note, ok
 from enforcer.tools.verify.client import dialect_told, samples
@@ -16,10 +17,6 @@ from enforcer.vllm.config import names
 from enforcer.vllm.observe import metric_defs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from enforcer.errors import RequestError
-    from enforcer.judging.judge import ReplyVerdict
     from enforcer.judging.replies import ChatReply
     from enforcer.judging.rules import ReplyRules
 

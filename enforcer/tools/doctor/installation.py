@@ -9,9 +9,9 @@ import logging
 import os
 import platform
 import re
+from collections.abc import Iterator, Mapping
 from importlib import metadata
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
 
 from enforcer import engines
 from enforcer.errors import EnforcerError, UnknownDialect
@@ -23,9 +23,6 @@ from enforcer.vllm.config import settings as server_settings
 from enforcer.vllm.config.names import TESTED_VERSIONS
 from enforcer.vllm.observe import metric_defs
 from enforcer.vocabulary import Vocabulary
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 _DISTRIBUTION = "kimi-enforcer"
 _GROUP = "vllm.general_plugins"

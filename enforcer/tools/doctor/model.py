@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 from enforcer.errors import ConfigurationError, EnforcerError, UnknownDialect
 from enforcer.extras import needed_for
@@ -14,10 +16,6 @@ from enforcer.turn import dialects
 from enforcer.turn.table import Table
 from enforcer.vllm.config import names, settings
 from enforcer.vocabulary import Vocabulary
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 
 def checks(

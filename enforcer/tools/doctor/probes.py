@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 from uuid import uuid4
 
 from enforcer.client.body import Route, extra_body
 from enforcer.request.carrier import KEY
 from enforcer.vllm.config.names import PROBE
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
 
 WANTED = "violet"
 

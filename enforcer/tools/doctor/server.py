@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from enforcer.client.body import Route
 from enforcer.errors import UnsatisfiableSchema
 from enforcer.judging.judge import is_refusal
-from enforcer.judging.rules import rules_of
+from enforcer.judging.rules import ReplyRules, rules_of
 from enforcer.request.carrier import REQUIRES
 from enforcer.tools.doctor import CheckResult, CheckStatus, answers, bad, ok, probes
 from enforcer.tools.verify import client
@@ -18,10 +19,7 @@ from enforcer.turn import dialects
 from enforcer.vllm.config import names, settings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from enforcer.judging.replies import ChatReply
-    from enforcer.judging.rules import ReplyRules
     from enforcer.tools.verify.client import Endpoint
 
 _SOON = 10.0  # seconds in which a server answers what takes no model

@@ -8,21 +8,18 @@ another form. Each of them is looked for here.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from enforcer.tools.doctor import CheckResult, bad, ok
 from enforcer.tools.explain.trace import read_spelled, split_markers
-from enforcer.turn.dialect import Ids
+from enforcer.turn.dialect import Dialect, Ids
 from enforcer.turn.pattern import plain
 from enforcer.turn.table import Table
 from enforcer.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from enforcer.turn.dialect import Dialect
-
     Render = Callable[..., str]
 
 _TEXTS = {"system": "Text of Sam.", "user": "Text of Una.", "assistant": "Text of Ann."}

@@ -7,23 +7,20 @@ ids, layouts.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import reduce
 from itertools import repeat
 from typing import TYPE_CHECKING
 
 from enforcer.numbers.languages import number_texts
-from enforcer.regex import ANY, NOTHING, RegexBudget, both, either, example, inverse, literal
+from enforcer.regex import ANY, NOTHING, Regex, RegexBudget, both, either, example, inverse, literal
 from enforcer.regex.derivative import derivative
 from enforcer.schema.grammar import NEVER, ArrayShape, ObjectShape, Value
-from enforcer.tools.explain.cursor import JsonDue
+from enforcer.tools.explain.cursor import Cursor, JsonDue
 from enforcer.tools.explain.words import DraftOption, Option, constants, kinds, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from enforcer.regex import Regex
     from enforcer.schema.provenance import Sources
-    from enforcer.tools.explain.cursor import Cursor
     from enforcer.tools.explain.outline import Outline
     from enforcer.tools.explain.questions import Questions
 

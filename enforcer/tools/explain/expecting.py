@@ -6,6 +6,7 @@ Must not know: how a turn is advanced, how a text is read, why an id is not lega
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import takewhile
 from typing import TYPE_CHECKING
@@ -19,8 +20,6 @@ from enforcer.turn.dialect import Segment
 from enforcer.turn.pattern import ID, MADE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     import numpy.typing as npt
 
     from enforcer.turn.envelope import Envelope

@@ -5,6 +5,7 @@ Must not know: words, engines.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from math import inf
@@ -13,12 +14,9 @@ from typing import TYPE_CHECKING, Any
 from enforcer.numbers.doubles import exact
 from enforcer.numbers.sets import contains
 from enforcer.regex import fullmatch
-from enforcer.schema.grammar import NEVER, ArrayShape
+from enforcer.schema.grammar import NEVER, ArgumentGrammar, ArrayShape, ObjectShape, Value, ValueId
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from enforcer.schema.grammar import ArgumentGrammar, ObjectShape, Value, ValueId
     from enforcer.schema.provenance import Provenance, Sources
     from enforcer.tools.explain.cursor import Container
 

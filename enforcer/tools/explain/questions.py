@@ -9,28 +9,23 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from enforcer.layouts import Decoder, Trim, Types
+from enforcer.layouts import BoundLayout, Decoder, Trim, Types
 from enforcer.layouts.declared import ONLY_STRING, STRING, types_of_properties
 from enforcer.layouts.pattern import Field
 from enforcer.layouts.scanning import PYTHON_TEXT
 from enforcer.layouts.tagged_text import begins_stop, characters, expression, trimmed
 from enforcer.layouts.texts import keys
-from enforcer.regex import ANY
-from enforcer.tools.explain.cursor import JsonDue, locate
+from enforcer.regex import ANY, Regex
+from enforcer.tools.explain.cursor import Cursor, JsonDue, locate
 from enforcer.tools.explain.words import Option, listing, quoted, shown, spelled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from enforcer.layouts import BoundLayout
-    from enforcer.regex import Regex
-    from enforcer.tools.explain.cursor import Cursor
-
     Can = Callable[[Sequence[int]], bool]
 
 _KEY, _TYPE, _VALUE = "key", "type", "value"

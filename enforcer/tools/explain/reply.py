@@ -12,7 +12,7 @@ that such a reply shows nothing that was taken away; scoring the same ids once m
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite
 from typing import TYPE_CHECKING, Annotated, TypeVar
@@ -23,8 +23,6 @@ from enforcer.errors import ConfigurationError
 from enforcer.tools.explain.trace import Given
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from enforcer.vocabulary import Vocabulary
 
 # How vLLM writes tokens with `return_tokens_as_token_ids`; no id has more digits.

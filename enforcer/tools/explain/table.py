@@ -7,18 +7,16 @@ how a turn is followed.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import asdict
 from html import escape
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-from enforcer.tools.explain.words import shown
+from enforcer.tools.explain.words import Expected, Explanation, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from enforcer.tools.explain.trace import Trace, TraceStep
-    from enforcer.tools.explain.words import Expected, Explanation
 
 _WIDEST = 30  # characters of a token
 _INDENT = " " * 6

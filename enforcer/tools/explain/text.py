@@ -6,15 +6,16 @@ Must not know: turns, how words are found.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from enforcer.errors import SchemaError
-from enforcer.layouts import ID, LayoutKind
-from enforcer.request.response_format import FormatKind
-from enforcer.schema import OnUnsupported, Root, trace_schema
+from enforcer.layouts import ID, BoundLayout, LayoutKind
+from enforcer.request.response_format import FormatKind, ResponseFormat
+from enforcer.schema import OnUnsupported, trace_schema
 from enforcer.tools.explain.arguments import declared_rests, options
 from enforcer.tools.explain.cursor import written
 from enforcer.tools.explain.outline import Outline
@@ -22,12 +23,8 @@ from enforcer.tools.explain.questions import JsonQuestions, PairQuestions, Pytho
 from enforcer.tools.explain.words import Option, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
     from enforcer.engines import ArgumentMatcher, CompiledGrammar
-    from enforcer.layouts import BoundLayout
     from enforcer.request.options import Options
-    from enforcer.request.response_format import ResponseFormat
     from enforcer.tools.explain.questions import Can, Questions
     from enforcer.vocabulary import Vocabulary
 
@@ -67,7 +64,7 @@ class FollowedGrammar:
     vocabulary: Vocabulary
     options: Options
     layout: BoundLayout
-    compile: Callable[[ResponseFormat, Options, Root], CompiledGrammar]
+    compile: Callable[[ResponseFormat, Options], CompiledGrammar]
     grammar: CompiledGrammar
     wanted: ResponseFormat
     tool: str | None = None
@@ -93,24 +90,20 @@ class FollowedGrammar:
         """The schema as JSON."""
         return json.loads(self.wanted.source)
 
-    @property
-    def root(self) -> Root:
-        """What the whole text must be."""
-        return Root.ANY if self.tool is None else Root.OBJECT
-
     @cached_property
     def outline(self) -> Outline:
         """The schema, compiled once more with its sources when words are first wanted."""
         limits, how = self.options.limits, self.options.on_unsupported
-        usual = self.options.conventions_of(self.root)
+        root = self.wanted.root
+        usual = self.options.conventions_of(root)
         try:
             found = trace_schema(
-                self.schema, limits=limits, on_unsupported=how, root=self.root, conventions=usual
+                self.schema, limits=limits, on_unsupported=how, root=root, conventions=usual
             )
         except SchemaError:
             if how is not OnUnsupported.ISOLATE:
                 raise
-            found = trace_schema({}, limits=limits, root=self.root)
+            found = trace_schema({}, limits=limits, root=root)
         return Outline(self.what, *found)
 
     @cached_property
@@ -119,11 +112,11 @@ class FollowedGrammar:
 
         Nor where the schema cannot be enforced without it.
         """
-        if not (self.is_json and self.options.conventions_of(self.root).closed_objects):
+        if not (self.is_json and self.options.conventions_of(self.wanted.root).closed_objects):
             return None
         options = self.options.changed(closed_objects=False, closed_text=False)
         try:
-            return self.compile(self.wanted, options, self.root)
+            return self.compile(self.wanted, options)
         except SchemaError:
             return None
 

@@ -6,6 +6,7 @@ Also reads a text in which markers are spelled. Must not know: files, how a trac
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import TYPE_CHECKING
@@ -14,8 +15,6 @@ from enforcer.tools.explain.expecting import ExplainedPosition
 from enforcer.tools.explain.turn import why
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from enforcer.tools.explain.words import Expected, Explanation
     from enforcer.turn.matcher import Matcher
     from enforcer.vocabulary import Vocabulary

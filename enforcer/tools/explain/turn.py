@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from enforcer.tools.explain.expecting import ExplainedPosition, is_set
-from enforcer.tools.explain.text import FollowedGrammar, FollowedText
-from enforcer.tools.explain.words import Explanation, in_words, shown
+from enforcer.tools.explain.text import FollowedGrammar, FollowedText, Inside
+from enforcer.tools.explain.words import Expected, Explanation, in_words, shown
 from enforcer.turn.dialect import Guard, Segment
 from enforcer.turn.envelope import Due
 from enforcer.turn.ids import number
 from enforcer.turn.matcher import Matcher
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from enforcer.api import Enforcer
     from enforcer.request.spec import Spec
-    from enforcer.tools.explain.text import Inside
-    from enforcer.tools.explain.words import Expected
 
 _WORD = re.compile(r"\w+")
 _TOO_LONG = "would leave too few tokens to finish the turn within its budget"

@@ -6,18 +6,17 @@ Must not know: turns, how a text is followed.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from enforcer.layouts import ID
-from enforcer.regex import ANY, RegexBudget, finite_members
+from enforcer.regex import ANY, Regex, RegexBudget, finite_members
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
     from fractions import Fraction
 
     from enforcer.numbers.sets import NumberSet
-    from enforcer.regex import Regex
     from enforcer.schema.grammar import Value
 
 MOST_LISTED = 1_000  # values that are listed one by one; in words, the first of them

@@ -8,8 +8,9 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
@@ -18,9 +19,6 @@ from enforcer.errors import ConfigurationError
 from enforcer.judging import replies
 from enforcer.judging.replies import ChatReply
 from enforcer.tools.verify import KEY_VARIABLE
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
 
 _ROUTES = ("/chat/completions", "/completions", "/responses", "/messages", "/models")
 _JSON = {"Content-Type": "application/json"}

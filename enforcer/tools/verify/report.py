@@ -6,15 +6,13 @@ Counts as K2-Vendor-Verifier does.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from enforcer.judging.judge import Fault
+from enforcer.judging.judge import Fault, ReplyVerdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from enforcer.judging.judge import ReplyVerdict
     from enforcer.judging.replies import ChatReply
     from enforcer.tools.verify.suites import Case
 

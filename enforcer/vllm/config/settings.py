@@ -10,18 +10,16 @@ from __future__ import annotations
 import difflib
 import os
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from enforcer import engines
 from enforcer.errors import ConfigurationError, brief
 from enforcer.request.options import Options
 from enforcer.schema import Conventions, Formats, Integers, Limits, OnUnsupported
 from enforcer.vllm.config.names import CLOSED_TEXT, COMPACT_TEXT, PARSER_VARIABLE, TEXT_VARIABLE
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 _T = TypeVar("_T")
 
@@ -76,11 +74,8 @@ def _whole(least: int) -> Callable[[str], int]:
     return read
 
 
-def _whole_or_none(least: int) -> Callable[[str], int | None]:
-    def read(text: str) -> int | None:
-        return _whole(least)(text) if text else None
-
-    return read
+def _whole_or_none(text: str) -> int | None:
+    return _whole(0)(text) if text else None
 
 
 def _port(text: str) -> int:
@@ -168,7 +163,7 @@ class Settings:
     second_space: bool = _setting("on", _ON)
     documents: tuple[str, ...] = _setting("", _listed)
     max_calls: int = _setting("128", _whole(1))
-    preamble_ids: int | None = _setting("", _whole_or_none(0))
+    preamble_ids: int | None = _setting("", _whole_or_none)
     finish_within_budget: bool = _setting("off", _ON)
     empty_turns: bool = _setting("forbid", _one_of({"forbid": False, "allow": True}))
     require: bool = _setting("off", _ON)

@@ -7,6 +7,7 @@ whatever backend the others have. All of this runs in the engine process.
 from __future__ import annotations
 
 import copy
+from collections.abc import Generator
 from time import monotonic, perf_counter_ns
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary, WeakValueDictionary
@@ -19,13 +20,12 @@ from enforcer.vllm.config import settings
 from enforcer.vllm.engine import engine_admission
 from enforcer.vllm.engine.compile_executor import CompileExecutor, fill_in_one_thread
 from enforcer.vllm.native import native_tags
-from enforcer.vllm.native.misreadings import MisreadError, ReadableMatcher
+from enforcer.vllm.native.misreadings import MisreadError, ReadableMatcher, VllmReader
 from enforcer.vllm.observe import metric_defs, metrics, recording, request_context
 from enforcer.vllm.observe.metric_defs import Failure
 from enforcer.vllm.server import reply_lengths, runtime, served_model
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
     from concurrent.futures import Future
 
     import torch
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from enforcer.turn.matcher import Matcher
     from enforcer.vllm.engine.engine_admission import Source
     from enforcer.vllm.intake.settling import AdmittedSpec
-    from enforcer.vllm.native.misreadings import VllmReader
 
 _WORD = 32  # token ids a word of a mask
 _BETWEEN = 1.0  # seconds, after which what turns weigh is published again

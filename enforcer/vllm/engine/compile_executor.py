@@ -12,15 +12,11 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
-    from concurrent.futures import Executor
-
+from typing import Any, NamedTuple
 
 _LONG = 2  # threads: one that takes very long leaves the other to the rest
 # Niceness above the scheduler's: with more of it the scheduler's thread waits longer for one that

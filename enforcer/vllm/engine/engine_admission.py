@@ -6,6 +6,7 @@ whatever a client writes, so that behind it nothing counts as settled.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from vllm import envs
@@ -21,8 +22,6 @@ from enforcer.vllm.observe.metric_defs import Failure
 from enforcer.vllm.server import runtime, served_model
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from enforcer.api import Enforcer
     from enforcer.request.carrier import Carried
     from enforcer.request.spec import Spec

@@ -9,6 +9,7 @@ vLLM's defaults come in between.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -26,8 +27,6 @@ from enforcer.vllm.server import runtime, served_model
 from enforcer.vllm.server.side_table import notes
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from enforcer.request.carrier import Carried
     from enforcer.request.spec import Spec
     from enforcer.vllm.intake.checks import Steps

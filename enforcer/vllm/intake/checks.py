@@ -6,6 +6,7 @@ check of another request. An error's path is that in the request.
 
 from __future__ import annotations
 
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
@@ -15,8 +16,8 @@ from enforcer.budget.untold import untimed
 from enforcer.checking.task import TaskVerdict
 from enforcer.checking.work import LOOK, SECONDS, Beginning, SchemaCheck
 from enforcer.errors import Busy, Problem, SchemaLimit, UnsupportedSchema
-from enforcer.request.response_format import FormatKind
-from enforcer.schema import OnUnsupported, Root
+from enforcer.request.response_format import FormatKind, ResponseFormat
+from enforcer.schema import OnUnsupported
 from enforcer.schema.limits import USUAL
 from enforcer.schema.reading.plain import is_plain
 from enforcer.vllm.config import settings
@@ -26,9 +27,6 @@ from enforcer.vllm.server import runtime
 from enforcer.vllm.server.side_table import SideTable
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator, Sequence
-
-    from enforcer.request.response_format import ResponseFormat
     from enforcer.request.spec import Settled, Spec
 
 _T = TypeVar("_T")
@@ -137,7 +135,8 @@ def schemas(spec: Spec) -> Steps[list[Inexact]]:
     spent = 0.0
     on_unsupported = spec.resolve(settings.current().options).on_unsupported
     isolates = on_unsupported is OnUnsupported.ISOLATE
-    for tool, path, asked in _checks(spec):
+    for tool, asked in _checks(spec):
+        path = asked.wanted.path
         verdict = _known(asked)
         is_new = verdict is None
         if verdict is None and spent > SECONDS:
@@ -152,7 +151,7 @@ def schemas(spec: Spec) -> Steps[list[Inexact]]:
             # Of several who wait for one check, the first to go on tells of it.
             is_new = _kept(asked) is None
             if is_new:
-                _tell(asked, verdict, path)
+                _tell(asked, verdict)
             else:
                 metrics.count(metric_defs.CHECKS, CheckOutcome.KEPT)
         if verdict.error is None:
@@ -177,32 +176,28 @@ def schemas(spec: Spec) -> Steps[list[Inexact]]:
     return found
 
 
-def _tell(asked: SchemaCheck, verdict: TaskVerdict, path: str) -> None:
+def _tell(asked: SchemaCheck, verdict: TaskVerdict) -> None:
     """Keep what a check has found out, count it, and log that it was slow."""
     _keep(asked, verdict)
     if verdict.seconds >= LOOK:
-        of = request_context.told(path)
-        place = "" if of["tool"] else path
+        of = request_context.told(asked.wanted.path)
+        place = "" if of["tool"] else asked.wanted.path
         metrics.log("slow check", seconds=f"{verdict.seconds:.1f}", path=place, **of)
     metrics.count(
         metric_defs.CHECKS, CheckOutcome.PASSED if verdict.error is None else CheckOutcome.REFUSED
     )
 
 
-def _checks(spec: Spec) -> Iterator[tuple[str | None, str, SchemaCheck]]:
-    """List a spec's schemas with tools and paths, also of tools that the choice leaves out."""
+def _checks(spec: Spec) -> Iterator[tuple[str | None, SchemaCheck]]:
+    """List a spec's schemas with tools, also of tools that the choice leaves out."""
     options = spec.resolve(settings.current().options)
     laid_out = runtime.laid_out(
         runtime.dialect_for().name if spec.settled is None else spec.settled.dialect
     )
     for tool in spec.toolset.tools.values():
-        asked = SchemaCheck(
-            FormatKind.JSON_SCHEMA, tool.schema, Root.OBJECT, options, dialect=laid_out
-        )
-        yield tool.name, tool.path, asked
-    wanted = spec.response_format
-    if wanted is not None:
-        yield None, wanted.path, SchemaCheck(wanted.kind, wanted.source, Root.ANY, options)
+        yield tool.name, SchemaCheck(tool.arguments, options, dialect=laid_out)
+    if spec.response_format is not None:
+        yield None, SchemaCheck(spec.response_format, options)
 
 
 def _known(asked: SchemaCheck) -> TaskVerdict | None:
@@ -218,9 +213,9 @@ def _known(asked: SchemaCheck) -> TaskVerdict | None:
 
 def _is_plain(asked: SchemaCheck) -> bool:
     """Return whether the server's engine compiles a schema for sure: it is plain, and usual."""
-    is_usual = asked.kind is FormatKind.JSON_SCHEMA and asked.options.limits == USUAL
+    is_usual = asked.wanted.kind is FormatKind.JSON_SCHEMA and asked.options.limits == USUAL
     is_ours = is_usual and not asked.dialect and settings.current().engine == engines.MACHINE
-    return is_ours and is_plain(asked.source)
+    return is_ours and is_plain(asked.wanted.source)
 
 
 def _kept(asked: SchemaCheck | Beginning) -> TaskVerdict | None:

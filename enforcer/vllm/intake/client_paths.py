@@ -6,7 +6,7 @@ A spec and its errors have the form of Chat Completions. The bodies of /v1/respo
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +19,6 @@ from enforcer.request import carrier
 from enforcer.vllm.server.side_table import notes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
     from enforcer.vllm.intake.dialogs import DialogTool
 
 _FORMAT = "$.response_format"

@@ -15,7 +15,7 @@ import random
 import re
 import string
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -27,14 +27,11 @@ from vllm.renderers.kimi_k3 import KimiK3Renderer
 
 from enforcer.errors import InvalidTools
 from enforcer.request import carrier, history
-from enforcer.turn.dialect import Ids
+from enforcer.turn.dialect import Dialect, Ids
 from enforcer.vllm.server.side_table import notes
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from enforcer.request.history import PastCall
-    from enforcer.turn.dialect import Dialect
 
 # Call ids of mistral-common's form, which its templates demand.
 _CHARACTERS = string.ascii_letters + string.digits

@@ -8,7 +8,7 @@ it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -24,8 +24,6 @@ from enforcer.vllm.server import pacing, reply_lengths
 from enforcer.vllm.server.side_table import SideTable, notes
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from enforcer.request.carrier import Carried
 
 # The backend of vLLM's that reads a structural tag; whichever the server has for others.

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from http import HTTPStatus
-from typing import TYPE_CHECKING
 
 from vllm.exceptions import GracefulHTTPError, VLLMValidationError
 
-from enforcer.errors import Busy, RequestError
+from enforcer.errors import Busy, Problem, RequestError
 from enforcer.request import carrier
 from enforcer.vllm.config import settings
 from enforcer.vllm.observe import metric_defs, metrics, request_context
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from enforcer.errors import Problem
 
 
 class _RejectionError(VLLMValidationError):  # type: ignore[misc]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -31,8 +31,6 @@ from enforcer.vllm.server import runtime
 from enforcer.vllm.server.side_table import notes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
-
     from enforcer.request.spec import Spec
     from enforcer.request.spec_text import Wire
     from enforcer.vllm.intake.dialogs import DialogTool

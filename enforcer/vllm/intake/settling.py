@@ -6,6 +6,7 @@ trusted: the decisions that it claims must be the ones that this server would ma
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -31,8 +32,6 @@ from enforcer.vllm.observe.metric_defs import Relaxed
 from enforcer.vllm.server import engine_marks, runtime, served_model
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from enforcer.request.spec import Spec
     from enforcer.request.spec_text import Wire
     from enforcer.turn.dialect import Dialect

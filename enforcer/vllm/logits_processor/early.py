@@ -8,6 +8,7 @@ the bodies that carry a spec (https://asgi.readthedocs.io), and compares each wi
 from __future__ import annotations
 
 import json
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
 from functools import partial
 from http import HTTPStatus
@@ -29,8 +30,6 @@ from enforcer.vllm.server import pacing, reply_lengths
 from enforcer.vllm.server.bodies import RequestMiddleware
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator
-
     from enforcer.request.spec import Spec
 
 _TOOLS = "$.tools"

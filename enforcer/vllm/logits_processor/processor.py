@@ -8,10 +8,10 @@ decoding, for processors named there, and silently drops those that it finds thr
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import torch
 from vllm.sampling_params import SamplingParams
 from vllm.tokenizers import cached_tokenizer_from_config
@@ -20,6 +20,7 @@ from vllm.v1.sample.logits_processor.builtin import process_dict_updates
 from vllm.v1.worker.gpu.sample.logits_processor import interface as v2_runner
 
 from enforcer.errors import ConfigurationError
+from enforcer.logits import rows_for
 from enforcer.request.carrier import KEY, Carried, from_extra, from_structural_tag
 from enforcer.vllm.config import settings
 from enforcer.vllm.config.names import PATCHED
@@ -31,8 +32,6 @@ from enforcer.vllm.native import native_tags
 from enforcer.vllm.server import reply_lengths, runtime
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from vllm.config import VllmConfig
 
     _Start = Callable[[SamplingParams, list[int] | None], RowTurn]
@@ -40,7 +39,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger("vllm.enforcer")
 
 WHERE = f"$.vllm_xargs.{KEY}"  # the path of a spec in a request
-_WORD = 32
 # Those that sample nothing but what the masked logits allow. "synthetic" and "fly" accept
 # drafts against the logits.
 _EXACT_REJECTION = ("standard", "block")
@@ -189,10 +187,6 @@ def _is_enforced(params: SamplingParams) -> bool:
     return (params.extra_args or {}).get(KEY) is not None
 
 
-def _empty(count: int, logits: torch.Tensor) -> np.ndarray[Any, np.dtype[np.int32]]:
-    return np.zeros((count, -(-logits.shape[1] // _WORD)), dtype=np.int32)
-
-
 class _Batch:
     """The V1 runner's persistent batch.
 
@@ -218,7 +212,7 @@ class _Batch:
         """Mask; only here are output ids final, placeholders under async scheduling before."""
         if not self._rows:
             return
-        bitmask = _empty(len(self._rows), logits)
+        bitmask = rows_for(len(self._rows), logits)
         for at, row in enumerate(self._rows.values()):
             begin, turn, output_ids = row
             if len(output_ids) < turn.read:  # vLLM computes a part again
@@ -265,7 +259,7 @@ class _Slots:
         if not rows_of:
             return
         self._catch_up({index: positions[found[0]] + 1 for index, found in rows_of.items()})
-        bitmask = _empty(len(slots), logits)
+        bitmask = rows_for(len(slots), logits)
         for index, found in rows_of.items():
             self._turns[index].fill_drafts(bitmask, found, [ids[row] for row in found[1:]])
         masked = [row for found in rows_of.values() for row in found]

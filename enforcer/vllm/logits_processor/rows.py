@@ -6,6 +6,7 @@ vLLM's own parsers read the replies here.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 from weakref import ref
@@ -23,8 +24,6 @@ from enforcer.vllm.observe import metric_defs, metrics, request_context
 from enforcer.vllm.server import runtime
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import numpy as np
     import numpy.typing as npt
 

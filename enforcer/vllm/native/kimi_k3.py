@@ -9,6 +9,7 @@ schemas from the prompt.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from enforcer.errors import InvalidTools
@@ -21,8 +22,6 @@ from enforcer.vllm.native import tags
 from enforcer.vllm.native.tags import PATH, NativeTurn, UnlikeError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from enforcer.turn.dialect import Dialect
     from enforcer.vocabulary import Vocabulary
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -28,8 +29,6 @@ from enforcer.turn.walk import beginning
 from enforcer.vllm.native import marker_roles
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     import numpy as np
     import numpy.typing as npt
 

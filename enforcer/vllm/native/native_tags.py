@@ -14,6 +14,7 @@ front end where no `parameters` are declared) takes any object.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
@@ -26,8 +27,6 @@ from enforcer.vllm.native.misreadings import VllmReader
 from enforcer.vllm.native.tags import PATH, NativeTurn, UnlikeError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from enforcer.turn.dialect import Dialect
     from enforcer.turn.table import Table
     from enforcer.vocabulary import Vocabulary

@@ -7,11 +7,10 @@ that differs anywhere has another meaning.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from enforcer.request.spec import Spec
 
 _T = TypeVar("_T")

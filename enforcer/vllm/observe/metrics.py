@@ -5,19 +5,17 @@ from __future__ import annotations
 import json
 import logging
 import time
+from collections.abc import Callable
 from enum import Enum
 from functools import cache
 from typing import TYPE_CHECKING
 
-from enforcer.errors import SchemaError
+from enforcer.errors import EnforcerError, Problem, RequestError, SchemaError
 from enforcer.vllm.observe import metric_defs, recording
 from enforcer.vllm.observe.metric_defs import label
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from enforcer.cache import Cache
-    from enforcer.errors import EnforcerError, Problem, RequestError
     from enforcer.vllm.observe.stats import Family
 
 logger = logging.getLogger("vllm.enforcer")

@@ -9,16 +9,14 @@ answers.
 
 from __future__ import annotations
 
-import re
+from collections.abc import Callable, Collection, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+from enforcer.request.tools import index_at
 
-_TOOL = re.compile(r"\$\.tools\[(\d{1,9})\]")
 _LONGEST = 64  # characters; an id or a name is whatever a client has written
 _HEADER = b"x-request-id"
 
@@ -104,10 +102,8 @@ def told(path: str = "$") -> dict[str, str]:
         id, of as many, stands behind one that vLLM has not made of it (`/v1/responses`).
 
     """
-    found = _TOOL.match(path)
-    at = int(found[1]) if found else 0
-    of = current()
-    name = next(islice(of.tools, at, None), "") if found else ""
+    at, of = index_at(path), current()
+    name = "" if at is None else next(islice(of.tools, at, None), "")
     given, header = of.id[:_LONGEST], of.exchange.header[:_LONGEST]
     return {
         "request": given if header in given else f"{given} {header}".strip(),

@@ -17,15 +17,13 @@ import threading
 import zlib
 from bisect import bisect_left
 from collections import Counter as Tally
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate, product
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
+from pathlib import Path
+from typing import Any
 
 _WORD = 8
 _TABLE = 2  # a counter with so many labels shows only what is not zero

@@ -8,12 +8,10 @@ incomplete, the stream's last event has no call (decision 0006), and the reply i
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 from enforcer.vllm.observe import request_context
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _CALLS = {"function_call", "custom_tool_call"}
 _ITEM_DONE = "response.output_item.done"

@@ -9,8 +9,9 @@ report calls that were cut off.
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from vllm.parser.abstract_parser import Parser as VllmParser
 
@@ -21,9 +22,6 @@ from enforcer.vllm.config import names
 from enforcer.vllm.intake import frontend, requests, startup
 from enforcer.vllm.replies.tool_parser import EnforcedParser
 from enforcer.vllm.server import runtime, served_model
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 logger = logging.getLogger("vllm.enforcer")
 

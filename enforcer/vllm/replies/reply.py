@@ -13,12 +13,13 @@ from __future__ import annotations
 
 from codecs import getincrementaldecoder
 from collections import deque
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import inf
 from typing import TYPE_CHECKING, Any
 
 from enforcer.request import carrier
-from enforcer.turn.events import Happening
+from enforcer.turn.events import Event, Happening
 from enforcer.turn.parser import Parser
 from enforcer.vllm.intake import requests
 from enforcer.vllm.native import native_tags
@@ -28,9 +29,6 @@ from enforcer.vllm.server import reply_lengths, runtime, served_model
 from enforcer.vllm.server.side_table import notes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from enforcer.turn.events import Event
     from enforcer.turn.table import Table
 
 _Decoder = getincrementaldecoder("utf-8")

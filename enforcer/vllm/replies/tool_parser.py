@@ -6,23 +6,19 @@ from the token ids of markers alone, and calls of undeclared tools are dropped, 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from vllm.entrypoints.generate.base import protocol
 from vllm.entrypoints.openai.responses.protocol import ResponsesRequest
 from vllm.parser.abstract_parser import Parser as VllmParser
 from vllm.tool_parsers.abstract_tool_parser import ToolParser
 
-from enforcer.turn.events import Happening
+from enforcer.turn.events import Event, Happening
 from enforcer.turn.parser import Parser
 from enforcer.vllm.intake import admission, client_paths, dialogs, requests
 from enforcer.vllm.replies.reply import ReplyReader
 from enforcer.vllm.server import runtime
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from enforcer.turn.events import Event
 
 
 class EnforcedToolParser(ToolParser):  # type: ignore[misc]

@@ -6,14 +6,12 @@ read when vLLM asks for it, and nothing is worked out for a client that vLLM tur
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from enforcer.vllm.observe import request_context
 from enforcer.vllm.server import pacing
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
 
 _COME_AGAIN = (b"retry-after", b"1")  # seconds
 

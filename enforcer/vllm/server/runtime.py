@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from enforcer.request.options import Options
     from enforcer.request.response_format import ResponseFormat
     from enforcer.request.spec import Settled, Spec
-    from enforcer.schema import Root
     from enforcer.turn.dialect import Dialect
 
 
@@ -224,15 +223,12 @@ def laid_out(name: str) -> str:
     return "" if dialects.load(name).arguments == Layout() else name
 
 
-def write(
-    wanted: ResponseFormat, options: Options, root: Root, dialect: str, vocabulary: Vocabulary
-) -> bytes:
+def write(wanted: ResponseFormat, options: Options, dialect: str, vocabulary: Vocabulary) -> bytes:
     """Write a schema for the engine, in a process that is apart from this one.
 
     Args:
         wanted: what fits the schema is to be written; or another format of text.
         options: what holds for the request.
-        root: what a value must be, besides fitting the schema.
         dialect: whose layout arguments have.
         vocabulary: the model's, which another one that this process has met may not be.
 
@@ -243,7 +239,7 @@ def write(
     """
     known, names = vocabulary.controls, dialects.load(dialect).tokens.names
     controls = tuple((name, known[name]) for name in names if name in known)
-    asked = SchemaCheck(wanted.kind, wanted.source, root, options, writes=True, dialect=dialect)
+    asked = SchemaCheck(wanted, options, writes=True, dialect=dialect)
     asked = replace(asked, controls=controls, writable=vocabulary.writable)
     verdict = pool().check(asked)
     if verdict.error is not None:

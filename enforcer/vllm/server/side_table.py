@@ -6,12 +6,11 @@ A value is dropped with its object, and never taken for another object's.
 from __future__ import annotations
 
 import weakref
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from enforcer.turn.parser import Parser
 
 _T = TypeVar("_T")

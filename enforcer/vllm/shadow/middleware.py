@@ -6,12 +6,10 @@ it. Messages are passed on as they are; nothing of them is read here.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Awaitable, Callable
+from typing import Any
 
 from enforcer.vllm.shadow.queue import Recording, queue
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
 
 _ROUTE = "/v1/chat/completions"
 
@@ -33,7 +31,7 @@ class ShadowMiddleware:
         async def read() -> Any:
             message = await receive()
             if message["type"] == "http.request":
-                recording.ask(message.get("body", b""))
+                recording.keep(message.get("body", b""), recording.asked)
             elif not recording.complete:
                 recording.cancelled = True
             return message
@@ -42,7 +40,7 @@ class ShadowMiddleware:
             if message["type"] == "http.response.start":
                 recording.status = message["status"]
             elif message["type"] == "http.response.body":
-                recording.answer(message.get("body", b""))
+                recording.keep(message.get("body", b""), recording.answered)
                 recording.complete = not message.get("more_body")
             await send(message)
 

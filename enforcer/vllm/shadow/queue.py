@@ -12,11 +12,10 @@ from collections import deque
 from functools import cache
 from http import HTTPStatus
 from itertools import count
-from typing import TYPE_CHECKING
 
 from enforcer import engines
 from enforcer.errors import EnforcerError, RequestError
-from enforcer.judging.judge import Fault
+from enforcer.judging.judge import Fault, ReplyVerdict
 from enforcer.judging.shadowed import ShadowedExchange, ShadowVerdict, tool_at
 from enforcer.request.spec import bundled
 from enforcer.schema.limits import USUAL
@@ -26,9 +25,6 @@ from enforcer.vllm.observe import metric_defs, metrics, recording
 from enforcer.vllm.observe.metric_defs import Change, Judged
 from enforcer.vllm.server import runtime
 
-if TYPE_CHECKING:
-    from enforcer.judging.judge import ReplyVerdict
-
 logger = logging.getLogger("vllm.enforcer")
 
 _WAITING = 512  # exchanges that wait to be judged
@@ -36,14 +32,6 @@ _HELD = 64 << 20  # bytes of all exchanges, those that are still being answered 
 _LARGEST = 8 << 20  # bytes of one
 _DONE = b"data: [DONE]\n\n"
 _REFUSED = (HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY)  # as the judge has it
-_CHANGES = {
-    Fault.UNDECLARED: Change.UNDECLARED,
-    Fault.SCHEMA: Change.SCHEMA,
-    Fault.ID: Change.ID,
-    Fault.CHOICE: Change.CHOICE,
-    Fault.FINISH: Change.FINISH,
-    Fault.LEAK: Change.LEAK,
-}
 
 
 class Recording:
@@ -53,6 +41,7 @@ class Recording:
         to: where it is put at its end.
 
     Attributes:
+        asked, answered: the bytes of both so far.
         status: of the response; 0 before it begins.
         complete: the whole response has been sent.
         cancelled: the client went away before.
@@ -61,49 +50,40 @@ class Recording:
 
     def __init__(self, to: Queue) -> None:
         self._queue = to
-        self._asked: list[bytes] = []
-        self._answered: list[bytes] = []
-        self._size: int | None = 0  # None once it is dropped
+        self.asked, self.answered = bytearray(), bytearray()
+        self._is_kept = True
         self.status = 0
         self.complete = self.cancelled = False
 
-    def ask(self, part: bytes) -> None:
-        """Keep a part of the request's body."""
-        self._keep(part, self._asked)
-
-    def answer(self, part: bytes) -> None:
-        """Keep a part of the response."""
-        self._keep(part, self._answered)
-
-    def _keep(self, part: bytes, parts: list[bytes]) -> None:
-        if self._size is None:
-            return
-        if self._size + len(part) > _LARGEST or not self._queue.reserve(len(part)):
+    def keep(self, part: bytes, into: bytearray) -> None:
+        """Append a part to `asked` or `answered`, or drop both if there is no room."""
+        is_small = self._size + len(part) <= _LARGEST
+        if self._is_kept and is_small and self._queue.reserve(len(part)):
+            into += part
+        elif self._is_kept:
             self._drop()
-            return
-        self._size += len(part)
-        parts.append(part)
+
+    @property
+    def _size(self) -> int:
+        return len(self.asked) + len(self.answered)
 
     def _drop(self) -> None:
-        self._queue.release(self._size or 0)
-        self._size = None
-        self._asked.clear()
-        self._answered.clear()
+        self._queue.release(self._size)
+        self._is_kept = False
+        self.asked, self.answered = bytearray(), bytearray()
 
     def end(self) -> None:
         """Count it, or have it judged."""
         is_judged = False
         # A client may close the connection at the end of a stream.
-        is_told = bool(self._answered) and self._answered[-1].endswith(_DONE)
+        is_told = self.answered.endswith(_DONE)
         if (self.cancelled or not self.complete) and not is_told:
             metrics.count(metric_defs.SHADOWED, Judged.CANCELLED)
         elif self.status != HTTPStatus.OK:
             is_refused = self.status in _REFUSED
             metrics.count(metric_defs.SHADOWED, Judged.REFUSED if is_refused else Judged.FAILED)
         else:
-            is_judged = self._size is not None and self._queue.put(
-                b"".join(self._asked), b"".join(self._answered)
-            )
+            is_judged = self._is_kept and self._queue.put(bytes(self.asked), bytes(self.answered))
             if not is_judged:
                 metrics.count(metric_defs.DROPPED)
         if not is_judged:
@@ -201,9 +181,9 @@ def _count(verdict: ReplyVerdict) -> None:
         metrics.count(metric_defs.SHADOWED, Judged.REFUSED if is_refused else Judged.FAILED)
         return
     metrics.count(metric_defs.SHADOWED, Judged.COMPLETE if verdict.complete else Judged.CUT_OFF)
-    for fault, change in _CHANGES.items():
-        if fault in faults:
-            _changed(change, {each.tool for each in verdict.findings if each.fault is fault})
+    for fault in faults:
+        tools = {each.tool for each in verdict.findings if each.fault is fault}
+        _changed(Change[fault.name], tools)
     if verdict.empty:
         _changed(Change.EMPTY, ())
 

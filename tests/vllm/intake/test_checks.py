@@ -150,7 +150,7 @@ def test_a_format_of_text_is_never_compiled_here(
     with pytest.raises(InvalidSchema) as refused:
         run(spec(response_format={"type": "regex", "regex": "("}))
     assert refused.value.path == "$.response_format.regex"
-    assert [asked.source for asked in fake.asked] == ["("]
+    assert [asked.wanted.source for asked in fake.asked] == ["("]
 
 
 def test_a_request_ends_when_its_schemas_have_taken_too_long_together(
