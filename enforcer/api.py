@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from enforcer.types import Messages, ResponseFormat, ToolChoice, Tools
 
     Follow = Callable[[CompiledGrammar, formats.ResponseFormat, str | None], Startable]
+    Ahead = Callable[[Callable[[], object]], object]
 
 
 CACHE_BYTES = 256 << 20
@@ -372,7 +373,7 @@ class Enforcer:
         budget: int | None = None,
         *,
         prepared: Prepared | None = None,
-        ahead: Callable[[Callable[[], object]], object] | None = None,
+        ahead: Ahead | None = None,
         rollback: int | None = None,
         kind: type[Matcher] = Matcher,
         follow: Follow | None = None,
@@ -407,28 +408,11 @@ class Enforcer:
         """
         if explained:
             return self._explained(spec, prompt_ids, budget, ahead=ahead, rollback=rollback)
-        options = spec.resolve(self.options) if prepared is None else prepared.options
         if prepared is None:
+            options = spec.resolve(self.options)
             prepared = Prepared(options, self._envelope(spec, options, follow), {})
-        tools = spec.toolset.tools
-        held: dict[str, Startable] = {**prepared.arguments}
-
-        def grammar(name: str) -> Startable:
-            if name not in held:
-                its = tools[name].arguments
-                own = self._grammars.compiled(its, options)
-                held[name] = own if follow is None else follow(own, its, name)
-            return held[name]
-
-        def expect(name: str) -> None:
-            if ahead is not None and name not in held:
-                ahead(lambda: grammar(name))
-
-        deadline = None
-        if options.finish_within_budget and not self.dialect.is_simple:
-            raise UnknownLength("$.finish_within_budget", self.dialect.name)
-        if budget is not None and options.finish_within_budget:
-            deadline = self._deadline(prepared.envelope, spec, options, budget)
+        grammar, expect = self._compiling(spec, prepared, ahead, follow)
+        deadline = self._deadline(prepared, spec, budget)
         matcher = kind(
             prepared.envelope,
             grammar,
@@ -440,7 +424,32 @@ class Enforcer:
         matcher.begin()
         return matcher
 
-    def _deadline(self, allowed: Envelope, spec: Spec, options: Options, budget: int) -> Deadline:
+    def _compiling(
+        self, spec: Spec, prepared: Prepared, ahead: Ahead | None, follow: Follow | None
+    ) -> tuple[Callable[[str], Startable], Callable[[str], None]]:
+        """Return what compiles the arguments of a tool by its name, and what does so ahead."""
+        tools = spec.toolset.tools
+        held: dict[str, Startable] = {**prepared.arguments}
+
+        def grammar(name: str) -> Startable:
+            if name not in held:
+                its = tools[name].arguments
+                own = self._grammars.compiled(its, prepared.options)
+                held[name] = own if follow is None else follow(own, its, name)
+            return held[name]
+
+        def expect(name: str) -> None:
+            if ahead is not None and name not in held:
+                ahead(lambda: grammar(name))
+
+        return grammar, expect
+
+    def _deadline(self, prepared: Prepared, spec: Spec, budget: int | None) -> Deadline | None:
+        allowed, options = prepared.envelope, prepared.options
+        if options.finish_within_budget and not self.dialect.is_simple:
+            raise UnknownLength("$.finish_within_budget", self.dialect.name)
+        if budget is None or not options.finish_within_budget:
+            return None
         if self.engine.name != engines.MACHINE:
             raise ConfigurationError(
                 f"how soon texts can end is not known of the engine {self.engine.name}: leave "

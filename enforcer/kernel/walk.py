@@ -241,9 +241,8 @@ def walk_string(
     # What is safe may lead to an end that comes too early.
     safe = 0 if t.is_counted or has_few_lengths(t, at) else safe_groups(t, at)
     left_out = safe if is_done(t, a, state, languages) else 0
-    room = cython.cast(cython.longlong, t.tables.safe_steps[at])
-    if safe != 0:
-        room = min(room, room_of(t, a, state, languages, count))
+    room = cython.cast(cython.longlong, t.tables.safe_steps[at]) if safe != 0 else 0
+    room = min(room, room_of(t, a, state, languages, count)) if safe != 0 else 0
     is_same: cython.bint = is_looping and state == state_at(t, 0).automaton_state
     last = cython.cast(cython.longlong, -1)  # siblings often lead to one state
     does_lead = False

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from enforcer import documents
 from enforcer.api import Enforcer
-from enforcer.errors import ConfigurationError, InvalidVocabulary, RequestError
+from enforcer.errors import ConfigurationError, InvalidVocabulary, RequestError, SchemaError
 from enforcer.request.options import Options
 from enforcer.schema import Conventions, Integers, OnUnsupported
 from enforcer.schema.bundling import read_documents
@@ -91,15 +91,7 @@ def run(options: argparse.Namespace) -> int:
     """
     request = chat_request.read(options.tools, options.tool_choice)
     text = given = _text(options.text)
-    if options.call is not None and (options.ids or options.reply or options.url):
-        raise ConfigurationError(
-            "--call names the tool whose arguments --text has: give --text with it"
-        )
-    if options.model is None and (options.ids or options.reply or options.url):
-        what = "the answers to --url are token ids, which" if options.url else "ids"
-        raise ConfigurationError(
-            f"{what} mean nothing without a vocabulary: name the model's folder with --model"
-        )
+    _refuse(options)
     name = names.stock(options.dialect)
     if options.call is not None:
         text = partial_turn.with_call(text, options.call, request, dialects.named(name))
@@ -126,6 +118,29 @@ def run(options: argparse.Namespace) -> int:
         title += "; not enforceable, and followed with any object as arguments: " + ", ".join(aside)
     tell(f"explaining {len(recorded.given)} tokens")
     found = trace.follow(matcher, recorded.given, title)
+    _show(options, found, aside)
+    if hint := partial_turn.hint(given, matcher, dialect):
+        complain(hint)
+    return int(bool(found.changed or aside))
+
+
+def _refuse(options: argparse.Namespace) -> None:
+    """Raise `ConfigurationError` if options do not go together."""
+    if options.call is not None and (options.ids or options.reply or options.url):
+        raise ConfigurationError(
+            "--call names the tool whose arguments --text has: give --text with it"
+        )
+    if options.model is None and (options.ids or options.reply or options.url):
+        what = "the answers to --url are token ids, which" if options.url else "ids"
+        raise ConfigurationError(
+            f"{what} mean nothing without a vocabulary: name the model's folder with --model"
+        )
+
+
+def _show(
+    options: argparse.Namespace, found: trace.Trace, aside: Mapping[str, SchemaError]
+) -> None:
+    """Show an explained turn, and the tools that were set aside."""
     if options.html is not None:
         write_file(options.html, table.page(found))
     if options.json:
@@ -145,9 +160,6 @@ def run(options: argparse.Namespace) -> int:
                 f"follows takes it with any object: {why}"
             )
         say(*table.lines(found))
-    if hint := partial_turn.hint(given, matcher, dialect):
-        complain(hint)
-    return int(bool(found.changed or aside))
 
 
 def opening_of(enforcer: Enforcer) -> list[int]:
