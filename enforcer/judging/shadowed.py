@@ -101,9 +101,9 @@ class ShadowedExchange:
             RequestError: it would be refused for something else.
 
         """
-        options = (body.get(name) for name in ("tool_choice", "parallel_tool_calls"))
+        choice, parallel = body.get("tool_choice"), body.get("parallel_tool_calls")
         form = body.get("response_format")
-        spec = read_fields(tools_of(body), *options, body["messages"], form)
+        spec = read_fields(tools_of(body), choice, parallel, body["messages"], form)
         enforcer = worker.enforcer(self.dialect)
         refuse_names(enforcer.dialect, spec.toolset, enforcer.vocabulary)
         refuse_large(spec, self.options.limits)

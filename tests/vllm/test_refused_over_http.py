@@ -42,7 +42,7 @@ ASK = [{"role": "user", "content": "Hi"}]
 def test_a_schema_that_takes_too_long_is_a_400_with_its_path(
     tiny_server: Server, stream: bool
 ) -> None:
-    schema = json.loads(slow().source)
+    schema = json.loads(slow().wanted.source)
     tools = [TOOL, {"type": "function", "function": {"name": "slow", "parameters": schema}}]
     answer = _post(tiny_server, messages=ASK, tools=tools, stream=stream)
     assert answer.status_code == 400

@@ -161,7 +161,7 @@ def test_a_request_that_would_be_refused_counts_by_its_tool(server: Server, coun
 
 
 def test_a_schema_that_takes_too_long_costs_no_reply(server: Server, counts: Counts) -> None:
-    long = {"name": "long", "parameters": json.loads(slow().source)}
+    long = {"name": "long", "parameters": json.loads(slow().wanted.source)}
     begun = time.monotonic()
     tools = [GET, {"type": "function", "function": long}]
     assert ask(server, tools=tools).status_code == 200
