@@ -1,6 +1,7 @@
 """LRU cache with a budget in bytes, shared by all results kept between requests.
 
-A value that several threads ask for at once is made once. Must not know: what the values are.
+A value that several threads ask for at once is made once. No mask rows of arguments are in it:
+those are in `kernel.rows`. Must not know: what the values are.
 """
 
 from __future__ import annotations

@@ -38,7 +38,11 @@ FORMER = {"llguidance": MACHINE}
 
 
 class ArgumentMatcher(Protocol):
-    """The state of one argument text. Of special tokens, only its layout's are legal in it."""
+    """The state of one argument text. Of special tokens, only its layout's are legal in it.
+
+    It may also have `weight` (bytes of this text alone) and `keep(count)` (forget what only a
+    rollback of more than `count` token ids needs); the turn's matcher asks for both.
+    """
 
     def fill(self, row: npt.NDArray[np.int32]) -> None:
         """Write the bitmask of the token ids that may come next.

@@ -1,7 +1,8 @@
 """Operations on mask rows as sets of token ids.
 
 A row is int32, shape `(words,)`; bit `i % 32` of word `i // 32` is token id `i`. Lists of token ids
-are int64, shape `(ids,)`.
+are int64, shape `(ids,)`. Nothing is cached here: rows of arguments are in `kernel.rows`, those of
+other positions of a turn in `turn.position`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""Arrays: lengths, tuples, counted elements (`contains`), elements of finite domains.
+"""Arrays: lengths, tuples, counted elements (`contains`), distinct elements (`uniqueItems`).
 
 A frame has its live arrays as bits of one word, then a tally for each array that counts its
 elements or keeps them distinct. Distinct strings are in `names`; of other distinct values a frame
-has fingerprints.
+has fingerprints. `accept` refuses a repeated element here (`tally_behind`) or where its value is
+closed (`values`); `rows` clears the tokens that lead to one, with `search`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Undeclared names and distinct strings that a text has written and may not write again.
+"""Undeclared property names and distinct strings (`uniqueItems`) that may not be written again.
 
 They lie in the arena as a linked list, the last one first; a frame refers to its last one. Where a
 class of names can run out (`^[a-c]$` has three), each written name notes how many of its first

@@ -25,9 +25,12 @@ _FEW_ROWS = cython.declare(cython.longlong, 128 << 10)  # where the process is o
 @cython.final
 @cython.cclass
 class Tables:
-    """The tables of one grammar; see `tables`. Independent of the vocabulary but for `rows`.
+    """The tables of one grammar; see `enforcer.machine.tables`.
+
+    Only the rows, and what is about keys and markers, depend on the vocabulary.
 
     Attributes:
+        cached: rows by their configurations; see `rows.configuration`.
         wide: for each automaton state the number of its wide row; -1 where it has none.
         rows: wide rows by their number, the first two being the tree's own; None until needed. Of
             Python's strings there are two for each number: between quotes, and apostrophes.

@@ -305,7 +305,7 @@ class CachedRow:
 
     Attributes:
         base: the number of the other row, a wide one; or `NO_BASE` (without a bit), `DIGITS_BASE`.
-        words: how many words the configuration has; see `Text.configuration`.
+        words: how many words the configuration has; see `rows.configuration`.
         data: them; then each word of the row that differs, and its place in the upper half.
 
     """
@@ -335,8 +335,8 @@ class Tree:
         make_trie: makes a `Trie` of texts and token ids.
         affects_earlier: returns for a name or string (str), and how many of its first characters
             begin no other one (-1: all do), whether tokens that begin before it depend on it; see
-            `json_text`.
-        key_tokens: makes `key_tokens.KeyTokens` of what is around the keys of a layout.
+            `boundary_tokens`.
+        key_tokens: makes `boundary_tokens.KeyTokens` of what is around the keys of a layout.
         spanning: int32; the token ids in which a name may end and another one begin.
         listing: int32; those in which a string may end, and another one of an array begin.
         commas: int32; those in which a string of an array may end before another element.

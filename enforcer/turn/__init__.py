@@ -1,10 +1,11 @@
 """The state machine of one turn: its masks, and the parser of finished turns.
 
 `dialect` is a tool-call format as a value, which `dialects` loads; `table` binds it to a
-vocabulary, and `envelope` has the limits of one request (`request_envelope` makes it). `matcher`
-follows a turn that is being generated: `position` is its state, `transitions` lead to the next one,
-and a `rollback_stack` back. `deadline` keeps it within its token budget. `parser` reads a finished
-turn. `turn_start` and `prompt_calls` read prompts. `masks` makes the bitmask of a position, and
-`crossing` reads a token; tokens may span the `borders` of a turn's segments if markers are spelled
-as text. Must not know: any engine, schemas, hosts.
+vocabulary, and `envelope` has the limits of one request (`request_envelope` makes it); `header`
+has the names that may be called. `matcher` follows a turn that is being generated: `position` is
+its state, `transitions` lead to the next one, and a `rollback_stack` back. `deadline` keeps it
+within its token budget. `parser` reads a finished turn. `turn_start` and `prompt_calls` read
+prompts. `masks` makes the bitmask of a position, and `crossing` reads a token; tokens may span the
+`borders` of a turn's segments if markers are spelled as text. Must not know: any engine, schemas,
+hosts.
 """

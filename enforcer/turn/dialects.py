@@ -1,7 +1,8 @@
 """Loader of the dialect files `grammars/NAME.toml`, each of which describes a tool-call format.
 
 Owns: finding them, by their names or those of vLLM's parsers; their form; their checks.
-Must not know: token ids, tools, or any format in particular.
+A new format is such a file and no code (docs/formats.md). Must not know: token ids, tools, or any
+format in particular.
 """
 
 from __future__ import annotations

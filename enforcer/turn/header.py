@@ -1,4 +1,6 @@
-"""Trie of the headers that may follow, walked byte by byte and token by token.
+"""Trie of the call headers that may follow: here the name of a tool becomes legal.
+
+It is walked byte by byte and token by token.
 
 Owns: the trie over the headers' bytes and its masks, with the white space that a format lets
 stand before and behind a name. Must not know: states, markers, schemas. The trie is implicit:

@@ -2,8 +2,8 @@
 
 Owns: the legal tokens. Most stay in the segment that a turn is in, and those are the mask of
 its text, header or markers. Others end it and go on behind the border: they are legal if their
-first part is legal here and their second part at the position behind. Must not know: rollback,
-deadlines, hosts.
+first part is legal here and their second part at the position behind. Rows are cached by
+`position`; those of arguments by the engine. Must not know: rollback, deadlines, hosts.
 """
 
 from __future__ import annotations

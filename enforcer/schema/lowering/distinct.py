@@ -1,6 +1,7 @@
-"""Arrays and objects whose distinctness no bits can track, and must be checked by a memory.
+"""Arrays (`uniqueItems`) and objects whose distinctness no bits can track, but a memory must.
 
-The memory is outside of any grammar: the matcher keeps hashes of the elements or names. Such an
+The memory is outside of any grammar: the matcher keeps strings and names themselves, and
+fingerprints of other elements. They are told apart here, and enforced by the kernel. Such an
 array stays `unique` in a lowered grammar, without choices; such an object has `distinct_names`.
 """
 

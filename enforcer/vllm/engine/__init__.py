@@ -1,1 +1,4 @@
-"""The grammar objects of the engine process: admission, compilation, bitmasks."""
+"""Grammar objects of vLLM's engine process: admission, compilation, bitmasks.
+
+Engines that mask the text of arguments are another thing: `enforcer.engines`.
+"""

@@ -1,7 +1,8 @@
 """Grammar objects for vLLM's scheduler, and the wrappers that make one for an enforced request.
 
 `StructuredOutputManager.grammar_init` gives a request that carries a spec a grammar of ours,
-whatever backend the others have. All of this runs in the engine process.
+whatever backend the others have. For each token vLLM calls `fill_bitmask` and `accept_tokens`;
+with draft tokens `validate_tokens` and `rollback` too. All of this runs in the engine process.
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
 """Paths into the body that the client sent, for errors in what vLLM or we made of it.
 
 A spec and its errors have the form of Chat Completions. The bodies of /v1/responses and
-/v1/messages declare tools, the choice and the text's format elsewhere.
+/v1/messages declare tools, the choice and the text's format elsewhere. A path begins in
+`request.tools` or in a schema, `checks` joins the two, and `rejections` puts it into the 400. Here
+is also what the bodies of other routes hand on to a chat request.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Metrics and log lines for operators, on vLLM's own `/metrics` and in its log."""
+"""Metrics and log lines for operators, on vLLM's own `/metrics` and in its log.
+
+`count` adds to a counter.
+"""
 
 from __future__ import annotations
 

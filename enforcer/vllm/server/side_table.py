@@ -44,7 +44,7 @@ class Notes:
     Attributes:
         body: the body of /v1/messages that it was made of.
         calls: how many calls its dialog has.
-        within: the tools that messages of its dialog declare, as `dialog_tools.DialogTool`.
+        within: the tools that messages of its dialog declare, as `dialogs.DialogTool`.
         json: its tools as JSON; None where they have not been written, or are not JSON.
         declared: the same as they were read, `enforcer.request.tools.Tools`; None before.
         is_prepared: whether it was prepared here, for an engine to reply to.
