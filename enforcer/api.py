@@ -354,7 +354,12 @@ class Enforcer:
         return Prepared(options, allowed, arguments)
 
     def compiled(self, wanted: formats.ResponseFormat, options: Options) -> CompiledGrammar:
-        """Compile a schema or text format, or return its grammar from the cache."""
+        """Compile a schema or text format, or return its grammar from the cache.
+
+        Raises:
+            UnsupportedSchema, InvalidSchema: it cannot be enforced; see `check`.
+
+        """
         return self._grammars.compiled(wanted, options)
 
     def _envelope(self, spec: Spec, options: Options, follow: Follow | None = None) -> Envelope:

@@ -100,17 +100,19 @@ class Ends:
         return best, phase in {_STRING, _NAME}
 
     def fits(self, token_id: int, room: float) -> bool:
-        """Return whether the text can end in `room` ids after one more id of it."""
+        """Return whether `restrict` keeps one token id."""
         row = self._pieces.vocabulary.row([token_id])
         self.restrict(row, room)
         return is_member(row, token_id)
 
     def restrict(self, target: npt.NDArray[np.int32], room: float) -> None:
-        """Leave out the ids after which the text cannot end in `room` ids.
+        """Restrict a mask row to token ids after which a completion within a budget is known.
+
+        Near the end it is conservative: token ids that were not tried are cleared too.
 
         Args:
-            target: mask row, int32, of the ids that are legal in the text.
-            room: how many ids may follow the next.
+            target: mask row, int32, of the token ids that are legal in the text; in place.
+            room: how many token ids may follow the next.
 
         """
         pieces, growth = self._pieces, self._plan.growth

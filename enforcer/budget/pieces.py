@@ -76,9 +76,9 @@ class Pieces:
         ]
 
     def up_to(self, weight: int) -> npt.NDArray[np.int32]:
-        """Return the mask row of the ids that commit a text to more at most so often.
+        """Return the shared mask row (int32) of the token ids of at most a weight; see `_weight`.
 
-        An id of weight 0 stays within what the text is in.
+        A token id of weight 0 opens nothing that has to be closed.
         """
         return self._rows[min(weight, self.heaviest)]
 

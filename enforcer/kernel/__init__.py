@@ -19,8 +19,8 @@ sets where a frame is copied or compared with its shapes.
 
 *Rules of these files.* They are compiled by Cython as one translation unit (`hatch_build.py`), or
 run interpreted, slowly, for tests. Local variables have no declared types, since `infer_types`
-finds them. No `exceptval` of a number that a function may return, unless it raises nothing: the
-caller would return without an error. Bits 31 and 63 are set by `bit32` and `bit`, because Python's
+finds them. A possible result is no `exceptval`, unless the function cannot raise: callers would
+return an error without an exception. Bits 31 and 63 are set by `bit32` and `bit`, because Python's
 integers do not wrap. Objects are made by `__cinit__`, which `cls.__new__(cls)` cannot leave out.
 Views are attributes of an object and no arguments of inner functions: a view has 200 bytes.
 Recursion goes as deep as a token of a trie has bytes, and no deeper.

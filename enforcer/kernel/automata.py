@@ -138,9 +138,9 @@ def ended_at(
 def room_of(
     t: MatcherState, a: cython.pointer[Automaton], state: i64, languages: i64, count: i64
 ) -> i64:
-    """Return how many characters may follow whose number certainly leads to a word.
+    """Return how many safe characters may follow with a word of legal length after each of them.
 
-    Of characters that are safe, as `Automaton.safe` has them. Less than 0 where none may.
+    Safe as `Tables.safe` has them. Less than 0 if none may.
     """
     if a.bounds == 0 or count < 0:
         return FAR

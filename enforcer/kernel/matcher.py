@@ -120,11 +120,11 @@ class TextMatcher(MatcherState):
         """Return the present state and the objects and arrays around it, the innermost first.
 
         Returns:
-            Phase, node, values, automaton state, trie node, unfinished character, count and
-            languages; the characters of an undeclared name that is being written; of each object 0,
-            its node, the present name, the classes of that, live shapes, names that it has, names
-            that may come, shapes that have room for nothing else than they require, and witnesses;
-            of each array 1, its node, length and live arrays, and its tallies.
+            state: phase, node, values, automaton state, trie node, pending, count, languages.
+            text: str, the characters of an undeclared name that is being written.
+            frames: a tuple of whole numbers each; sets are bits. An object: 0, node, present name,
+                its classes, live shapes, names that are there, names that may come, shapes that are
+                full, witnesses. An array: 1, node, length, live arrays, tallies.
 
         """
         begin_call(self)

@@ -134,10 +134,10 @@ def note_states(t: MatcherState, s: cython.pointer[State], first: i64, states: i
 
 @cython.cfunc
 def exhausted_prefix(t: MatcherState, s: cython.pointer[State], k: i64, states: i64) -> i64:
-    """Return how many first characters of a name begin no name of a class that is not written.
+    """Return the length of a name's shortest prefix that no unwritten name of class `k` has.
 
-    One more than it has where they do. Characters begin no further name if neither they nor
-    what each further character leads to is left; of these all but one were noted before.
+    One more than the name's length if there is none. A prefix is exhausted if it is no unwritten
+    name, and each character that may follow leads to an exhausted one; all but one are known.
     """
     a = automaton_at(t, automaton_in(t, s.frame))
     first = s.top - s.count
@@ -245,7 +245,7 @@ def characters_left(
 ) -> i64:
     """Count the characters of a range that lead to an unwritten name of a class.
 
-    A name with a mark behind the next character is in the way of that one, and no other is.
+    A written name whose exhausted prefix ends one character further excludes that one only.
     """
     found = high - low + 1
     first = s.top - s.count

@@ -192,9 +192,9 @@ def configuration(t: MatcherState, key: cython.longlong[::1]) -> i64:
 
 @cython.cfunc
 def relevant_count(t: MatcherState, s: cython.pointer[State]) -> i64:
-    """Return a string's length, or less than 0 where no token comes near a bound of it.
+    """Return a string's length if a token can reach a bound of it.
 
-    Then which of the languages are still too short for any token to end them.
+    Else the complement of the languages, as bits, that are too short for any token to end.
     """
     a = automaton_at(t, automaton_of(t, s))
     short = cython.cast(cython.longlong, 0)
@@ -670,7 +670,7 @@ def clear_repeated(t: MatcherState) -> cython.bint:
 
 @cython.cfunc
 def clear_dead_strings(t: MatcherState) -> cython.bint:
-    """Clear such tokens that stay within the string of the present state."""
+    """Clear tokens that stay in the present string and leave its element without an end."""
     s = state_at(t, 0)
     if s.phase != IN_STRING or s.pending != 0 or s.trie_node >= 0 or varies_around(t, s):
         return False
@@ -775,7 +775,7 @@ def begin_wide(
 
 @cython.cfunc
 def clear_dead_ends(t: MatcherState, first: index, end: index, depth: index) -> cython.bint:
-    """Clear such tokens at and below some siblings of the trie."""
+    """Clear tokens at and below some siblings that leave an element without an end."""
     s = state_at(t, depth)
     groups = legal_groups(t, s)
     varies = varies_around(t, s)

@@ -168,8 +168,7 @@ def ends_anew(t: MatcherState, ended: i64, found: i64, outer: i64) -> cython.bin
 def search_end(t: MatcherState, s: cython.pointer[State], outer: i64) -> cython.bint:
     """Return whether the open element of an array has an end that the array lacks.
 
-    True where that takes long to tell: an element is repeated in no case, and the text would
-    end by an error where nothing else is left.
+    True also if a bound is reached: `accept` refuses the repeated element itself.
     """
     is_alone: cython.bint = t.scratch is None
     if is_alone:
@@ -204,10 +203,12 @@ def search_end(t: MatcherState, s: cython.pointer[State], outer: i64) -> cython.
 
 @cython.cfunc
 def seek(t: MatcherState, level: i64) -> cython.bint:
-    """Search depth first, from the first state on; no recursion, which takes 400 bytes a byte.
+    """Return whether a depth-first search over bytes ends the open element of an array.
+
+    It begins at the first searched state. A recursion would take 400 bytes of stack for each byte.
 
     Args:
-        level: of the array, one of whose elements has to end.
+        level: of the array's frame.
 
     """
     i = cython.cast(cython.Py_ssize_t, 0)

@@ -29,7 +29,7 @@ class Search:
         frame: the frame of the state of which a row is made; -1 for none.
         top: where the arena goes on behind that state.
         steady: where the frames end that no state of a row or search changes.
-        spent: the frame in whose string only the tokens that end it are left to look at.
+        spent: the frame whose string has been looked at, but for the tokens that end it.
         is_ordered: whether a search began the name that ends; it takes names in one order.
         levels: how many objects and arrays are around the string of `note_end`; -1 for none.
         ends: two words for each of these: the fingerprint of the name or place in it, and the sum

@@ -44,8 +44,9 @@ class Tables:
         unescaped: for each character of ASCII whether no escape stands for it in names and listed
             strings; empty where one may for all.
         many_words: for each automaton state the languages that have many words from there.
-        free_to: the characters of a text up to which no greatest length decides behind it.
-        many_steps: how many characters, any that are legal, leave all its languages vast.
+        free_to: the characters of a text up to which no maximum length restricts what may follow;
+            `~` of them where a minimum length matters.
+        many_steps: how many legal characters, whichever they are, leave languages with many words.
         key_affects_earlier: for keys of pairs what `Tree.affects_earlier` is for names in JSON.
         key_spanning: the token ids in which such a key and its value end.
         ending: for each state of the last automaton of `pairs` the row of the tokens in which a

@@ -123,7 +123,7 @@ class Scratch:
         asked: the fingerprint of each under which `memo` is to have the answer; 0 for none.
         fingerprints: those of an array's elements, from the slot of its last bits on; 0 for none.
         indexed: the last of these elements, as `WRITTEN` has it.
-        memo: prints of states from which it is known whether an element ends, and the answer.
+        memo: fingerprints of states from which it is known whether an element ends, and the answer.
         round: a number that no other mask or accepted id has.
         answers: see `Answer`.
 
@@ -210,7 +210,7 @@ class MemoryCounter:
 @cython.no_gc  # its counter is there until the end
 @cython.cclass
 class Charge:
-    """The bytes that one object adds to a counter, for as long as it can_complete."""
+    """The bytes that one object adds to a counter, for as long as it lives."""
 
     counter: MemoryCounter
     bytes: i64
@@ -234,7 +234,7 @@ class Charge:
 
 @cython.cclass
 class Row:
-    """A bitmask row from which others differ little."""
+    """A base row; other rows are stored as their differences from it."""
 
     row = cython.declare(cython.int[::1], visibility="readonly")
     charge: Charge
@@ -503,7 +503,8 @@ def fill_trie(
     Args:
         data, starts: the bytes of all tokens in ascending order; where each begins, and ends.
         bits: the group of each byte that begins a character.
-        left: room for how many bytes the character of each node lacks; the rest: see `tree`.
+        left: room for how many bytes the character of each node lacks.
+        below, child, and so on: columns of `TRIE_NODE`.
 
     """
     count: cython.int = 0

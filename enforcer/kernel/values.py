@@ -355,7 +355,14 @@ def end_raw(t: MatcherState, s: cython.pointer[State], character: i64) -> cython
 def end_raw_value(
     t: MatcherState, s: cython.pointer[State], ended: i64, character: i64
 ) -> cython.bint:
-    """End a raw value, or open JSON in it, by the languages that its text is in."""
+    """End a raw value, or open the JSON that begins with a bracket; return whether that is legal.
+
+    Args:
+        s: the state, changed in place.
+        ended: the languages that the value's text is in, as bits.
+        character: the last one of the text: the bracket, if JSON opens.
+
+    """
     node = node_at(t, s.node)
     fitted = cython.cast(cython.longlong, 0)
     opened = cython.cast(cython.longlong, 0)

@@ -557,7 +557,7 @@ def note_exit(t: MatcherState, number: index, depth: index, is_same: cython.bint
 def clear_written_below(
     t: MatcherState, node: cython.pointer[TrieNode], depth: index
 ) -> cython.bint:
-    """Do the same below a node, if a name or string begins behind it."""
+    """Apply `clear_written` below a node, if a name or string begins after it."""
     s = state_at(t, depth)
     before = s.phase == IN_ARGUMENT
     if s.pending != 0 or s.count != before or not keeps_characters(t, s):

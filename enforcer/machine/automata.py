@@ -123,10 +123,10 @@ class Automaton:
 
     @property
     def free_to(self) -> npt.NDArray[np.int32]:
-        """For each state the length up to which no greatest length decides what follows it.
+        """For each state the length up to which no maximum length restricts what may follow.
 
-        States in which some language is not lasting have its bits inverted: there it holds only for
-        texts of at least `minimum` characters.
+        Stored as `~length` where some language is not lasting: there it holds for texts of at least
+        `minimum` characters only.
         """
         most = np.zeros(self.states, np.int64) if self.bounds else np.full(self.states, FAR_COUNT)
         for language, bound in enumerate(self.bounds):
@@ -145,7 +145,7 @@ class Automaton:
 
     @cached_property
     def lasting(self) -> npt.NDArray[np.int64]:
-        """For each state the languages of which texts of every greater length are left, as bits.
+        """For each state the languages, as bits, with completions of every larger length.
 
         A language without a least length counts as one.
         """
@@ -255,11 +255,11 @@ class Automaton:
         return bool(is_near and self.leads[0] >> language & 1)
 
     def bound(self, language: int, part: Bounded, *, is_of_many: bool) -> Bound | None:
-        """Return the lengths of a language as a bound; None if states have to count its least one.
+        """Return the length bounds of a language; None if states have to count its minimum.
 
-        They have to if the lengths of the texts left in a state are too irregular. They should if a
-        few lengths are left in a wide state, whose row is then not cached, and more than
-        `_MANY_LENGTHS` languages have lengths, or counting takes at most `_FEW_STATES`.
+        They have to if the lengths left in a state are too irregular. They also count it where that
+        is cheaper than a wide state whose row cannot be cached: of more than `_MANY_LENGTHS`
+        languages with lengths, or if counting takes at most `_FEW_STATES`.
 
         Args:
             language: its place in the tuple.

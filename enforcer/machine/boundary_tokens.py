@@ -88,7 +88,7 @@ class QuotedTexts(_Beginnings):
         self._note(text, is_cut=is_cut and not is_whole)
 
     def affects_earlier(self, text: str, exhausted: int) -> bool:
-        """Return whether a token that begins before a name or string depends on its being written.
+        """Return whether a token that begins before a written name or string becomes illegal.
 
         Args:
             text: the name or string.
@@ -130,7 +130,7 @@ class KeyTokens(_Beginnings):
         self._note(text, is_cut=text.encode() != body)
 
     def affects_earlier(self, text: str, exhausted: int) -> bool:
-        """Return whether a token that begins before a key depends on its being written.
+        """Return whether a token that begins before a written key becomes illegal.
 
         Args:
             text: the key, and the character that ends it.

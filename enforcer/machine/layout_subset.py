@@ -165,7 +165,7 @@ class LayoutSubset:
             yield ValueForm(None, scalars, nested)
 
     def _strings(self, strings: Regex, readable: Readable) -> tuple[Bounded, ...]:
-        """Return the texts of strings; those with lengths by the characters that are trimmed."""
+        """Return the languages of strings, those with lengths split by how much is trimmed."""
         trim = self.layout.layout.trim
         parts = []
         for each in alternatives(strings):

@@ -211,6 +211,6 @@ def _brackets(nested: Value) -> Iterator[Regex]:
 
 
 def _at_last_symbol(pieces: Sequence[Piece]) -> tuple[Sequence[Piece], Sequence[Piece]]:
-    """Split pieces behind the last symbol: optional space behind it has no delimiter."""
+    """Split pieces after the last symbol; trailing optional space is no delimiter."""
     end = max((at + 1 for at, piece in enumerate(pieces) if isinstance(piece, int)), default=0)
     return pieces[:end], pieces[end:]

@@ -186,8 +186,8 @@ def is_empty(
 
     Args:
         regex: the language.
-        budget: states to explore at most.
-        pay: called for each state with the sizes of its derivatives, which take the time.
+        budget: states to explore at most; a large one counts as several (`_effort`).
+        pay: called for each explored state with the total size of its derivatives.
 
     Raises:
         RegexBudget: more than `budget` states would have to be explored.

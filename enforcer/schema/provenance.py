@@ -107,7 +107,10 @@ class Provenance:
         return sources  # no subschema is about it alone
 
     def _narrowed(self, direct: tuple[SchemaLocation, ...], atoms: frozenset[Formula]) -> Sources:
-        """Return the subschemas that apply at a position, and those that the atoms come from."""
+        """Return the subschemas at some positions, and those that the atoms come from.
+
+        The second are the positions alone if no subschema has an atom.
+        """
         applying: dict[Hashable, SchemaLocation] = {}
         places: dict[str, SchemaLocation] = {}
         for first in direct:

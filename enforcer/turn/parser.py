@@ -169,7 +169,10 @@ class Parser:
         return False
 
     def finish(self) -> list[Event]:
-        """Let go of text that might have become a marker, where nothing comes any more."""
+        """Return the events of text that was held back as a possible marker.
+
+        To be called when no token ids follow. Bytes held outside text and reasoning are dropped.
+        """
         events: list[Event] = []
         self._let_out(self._segment, 0, events)
         return events

@@ -107,7 +107,10 @@ class ArrayLowering:
         return replace(array, maximum=maximum, choices=(choices,))
 
     def _members(self, formula: Formula) -> tuple[Formula, ...] | None:
-        """Return the members of a finite domain, each as a formula; None if not small."""
+        """Return the members of a domain of scalars, each as a formula; None if one kind has many.
+
+        All kinds together may be more than `_MOST_MEMBERS`.
+        """
         algebra, limit = self._algebra, _MOST_MEMBERS
         value = algebra.normal(formula)
         if value.arrays or value.objects:

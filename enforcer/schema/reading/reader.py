@@ -67,7 +67,9 @@ class SchemaReader(ABC):
         """Return the formula of the document.
 
         Raises:
-            UnsupportedSchema: it cannot be read to its end; lists all problems found until then.
+            InvalidSchema: reading stopped, and some keyword is malformed.
+            UnsupportedSchema: reading stopped; lists all problems found until then, or the last
+                one alone where unsupported keywords are relaxed.
 
         """
         try:

@@ -86,7 +86,8 @@ def run(options: argparse.Namespace) -> int:
     """Run the command.
 
     Raises:
-        EnforcerError: a file is none of its kind, or the request is refused, but for a schema.
+        EnforcerError: a file has the wrong form, or the request is rejected for anything but a
+            tool's schema.
 
     """
     request = chat_request.read(options.tools, options.tool_choice)

@@ -167,7 +167,7 @@ def vllm_version() -> CheckResult:
 
 
 def vllm_signatures() -> CheckResult:
-    """Check the signatures of all functions of vLLM that the plugin replaces."""
+    """Check the signatures of vLLM's functions that the plugin calls, overrides or replaces."""
     from enforcer.vllm import fit, patches
 
     title = "functions that the plugin replaces"

@@ -148,7 +148,7 @@ class _View:
         )
 
     def _going_on(self, value: Value) -> Value:
-        """Leave what may follow of what has been begun: of strings, the rest of them."""
+        """Restrict a value to what can continue the string or word that has been begun."""
         if self._cursor.string is not None:
             rest = None if value.strings is None else _after(value.strings, self._cursor.string[0])
             return Value(strings=None if rest == NOTHING else rest)

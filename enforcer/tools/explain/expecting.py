@@ -152,7 +152,7 @@ class ExplainedPosition:
             yield from self._fallen(node, node.name)
 
     def _fallen(self, node: HeaderNode, name: str) -> Iterator[Option]:
-        """Name arguments that follow a header which nothing ends but what no name has."""
+        """Yield the arguments if only a byte that no tool's name contains ends the header."""
         if self.table.dialect.states[self.now.state].then is None:
             return
         firsts = {next(iter(self.table.symbols(token_id))) for token_id in self._legal()}

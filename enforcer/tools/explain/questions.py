@@ -155,7 +155,7 @@ class _Questions(ABC):
     def _end(
         self, members: Iterable[Sequence[int]], reads: Callable[[Sequence[int]], object]
     ) -> Sequence[int] | None:
-        """Return a shortest end of a member that may follow and makes it read as it should."""
+        """Return the shortest legal rest of a member after which `reads` accepts the text."""
         written = _solid(self._member)
         for member in members:
             for at in reversed(range(len(member) + 1)):

@@ -163,7 +163,7 @@ class FollowedText:
 
     @contextmanager
     def _gone_on(self, symbols: Iterable[int]) -> Iterator[int]:
-        """Have the engine behind symbols, as many as it lets follow, and take them back."""
+        """Advance the engine by the longest legal prefix of symbols; yield its length; undo."""
         count = 0
         for symbol in symbols:
             token_id = self._vocabulary.find(bytes([symbol])) if symbol < ID else symbol - ID
@@ -177,7 +177,7 @@ class FollowedText:
                 self.engine.rollback(count)
 
     def expected(self, beyond: bytes = b"") -> Inside:
-        """Return what may come next, behind bytes to go on with first, which may follow."""
+        """Return what may come next after the text and the legal part of `beyond`."""
         if not self.subject.is_json:
             return Inside(None, "", (Option(f"more of {self.subject.what}"),))
         found = list[Option]()

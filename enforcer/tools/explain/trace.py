@@ -66,8 +66,8 @@ class Trace:
 
     Attributes:
         steps: one for each id; the last one may be illegal.
-        left: ids behind an illegal one, which nobody can follow.
-        after: what is legal behind the last id; None behind an illegal one.
+        left: token ids after the first illegal one, which are not followed.
+        after: what is legal after the last token id; None after an illegal one.
         title: what is shown of the request.
         ended: whether the last id has ended the turn.
 

@@ -37,7 +37,8 @@ def read(path: Path) -> ReferenceRun:
     order does.
 
     Raises:
-        ConfigurationError: the file cannot be read, or a line has no finish reason.
+        ConfigurationError: the file cannot be read, a `data_index` is no number from 1 on, or a
+            line has no finish reason.
 
     """
     lines = documents.read(path)

@@ -297,9 +297,11 @@ def initialised(original: Any, self: Any, *args: Any, **kwargs: Any) -> None:
 
 
 def grammar_init(original: Any, self: Any, request: Any) -> None:
-    """Wrap `StructuredOutputManager.grammar_init`, through which every structured request comes.
+    """Wrap `StructuredOutputManager.grammar_init`: give an enforced request a grammar of ours.
 
-    vLLM calls it on one thread, before the request is scheduled.
+    The grammar is a future, and covers the reasoning, so that `reasoning_ended` is set. Other
+    requests go to the backend of their own. vLLM calls it on one thread, before a request is
+    scheduled.
     """
     wanted = request.structured_output_request
     if wanted is None:

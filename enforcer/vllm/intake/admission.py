@@ -47,7 +47,7 @@ class Admission:
         is_checked: whether its schemas are checked.
         prompt: the prompt that was checked last, and its length then: a program without HTTP may
             append to the list.
-        begun: how many of the prompt's token ids stand in the turn.
+        begun: how many of the prompt's token ids, the last ones, are of the assistant's turn.
 
     """
 
@@ -164,9 +164,7 @@ def _known(params: Any, carried: Carried) -> Admission | None:
 
 
 def reject_native_tag(params: Any, tokenizer: Any) -> None:
-    """Reject a native structural tag that the engine could not begin, as far as it shows here.
-
-    There it would be a 500, and a turn that failed.
+    """Reject native structural tags that would fail in the engine, which would be a 500.
 
     Args:
         params: sampling parameters as they came, without the model's own stop ids.

@@ -81,7 +81,7 @@ def run(steps: Steps[_T]) -> _T:
 
 
 async def run_async(steps: Steps[_T]) -> _T:
-    """Do the same without blocking the event loop."""
+    """Run the steps without blocking the event loop."""
     try:
         asked = next(steps)
         while True:
@@ -97,7 +97,7 @@ def beginning(text: str, prompt_ids: Sequence[int], begun: int, budget: int | No
     Args:
         text: the spec, with what the server has settled, its schemas checked.
         prompt_ids: ids of the rendered prompt.
-        begun: how many of them stand in the turn.
+        begun: how many of them, the last ones, are of the assistant's turn.
         budget: how many ids the turn may have; None if nobody knows.
 
     Raises:
@@ -117,7 +117,7 @@ def beginning(text: str, prompt_ids: Sequence[int], begun: int, budget: int | No
 
 
 def schemas(spec: Spec) -> Steps[list[Inexact]]:
-    """Refuse a spec that has a schema which cannot be enforced; yields those not known.
+    """Check all schemas of a spec; yield each that is in no cache, for a worker to check.
 
     Returns:
         What will not be enforced exactly, or not finished in time, since that was asked for.
@@ -177,7 +177,7 @@ def schemas(spec: Spec) -> Steps[list[Inexact]]:
 
 
 def _tell(asked: SchemaCheck, verdict: TaskVerdict) -> None:
-    """Keep what a check has found out, count it, and log that it was slow."""
+    """Cache a verdict and count it; log a slow check."""
     _keep(asked, verdict)
     if verdict.seconds >= LOOK:
         of = request_context.told(asked.wanted.path)
@@ -212,7 +212,7 @@ def _known(asked: SchemaCheck) -> TaskVerdict | None:
 
 
 def _is_plain(asked: SchemaCheck) -> bool:
-    """Return whether the server's engine compiles a schema for sure: it is plain, and usual."""
+    """Return whether a schema needs no check: plain, JSON, usual limits, the machine."""
     is_usual = asked.wanted.kind is FormatKind.JSON_SCHEMA and asked.options.limits == USUAL
     is_ours = is_usual and not asked.dialect and settings.current().engine == engines.MACHINE
     return is_ours and is_plain(asked.wanted.source)

@@ -1,4 +1,4 @@
-"""Paths into the body that the client sent, for errors in what vLLM or we made of it.
+"""Paths into the body that the client sent, for errors in the chat request made from it.
 
 A spec and its errors have the form of Chat Completions. The bodies of /v1/responses and
 /v1/messages declare tools, the choice and the text's format elsewhere. A path begins in
@@ -68,13 +68,16 @@ def carry_spec(sent: Any, made: Any) -> None:
 
 
 def own_tools(request: Any, within: Sequence[DialogTool]) -> list[Any]:
-    """Return the tools of a request without those of its messages, the last once it is prepared."""
+    """Return a request's own tools.
+
+    Once it is prepared, the tools of its messages are the last of its tools, and are left out.
+    """
     tools = list(carrier.declared(request, "tools") or ())  # structured decisions have none
     return tools[: len(tools) - len(within)] if notes(request).is_prepared else tools
 
 
 def plain(value: Any) -> Any:
-    """Return a part of a body that vLLM has read as JSON's values."""
+    """Return `value.model_dump()` of a Pydantic model, any other value unchanged."""
     return value.model_dump() if hasattr(value, "model_dump") else value
 
 

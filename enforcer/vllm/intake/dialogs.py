@@ -2,9 +2,9 @@
 
 Kimi's API lets system messages declare tools (`messages[].tools`). They become tools of the
 request; its own, and those of messages, are rendered without `strict`. Of Kimi K3's messages, vLLM
-keeps `tools` where the role is `developer` and drops others; the tokenizer's encoder renders those
-of system messages alone. So declarations pass vLLM as a developer's, and come to the encoder as the
-system's, a client's own `developer` messages among them.
+drops the `tools` of system messages, and the tokenizer's encoder those of developer messages. So
+the role is `developer` for vLLM and `system` for the encoder, also of a client's own `developer`
+messages.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Wrappers around vLLM's request entry points in the API server, with the checks that each runs.
 
 A request with a spec is checked before generation begins, by whatever route it comes, and rejected
-with HTTP 400. Its `Admission` goes from one wrapper to the next, so that each question is asked
-once: of the body, so that no stream has begun, and of the sampling parameters that vLLM makes of
-it.
+with HTTP 400. Its `Admission` goes from one wrapper to the next, so that each check runs once: on
+the body, before a stream begins, and on the sampling parameters that vLLM makes from it.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """vLLM's request objects, read as a chat request.
 
-Owns: the difference between `ChatCompletionRequest` and `ResponsesRequest` (which
-`/v1/messages` is turned into the former of), and the dialog before it is rendered:
-its call ids are put into the dialect's form, its calls counted. Must not know: masks,
-replies.
+Owns: the difference between `ChatCompletionRequest` (which `/v1/messages` becomes, too) and
+`ResponsesRequest`; the dialog before it is rendered: its call ids are put into the format's form,
+its calls counted. Must not know: masks, replies.
 """
 
 from __future__ import annotations
@@ -161,7 +160,7 @@ def write_spec(request: Any) -> Wire | None:
 
 
 def _said(request: Any, within: Sequence[DialogTool]) -> list[dict[str, Any]]:
-    """Return what a spec says of each tool that the model is shown, as JSON's values."""
+    """Return name and parameters of each tool that the model is shown, as JSON values."""
     own = client_paths.own_tools(request, within)
     if isinstance(request, ResponsesRequest):
         own = get_function_tools(own)
@@ -192,7 +191,7 @@ def _json(said: list[dict[str, Any]]) -> bytes | None:
 
 
 def _brought(request: Any) -> Spec | None:
-    """Take a spec of ours out of a request to a server that writes its own; None if it has none."""
+    """Remove the spec that the client attached and return it; None if there is none."""
     carried = carrier.find(request)
     if carried is None:
         return None
@@ -303,7 +302,7 @@ def callable_tools(request: Any) -> tuple[Collection[str], Callable[[str], Any]]
 
 
 def own_up(request: Any) -> None:
-    """Let vLLM report the finish reason of a whole reply that made no call, in place.
+    """Set `tool_choice` from `required` to `auto`, so that vLLM reports the true finish reason.
 
     Where a call is demanded, vLLM reports `tool_calls` for whatever ended by itself or by a
     stop string, whether there is a call in it or not; else it looks.
@@ -314,7 +313,7 @@ def own_up(request: Any) -> None:
 
 
 def demands_call(request: Any) -> bool:
-    """Return whether a request demands a call, also of a reply after one that owned up (`n`)."""
+    """Return whether a request demands a call, also after `own_up`."""
     if notes(request).demanded_call:
         return True
     choice = client_paths.plain(request.tool_choice)

@@ -1,8 +1,8 @@
 """Servers that serve nothing unenforced (`ENFORCER_REQUIRE`), and requests that end V2's worker.
 
-The engine rejects both: behind it no front end can hide, neither a foreign one, nor gRPC, nor a
-route that takes token ids. vLLM's own front end asks before it, so that its clients get a 400, and
-before a streamed reply begins.
+The engine rejects both, since requests reach it without the API server too: by other front ends,
+gRPC, or routes that take token ids. The API server asks before it, so that its clients get a 400,
+and before a streamed reply begins.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _COMPLETIONS = re.compile(r"(?:\d+_)?cmpl-")
 
 
 class RequestKind(Enum):
-    """Requests that can be excepted."""
+    """Kinds of requests that `ENFORCER_REQUIRE_EXCEPT` may exempt."""
 
     COMPLETIONS = "completions"  # by their route; in the engine by the front end's name for them
     STRUCTURED = "structured"  # with structured outputs of vLLM's own
@@ -76,7 +76,7 @@ def unmet(request: Any, model_config: Any, *, is_completion: bool) -> str | None
         is_completion: whether it is a raw completion, as far as the caller can tell.
 
     Raises:
-        ValueError: vLLM takes no such options, and would say so next.
+        ValueError: the sampling options are invalid; vLLM rejects them next.
 
     """
     chosen = settings.current()

@@ -1,4 +1,4 @@
-"""Sampling options of requests with a spec: some are rejected, and some set in place of a mask.
+"""Sampling options that conflict with a mask (rejected), or take its place (bans of markers).
 
 Rejected are options that forbid token ids after our mask, so that none might be left, and stop ids
 that could cut a call. Stop strings are looked for in the text before the calls alone

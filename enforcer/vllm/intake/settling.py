@@ -253,7 +253,8 @@ def isolated(admitted: AdmittedSpec, inexact: Iterable[Inexact]) -> AdmittedSpec
 def log_inexact(inexact: Iterable[Inexact]) -> None:
     """Log schemas that are not exact, or not in time, once each in a process.
 
-    One that no time was left to check is new each time, so that of many most are counted only.
+    A schema that was not checked for want of time counts as new in every request. Of more than
+    `_LINES` at once, the others are counted only.
     """
     new = [one for one in inexact if one.is_new]
     for one in new[:_LINES]:
