@@ -241,8 +241,7 @@ def walk_string(
     # What is safe may lead to an end that comes too early.
     safe = 0 if t.is_counted or has_few_lengths(t, at) else safe_groups(t, at)
     left_out = safe if is_done(t, a, state, languages) else 0
-    room = cython.cast(cython.longlong, t.tables.safe_steps[at]) if safe != 0 else 0
-    room = min(room, room_of(t, a, state, languages, count)) if safe != 0 else 0
+    room = safe_room(t, a, state, languages, count) if safe != 0 else 0
     is_same: cython.bint = is_looping and state == state_at(t, 0).automaton_state
     last = cython.cast(cython.longlong, -1)  # siblings often lead to one state
     does_lead = False
@@ -250,9 +249,10 @@ def walk_string(
         node = trie_node_at(t, number)
         if groups >> cython.cast(cython.longlong, node.group) & 1 == 0:
             continue
-        if count + node.height <= t.limit or node.below & ~left_out == 0:
+        height = cython.cast(cython.longlong, node.height)
+        if count + height <= t.limit or node.below & ~left_out == 0:
             continue
-        if node.below & ~safe == 0 and node.height <= room:
+        if node.below & ~safe == 0 and height <= room:
             set_ids(t, node.rank, node.rank_end)
             continue
         byte = cython.cast(cython.longlong, node.byte)
@@ -281,6 +281,15 @@ def walk_string(
             below = node.child + node.children
             walk_string(t, a, node.child, below, base, depth + 1, to, count + 1, is_same)
     return True
+
+
+@cython.cfunc
+def safe_room(
+    t: MatcherState, a: cython.pointer[Automaton], state: i64, languages: i64, count: i64
+) -> i64:
+    """Return how many safe characters may follow, by the state and by lengths."""
+    steps = cython.cast(cython.longlong, t.tables.safe_steps[a.states + state])
+    return min(steps, room_of(t, a, state, languages, count))
 
 
 @cython.cfunc

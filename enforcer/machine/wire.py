@@ -12,6 +12,7 @@ not know: how tables are made, or what their numbers mean to a text.
 from __future__ import annotations
 
 from hashlib import blake2b
+from itertools import islice
 from struct import Struct
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -206,7 +207,7 @@ class _Verifier:
 
     @staticmethod
     def _require(table: str, *rules: Any) -> None:
-        if not all(np.all(rule) for rule in rules):
+        if not all(rule if isinstance(rule, bool) else rule.all() for rule in rules):
             raise EngineFailure(
                 f"tables of a grammar are damaged: the table of {table} has an index that is out "
                 "of bounds"
@@ -353,18 +354,20 @@ class _Verifier:
         owner, at = self._children("nodes", "array0")
         tally = arrays["tally"][at]
         self._require("nodes", tally >= -1, tally < nodes["tallies"][owner])
-        for number in at[(tally >= 0) & (arrays["counts"][at] != 0)].tolist():
-            self._counts({field: int(column[number]) for field, column in arrays.items()})
+        self._counts(at[(tally >= 0) & (arrays["counts"][at] != 0)])
 
-    def _counts(self, array: Mapping[str, int]) -> None:
-        """Require that each state of an array's counts has an entry in the table of needs."""
-        first, end = array["count0"], array["count0"] + array["counts"]
-        self._require("nodes", 0 <= first < end <= self._sizes["counts"], array["slots"] > 0)
-        sums = 1
-        counts = self._columns["counts"]
-        for step, most in zip(counts["step"][first:end], counts["most"][first:end], strict=True):
-            self._require("nodes", step == sums, most >= 0)
-            sums *= int(most) + 1
-            self._require("nodes", sums <= self._sizes["needs"])
-        last = self._sizes["needs"] - array["slots"] * sums
-        self._require("nodes", sums == array["sums"], 0 <= array["need0"] <= last)
+    def _counts(self, counted: _Column) -> None:
+        """Require that each state of some arrays' counts has an entry in the table of needs."""
+        arrays = {field: column[counted] for field, column in self._columns["arrays"].items()}
+        self._require("nodes", arrays["counts"] > 0, arrays["slots"] > 0)
+        _, at = self._spread("nodes", "counts", arrays["count0"], arrays["counts"])
+        counts, needs = self._columns["counts"], self._sizes["needs"]
+        digits = iter(zip(counts["step"][at].tolist(), counts["most"][at].tolist(), strict=True))
+        fields = (arrays[field].tolist() for field in ("counts", "sums", "slots", "need0"))
+        for number, stated, slots, need0 in zip(*fields, strict=True):
+            sums = 1
+            for step, most in islice(digits, number):
+                sums = sums * (most + 1) if step == sums and most >= 0 else 0
+                if not 0 < sums <= needs:
+                    self._require("nodes", False)
+            self._require("nodes", sums == stated and 0 <= need0 <= needs - slots * sums)

@@ -73,16 +73,16 @@ class Admission:
             SchemaError, Busy: as `checks.schemas` does.
 
         """
-        if self.is_checked:
-            return
-        inexact = yield from checks.schemas(self.spec)
-        served = settling.isolated(self.admitted, inexact)
-        if served.carried != self.carried:
-            carrier.put(params, served.text, served.digest)
-        for one in () if self.is_counted else inexact:
-            metrics.relaxed(one.how, one.problem)
-        self.carried, self.admitted = served.carried, served
-        self.is_checked = self.is_counted = True
+        if not self.is_checked:
+            inexact = yield from checks.schemas(self.spec)
+            self.admitted = settling.isolated(self.admitted, inexact)
+            self.carried = self.admitted.carried
+            for one in () if self.is_counted else inexact:
+                metrics.relaxed(one.how, one.problem)
+            self.is_checked = self.is_counted = True
+        # Others may share the constraint beside which this stands.
+        if carrier.find(params) != self.carried:
+            carrier.put(params, self.admitted.text, self.admitted.digest)
 
     def has_checked(self, prompt_ids: Sequence[int]) -> bool:
         """Return whether this very prompt was checked last."""
