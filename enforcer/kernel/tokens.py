@@ -503,8 +503,7 @@ def fill_trie(
     Args:
         data, starts: the bytes of all tokens in ascending order; where each begins, and ends.
         bits: the group of each byte that begins a character.
-        left: room for how many bytes the character of each node lacks.
-        below, child, and so on: columns of `TRIE_NODE`.
+        left: room for how many bytes each node's character lacks; then columns of `TRIE_NODE`.
 
     """
     count: cython.int = 0
