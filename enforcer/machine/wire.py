@@ -58,6 +58,7 @@ RECORDS = {
 _BITS = 63  # of a word, without its sign
 _ANY = 1 << 31
 _BYTES = 256
+_NO_RECORDS: _Column = np.zeros(0, np.int64)
 # For each table its fields: the least and the first that is too large.
 _NUMBERS = {
     "nodes": {
@@ -213,7 +214,9 @@ class _Verifier:
                 "of bounds"
             )
 
-    def _spread(self, name: str, table: str, first: _Column, count: Any) -> tuple[_Column, _Column]:
+    def _spread(
+        self, name: str, table: str, first: _Column, count: _Column
+    ) -> tuple[_Column, _Column]:
         """Return all indices of some spans of a table, and before them the span that each is in.
 
         Args:
@@ -223,7 +226,8 @@ class _Verifier:
             count: the length of each span.
 
         """
-        count = np.broadcast_to(count, first.shape)
+        if not count.any():
+            return _NO_RECORDS, _NO_RECORDS
         self._require(name, first >= 0, count >= 0, count <= self._sizes[table] - first)
         self._require(name, int(count.sum()) <= self._sizes[table])
         owner = np.repeat(np.arange(len(count)), count)
@@ -244,7 +248,8 @@ class _Verifier:
             sets, words: number of sets of a record, and of words of each set.
 
         """
-        sets, words = np.broadcast_to(sets, first.shape), np.broadcast_to(words, first.shape)
+        if not len(first):
+            return
         self._require(name, first >= 0, sets >= 0, sets <= _BITS + 1, words >= 0)
         self._require(name, first <= self._sizes["bits"] - sets * words)
 
@@ -258,7 +263,7 @@ class _Verifier:
         self._require("automata", automata["states"] >= 0, states >= 1)
         for table, first, size, end in (
             ("transitions", "transitions", states * automata["classes"], states),
-            ("ascii", "ascii", 128, automata["classes"]),
+            ("ascii", "ascii", np.full_like(states, 128), automata["classes"]),
             ("range_class", "range0", automata["ranges"], automata["classes"]),
         ):
             owner, at = self._spread("automata", table, automata[first], size)

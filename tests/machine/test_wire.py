@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 from enforcer.errors import ConfigurationError, EngineFailure
 from enforcer.machine import wire
 from enforcer.machine.nodes import empty_record
+from enforcer.machine.tables import tables_of
 from enforcer.machine.wire import RECORDS, verify
+from enforcer.schema import Root, compile_schema
 from tests.machine.hostile_tables import KINDS, mutated, tables, walk
 
 if TYPE_CHECKING:
@@ -104,6 +106,27 @@ def test_a_node_without_values_has_no_more_words_of_shapes_than_there_are() -> N
     array[: len(record)] = record
     with pytest.raises(EngineFailure, match="damaged: the table of nodes"):
         verify(replace(found, arrays={**found.arrays, "nodes": array}))
+
+
+def test_arrays_share_no_counts() -> None:
+    """Many arrays over one long span of counts would take time without a bound."""
+    either = [{"type": "array", "contains": {"const": n}, "maxContains": 3} for n in (1, 2)]
+    found = tables_of(compile_schema({"anyOf": either}, root=Root.ANY), None)
+    verify(found)
+    fields = RECORDS["arrays"].names or ()
+    array: Any = found.arrays["arrays"].copy().reshape(-1, len(fields))
+    counts: Any = found.arrays["counts"].copy().reshape(-1, 3)
+    counted = array[:, fields.index("counts")] > 0
+    assert sum(counted) == len(counts) == 2
+    counts[:] = 1, 0, 0  # of which an array may have any number, with one state
+    for each, states in ((1, 1), (2, 1)):
+        for field, value in (("counts", each), ("count0", 0), ("sums", states), ("need0", 0)):
+            array[counted, fields.index(field)] = value
+        hostile = {"arrays": array.copy().reshape(-1), "counts": counts.reshape(-1)}
+        if each == 1:
+            verify(replace(found, arrays={**found.arrays, **hostile}))
+    with pytest.raises(EngineFailure, match="damaged"):
+        verify(replace(found, arrays={**found.arrays, **hostile}))
 
 
 @pytest.mark.parametrize("value", [-2, 1 << 30])

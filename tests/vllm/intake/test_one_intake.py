@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import gc
 import json
 import weakref
@@ -15,7 +16,7 @@ from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionReque
 from vllm.entrypoints.openai.responses.protocol import ResponsesRequest
 from vllm.entrypoints.scale_out.token_in_token_out.protocol import GenerateRequest
 from vllm.exceptions import VLLMValidationError
-from vllm.sampling_params import StructuredOutputsParams
+from vllm.sampling_params import SamplingParams, StructuredOutputsParams
 
 from enforcer import Enforcer, extra_body
 from enforcer.errors import RequestError
@@ -198,6 +199,25 @@ def test_an_admission_holds_for_no_other_text(server: Server) -> None:
         server.processed(prompt, params)
     params.extra_args[carrier.BESIDE] = text
     assert server.processed(prompt, params)
+
+
+def test_parameters_that_share_a_constraint_each_get_the_spec(server: Server) -> None:
+    """A program may copy its sampling parameters, and send both at once."""
+    prompt, _ = server.chat(tools=[tool("any", title="shared")])
+    spec = extra_body([tool("shared", title="constraint")])["structured_outputs"]
+    one = SamplingParams(structured_outputs=StructuredOutputsParams(**spec))
+    other = copy.copy(one)
+    inputs = server._inputs
+    admitted = [
+        admission.admit(each, carrier.find(each), inputs.get_tokenizer(), inputs.model_config)
+        for each in (one, other)
+    ]
+    assert admitted[0] is admitted[1]
+    for params in (one, other):
+        checks.run(admitted[0].check_schemas(params))
+    assert carrier.find(one) == carrier.find(other)
+    assert server.processed(prompt, one)
+    assert server.processed(prompt, other)
 
 
 def test_what_travels_has_the_text_once(server: Server) -> None:
