@@ -14,7 +14,7 @@ from enforcer.kernel.names import character_of, ending_classes, held, length_of,
 from enforcer.kernel.objects import full_at, open_object
 from enforcer.kernel.records import *
 from enforcer.kernel.rows import fill_row, make_wide_row
-from enforcer.kernel.search import takes
+from enforcer.kernel.search import takes_from
 from enforcer.kernel.state import (
     MatcherState,
     automaton_at,
@@ -67,9 +67,27 @@ class TextMatcher(MatcherState):
         """Advance by one token id; False if it is illegal, the state being unchanged then."""
         begin_call(self)
         try:
-            return advance(self, token_id)
+            return advance(self, token_id, 0)
         finally:
             self.is_in_use = False
+
+    def accept_rest(self, token_id: i64, start: i64) -> bool:
+        """Advance by the bytes of a token id from the byte number `start` on; see `accept`."""
+        begin_call(self)
+        try:
+            return advance(self, token_id, start)
+        finally:
+            self.is_in_use = False
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the text has ended by itself, so that no byte may follow in it."""
+        return past_state(self, self.at).phase == DONE
+
+    @property
+    def left(self) -> int:
+        """Bytes of the last token id behind the end of the text."""
+        return self.unread
 
     def rollback(self, count: i64):
         """Take back the last `count` accepted ids.
@@ -193,8 +211,8 @@ def begin_call(t: MatcherState) -> cython.int:
 
 
 @cython.cfunc
-def advance(t: MatcherState, token_id: i64) -> cython.bint:
-    """Advance by one token id; see `accept`."""
+def advance(t: MatcherState, token_id: i64, start: i64) -> cython.bint:
+    """Advance by one token id; see `accept` and `accept_rest`."""
     t.work = 0
     t.is_exact = True
     t.search.frame = -1
@@ -202,7 +220,7 @@ def advance(t: MatcherState, token_id: i64) -> cython.bint:
     t.search.tries = MOST_TRIED
     if token_id < 0 or token_id >= t.tree.tokens:
         return False
-    first = t.tree.text0[token_id]
+    first = cython.cast(cython.Py_ssize_t, t.tree.text0[token_id])
     end = t.tree.text0[token_id + 1]
     marker = marker_of(t, token_id)
     if first == end and marker < 0:
@@ -214,7 +232,7 @@ def advance(t: MatcherState, token_id: i64) -> cython.bint:
     if marker >= 0:
         if not take_marker(t, s, marker):
             return False
-    elif not takes(t, s, token_id):
+    elif not takes_from(t, s, token_id, first + start):
         return False
     if t.is_lost:
         raise IndexError(OUT_OF_BOUNDS)

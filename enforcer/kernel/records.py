@@ -56,6 +56,10 @@ STATE = record(
     np.int64,
 )
 
+# The state of a turn around its texts: a place of `turn.Around`; in a header the range of names that
+# agree in so many bytes, behind it the name's number as `low`; completed calls.
+TURN_STATE = record("TurnState", "place low high depth calls", np.int64)
+
 # A node of a trie of tokens, in 32 bytes, since a walk meets most nodes in no cache. Siblings lie
 # side by side; `ids[rank : rank_end]` are the token ids at and below it, the first `own` at it.
 # `height` characters begin from it on.

@@ -70,7 +70,7 @@ from enforcer.kernel.walk import (
     walk_string,
 )
 
-_STATE_WORDS = 10  # of a configuration; those of its frames follow
+_STATE_WORDS = 11  # of a configuration; those of its frames follow
 
 _WORK_OF_EXIT = 100  # of a wide row that is made, for the trie of what follows it
 
@@ -99,6 +99,8 @@ def fill_row(t: MatcherState, row):
     scratch.round += 1
     is_naming = keeps_characters(t, state_at(t, 0))
     t.is_masking = True
+    if t.turn is not None:
+        t.turn.has_begun = False
     try:
         if t.tables.has_unique_values:
             begin_searches(t)
@@ -109,7 +111,8 @@ def fill_row(t: MatcherState, row):
                 retest_spanning_tokens(t)
             if t.has_stops:
                 clear_ending(t)
-            if words != 0 and t.work >= _WORTH_KEEPING and not t.is_lost:
+            is_own: cython.bint = t.turn is not None and t.turn.has_begun
+            if words != 0 and t.work >= _WORTH_KEEPING and not (t.is_lost or is_own):
                 cache_present(t, scratch, words)
         if is_naming and (t.tables.is_open or t.tables.distinct != NOT_UNIQUE):
             retest_name_tokens(t)
@@ -131,7 +134,7 @@ def fill_row(t: MatcherState, row):
 def configuration(t: MatcherState, key: cython.longlong[::1]) -> i64:
     """Write all words that the row of the present state depends on; return how many.
 
-    Word 0 is a hash, words 1 to 9 are of the state, then come those of the frames, the innermost
+    Word 0 is a hash, words 1 to 10 are of the state and the turn, then come those of the frames, the innermost
     first. Returns 0, and nothing is cached, where there are too many or the row depends on names.
     """
     s = state_at(t, 0)
@@ -163,6 +166,7 @@ def configuration(t: MatcherState, key: cython.longlong[::1]) -> i64:
     key[3] = s.values if is_open else 0
     key[4] = s.pending
     key[5] = count
+    key[10] = t.turn_id
     words = cython.cast(cython.longlong, _STATE_WORDS)
     frame = s.frame
     while frame >= 0:
@@ -777,6 +781,8 @@ def begin_wide(
 def clear_dead_ends(t: MatcherState, first: index, end: index, depth: index) -> cython.bint:
     """Clear tokens at and below some siblings that leave an element without an end."""
     s = state_at(t, depth)
+    if s.phase == DONE:
+        return True
     groups = legal_groups(t, s)
     varies = varies_around(t, s)
     ending = COLON_GROUP | OPENING_GROUPS | CLOSE_OBJECT_GROUP | CLOSE_ARRAY_GROUP

@@ -25,9 +25,11 @@ from enforcer.kernel.state import (
     needs_fingerprint,
     node_at,
     node_of,
+    past_state,
     state_at,
 )
 from enforcer.kernel.strings import is_quote, quote_of, viable
+from enforcer.kernel.turn import READ, REFUSED, TurnFields, end_call, turn_at, turn_step
 from enforcer.kernel.values import close_bare, ended_texts, legal_groups, step
 
 if cython.compiled:
@@ -43,10 +45,84 @@ UNKNOWN = cython.declare(cython.int, 2)  # in place of whether a search has ende
 @cython.cfunc
 def takes(t: MatcherState, s: cython.pointer[State], token_id: index) -> cython.bint:
     """Advance a state by the bytes of a token; return whether they are legal."""
-    for i in range(t.tree.text0[token_id], t.tree.text0[token_id + 1]):
+    return takes_from(t, s, token_id, t.tree.text0[token_id])
+
+
+@cython.cfunc
+def takes_from(
+    t: MatcherState, s: cython.pointer[State], token_id: index, first: index
+) -> cython.bint:
+    """Advance a state by the bytes of a token from an index of all texts on; see `takes`.
+
+    Where the text ends before the token, `unread` counts the bytes that are left.
+    """
+    end = cython.cast(cython.Py_ssize_t, t.tree.text0[token_id + 1])
+    t.unread = 0
+    for i in range(first, end):
+        if s.phase == DONE:
+            t.unread = end - i
+            return rest_is_legal(t, token_id, i)
         if not step(t, s, t.tree.text[i]):
             return False
     return can_complete(t, s)
+
+
+@cython.cfunc
+def rest_is_legal(t: MatcherState, token_id: index, at: index) -> cython.bint:
+    """Return whether the bytes of a token from an index on may follow a whole text."""
+    if t.turn is None:
+        return False
+    s = turn_at(t.turn, LONGEST + 1)
+    s.calls = t.calls
+    end_call(t.turn, s)
+    return turn_takes(t, token_id, at)
+
+
+@cython.cfunc
+def turn_takes(t: MatcherState, token_id: index, at: index) -> cython.bint:
+    """Return whether bytes of a token may follow the last state of the turn, outside of texts."""
+    turn = t.turn
+    s = turn_at(turn, LONGEST + 1)
+    end = cython.cast(cython.Py_ssize_t, t.tree.text0[token_id + 1])
+    while at < end:
+        found = turn_step(turn, s, cython.cast(cython.longlong, t.tree.text[at]))
+        if found == REFUSED:
+            return False
+        if found == READ:
+            at += 1
+            continue
+        begun = text_of(turn, s.low)
+        if begun is None:
+            return False
+        turn.has_begun = True
+        m = cython.cast(MatcherState, begun)
+        m.is_exact = True
+        m.search.frame = -1
+        m.search.top = LAST_63
+        m.search.tries = MOST_TRIED
+        m.past[1] = m.past[0]
+        text = past_state(m, 1)
+        while at < end and text.phase != DONE:
+            if not step(m, text, m.tree.text[at]):
+                return False
+            at += 1
+        if at == end and text.phase != DONE:
+            return can_complete(m, text)
+        end_call(turn, s)
+    return True
+
+
+@cython.cfunc
+def text_of(turn: TurnFields, header: index):
+    """Return the matcher at the beginning of the text behind a header; None if none can begin."""
+    found = turn.texts[header]
+    if found is None:
+        found = turn.starts(header)
+        if found is not None:
+            if turn.after.shape[0] != 0:
+                cython.cast(MatcherState, found).turn = turn
+            turn.texts[header] = found
+    return found
 
 
 @cython.cfunc

@@ -13,6 +13,7 @@ import numpy as np
 from enforcer.kernel.records import *
 from enforcer.kernel.tables import Tables
 from enforcer.kernel.tokens import Scratch, Tree
+from enforcer.kernel.turn import TurnFields
 
 _FIRST_IDS = 128
 
@@ -87,6 +88,10 @@ class MatcherState:
     is_python: cython.bint  # the text is Python's keyword arguments
     has_stops: cython.bint  # a JSON string may hold no delimiter
     is_plain: cython.bint  # names and listed strings have no needless escapes
+    turn: TurnFields  # that goes on where the text ends; None where a special token ends it
+    turn_id: i64  # rows of texts with the same one may be the same
+    calls: i64  # completed before this text
+    unread: i64  # bytes of the last token id behind the end of the text
 
     # Of the whole text.
     arena: cython.longlong[::1]  # frames, and characters that matter later
@@ -125,6 +130,10 @@ class MatcherState:
     def __cinit__(self, tree: Tree, tables: Tables):
         self.tree = tree
         self.tables = tables
+        self.turn = None
+        self.turn_id = 0
+        self.calls = 0
+        self.unread = 0
         self.arena = new_words(FIRST_WORDS)
         self.past = new_states(FIRST_STATES)
         self.accepted = np.zeros(_FIRST_IDS, np.int32)

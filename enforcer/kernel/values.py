@@ -342,6 +342,9 @@ def end_raw(t: MatcherState, s: cython.pointer[State], character: i64) -> cython
         ended = ended_at(t, a, s.automaton_state, s.languages, s.count)
     if s.phase == IN_KEY:
         return end_key(t, s, ended)
+    if s.phase == BETWEEN and t.turn is not None and ended & 2:
+        s.phase = DONE
+        return True
     if ended & 1 == 0:
         return True
     if s.phase == BETWEEN:

@@ -26,6 +26,7 @@ from enforcer.kernel.names import (
     length_of,
 )
 from enforcer.kernel.records import *
+from enforcer.kernel.search import rest_is_legal, text_of
 from enforcer.kernel.state import (
     MatcherState,
     automaton_at,
@@ -43,6 +44,16 @@ from enforcer.kernel.strings import (
     name_byte,
     quote_of,
     viable,
+)
+from enforcer.kernel.turn import (
+    BEGINS,
+    READ,
+    TEXT_BEGINS,
+    end_call,
+    kind_of,
+    loops_of,
+    turn_at,
+    turn_step,
 )
 from enforcer.kernel.values import legal_groups, step
 
@@ -68,6 +79,8 @@ def walk(t: MatcherState, first: index, end: index, depth: index) -> cython.bint
 
     """
     s = state_at(t, depth)
+    if s.phase == DONE:
+        return t.turn is not None and walk_behind(t, first, end, depth)
     is_string: cython.bint = s.phase == IN_STRING or s.phase == IN_NAME or s.phase == IN_ANY
     is_string = is_string or (s.phase >= IN_RAW and s.pending == 0)
     if is_string and s.trie_node < 0 and s.automaton_state >= 0:
@@ -100,6 +113,81 @@ def walk(t: MatcherState, first: index, end: index, depth: index) -> cython.bint
                 walk(t, node.child, node.child + node.children, depth + 1)
                 if is_quote(t, node.byte) or t.is_laid_out or t.is_python:
                     clear_written_below(t, node, depth + 1)
+    return True
+
+
+@cython.cfunc
+def walk_behind(t: MatcherState, first: index, end: index, depth: index) -> cython.bint:
+    """Walk behind the end of a text; see `walk`."""
+    s = turn_at(t.turn, depth)
+    s.calls = t.calls
+    end_call(t.turn, s)
+    return walk_turn(t, first, end, depth)
+
+
+@cython.cfunc
+def walk_turn(t: MatcherState, first: index, end: index, depth: index) -> cython.bint:
+    """Walk outside of texts, for the row of `t`; see `walk`."""
+    turn = t.turn
+    s = turn_at(turn, depth)
+    if kind_of(turn, s.place) == TEXT_BEGINS:
+        return walk_text(t, first, end, depth, s.low, s.calls)
+    loops = loops_of(turn, s.place)
+    for number in range(first, end):
+        node = trie_node_at(t, number)
+        t.work += 1
+        if node.below & ~loops == 0:
+            set_ids(t, node.rank, node.rank_end)
+            continue
+        turn.states[depth + 1] = turn.states[depth]
+        after = turn_at(turn, depth + 1)
+        found = turn_step(turn, after, cython.cast(cython.longlong, node.byte))
+        if found == BEGINS:
+            walk_text(t, number, number + 1, depth, after.low, after.calls)
+        elif found == READ:
+            set_own(t, node)
+            if node.children != 0:
+                walk_turn(t, node.child, node.child + node.children, depth + 1)
+    return True
+
+
+@cython.cfunc
+def walk_text(
+    t: MatcherState, first: index, end: index, depth: index, header: i64, calls: i64
+) -> cython.bint:
+    """Walk from the beginning of a text, for the row of another matcher.
+
+    Args:
+        t: the other one.
+        first, end, depth: see `walk`.
+        header: the number of the header before the text.
+        calls: completed before it.
+
+    """
+    found = text_of(t.turn, header)
+    if found is None:
+        return False
+    t.turn.has_begun = True
+    m = cython.cast(MatcherState, found)
+    outer = m.calls
+    m.calls = calls
+    scratch = m.tree.borrow()
+    before = m.scratch
+    m.scratch = scratch
+    m.states = scratch.states
+    m.states[depth] = m.past[0]
+    scratch.round += 1
+    m.row = t.row
+    m.nodes = t.nodes
+    m.ids = t.ids
+    m.work = 0
+    walk(m, first, end, depth)
+    m.calls = outer
+    m.scratch = before
+    m.tree.spare.append(scratch)
+    t.work += m.work
+    if m.is_lost:
+        t.is_lost = True
     return True
 
 
@@ -179,6 +267,8 @@ def is_legal_token(t: MatcherState, token_id: index) -> cython.bint:
     s = state_at(t, 1)
     for i in range(t.tree.text0[token_id], t.tree.text0[token_id + 1]):
         t.work += 1
+        if s.phase == DONE:
+            return rest_is_legal(t, token_id, i)
         if not step(t, s, t.tree.text[i]):
             return False
     return True

@@ -16,8 +16,8 @@ from pathlib import Path
 NAME = "enforcer.kernel.native"
 # In the order in which they are joined: each imports from those before it only.
 FILES = (
-    *("records", "tokens", "tables", "state", "automata", "names", "strings"),
-    *("objects", "arrays", "values", "search", "walk", "rows", "matcher"),
+    *("records", "tokens", "tables", "turn", "state", "automata", "names", "strings"),
+    *("objects", "arrays", "values", "search", "walk", "rows", "matcher", "turn_matcher"),
 )
 
 FOLDER = Path(__file__).parents[1] / "kernel"

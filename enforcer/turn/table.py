@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from enforcer.turn import pattern
+from enforcer.turn.around import Around
 from enforcer.turn.borders import Borders
 from enforcer.turn.dialect import Names, Segment, written
 from enforcer.turn.header import HeaderForm, HeaderTrie
@@ -231,6 +232,11 @@ class Table:
                 todo.append((after, byte in BLANK_BYTES))
 
     @cached_property
+    def around(self) -> Around:
+        """The automaton around the texts of calls."""
+        return Around(self)
+
+    @cached_property
     def spells_calls(self) -> bool:
         """Whether text outside a think may turn out to be the beginning of a call."""
         return any(
@@ -284,7 +290,7 @@ class Table:
     def _build_at(self, place: Place, opening: Opening) -> StateRow:
         vocabulary, state = self.vocabulary, self.dialect.states[place.state]
         markers = {}
-        for token in sorted(self._known):
+        for token in sorted(self.known):
             step = self.lexer.by_markers(place, ID + token, opening)
             if step is not None:
                 markers[token] = step.place.state
@@ -304,7 +310,7 @@ class Table:
         return StateRow(markers, mask, free, opening, found.crossing, ready)
 
     @cached_property
-    def _known(self) -> frozenset[int]:
+    def known(self) -> frozenset[int]:
         """The special tokens in markers."""
         whole = (token for tokens in self._ids.values() for token in tokens)
         return frozenset(whole).union(i for i in self._inside.values() if i is not None)

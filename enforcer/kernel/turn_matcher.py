@@ -1,0 +1,114 @@
+"""The face of a turn outside of texts: reading tokens, bitmask rows, and the links of texts."""
+
+from __future__ import annotations
+
+import cython
+import numpy as np
+
+from enforcer.kernel.matcher import TextMatcher
+from enforcer.kernel.records import *
+from enforcer.kernel.search import turn_takes
+from enforcer.kernel.tokens import clear_row
+from enforcer.kernel.turn import REFUSED, READ, Around, Names, TurnFields, turn_at, turn_step
+from enforcer.kernel.walk import walk_turn
+
+
+@cython.final
+@cython.cclass
+class Turn(TurnFields):
+    """The state of one turn outside of its texts; see `TurnFields`.
+
+    Args:
+        around: the automaton of the format.
+        names: of the tools.
+        after: int32; the place behind a text if another call may follow, and if none may.
+        most: how many calls the turn may have.
+        starts: makes a `TextMatcher` of the text behind a header, by its number; None if none can
+            begin.
+        host: a text of the same vocabulary, whose memory walks use.
+
+    """
+
+    host: TextMatcher
+
+    def __cinit__(
+        self,
+        around: Around,
+        names: Names,
+        after: cython.int[::1],
+        most: i64,
+        starts,
+        host: TextMatcher,
+    ):
+        self.host = host
+        host.turn = self
+
+    def state(self) -> tuple:
+        """Return place, low, high, depth, and completed calls."""
+        s = turn_at(self, 0)
+        return s.place, s.low, s.high, s.depth, s.calls
+
+    def set_state(self, place: i64, low: i64, high: i64, depth: i64, calls: i64):
+        """Go to another state."""
+        s = turn_at(self, 0)
+        s.place = place
+        s.low = low
+        s.high = high
+        s.depth = depth
+        s.calls = calls
+
+    def link(self, text: TextMatcher, turn_id: i64):
+        """Let the turn go on where a text ends; `turn_id` tells such turns apart for rows."""
+        text.turn = self
+        text.turn_id = turn_id
+        text.calls = turn_at(self, 0).calls
+
+    def asked(self) -> list:
+        """Return the numbers of the headers whose texts walks have come into."""
+        return [i for i in range(len(self.texts)) if self.texts[i] is not None]
+
+    def read(self, token_id: i64, start: i64) -> int:
+        """Advance by the bytes of a token id from the byte number `start` on.
+
+        Returns:
+            How many bytes of it have been read when a text begins, or all; -1 if one is illegal.
+
+        """
+        tree = self.host.tree
+        first = cython.cast(cython.Py_ssize_t, tree.text0[token_id])
+        end = cython.cast(cython.Py_ssize_t, tree.text0[token_id + 1])
+        s = turn_at(self, 0)
+        self.has_said = False
+        for i in range(first + start, end):
+            found = turn_step(self, s, cython.cast(cython.longlong, tree.text[i]))
+            if found == REFUSED:
+                return -1
+            if found != READ:
+                return i - first
+        return end - first
+
+    def fill(self, row):
+        """Write the bitmask row of the text token ids that may come next; see `TextMatcher.fill`.
+
+        `has_begun` is whether it depends on a text's grammar.
+        """
+        t = self.host
+        t.row = row
+        t.nodes = t.tree.trie.nodes
+        t.ids = t.tree.trie.ids
+        t.work = 0
+        self.has_begun = False
+        clear_row(t.row, t.tree.words)
+        walk_turn(t, 0, t.tree.trie.roots, 0)
+        for k in range(t.tree.longer.shape[0]):
+            token_id = t.tree.longer[k]
+            self.states[LONGEST + 1] = self.states[0]
+            if turn_takes(t, token_id, t.tree.text0[token_id]):
+                t.row[token_id >> 5] |= bit32(token_id & 31)
+        if t.is_lost:
+            raise IndexError(OUT_OF_BOUNDS)
+
+
+if not cython.compiled:
+    for _class in (Turn,):
+        _class.__init__ = run_cinits
