@@ -425,6 +425,7 @@ class Enforcer:
             expect=expect,
             deadline=deadline,
             rollback=rollback,
+            host=getattr(self.engine, "host", None),
         )
         matcher.begin()
         return matcher

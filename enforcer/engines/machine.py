@@ -29,7 +29,6 @@ class MachineEngine(ArgumentEngine):
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.vocabulary = vocabulary
-        self.is_followed = False
         self._trees: dict[tuple[bool, bool], kernel.Tree] = {}
 
     @cached_property
@@ -50,7 +49,7 @@ class MachineEngine(ArgumentEngine):
         return self._trees[kind]
 
     def _bound(self, tables: CompiledTables) -> MachineGrammar:
-        is_raw = (tables.is_raw or self.is_followed) and not tables.is_python
+        is_raw = tables.is_raw and not tables.is_python
         return MachineGrammar(tables, self._tree(is_raw=is_raw, is_python=tables.is_python))
 
     def _tables(self, wanted: Wanted, layout: BoundLayout | None) -> CompiledTables:
@@ -58,9 +57,13 @@ class MachineEngine(ArgumentEngine):
             return text_tables(wanted, self.vocabulary.writable)
         return tables_of(wanted, layout)
 
+    @cached_property
+    def _any_text(self) -> MachineGrammar:
+        return MachineGrammar(make_usual(), self._tree(is_raw=True))
+
     def host(self) -> kernel.TextMatcher:
-        """Return any text over the vocabulary, whose memory a turn may use."""
-        return self._bound(make_usual()).matcher()
+        """Return a text over all tokens, whose memory a turn may use for its rows."""
+        return self._any_text.matcher()
 
     def warm(self, layout: BoundLayout | None = None) -> None:
         """Build the vocabulary's trees, usual automata, and tables of the layout."""

@@ -56,8 +56,8 @@ STATE = record(
     np.int64,
 )
 
-# The state of a turn around its texts: a place of `turn.Around`; in a header the range of names that
-# agree in so many bytes, behind it the name's number as `low`; completed calls.
+# The state of a turn around its texts: a place of `turn.Around`; in a header the range of names
+# that agree in `depth` bytes, behind it the name's number as `low`; completed calls.
 TURN_STATE = record("TurnState", "place low high depth calls", np.int64)
 
 # A node of a trie of tokens, in 32 bytes, since a walk meets most nodes in no cache. Siblings lie

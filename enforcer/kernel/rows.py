@@ -134,8 +134,9 @@ def fill_row(t: MatcherState, row):
 def configuration(t: MatcherState, key: cython.longlong[::1]) -> i64:
     """Write all words that the row of the present state depends on; return how many.
 
-    Word 0 is a hash, words 1 to 10 are of the state and the turn, then come those of the frames, the innermost
-    first. Returns 0, and nothing is cached, where there are too many or the row depends on names.
+    Word 0 is a hash, words 1 to 10 are of the state and the turn, then come those of the frames,
+    the innermost first. Returns 0, and nothing is cached, where there are too many or the row
+    depends on names.
     """
     s = state_at(t, 0)
     count = cython.cast(cython.longlong, 0)

@@ -12,7 +12,6 @@ Invariant: special tokens lie between the bytes of tokens, never inside; they ar
 from __future__ import annotations
 
 import cython
-import numpy as np
 
 from enforcer.kernel.records import *
 from enforcer.kernel.tokens import MemoryCounter  # noqa: F401 - keeps the order of files
@@ -130,7 +129,6 @@ class TurnFields:
         after: cython.int[::1],
         most: i64,
         starts,
-        *more,
     ):
         self.around = around
         self.names = names

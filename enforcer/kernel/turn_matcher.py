@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import cython
-import numpy as np
 
 from enforcer.kernel.matcher import TextMatcher
 from enforcer.kernel.records import *
 from enforcer.kernel.search import turn_takes
+from enforcer.kernel.state import MatcherState
 from enforcer.kernel.tokens import clear_row
-from enforcer.kernel.turn import REFUSED, READ, Around, Names, TurnFields, turn_at, turn_step
+from enforcer.kernel.turn import READ, REFUSED, Names, TurnFields, turn_at, turn_step
 from enforcer.kernel.walk import walk_turn
 
 
@@ -25,23 +25,8 @@ class Turn(TurnFields):
         most: how many calls the turn may have.
         starts: makes a `TextMatcher` of the text behind a header, by its number; None if none can
             begin.
-        host: a text of the same vocabulary, whose memory walks use.
 
     """
-
-    host: TextMatcher
-
-    def __cinit__(
-        self,
-        around: Around,
-        names: Names,
-        after: cython.int[::1],
-        most: i64,
-        starts,
-        host: TextMatcher,
-    ):
-        self.host = host
-        host.turn = self
 
     def state(self) -> tuple:
         """Return place, low, high, depth, and completed calls."""
@@ -63,36 +48,43 @@ class Turn(TurnFields):
         text.turn_id = turn_id
         text.calls = turn_at(self, 0).calls
 
+    def use(self, names: Names):
+        """Take other names, those of the next call."""
+        self.names = names
+        self.texts = [None] * names.count
+
     def asked(self) -> list:
         """Return the numbers of the headers whose texts walks have come into."""
         return [i for i in range(len(self.texts)) if self.texts[i] is not None]
 
-    def read(self, token_id: i64, start: i64) -> int:
-        """Advance by the bytes of a token id from the byte number `start` on.
+    def read(self, data: bytes, start: i64) -> int:
+        """Advance by the bytes of a token from the byte number `start` on.
 
         Returns:
             How many bytes of it have been read when a text begins, or all; -1 if one is illegal.
 
         """
-        tree = self.host.tree
-        first = cython.cast(cython.Py_ssize_t, tree.text0[token_id])
-        end = cython.cast(cython.Py_ssize_t, tree.text0[token_id + 1])
-        s = turn_at(self, 0)
         self.has_said = False
-        for i in range(first + start, end):
-            found = turn_step(self, s, cython.cast(cython.longlong, tree.text[i]))
+        for i in range(start, len(data)):
+            found = turn_step(self, turn_at(self, 0), cython.cast(cython.longlong, data[i]))
             if found == REFUSED:
                 return -1
             if found != READ:
-                return i - first
-        return end - first
+                return i
+        return len(data)
 
-    def fill(self, row):
+    def fill(self, row, host: TextMatcher):
         """Write the bitmask row of the text token ids that may come next; see `TextMatcher.fill`.
 
         `has_begun` is whether it depends on a text's grammar.
+
+        Args:
+            row: int32.
+            host: a text over the vocabulary, whose memory the walk uses.
+
         """
-        t = self.host
+        t = cython.cast(MatcherState, host)
+        t.turn = self
         t.row = row
         t.nodes = t.tree.trie.nodes
         t.ids = t.tree.trie.ids
@@ -105,6 +97,7 @@ class Turn(TurnFields):
             self.states[LONGEST + 1] = self.states[0]
             if turn_takes(t, token_id, t.tree.text0[token_id]):
                 t.row[token_id >> 5] |= bit32(token_id & 31)
+        t.turn = None
         if t.is_lost:
             raise IndexError(OUT_OF_BOUNDS)
 

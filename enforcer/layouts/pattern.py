@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
@@ -125,7 +126,7 @@ class Language:
 
     """
 
-    __slots__ = ("_known", "_moves", "_regex", "ends", "nullable")
+    __slots__ = ("__dict__", "_known", "_moves", "_regex", "ends", "nullable")
 
     def __init__(self, regex: Regex, known: dict[Regex, Language] | None = None) -> None:
         self._regex = regex
@@ -153,6 +154,11 @@ class Language:
         if rest == NOTHING:
             return None
         return self._known.get(rest) or Language(rest, self._known)
+
+    @cached_property
+    def firsts(self) -> frozenset[int]:
+        """The bytes that may follow."""
+        return frozenset(byte for byte in range(ID) if self.after(byte) is not None)
 
     def beginning(self) -> bytes:
         """Return the bytes that every member begins with, up to a special token or a choice."""

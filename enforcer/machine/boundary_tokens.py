@@ -28,6 +28,7 @@ _CUT = rb"(?:\\(?:u[0-9a-fA-F]{0,3})?)?"
 _REST = rb'(?:["\\/bfnrt]|u?[0-9a-fA-F]{0,4})'
 # Outside: brackets, white space, whatever numbers are made of, and words, whole or in part.
 _BETWEEN = rb"(?:[ \t\r\n{}\[\]:,0-9.eE+-]|true|false|null)*"
+_LAST_OF_OBJECT = ord("}")
 _BEGUN = rb"(?:t|tr|tru|f|fa|fal|fals|n|nu|nul)"
 _ENDED = rb"(?:rue|ue|e|alse|lse|se|ull|ll|l)?"
 _OUTSIDE = (
@@ -41,8 +42,11 @@ _PIECE = re.compile(rb"(?:" + _WITHIN + rb"|" + _ENDED + _OUTSIDE + rb")")
 
 
 def may_occur(piece: bytes) -> bool:
-    """Return whether some JSON text may hold these bytes; True if in doubt."""
-    return _PIECE.fullmatch(piece) is not None
+    """Return whether some JSON text may hold these bytes, or end in them; True if in doubt."""
+    if _PIECE.fullmatch(piece) is not None:
+        return True
+    ends = (at + 1 for at, byte in enumerate(piece) if byte == _LAST_OF_OBJECT)
+    return any(_PIECE.fullmatch(piece[:end]) is not None for end in ends)
 
 
 class _Beginnings:

@@ -8,19 +8,22 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 
 from enforcer import kernel
 from enforcer.machine.byte_groups import GROUP_NUMBERS
-from enforcer.turn.dialect import FREE_TEXT, Segment
-from enforcer.turn.lexer import BLANK_BYTES
-from enforcer.turn.lexer import Place as MarkerPlace
+from enforcer.turn.dialect import Segment
+from enforcer.turn.lexer import BLANK_BYTES, Place
 from enforcer.turn.pattern import ID
 
+_Whole = TypeVar("_Whole", bound=np.signedinteger | np.unsignedinteger)
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Iterable, Mapping
+
+    import numpy.typing as npt
 
     from enforcer.turn.lexer import Opening
     from enforcer.turn.pattern import Language
@@ -30,9 +33,10 @@ _PLACES = 64  # for which there is room at first
 _NOWHERE, _UNKNOWN = -1, -2  # as in `enforcer.kernel.turn`
 _BETWEEN, _NAMES, _TEXT, _CONTENT = range(4)
 _BYTES = 256
+_ALL = frozenset(range(_BYTES)) - BLANK_BYTES
 
 
-class Place(NamedTuple):
+class AroundPlace(NamedTuple):
     """A place of a turn outside of texts.
 
     Attributes:
@@ -47,7 +51,7 @@ class Place(NamedTuple):
 
     state: str
     opening: Opening
-    markers: MarkerPlace | None = None
+    markers: Place | None = None
     rest: Language | None = None
     is_behind: bool = False
 
@@ -65,30 +69,25 @@ class Around:
         self._table = table
         self._lexer = table.lexer
         self._states = table.dialect.states
-        self._numbers: dict[Place, int] = {}
-        self.places: list[Place] = []
+        self._numbers: dict[AroundPlace, int] = {}
+        self.places: list[AroundPlace] = []
         self.native = kernel.Around(self._make)
         self.special = lru_cache(None)(self._find_special)
+        self._to = np.zeros((0, _BYTES), np.int32)
+        self._kinds = np.zeros(0, np.uint8)
+        self._falls = self._behind = np.zeros(0, np.int32)
+        self._loops = np.zeros(0, np.int64)
         self._grow(_PLACES)
 
     def _grow(self, count: int) -> None:
-        old = len(self.places)
-        to = np.full((count, _BYTES), _UNKNOWN, np.int32)
-        kinds, falls = np.zeros(count, np.uint8), np.full(count, -1, np.int32)
-        behind, loops = np.full(count, -1, np.int32), np.zeros(count, np.int64)
-        if old:
-            to[:old], kinds[:old], falls[:old] = self._to[:old], self._kinds[:old], self._falls[:old]
-            behind[:old], loops[:old] = self._behind[:old], self._loops[:old]
-        self._to, self._kinds, self._falls, self._behind, self._loops = (
-            to,
-            kinds,
-            falls,
-            behind,
-            loops,
-        )
-        self.native.set_arrays(to.reshape(-1), kinds, falls, behind, loops)
+        """Make room for places; the arrays of the kernel are these."""
+        self._to = _longer(self._to, count)
+        self._kinds, self._falls = _longer(self._kinds, count), _longer(self._falls, count)
+        self._behind, self._loops = _longer(self._behind, count), _longer(self._loops, count)
+        flat = self._to.reshape(-1)
+        self.native.set_arrays(flat, self._kinds, self._falls, self._behind, self._loops)
 
-    def number(self, place: Place) -> int:
+    def number(self, place: AroundPlace) -> int:
         """Return the number of a place."""
         found = self._numbers.get(place)
         if found is None:
@@ -104,15 +103,15 @@ class Around:
         """Return the place at the beginning of a state."""
         segment = self._states[state].segment
         if segment is Segment.ARGUMENTS:
-            return self.number(Place(state, opening))
+            return self.number(AroundPlace(state, opening))
         if segment is Segment.HEADER:
-            return self.number(Place(state, opening, rest=self._table.form.head))
-        return self.number(Place(state, opening, MarkerPlace(state)))
+            return self.number(AroundPlace(state, opening, rest=self._table.form.head))
+        return self.number(AroundPlace(state, opening, Place(state)))
 
-    def _segment(self, place: Place) -> Segment:
+    def _segment(self, place: AroundPlace) -> Segment:
         return self._states[place.state].segment
 
-    def _describe(self, number: int, place: Place) -> None:
+    def _describe(self, number: int, place: AroundPlace) -> None:
         """Write what a place is, without its row."""
         form, then = self._table.form, self._states[place.state].then
         if place.markers is not None:
@@ -123,14 +122,14 @@ class Around:
         elif place.rest is None:
             self._kinds[number] = _NAMES
             if form.tail is not None:
-                rest = Place(place.state, place.opening, rest=form.tail, is_behind=True)
+                rest = AroundPlace(place.state, place.opening, rest=form.tail, is_behind=True)
                 self._behind[number] = self.number(rest)
             elif then is not None and form.ends:
                 self._behind[number] = self.enter(then, place.opening)
             elif then is not None:
                 self._falls[number] = self.enter(then, place.opening)
         elif not place.is_behind and place.rest.nullable:
-            self._falls[number] = self.number(Place(place.state, place.opening))
+            self._falls[number] = self.number(AroundPlace(place.state, place.opening))
 
     def _make(self, number: int) -> None:
         """Write the row of a place."""
@@ -138,7 +137,7 @@ class Around:
         if place.rest is not None:
             found = [self._in_header(place, place.rest, byte) for byte in range(_BYTES)]
         elif place.markers is None:
-            found = self._by_markers(place, MarkerPlace(place.state))
+            found = self._by_markers(place, Place(place.state))
         else:
             found = self._by_markers(place, place.markers)
         self._to[number] = found
@@ -147,7 +146,7 @@ class Around:
         bits = sum(1 << group for group in loops)
         self._loops[number] = bits - (1 << 64) if bits >> 63 else bits
 
-    def _in_header(self, place: Place, rest: Language, byte: int) -> int:
+    def _in_header(self, place: AroundPlace, rest: Language, byte: int) -> int:
         after = rest.after(byte)
         if after is None:
             return _NOWHERE
@@ -158,22 +157,20 @@ class Around:
         then = self._states[place.state].then
         return _NOWHERE if then is None else self.enter(then, place.opening)
 
-    def _by_markers(self, place: Place, at: MarkerPlace) -> list[int]:
+    def _by_markers(self, place: AroundPlace, at: Place) -> list[int]:
         """Return where each byte leads that is none of a header."""
-        begun = {byte for byte in range(_BYTES) if self._lexer.may_begin(at, byte)}
-        found: list[int] = []
-        usual: dict[bool, int] = {}
-        for byte in range(_BYTES):
-            is_blank = byte in BLANK_BYTES
-            if byte in begun:
-                found.append(self._by_marker(place, at, byte))
-                continue
-            if is_blank not in usual:
-                usual[is_blank] = self._by_marker(place, at, byte)
-            found.append(usual[is_blank])
-        return found
+        begun = self._lexer.marker_bytes(at)
+        usual = {
+            is_blank: self._by_marker(place, at, byte)
+            for is_blank, byte in ((True, _usual(BLANK_BYTES, begun)), (False, _usual(_ALL, begun)))
+            if byte is not None
+        }
+        return [
+            self._by_marker(place, at, byte) if byte in begun else usual[byte in BLANK_BYTES]
+            for byte in range(_BYTES)
+        ]
 
-    def _by_marker(self, place: Place, at: MarkerPlace, symbol: int) -> int:
+    def _by_marker(self, place: AroundPlace, at: Place, symbol: int) -> int:
         opening = self._table.opening(place.state, place.opening)
         step = self._lexer.by_markers(at, symbol, opening)
         if step is None:
@@ -182,8 +179,8 @@ class Around:
             return self.enter(step.place.state, place.opening)
         # How much of a marker has been read, only its reader asks.
         begun = dict.fromkeys(replace(each, length=0) for each in step.place.begun)
-        markers = MarkerPlace(step.place.state, tuple(begun))
-        return self.number(Place(step.place.state, place.opening, markers))
+        markers = Place(step.place.state, tuple(begun))
+        return self.number(AroundPlace(step.place.state, place.opening, markers))
 
     def _find_special(self, number: int) -> Mapping[int, int]:
         """Return where the special tokens of markers lead from a place; a header has to be whole.
@@ -193,10 +190,29 @@ class Around:
         place = self.places[number]
         if place.rest is not None:
             return {}
-        at = MarkerPlace(place.state) if place.markers is None else place.markers
+        at = Place(place.state) if place.markers is None else place.markers
         found = {i: self._by_marker(place, at, ID + i) for i in sorted(self._table.known)}
         return {token: to for token, to in found.items() if to != _NOWHERE}
 
-    def is_free(self, number: int) -> bool:
-        """Return whether a place is in text that is free."""
-        return self._segment(self.places[number]) in FREE_TEXT
+    def warm(self, openings: Iterable[Opening]) -> None:
+        """Make the places that the first turns would wait for."""
+        for state in self._states:
+            for opening in openings:
+                self._make(self.enter(state, opening))
+
+    def begins_text(self, number: int) -> bool:
+        """Return whether the arguments of a call begin at a place."""
+        return bool(self._kinds[number] == _TEXT)
+
+
+def _longer(table: npt.NDArray[_Whole], count: int) -> npt.NDArray[_Whole]:
+    """Return a table with more rows, of -1 or in a row of bytes `_UNKNOWN`."""
+    more = np.full((count, *table.shape[1:]), _UNKNOWN if table.ndim > 1 else -1, np.int64)
+    found = more.astype(table.dtype)
+    found[: len(table)] = table
+    return found
+
+
+def _usual(some: frozenset[int], others: Collection[int]) -> int | None:
+    """Return one of some bytes that is none of others; None if there is none."""
+    return next((byte for byte in sorted(some) if byte not in others), None)

@@ -1,43 +1,134 @@
-"""Reader of one token, symbol by symbol, whose bytes may span borders of a turn's segments.
+"""Reader and masks of formats in which one token may cross borders, by `enforcer.kernel.turn`.
 
-Owns: the rule for such a token: the text before a border has to be complete, and the rest of the
-token begins the segment behind it. Must not know: masks, rollback, deadlines, hosts.
+Owns: which text of a call follows which header, and what the kernel has found as a `Position`.
+Must not know: rollback, deadlines, hosts.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
+from enforcer import kernel
 from enforcer.errors import EnforcerError
+from enforcer.turn.around import AroundPlace
 from enforcer.turn.dialect import Segment
 from enforcer.turn.envelope import Due
-from enforcer.turn.lexer import FITTING
-from enforcer.turn.pattern import ID
+from enforcer.turn.lexer import FITTING, Opening, Place
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable
+
+    import numpy.typing as npt
 
     from enforcer.engines import ArgumentMatcher
     from enforcer.turn.envelope import Envelope
-    from enforcer.turn.lexer import Place, Step
+    from enforcer.turn.header import HeaderNode
     from enforcer.turn.position import Position
     from enforcer.turn.transitions import Transitions
 
 
-class TokenReader:
-    """Reads the tokens of one turn.
+class Native(NamedTuple):
+    """A state of the kernel's turn; see `kernel.Turn.state`."""
+
+    place: int
+    low: int = 0
+    high: int = 0
+    depth: int = 0
+    calls: int = 0
+
+
+class CrossingReader:
+    """Reads the tokens of one turn, and fills its bitmask rows.
+
+    Args:
+        envelope: what the request allows.
+        transitions: where borders lead.
+        host: returns a text over the vocabulary, whose memory the kernel uses for rows; None for a
+            turn that is never asked for one.
 
     Attributes:
-        fed: how many ids the last one fed to the grammar of a text that it has left.
+        fed: how many ids the last token fed to the grammar of a text that it has left.
 
     """
 
-    def __init__(self, envelope: Envelope, transitions: Transitions) -> None:
+    def __init__(
+        self,
+        envelope: Envelope,
+        transitions: Transitions,
+        host: Callable[[], kernel.TextMatcher] | None,
+    ) -> None:
+        self.fed = 0
         self._envelope = envelope
         self._table = envelope.table
+        self._around = envelope.table.around
         self._transitions = transitions
-        self.fed = 0
+        self._host = host
+        self._then = envelope.table.behind_arguments
+        self._after: list[int] = []
+        if self._then is not None:
+            self._after = [self._enter(self._then, calls) for calls in (1, max(envelope.most, 1))]
+        self._trie = envelope.headers(0)
+        self._turn = kernel.Turn(
+            self._around.native,
+            self._trie.native,
+            np.array(self._after, np.int32),
+            envelope.most,
+            self._start,
+        )
+
+    def _enter(self, state: str, calls: int, text: int = 0) -> int:
+        return self._around.enter(state, self._envelope.opening(calls, text))
+
+    def _start(self, header: int) -> ArgumentMatcher | None:
+        """Start the text behind a header, for a walk; None if its grammar fails."""
+        try:
+            return self._transitions.start(self._trie.names[header])
+        except EnforcerError:
+            return None  # as soon as it begins, the turn fails
+
+    # Positions and states of the kernel.
+
+    def _load(self, now: Position) -> Native:
+        """Bring the kernel to a position outside of texts."""
+        trie = self._envelope.headers(now.calls)
+        if trie is not self._trie:
+            self._trie = trie
+            self._turn.use(trie.native)
+        node = now.header
+        if node is None or now.place.begun:
+            number = self._number(now, now.row.opening)
+            low = 0 if node is None else node.low
+            found = Native(number, low, low + 1, 0, now.calls)
+        else:
+            place = AroundPlace(
+                now.state, now.row.opening, rest=node.rest, is_behind=node.is_behind
+            )
+            found = Native(self._around.number(place), node.low, node.high, node.depth, now.calls)
+        self._turn.set_state(*found)
+        return found
+
+    def _number(self, now: Position, opening: Opening) -> int:
+        return self._around.number(
+            AroundPlace(now.state, opening, Place(now.state, now.place.begun))
+        )
+
+    def _position(self, before: Position, found: Native) -> Position:
+        """Return the position of a state of the kernel outside of texts."""
+        at, transitions = self._around.places[found.place], self._transitions
+        header: HeaderNode | None = None
+        if self._table.segment(at.state) is Segment.HEADER:
+            is_read = at.markers is not None
+            depth = self._trie.sizes[found.low] if is_read else found.depth
+            high = found.low + 1 if is_read else found.high
+            header = self._trie.node(found.low, high, depth, at.rest, is_behind=at.is_behind)
+        if at.markers is not None and at.markers.begun:
+            return transitions.inside(at.markers, at.opening, found.calls, before.text, header)
+        position = transitions.enter(at.state, found.calls, before.text)
+        return position if header is None else transitions.at_header(position, header, before)
+
+    # Tokens.
 
     def read(self, now: Position, token_id: int, *, counts: bool) -> Position | None:
         """Return the position after an id; None if it is illegal, nothing being changed then.
@@ -48,275 +139,182 @@ class TokenReader:
             counts: whether text is counted, as it is while a call is demanded.
 
         """
-        symbols = self._table.symbols(token_id)
-        if not symbols:
+        vocabulary = self._table.vocabulary
+        if token_id in vocabulary.control_ids:
+            return self._special(now, token_id)
+        if not 0 <= token_id < vocabulary.size:
             return None
-        if isinstance(symbols, bytes) and now.header is not None and not now.place.begun:
-            node = now.header.advance(token_id)
-            if node is not None and not node.ends:
-                return self._transitions.at_header(now, node)
-        elif isinstance(symbols, bytes) and _goes_on(now):
-            place = self._table.lexer.within(now.place, symbols)
-            if place is not None:
-                return self._within(now, token_id, place, counts=counts)
-        crossing = Crossing(self._envelope, self._transitions, now, counts=counts)
-        found = crossing.run(symbols, token_id)
-        self.fed = crossing.left
-        return found
+        data = vocabulary.token_bytes(token_id)
+        if not data:
+            return None
+        if now.grammar is None:
+            self._load(now)
+            found = self._read(now, data, 0, token_id)
+            if found is not None and counts and self._counts(now):
+                found = self._counted(now, found)
+            return found
+        if not now.tool:
+            return self._format(now, token_id)
+        return self.behind(now, token_id) if now.grammar.accept(token_id) else None
 
-    def reads(self, now: Position, data: bytes) -> bool:
-        """Return whether bytes are legal at a position; change nothing."""
-        crossing = Crossing(self._envelope, self._transitions, now, counts=False)
-        found = crossing.run(data, None)
-        if found is not None:
-            crossing.undo()
-        return found is not None
+    def _has_ended(self, text: Any) -> bool:
+        """Return whether a text of arguments has ended by itself."""
+        return self._then is not None and text.is_done
 
-    def _within(
-        self, now: Position, token_id: int, place: Place, *, counts: bool
+    def behind(self, now: Position, token_id: int) -> Position | None:
+        """Return the position after a token of text that the arguments have accepted.
+
+        Where they have ended within it, the rest of it is legal.
+        """
+        if not self._has_ended(now.grammar):
+            return now
+        self.fed = 1
+        data = self._table.vocabulary.token_bytes(token_id)
+        text: Any = now.grammar
+        self._end_call(now.calls)
+        return self._read(now, data, len(data) - text.left, token_id)
+
+    def _end_call(self, calls: int) -> None:
+        is_last = calls + 1 >= self._envelope.most
+        self._turn.set_state(self._after[is_last], 0, 0, 0, calls + 1)
+
+    def _read(self, before: Position, data: bytes, at: int, token_id: int) -> Position | None:
+        """Read the bytes of a token from one on, outside of texts at first."""
+        while True:
+            at = self._turn.read(data, at)
+            if at < 0:
+                return None
+            found = Native(*self._turn.state())
+            if not self._around.begins_text(found.place):
+                return self._position(before, found)
+            position = self._begin(before, found)
+            if at == len(data) or position.failure is not None:
+                return position if at == len(data) else None
+            text: Any = position.grammar
+            if not text.accept_rest(token_id, at):
+                return None
+            if not self._has_ended(text):
+                return position
+            at = len(data) - text.left
+            self._end_call(found.calls)
+            before = position
+
+    def _begin(self, before: Position, found: Native) -> Position:
+        """Begin the arguments behind a header."""
+        state = self._around.places[found.place].state
+        now = self._transitions.enter(state, found.calls, before.text)
+        name = self._trie.names[found.low]
+        self._transitions.decide(before.header, name)
+        position = self._transitions.begin_arguments(now, name, state)
+        if position.grammar is not None and self._then is not None:
+            self._turn.set_state(found.place, found.low, found.high, found.depth, found.calls)
+            last = self._after[found.calls + 1 >= self._envelope.most]
+            own: Any = getattr(position.grammar, "engine", position.grammar)  # of an explained one
+            self._turn.link(own, self._trie.turn_id(last))
+        return position
+
+    def _counts(self, now: Position) -> bool:
+        """Return whether the last token had text where a demanded call is put off."""
+        return self._turn.has_said and self._envelope.due is Due.CALL and not now.calls
+
+    def _counted(self, now: Position, found: Position) -> Position:
+        if self._table.segment(found.state) is Segment.CONTENT:
+            return self._transitions.enter(found.state, found.calls, now.text + 1, found.place)
+        return found.but(text=now.text + 1)
+
+    def _format(self, now: Position, token_id: int) -> Position | None:
+        """Read a token of content that has a format."""
+        if now.grammar is None or not now.grammar.accept(token_id):
+            return None
+        to = self._table.dialect.states[now.state].text_to
+        if to == now.state and now.text:
+            return now
+        row = self._table.row_at(Place(to), FITTING)
+        return now.but(place=Place(to), row=row, before=self._table.nothing, text=1)
+
+    def _special(self, now: Position, token_id: int) -> Position | None:
+        """Read a special token: of a raw text, or of a marker."""
+        self.fed = 0
+        if now.tool and now.grammar is not None:
+            if now.grammar.accept(token_id):
+                if not self._has_ended(now.grammar):
+                    return now
+                self.fed = 1
+                self._end_call(now.calls)
+                return self._position(now, Native(*self._turn.state()))
+            if not now.grammar.is_accepting():
+                return None
+            return self._marked(now, token_id, now.row.opening, now.calls + 1)
+        if now.header is not None and not now.place.begun:
+            if now.header.name is None:
+                return None
+            found = self._marked(now, token_id, now.row.opening, now.calls)
+            return self._fallen(now, token_id) if found is None else found
+        return self._marked(now, token_id, now.markers.opening, now.calls)
+
+    def _marked(
+        self, now: Position, token_id: int, opening: Opening, calls: int
     ) -> Position | None:
-        if now.grammar is not None:
-            if not now.grammar.accept(token_id):
-                return None
-        elif counts and _counts(self._envelope, now):
-            return self._transitions.enter(now.state, now.calls, now.text + 1, place)
-        return now if place is now.place else now.but(place=place)
-
-
-class Crossing:
-    """One token's way through a turn.
-
-    Args:
-        envelope: what the request allows.
-        transitions: where borders lead.
-        now: where the turn stands; its grammar moves on with the token.
-        counts: whether text is counted, as it is while a call is demanded.
-
-    """
-
-    def __init__(
-        self, envelope: Envelope, transitions: Transitions, now: Position, *, counts: bool
-    ) -> None:
-        self._table = envelope.table
-        self._envelope = envelope
-        self._is_counted = counts
-        self._transitions = transitions
-        self._first = now
-        self._now = now
-        self._fed = 0
-        self._has_text = False
-        # What the segment's text has of the token that its grammar has not read yet.
-        self._pending: list[int] = []
-        # The place whose row has not been looked up yet.
-        self._unlooked: Place | None = None
-
-    def run(self, symbols: Sequence[int], token_id: int | None) -> Position | None:
-        """Read the symbols of an id, or bytes that may be none's.
-
-        Returns:
-            The position behind it; None if it is illegal, its first grammar being as it was then.
-
-        """
-        try:
-            found = self._run(symbols, token_id)
-        except BaseException:
-            self.undo()
-            raise
-        if found is None:
-            self.undo()
-        return found
-
-    def _run(self, symbols: Sequence[int], token_id: int | None) -> Position | None:
-        for at, symbol in enumerate(() if self._stays(symbols) else symbols, 1):
-            if not self._step(symbol):
-                return None
-            if self._now.failure is not None:
-                # A text that cannot be started closes the gate behind the id that leads to it.
-                return self._now if at == len(symbols) else None
-        if token_id is not None and len(self._pending) == len(symbols):
-            if not self._feed([token_id]):
-                return None
-        elif not self._flush():
+        to = self._around.special(self._number(now, opening)).get(token_id)
+        if to is None:
             return None
-        self._count()
-        self._look()
-        return self._now
+        at = self._around.places[to]
+        if at.markers is not None and at.markers.begun:
+            return self._transitions.inside(at.markers, opening, calls, now.text, now.header)
+        if self._table.segment(now.state) is Segment.ARGUMENTS:
+            return self._transitions.enter(at.state, calls, now.text)
+        return self._transitions.follow(now, at.state)
 
-    def _stays(self, symbols: Sequence[int]) -> bool:
-        """Read bytes at once that are all of the text which is followed."""
-        now = self._now
-        if now.grammar is None or not (isinstance(symbols, bytes) and _goes_on(now)):
-            return False
-        place = self._table.lexer.within(now.place, symbols)
-        if place is None:
-            return False
-        self._pending = [*symbols]
-        self._now = now.but(place=place)
-        return True
+    def _fallen(self, now: Position, token_id: int) -> Position | None:
+        """Read a token that only the arguments behind a header can have."""
+        behind = self._behind(now)
+        return (
+            None
+            if behind is None or behind.failure is not None
+            else self._special(behind, token_id)
+        )
 
-    def _look(self) -> None:
-        """Look up the row behind the token; nobody asks for those of the places inside of it.
+    def _behind(self, now: Position) -> Position | None:
+        """Return the beginning of arguments that nothing but their own text tells from a header."""
+        node, then = now.header, self._table.dialect.states[now.state].then
+        if node is None or node.name is None or then is None or now.place.begun:
+            return None
+        return self._transitions.begin_arguments(now, node.name, then)
 
-        Finding one takes milliseconds where much may follow, as in white space.
-        """
-        now = self._now
-        if now.place is self._unlooked:
-            self._now = now.but(row=self._table.row_at(now.place, now.row.opening))
+    # Rows.
 
-    @property
-    def left(self) -> int:
-        """Number of ids fed to the first position's grammar, if its text has ended."""
-        return 0 if self._now.grammar is self._first.grammar else self._fed
-
-    def undo(self) -> None:
-        """Take back what the grammar of the first position has read.
+    def fill(self, now: Position, target: npt.NDArray[np.int32]) -> None:
+        """Write the mask of the ids that may come next; see `Matcher.fill`.
 
         Raises:
-            RuntimeError: the engine refuses, and the state of the grammar is unknown.
+            EnforcerError: there is none, outside of texts.
 
         """
-        grammar = self._first.grammar
-        try:
-            if self._fed and grammar is not None:
-                grammar.rollback(self._fed)
-        except EnforcerError as error:
-            raise RuntimeError(f"taking back {self._fed} parts of a token: {error}") from error
-
-    def _step(self, symbol: int) -> bool:
-        lexer, now = self._table.lexer, self._now
-        node = None if now.place.begun else now.header
-        if node is not None and symbol < ID:
-            after = node.step(symbol)
-            if after is not None:
-                self._now = self._transitions.at_header(now, after)
-                return not after.ends or self._begin_arguments(after.name)
-            self._transitions.ask_names()
-        segment = self._table.segment(now.state)
-        opening = (now.row if segment is Segment.ARGUMENTS else now.markers).opening
-        if now.grammar is not None and segment is Segment.CONTENT and symbol < ID:
-            # Whether it fits is the grammar's to say, whatever it spells.
-            opening = replace(opening, text=True, lenient=True)
-        read = lexer.step if node is None else lexer.by_markers
-        step = read(now.place, symbol, opening)
-        if step is None:
-            # What no name has ends a header that nothing else does.
-            falls = node is not None and self._begin_arguments(node.name)
-            return falls and self._now.failure is None and self._step(symbol)
-        if step.taken:
-            return self._taken(symbol, step)
-        if step.said:
-            return self._said(symbol, step)
-        return self._marked(segment, step)
-
-    def _taken(self, symbol: int, step: Step) -> bool:
-        """Go on in arguments, or behind them."""
-        now = self._now
-        self._pending.append(symbol)
-        if step.place.state == now.state:
-            self._stay(step)
-            return True
-        if not self._completes():
-            return False
-        self._now = self._transitions.enter(step.place.state, now.calls + 1, now.text)
-        return True
-
-    def _said(self, symbol: int, step: Step) -> bool:
-        now = self._now
         if now.grammar is not None:
-            self._pending.append(symbol)
-            if step.place.state != now.state or not now.text:
-                # Text has begun, so the turn is not calls.
-                row, before = self._table.row_at(step.place, FITTING), self._table.nothing
-                self._now = now.but(place=step.place, row=row, before=before, text=1)
-            return True
-        self._has_text = self._has_text or _counts(self._envelope, now)
-        if step.place.state != now.state:
-            self._now = self._transitions.enter(step.place.state, now.calls, now.text, step.place)
-        elif step.place != now.place:
-            self._unlooked = step.place
-            self._now = now.but(place=step.place)
-        return True
-
-    def _count(self) -> None:
-        """Count the token if it had text before a demanded call; all of it was within bounds."""
-        now = self._now
-        if not (self._is_counted and self._has_text):
-            return
-        if self._table.segment(now.state) is Segment.CONTENT:
-            self._now = self._transitions.enter(now.state, now.calls, now.text + 1, now.place)
+            now.grammar.fill(target)
+            target |= now.markers.mask
+        elif now.shared is None:
+            target[:] = self._row(now)
         else:
-            self._now = now.but(text=now.text + 1)
+            self._transitions.write_kept(now.shared, target, lambda: self._row(now))
 
-    def _marked(self, segment: Segment, step: Step) -> bool:
-        """Go on in a marker, which the text before it has to be complete for."""
-        now = self._now
-        if now.header is not None and now.header.name is None:
-            return False
-        goes_on = bool(now.place.begun)  # the text has ended before
-        # So has text of a format, once it has begun; nothing of it need be there before.
-        formatted = segment is Segment.CONTENT and now.grammar is not None and bool(now.text)
-        inside = segment is Segment.ARGUMENTS or formatted
-        if inside and not goes_on and not self._completes():
-            return False
-        if step.marker:
-            self._now = self._transitions.follow(now, step.place.state)
-            return True
-        self._unlooked = step.place
-        self._now = now.but(
-            place=step.place, row=now.markers, before=self._table.nothing, grammar=None
-        )
-        return True
-
-    def _stay(self, step: Step) -> None:
-        if step.place != self._now.place:
-            self._now = self._now.but(place=step.place)
-
-    def _begin_arguments(self, name: str | None) -> bool:
-        then = self._table.dialect.states[self._now.state].then
-        if name is None or then is None:
-            return False
-        self._now = self._transitions.begin_arguments(self._now, name, then)
-        return True
-
-    def _completes(self) -> bool:
-        grammar = self._now.grammar
-        return self._flush() and grammar is not None and grammar.is_accepting()
-
-    def _flush(self) -> bool:
-        return not self._pending or self._feed(self._pieces())
-
-    def _pieces(self) -> list[int]:
-        """Return token ids for the pending bytes, which may be those of no token."""
-        found: list[int] = []
-        data = bytearray()
-        for symbol in self._pending:
-            if symbol < ID:
-                data.append(symbol)
-                continue
-            found += [*self._table.vocabulary.pieces(bytes(data)), symbol - ID]
-            data.clear()
-        return found + self._table.vocabulary.pieces(bytes(data))
-
-    def _feed(self, ids: Sequence[int]) -> bool:
-        grammar = self._now.grammar
-        self._pending = []
-        if grammar is None:
-            return False
-        return all(self._accept(grammar, token_id) for token_id in ids)
-
-    def _accept(self, grammar: ArgumentMatcher, token_id: int) -> bool:
-        if not grammar.accept(token_id):
-            return False
-        self._fed += grammar is self._first.grammar
-        return True
-
-
-def _goes_on(now: Position) -> bool:
-    """Return whether text may go on; where it has a format, it may if it has begun."""
-    return now.row.text if now.grammar is None else bool(now.tool or now.text)
-
-
-def _counts(envelope: Envelope, now: Position) -> bool:
-    """Return whether text at a position counts, as it does where a demanded call is put off."""
-    is_owed = envelope.due is Due.CALL and not now.calls
-    return is_owed and envelope.table.segment(now.state) is Segment.CONTENT
+    def _row(self, now: Position) -> npt.NDArray[np.int32]:
+        row = np.empty(self._table.vocabulary.words, dtype=np.int32)
+        if self._host is None:
+            raise EnforcerError("this turn has no bitmask rows")
+        self._load(now)
+        self._turn.fill(row, self._host())
+        if now.header is not None:
+            self._transitions.ask_names()
+        if self._turn.has_begun:
+            for header in self._turn.asked():
+                self._transitions.ask(self._trie.names[header])
+        if now.header is None or now.place.begun or now.header.name is not None:
+            special = self._around.special(self._number(now, now.row.opening))
+            row |= self._table.vocabulary.row(special)
+        behind = self._behind(now)
+        if behind is not None and behind.grammar is not None:
+            text = np.empty_like(row)
+            self.fill(behind, text)
+            row |= text & self._table.vocabulary.row(self._table.vocabulary.control_ids)
+        return row

@@ -257,9 +257,10 @@ class Lexer:
             for role, language in self._exits[place.state]:
                 yield PartialMarker(role, language)
 
-    def may_begin(self, place: Place, byte: int) -> bool:
-        """Return whether a byte may go on with a marker, or begin one."""
-        return any(each.rest.after(byte) is not None for each in self._going_on(place, anew=True))
+    def marker_bytes(self, place: Place) -> frozenset[int]:
+        """Return the bytes that go on with a marker, or begin one, whatever is open."""
+        every = (each.rest.firsts for each in self._going_on(place, anew=True))
+        return frozenset[int]().union(*every)
 
     def open_markers(self, place: Place, opening: Opening) -> tuple[PartialMarker, ...]:
         """Return the open markers that a symbol may go on with, and those that it may begin."""

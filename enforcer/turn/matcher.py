@@ -15,11 +15,11 @@ import numpy as np
 from enforcer.errors import ConfigurationError, EnforcerError, IllegalPrefix
 from enforcer.turn import bits
 from enforcer.turn.bits import rows_of
-from enforcer.turn.crossing import TokenReader
+from enforcer.turn.crossing import CrossingReader
 from enforcer.turn.dialect import Segment
 from enforcer.turn.envelope import Due
 from enforcer.turn.ids import number, whole_at_ends
-from enforcer.turn.masks import Masks
+from enforcer.turn.reader import MarkerReader
 from enforcer.turn.rollback_stack import RollbackStack
 from enforcer.turn.transitions import Transitions, named
 from enforcer.turn.wording import misplaced
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from enforcer import kernel
     from enforcer.engines import ArgumentMatcher, Startable
     from enforcer.turn.deadline import Deadline
     from enforcer.turn.envelope import Envelope
@@ -58,6 +59,8 @@ class Matcher:
             None where it may be cut off anywhere.
         rollback: how many of the last ids can be taken back at any time, such as those that
             drafts may take back; what a turn holds does not grow beyond them. None for all.
+        host: returns a text over the vocabulary, whose memory rows may use; None for a turn that is
+            only read. Only asked for where tokens may cross borders.
 
     Raises:
         IllegalPrefix: the prompt has begun a turn that the envelope does not allow.
@@ -75,13 +78,18 @@ class Matcher:
         expect: Callable[[str], None] | None = None,
         deadline: Deadline | None = None,
         rollback: int | None = None,
+        host: Callable[[], kernel.TextMatcher] | None = None,
     ) -> None:
         self._envelope = envelope
         self._table = envelope.table
         self._deadline = deadline
         self._transitions = Transitions(envelope, arguments, expect, self._deadline)
-        self._reader = TokenReader(envelope, self._transitions)
-        self._masks = Masks(self._table, self._transitions, self._reader)
+        self._crossing: CrossingReader | None = None
+        self._reader: MarkerReader | CrossingReader
+        if self._table.is_simple:
+            self._reader = MarkerReader(envelope, self._transitions)
+        else:
+            self._reader = self._crossing = CrossingReader(envelope, self._transitions, host)
         self._words = self._table.vocabulary.words
         # The mask and row that were last asked for, as numpy has it, and its words beyond the ids.
         self._bitmask: object = _NO_MASK
@@ -216,7 +224,7 @@ class Matcher:
 
         It does where a token of text may reach into a call: what follows depends on the tools.
         """
-        if self._now.row.crossing:
+        if self._crossing is not None:
             self.mask()
 
     def mask(self) -> npt.NDArray[np.int32]:
@@ -254,15 +262,14 @@ class Matcher:
         try:
             if now is self._in_text:
                 self._text.fill(target)
-                markers = now.row if self._text.is_accepting() else now.before
-                if markers is not self._table.nothing:
-                    target |= markers.mask
+                if now.row.markers and self._text.is_accepting():
+                    target |= now.row.mask
             elif now.shared is not None and now.shared.row is not None:
                 bits.write(target, now.shared.row)
             elif now.failure is not None:
                 self._fill_end(target)
             else:
-                self._masks.fill(now, target)
+                self._reader.fill(now, target)
                 if self._deadline is not None and (left := self._left()) < inf:
                     self._deadline.restrict(now, int(left), target)
             # A kept row has one.
@@ -343,6 +350,8 @@ class Matcher:
         try:
             if now is self._in_text and 0 <= token_id < self._size and self._kinds[token_id]:
                 step = now if self._text.accept(token_id) else None
+                if step is not None and self._crossing is not None:
+                    step = self._crossing.behind(now, token_id)
             else:
                 self._reader.fed = 0
                 step = None if now.shared is None else now.shared.after.get(token_id)
@@ -376,7 +385,7 @@ class Matcher:
     def _look_at(self, now: Position) -> None:
         """Note a position in arguments where the engine alone says what may come."""
         is_plain = now.failure is None and bool(now.tool) and self._deadline is None
-        if is_plain and now.place.text is None:
+        if is_plain:
             self._in_text, self._text = now, now.grammar
 
     def _let_go(self) -> None:
@@ -385,8 +394,7 @@ class Matcher:
         self._history.let_go(self._accepted)
         keep = getattr(self._now.grammar, "keep", None)  # that of `machine`; others hold little
         if most is not None and keep is not None:
-            # A token that leaves a text may have fed it an id for each of its bytes.
-            keep(most if self._table.is_simple else most + self._table.vocabulary.longest)
+            keep(most)
 
     def _step(self, token_id: int) -> Position | None:
         now = self._now

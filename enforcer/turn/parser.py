@@ -70,7 +70,7 @@ class Parser:
         self._schema_of = schema_of
         no_calls = names is not None and not names and not table.is_simple
         self._opening = replace(OPEN, call=False, lenient=True) if no_calls else OPEN
-        self._place = table.reader.enter(table.dialect.turn_state)
+        self._place = table.lexer.enter(table.dialect.turn_state)
         self._decoder = _Decoder(errors="replace")
         self._values: Decoder | None = None
         self._header = bytearray()
@@ -80,7 +80,7 @@ class Parser:
         self._first = self._place if prompt_ids is None else None
         if prompt_ids is not None:
             state, begun = table.opened(whole_at_ends(prompt_ids, "prompt_ids"))
-            self._place = table.reader.enter(state)
+            self._place = table.lexer.enter(state)
             self.feed(begun)
             self._reset()
             # A call that the prompt has begun lacks its beginning here.
@@ -162,7 +162,7 @@ class Parser:
         if self._read or self._held or self._place is not self._first:
             return False
         before = self._place
-        self._place = self._table.reader.enter(self._table.dialect.start)
+        self._place = self._table.lexer.enter(self._table.dialect.start)
         if self._step(token_id, events):
             return True
         self._place = before
@@ -193,7 +193,7 @@ class Parser:
         data = None if self._stray is not None else table.vocabulary.text(ids)
         if data is None or self._held:
             return False
-        place = table.reader.within(self._place, data)
+        place = table.lexer.within(self._place, data)
         if place is None:
             return False
         self._read_text(data, place, events)
@@ -206,14 +206,14 @@ class Parser:
         table = self._table
         symbols = table.symbols(token_id)
         if isinstance(symbols, bytes) and symbols and not self._held:
-            place = table.reader.within(self._place, symbols)
+            place = table.lexer.within(self._place, symbols)
             if place is not None:
                 self._read_text(symbols, place, events)
                 self.reasoning_ids += self._segment is Segment.REASONING
                 return True
         thinks = self._segment is Segment.REASONING
         for symbol in symbols:
-            step = table.reader.step(self._place, symbol, self._opening)
+            step = table.lexer.step(self._place, symbol, self._opening)
             if step is None:
                 return False
             if step.fallen is not None:

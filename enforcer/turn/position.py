@@ -9,15 +9,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from enforcer.turn.bits import Sparse
-
 if TYPE_CHECKING:
     from weakref import ref
 
     from enforcer.budget.ends import Ends
     from enforcer.engines import ArgumentMatcher
     from enforcer.errors import EnforcerError
-    from enforcer.turn.cuts import Cut
+    from enforcer.turn.bits import Sparse
     from enforcer.turn.header import HeaderNode, HeaderTrie
     from enforcer.turn.lexer import Place
     from enforcer.turn.table import StateRow
@@ -79,21 +77,20 @@ class Position(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """A mask row or a cut at a shared position, and what was asked for to compute it."""
+    """The mask row of a shared position, and the grammars that it was computed with, by tool."""
 
-    value: Sparse | Cut
+    row: Sparse
     asked: tuple[tuple[str, ref[Any]], ...]
 
 
 class SharedState:
-    """The cached mask rows and transitions of a shared position.
+    """The cached mask row and transitions of a shared position.
 
     Attributes:
         after: the positions behind it by token id, but for those in `told`.
         told: those of whose tool the host has to be told.
         row: the mask row, if no grammar was asked for.
-        kept: the mask row, by None; and by ids that a border before it cuts, those of them that
-            may go on behind it.
+        kept: the mask row; None until it is needed.
 
     """
 
@@ -103,7 +100,7 @@ class SharedState:
         self.row: Sparse | None = None
         self.after: dict[int, Position] = {}
         self.told: dict[int, Position] = {}
-        self.kept: dict[Cut | None, Kept] = {}
+        self.kept: Kept | None = None
 
 
 class SharedStates:
@@ -147,11 +144,11 @@ class SharedStates:
         (before.shared.told if told else before.shared.after)[token_id] = to
         self.weight += _TRANSITION
 
-    def keep(self, at: SharedState, key: Cut | None, kept: Kept) -> None:
-        """Keep a mask row or a cut of a shared position."""
+    def keep(self, at: SharedState, kept: Kept) -> None:
+        """Keep the mask row of a shared position."""
         if self.weight < _MOST:
-            before = at.kept.get(key)
-            at.kept[key] = kept
-            self.weight += kept.value.weight - (-_KEPT if before is None else before.value.weight)
-            if isinstance(kept.value, Sparse) and not any(name for name, _ in kept.asked):
-                at.row = kept.value
+            before = at.kept
+            at.kept = kept
+            self.weight += kept.row.weight - (-_KEPT if before is None else before.row.weight)
+            if not any(name for name, _ in kept.asked):
+                at.row = kept.row

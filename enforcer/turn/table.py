@@ -6,16 +6,13 @@ allows is an `envelope`), schemas, engines, hosts, or how a turn is advanced (th
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from itertools import chain
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
 
 from enforcer.turn import pattern
 from enforcer.turn.around import Around
-from enforcer.turn.borders import Borders
-from enforcer.turn.dialect import Names, Segment, written
+from enforcer.turn.dialect import Segment, written
 from enforcer.turn.header import HeaderForm, HeaderTrie
 from enforcer.turn.lexer import BLANK_BYTES, Lexer, Opening, Place
 from enforcer.turn.pattern import ID, NAME
@@ -32,13 +29,11 @@ _USUAL = (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     import numpy as np
     import numpy.typing as npt
 
-    from enforcer.engines import Startable
-    from enforcer.turn.cuts import Cut
     from enforcer.turn.dialect import Dialect
     from enforcer.turn.pattern import Language
     from enforcer.vocabulary import Vocabulary
@@ -52,11 +47,10 @@ class StateRow:
 
     Attributes:
         markers: legal control id to the state it leads to.
-        mask: int32, shape `(vocabulary.words,)`: the markers, and all text if it is free.
+        mask: int32, shape `(vocabulary.words,)`: the special tokens of markers, and all text if it
+            is free; whether text spells a marker is not in it.
         text: whether text is free.
         opening: what it was computed for.
-        crossing: ids of text that complete a marker and have more bytes behind, by the state that
-            it leads to; what may stand there is the request's. Not in the mask.
         ready: whether the mask is all of it, outside of headers and arguments, and has an id.
 
     """
@@ -65,7 +59,6 @@ class StateRow:
     mask: npt.NDArray[np.int32]
     text: bool
     opening: Opening
-    crossing: Mapping[str, Cut] = field(default_factory=dict)
     ready: bool = False
 
 
@@ -91,11 +84,7 @@ class Table:
         }
         self.layout = dialect.layout(controls, vocabulary.writable)
         header = pattern.language(dialect.header, self._inside.get)
-        self.lexer = self.reader = Lexer(dialect, self.layout, markers, header)
-        if dialect.names is Names.IDENTIFIER:
-            # A call may be read to a tool of any name; that of a request's has such a one.
-            header = pattern.language(dialect.header, self._inside.get, identifiers=True)
-            self.lexer = Lexer(dialect, self.layout, markers, header)
+        self.lexer = Lexer(dialect, self.layout, markers, header)
         # By a role, the ids that are the whole of one of its markers.
         self._ids = {
             role: tuple(
@@ -110,8 +99,6 @@ class Table:
         self.form = self._form()
         self.tries: ToolsCache[HeaderTrie] = ToolsCache()
         self.alike: ToolsCache[Any] = ToolsCache()  # what envelopes share that allow the same
-        # By grammar, the ids of cuts that may begin its texts.
-        self.begun: WeakKeyDictionary[Startable, dict[Hashable, Cut]] = WeakKeyDictionary()
         self.is_simple = dialect.is_simple
         nothing = vocabulary.row(())
         nothing.setflags(write=False)
@@ -130,7 +117,6 @@ class Table:
         self._turn_start = TurnStart(dialect, vocabulary, self.turn_end_ids)
         # Words of masks of texts that were not zero where all of those before were.
         self.likely: tuple[int, ...] = ()
-        self.borders = Borders(self.lexer, vocabulary)
         self._places = lru_cache(_ROWS)(self._build_at)
 
     def headers(self, names: tuple[str, ...], indices: tuple[int, ...]) -> HeaderTrie:
@@ -203,33 +189,16 @@ class Table:
         ends = pieces[-1] != NAME and any(x.then for x in states if x.segment is Segment.HEADER)
         return HeaderForm(around, self.vocabulary, head, tail, ends=ends)
 
-    def warm(self) -> None:
-        """Compute what the first turns would wait for: tenths of a second for a real vocabulary."""
-        if self.is_simple:
-            return
-        for name, state in self.dialect.states.items():
-            if state.segment is Segment.ARGUMENTS:
-                self.borders.leaving(name, self.layout.scan())
-            for opening in _USUAL:
-                self.row_at(self.lexer.enter(name), opening)
-            if state.segment is Segment.HEADER and state.then is not None:
-                self._warm_headers(state.then)
+    @cached_property
+    def behind_arguments(self) -> str | None:
+        """The state behind arguments that end by themselves; None where a special token does."""
+        states = self.dialect.states.values()
+        return next((x.then for x in states if x.segment is Segment.ARGUMENTS), None)
 
-    def _warm_headers(self, then: str) -> None:
-        """Read the headers of some tool in every usual way."""
-        todo = [(self.headers((_SOME_NAME,), (0,)).root, False)]
-        known = {todo[0][0]}
-        row = self.vocabulary.row(())
-        while todo:
-            node, is_blank = todo.pop()
-            node.fill(row)
-            self.borders.behind(node, then)
-            for byte in range(ID):
-                after = node.step(byte)
-                if after is None or after in known or (is_blank and byte in BLANK_BYTES):
-                    continue
-                known.add(after)
-                todo.append((after, byte in BLANK_BYTES))
+    def warm(self) -> None:
+        """Compute what the first turns would wait for."""
+        if not self.is_simple:
+            self.around.warm(_USUAL)
 
     @cached_property
     def around(self) -> Around:
@@ -299,15 +268,18 @@ class Table:
             state.segment is Segment.REASONING
             or (state.segment is Segment.CONTENT and opening.text)
         )
-        found = self.borders.around(place, opening, free=free)
-        crossing = chain.from_iterable(cut.ids for cut in found.crossing.values())
         if free:
-            mask |= vocabulary.text_row & ~vocabulary.row((*found.illegal, *crossing))
-        else:
-            mask |= vocabulary.row(found.legal)
+            mask |= vocabulary.text_row
+        elif opening.blank and state.segment is Segment.CONTENT and not place.begun:
+            mask |= self._blank_row
         mask.setflags(write=False)
-        ready = not found.crossing and bool(mask.any())
-        return StateRow(markers, mask, free, opening, found.crossing, ready)
+        return StateRow(markers, mask, free, opening, self.is_simple and bool(mask.any()))
+
+    @cached_property
+    def _blank_row(self) -> npt.NDArray[np.int32]:
+        keys, ids = self.vocabulary.sorted_text
+        blank = (i for key, i in zip(keys, ids, strict=True) if BLANK_BYTES.issuperset(key))
+        return self.vocabulary.row(blank)
 
     @cached_property
     def known(self) -> frozenset[int]:

@@ -8,27 +8,27 @@ not know: which token crossed the border, rollback, hosts.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any
 from weakref import ref
 
+import numpy as np
+
 from enforcer.errors import EnforcerError, UnexpectedFailure
+from enforcer.turn import bits
 from enforcer.turn.dialect import FREE_TEXT, Guard, Segment
+from enforcer.turn.lexer import Place
 from enforcer.turn.position import Kept, Position
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from enforcer.engines import ArgumentMatcher, Startable
-    from enforcer.turn.bits import Sparse
-    from enforcer.turn.cuts import Cut
+    from enforcer.engines.mask_rows import Row
     from enforcer.turn.deadline import Deadline
     from enforcer.turn.envelope import Envelope
     from enforcer.turn.header import HeaderNode
-    from enforcer.turn.lexer import Place
+    from enforcer.turn.lexer import Opening
     from enforcer.turn.position import SharedState
-
-_Kept = TypeVar("_Kept", "Sparse", "Cut")
-_CUTS = 64  # that are kept by grammar: at most 0.3 MB
 
 
 class Transitions:
@@ -56,55 +56,46 @@ class Transitions:
         """Return the shared position that equals one; see `SharedStates.share`."""
         return position if self.shared is None else self.shared.share(position)
 
-    def kept(self, at: SharedState, key: Cut | None, make: Callable[[], _Kept]) -> _Kept:
-        """Return what is kept at a shared position, made anew where a grammar is another."""
-        known = at.kept.get(key)
+    def write_kept(self, at: SharedState, target: Row, make: Callable[[], Row]) -> None:
+        """Write the row that is kept at a shared position, made anew where a grammar is another.
+
+        Raises:
+            EnforcerError: the row has no id.
+
+        """
+        known = at.kept
         if known is not None and all(self._is(name, found) for name, found in known.asked):
-            return cast("_Kept", known.value)
-        value, asked = self._asking(make)
-        found = [(name, ref(each)) for name, each in asked.items() if each is not None]
-        if self.shared is not None and len(found) == len(asked):
-            self.shared.keep(at, key, Kept(value, tuple(found)))
-        return value
-
-    def kept_by_grammar(self, at: Position, cut: Cut, make: Callable[[], Cut]) -> Cut:
-        """Return the ids of a cut that may begin arguments, kept unless they depend on more."""
-        grammar = self._asked.get(at.tool) if at.tool else None
-        if grammar is None:
-            return make()
-        known = self._table.begun.setdefault(grammar, {})
-        behind = self._envelope.opening(at.calls + 1, at.text)
-        key = (cut, at.place, at.row.opening, behind)
-        found = known.get(key)
-        if found is None:
-            found, asked = self._asking(make)
-            if not asked and len(known) < _CUTS:
-                known[key] = found
-        return found
-
-    def _asking(self, make: Callable[[], _Kept]) -> tuple[_Kept, dict[str, Any]]:
-        """Make a value; returns what was asked for meanwhile, too."""
-        before, self._asked = self._asked, {}
-        try:
-            return make(), self._asked
-        finally:
-            asked, self._asked = self._asked, before
-            for name, found in asked.items():  # what is made around this depends on them, too
-                self._note(name, found)
+            bits.write(target, known.row)
+            return
+        self._asked.clear()
+        row = make()
+        if not row.any():
+            raise EnforcerError("no token can continue the turn")
+        np.copyto(target, row)
+        found = [(name, ref(each)) for name, each in self._asked.items() if each is not None]
+        if self.shared is not None and len(found) == len(self._asked):
+            self.shared.keep(at, Kept(bits.sparse(row), tuple(found)))
 
     def _is(self, name: str, found: ref[Any]) -> bool:
-        """Return whether what was asked for is the same; what is made around depends on it, too."""
-        if not name:
-            self.ask_names()
+        """Return whether what was asked for is the same."""
         try:
-            return (self._ask(name) if name else self.shared) is found()
+            return (self._arguments(name) if name else self.shared) is found()
         except EnforcerError:
             return False
 
-    def _ask(self, name: str) -> Startable:
+    def ask(self, name: str) -> Startable:
+        """Return the grammar of a tool, and note that what is being made depends on it."""
         found = self._arguments(name)
         self._note(name, found)
         return found
+
+    def start(self, name: str) -> ArgumentMatcher | None:
+        """Start the arguments of a tool for a trial; None where they cannot begin."""
+        try:
+            return self._arguments(name).matcher()
+        except BaseException as error:  # noqa: BLE001 - the turn fails where the text begins
+            named(error, f"starting the arguments of {name}")
+            return None
 
     def ask_names(self) -> None:
         """Note that what is being made depends on the names that may be called."""
@@ -119,7 +110,7 @@ class Transitions:
     ) -> Position:
         """Begin a state's text, or go on in free text at a place; see `Envelope.opening`."""
         table = self._table
-        place = table.lexer.enter(state) if place is None else place
+        place = Place(state) if place is None else place
         opening = self._envelope.opening(calls, text, fits=fits)
         formatted = self._envelope.text_format
         if formatted is None or table.segment(state) is not Segment.CONTENT:
@@ -146,7 +137,7 @@ class Transitions:
             return self.begin_arguments(now, now.header.name, to)
         position = self.enter(to, now.calls, now.text, fits=self._fits(now, to))
         if self._table.segment(to) is Segment.HEADER:
-            return self.at_header(position, self._envelope.headers(now.calls).root)
+            return self.at_header(position, self._envelope.headers(now.calls).root, now)
         return position
 
     def _fits(self, now: Position, to: str) -> bool:
@@ -163,24 +154,33 @@ class Transitions:
     def begin_arguments(self, now: Position, name: str, to: str) -> Position:
         """Begin the arguments of a call whose header has been read."""
         position = self.enter(to, now.calls, now.text)
-        return self._with_grammar(position, lambda: self._ask(name).matcher(), name)
+        return self._with_grammar(position, lambda: self.ask(name).matcher(), name)
 
-    def at_header(self, position: Position, node: HeaderNode) -> Position:
+    def inside(
+        self, place: Place, opening: Opening, calls: int, text: int, header: HeaderNode | None
+    ) -> Position:
+        """Return a position inside a marker that has been begun."""
+        row = self._table.row_at(place, opening)
+        return Position(place, row, self._table.nothing, calls, text, header)
+
+    def at_header(self, position: Position, node: HeaderNode, before: Position) -> Position:
         """Go on in a header; tells of the tool once it can be no other."""
         if node.depth:
             self.ask_names()
-        if _decides(position.header, node):
-            self._tell(node)
+        if node.only is not None:
+            self.decide(before.header, node.only)
         return position.but(header=node)
 
-    def _tell(self, node: HeaderNode) -> None:
-        if self._expect is not None and node.only is not None:
-            self._expect(node.only)
+    def decide(self, before: HeaderNode | None, name: str) -> None:
+        """Tell the host of a tool, once the header can be of no other."""
+        if self._expect is not None and (before is None or before.only is None):
+            self._expect(name)
 
     def lead(self, token_id: int, now: Position, to: Position) -> None:
         """Keep where an id leads between shared positions, unless a grammar was asked for."""
         if self.shared is not None and not any(self._asked):
-            told = to.header is not None and _decides(now.header, to.header)
+            was_open = now.header is None or now.header.only is None
+            told = to.header is not None and to.header.only is not None and was_open
             self.shared.lead(token_id, now, to, told=told)
 
     def told(self, token_id: int, shared: SharedState) -> Position | None:
@@ -190,8 +190,8 @@ class Transitions:
         """
         self._asked.clear()
         found = shared.told.get(token_id)
-        if found is not None and found.header is not None:
-            self._tell(found.header)
+        if found is not None and found.header is not None and found.header.only is not None:
+            self.decide(None, found.header.only)
         return found
 
     def _with_grammar(
@@ -205,11 +205,6 @@ class Transitions:
             failure = named(error, f"starting a text in {position.state}")
             self._note(tool, None)
             return position.but(failure=failure, tool=tool)
-
-
-def _decides(before: HeaderNode | None, node: HeaderNode) -> bool:
-    """Return whether a header can be of one tool alone from here on."""
-    return node.only is not None and (before is None or before.only is None)
 
 
 def named(error: BaseException, doing: str) -> EnforcerError:
