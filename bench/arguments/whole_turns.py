@@ -45,7 +45,10 @@ _STYLES = {"glm45": Style(tight=True)}
 
 
 class Ours:
-    """The library's matcher, from where the prompt opens the turn."""
+    """The library's matcher, from where the prompt opens the turn.
+
+    It is started as a server starts it: `Enforcer.matcher` returns one that explains itself too.
+    """
 
     def __init__(self, row: Format, vocabulary: Vocabulary) -> None:
         self._enforcer = Enforcer(vocabulary, row.name)
@@ -56,17 +59,17 @@ class Ours:
 
     def compile(self, tool: dict[str, Any]) -> Begin:
         """Return a function that begins a turn; raises `EnforcerError`."""
-        self._enforcer.matcher([tool], prompt_ids=self._prompt)  # checked once, as a server does
+        spec = self._enforcer.read_request([tool])  # checked once, as a server does
 
         def begin() -> Walk:
-            matcher = self._enforcer.matcher([tool], prompt_ids=self._prompt)
+            matcher = self._enforcer.start(spec, self._prompt)
             return Walk(lambda: matcher.fill(self._bitmask), matcher.accept)
 
         return begin
 
     def inside(self, tool: dict[str, Any], ids: Sequence[int]) -> list[bool]:
         """Return whether each token begins inside arguments; shorter if a token is refused."""
-        matcher = self._enforcer.matcher([tool], prompt_ids=self._prompt)
+        matcher = self._enforcer.start(self._enforcer.read_request([tool]), self._prompt)
         found = []
         for token_id in ids:
             segment = self._states[matcher.state].segment
