@@ -10,6 +10,7 @@ pytest.importorskip("xgrammar")
 from bench.arguments import turn_report, whole_turns
 from bench.arguments.whole_turns import OURS, PEER
 from bench.first_mask.tools import generated
+from bench.formats.catalogue import FORMATS
 
 
 def test_turns_of_two_tools_are_timed_in_both_engines() -> None:
@@ -34,7 +35,7 @@ def test_turns_of_two_tools_are_timed_in_both_engines() -> None:
 
 
 def test_a_format_without_a_structural_tag_has_no_peer() -> None:
-    row = whole_turns.FORMATS["pythonic"]
+    row = FORMATS["pythonic"]
     assert whole_turns.structural_tag_model(row) is None
     with pytest.raises(ValueError, match="no structural tag"):
-        whole_turns.XGrammar(row, None)  # type: ignore[arg-type]
+        whole_turns.XGrammar(row, None)

@@ -148,8 +148,7 @@ def report(times: dict[str, Times]) -> str:
     lines = [f"{'us: mean / p50 / p99':<24}" + "".join(f"{c:>24}" for c in (*_COLUMNS, "accept"))]
     rows = {name: [*each.masks.values(), each.accepts] for name, each in times.items()}
     for name, columns in rows.items():
-        cells = map(statistics, columns)
-        lines.append(f"{name:<24}" + "".join(f"{cell:>24}" for cell in cells))
+        lines.append(f"{name:<24}" + "".join(f"{statistics(column):>24}" for column in columns))
     ours, *others = rows
     for name in others:
         cells = (

@@ -3,6 +3,8 @@
 A turn is one call of the one tool that its request declares, with `tool_choice` `auto`, as the
 format's chat template writes it. xgrammar's grammar is the structural tag that vLLM builds for
 `strict` tools. A tool's first turn is walked and not counted: its tables and rows are made there.
+The accept that begins arguments includes looking up their grammar, which vLLM's engine does on
+another thread.
 """
 
 from __future__ import annotations
