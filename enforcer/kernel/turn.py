@@ -108,6 +108,7 @@ class TurnFields:
         starts: makes a matcher of the text behind a header, by its number.
         texts: such matchers, for walks alone; None until needed.
         has_begun: whether a walk has come into one of them.
+        has_named: whether it has come to a name.
         has_said: whether a token had a byte of content.
 
     """
@@ -120,6 +121,7 @@ class TurnFields:
     starts: object
     texts: list
     has_begun = cython.declare(cython.bint, visibility="public")
+    has_named = cython.declare(cython.bint, visibility="public")
     has_said = cython.declare(cython.bint, visibility="public")
 
     def __cinit__(
@@ -138,6 +140,7 @@ class TurnFields:
         self.starts = starts
         self.texts = [None] * names.count
         self.has_begun = False
+        self.has_named = False
         self.has_said = False
 
 
@@ -227,6 +230,7 @@ def turn_step(t: TurnFields, s: cython.pointer[TurnState], byte: i64) -> cython.
         if kind == TEXT_BEGINS:
             return BEGINS
         if kind == IN_NAMES:
+            t.has_named = True
             if read_name(t, s, byte):
                 behind = t.around.behind[s.place]
                 if behind >= 0 and is_whole_name(t, s):

@@ -42,11 +42,18 @@ class Turn(TurnFields):
         s.depth = depth
         s.calls = calls
 
-    def link(self, text: TextMatcher, turn_id: i64):
-        """Let the turn go on where a text ends; `turn_id` tells such turns apart for rows."""
+    def link(self, text: TextMatcher, turn_id: i64, calls: i64):
+        """Let the turn go on where a text ends.
+
+        Args:
+            text: at its beginning.
+            turn_id: of this turn and all others in which the same may follow the text.
+            calls: completed before it.
+
+        """
         text.turn = self
         text.turn_id = turn_id
-        text.calls = turn_at(self, 0).calls
+        text.calls = calls
 
     def use(self, names: Names):
         """Take other names, those of the next call."""
@@ -76,7 +83,7 @@ class Turn(TurnFields):
     def fill(self, row, host: TextMatcher):
         """Write the bitmask row of the text token ids that may come next; see `TextMatcher.fill`.
 
-        `has_begun` is whether it depends on a text's grammar.
+        `has_begun` is whether it depends on a text's grammar, `has_named` whether on names.
 
         Args:
             row: int32.
@@ -90,6 +97,7 @@ class Turn(TurnFields):
         t.ids = t.tree.trie.ids
         t.work = 0
         self.has_begun = False
+        self.has_named = False
         clear_row(t.row, t.tree.words)
         walk_turn(t, 0, t.tree.trie.roots, 0)
         for k in range(t.tree.longer.shape[0]):

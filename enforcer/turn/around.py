@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from enforcer.turn.bits import Sparse
     from enforcer.turn.lexer import Opening
     from enforcer.turn.pattern import Language
     from enforcer.turn.table import Table
@@ -62,6 +63,7 @@ class Around:
     Attributes:
         native: the automaton of the kernel.
         places: by number.
+        rows: the mask rows that no request changes, by number.
 
     """
 
@@ -71,6 +73,7 @@ class Around:
         self._states = table.dialect.states
         self._numbers: dict[AroundPlace, int] = {}
         self.places: list[AroundPlace] = []
+        self.rows: dict[int, Sparse] = {}
         self.native = kernel.Around(self._make)
         self.special = lru_cache(None)(self._find_special)
         self._to = np.zeros((0, _BYTES), np.int32)

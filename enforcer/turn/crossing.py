@@ -12,6 +12,7 @@ import numpy as np
 
 from enforcer import kernel
 from enforcer.errors import EnforcerError
+from enforcer.turn import bits
 from enforcer.turn.around import AroundPlace
 from enforcer.turn.dialect import Segment
 from enforcer.turn.envelope import Due
@@ -205,13 +206,15 @@ class CrossingReader:
         now = self._transitions.enter(state, found.calls, before.text)
         name = self._trie.names[found.low]
         self._transitions.decide(before.header, name)
-        position = self._transitions.begin_arguments(now, name, state)
-        if position.grammar is not None and self._then is not None:
-            self._turn.set_state(found.place, found.low, found.high, found.depth, found.calls)
-            last = self._after[found.calls + 1 >= self._envelope.most]
-            own: Any = getattr(position.grammar, "engine", position.grammar)  # of an explained one
-            self._turn.link(own, self._trie.turn_id(last))
-        return position
+        return self._linked(self._transitions.begin_arguments(now, name, state))
+
+    def _linked(self, begun: Position) -> Position:
+        """Let the turn go on where the arguments end that have begun."""
+        if begun.grammar is not None and begun.tool and self._then is not None:
+            last = self._after[begun.calls + 1 >= self._envelope.most]
+            own: Any = getattr(begun.grammar, "engine", begun.grammar)  # of an explained one
+            self._turn.link(own, self._trie.turn_id(last), begun.calls)
+        return begun
 
     def _counts(self, now: Position) -> bool:
         """Return whether the last token had text where a demanded call is put off."""
@@ -263,7 +266,7 @@ class CrossingReader:
             return self._transitions.inside(at.markers, opening, calls, now.text, now.header)
         if self._table.segment(now.state) is Segment.ARGUMENTS:
             return self._transitions.enter(at.state, calls, now.text)
-        return self._transitions.follow(now, at.state)
+        return self._linked(self._transitions.follow(now, at.state))
 
     def _fallen(self, now: Position, token_id: int) -> Position | None:
         """Read a token that only the arguments behind a header can have."""
@@ -279,7 +282,7 @@ class CrossingReader:
         node, then = now.header, self._table.dialect.states[now.state].then
         if node is None or node.name is None or then is None or now.place.begun:
             return None
-        return self._transitions.begin_arguments(now, node.name, then)
+        return self._linked(self._transitions.begin_arguments(now, node.name, then))
 
     # Rows.
 
@@ -293,8 +296,20 @@ class CrossingReader:
         if now.grammar is not None:
             now.grammar.fill(target)
             target |= now.markers.mask
+        elif now.header is None or now.place.begun:
+            number = self._number(now, now.row.opening)
+            found = self._around.rows.get(number)
+            if found is None:
+                row = self._row(now)
+                if self._turn.has_named:
+                    np.copyto(target, row)
+                    return
+                found = self._around.rows[number] = bits.sparse(row)
+            if now.shared is not None:
+                now.shared.row = found
+            bits.write(target, found)
         elif now.shared is None:
-            target[:] = self._row(now)
+            np.copyto(target, self._row(now))
         else:
             self._transitions.write_kept(now.shared, target, lambda: self._row(now))
 
