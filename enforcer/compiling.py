@@ -74,6 +74,7 @@ class Grammars:
         self._write = write or self._write_here
         # In its keys; an `id` would be another's once this one is gone.
         self._own = object()
+        self._settings: tuple[Options | None, str] = None, ""  # of the last key
 
     def check(self, wanted: ResponseFormat, options: Options) -> None:
         """Raise if a format cannot be enforced; an isolated tool's always can.
@@ -189,11 +190,14 @@ class Grammars:
     def _key(self, what: str, wanted: ResponseFormat, options: Options) -> Hashable:
         # A digest, for a source may be large.
         digest = blake2b(wanted.source.encode("utf-8", "surrogatepass"), digest_size=32).digest()
-        settings = _settings(
-            *(options.on_unsupported, options.limits, options.conventions),
-            *(options.compact_text, options.closed_text),
-            *(options.plain_spelling, options.second_space),
-        )
+        known, settings = self._settings
+        if known is not options:  # to hash them takes longer than all else here
+            settings = _settings(
+                *(options.on_unsupported, options.limits, options.conventions),
+                *(options.compact_text, options.closed_text),
+                *(options.plain_spelling, options.second_space),
+            )
+            self._settings = options, settings
         return (what, wanted.kind, wanted.root, digest, settings, self._own)
 
 

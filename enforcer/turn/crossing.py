@@ -149,9 +149,12 @@ class CrossingReader:
         if not data:
             return None
         if now.grammar is None:
+            is_owed = counts and self._envelope.due is Due.CALL and not now.calls
+            if not is_owed and now.row.text and self._stays(now, data):
+                return now
             self._load(now)
             found = self._read(now, data, 0, token_id)
-            if found is not None and counts and self._counts(now):
+            if found is not None and is_owed and self._turn.has_said:
                 found = self._counted(now, found)
             return found
         if not now.tool:
@@ -216,9 +219,9 @@ class CrossingReader:
             self._turn.link(own, self._trie.turn_id(last), begun.calls)
         return begun
 
-    def _counts(self, now: Position) -> bool:
-        """Return whether the last token had text where a demanded call is put off."""
-        return self._turn.has_said and self._envelope.due is Due.CALL and not now.calls
+    def _stays(self, now: Position, data: bytes) -> bool:
+        """Return whether bytes are text that leaves the turn where it stands."""
+        return self._table.lexer.within(now.place, data) is now.place
 
     def _counted(self, now: Position, found: Position) -> Position:
         if self._table.segment(found.state) is Segment.CONTENT:
