@@ -119,6 +119,8 @@ def text_of(turn: TurnFields, header: index):
     if found is None:
         found = turn.starts(header)
         if found is not None:
+            if not isinstance(found, MatcherState):
+                raise TypeError("a text around which tokens cross borders is one of the kernel")
             if turn.after.shape[0] != 0:
                 cython.cast(MatcherState, found).turn = turn
             turn.texts[header] = found

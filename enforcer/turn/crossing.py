@@ -85,7 +85,7 @@ class CrossingReader:
     def _start(self, header: int) -> ArgumentMatcher | None:
         """Start the text behind a header, for a walk; None if its grammar fails."""
         try:
-            return self._transitions.start(self._trie.names[header])
+            return _native(self._transitions.start(self._trie.names[header]))
         except EnforcerError:
             return None  # as soon as it begins, the turn fails
 
@@ -215,8 +215,7 @@ class CrossingReader:
         """Let the turn go on where the arguments end that have begun."""
         if begun.grammar is not None and begun.tool and self._then is not None:
             last = self._after[begun.calls + 1 >= self._envelope.most]
-            own: Any = getattr(begun.grammar, "engine", begun.grammar)  # of an explained one
-            self._turn.link(own, self._trie.turn_id(last), begun.calls)
+            self._turn.link(_native(begun.grammar), self._trie.turn_id(last), begun.calls)
         return begun
 
     def _stays(self, now: Position, data: bytes) -> bool:
@@ -336,3 +335,8 @@ class CrossingReader:
             self.fill(behind, text)
             row |= text & self._table.vocabulary.row(self._table.vocabulary.control_ids)
         return row
+
+
+def _native(text: Any) -> Any:
+    """Return the kernel's own matcher of a text, which an explained one has inside."""
+    return getattr(text, "engine", text)

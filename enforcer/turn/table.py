@@ -270,7 +270,7 @@ class Table:
         )
         if free:
             mask |= vocabulary.text_row
-        elif opening.blank and state.segment is Segment.CONTENT and not place.begun:
+        elif opening.blank and state.blank_to != state.text_to and not place.begun:
             mask |= self._blank_row
         mask.setflags(write=False)
         return StateRow(markers, mask, free, opening, self.is_simple and bool(mask.any()))

@@ -9,7 +9,6 @@ import pytest
 import enforcer
 from enforcer.request.spec import Spec
 from enforcer.request.tools import parse
-from enforcer.turn.masks import Masks
 from enforcer.vocabulary import Vocabulary
 from tests.dialect_cases import CLOSED, TOOLS, at, opening, served, vocabulary
 from tests.vocabularies import feed, legal, row_of, write

@@ -9,10 +9,9 @@ import pytest
 
 from enforcer.engines.mask_rows import is_member
 from enforcer.errors import EngineFailure, UnexpectedFailure
-from enforcer.turn import bits
-from enforcer.turn.cuts import NONE
 from enforcer.turn.dialect import Guard
 from enforcer.turn.envelope import Due, Envelope
+from enforcer.turn.lexer import Place
 from enforcer.turn.transitions import Transitions, named
 from tests import toys
 from tests.dialect_cases import served, vocabulary
@@ -21,8 +20,8 @@ from tests.vocabularies import small
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from enforcer.turn.bits import Sparse
-    from enforcer.turn.cuts import Cut
+    from enforcer.engines.mask_rows import Row
+    from enforcer.turn.position import Kept
     from tests.toys import Starts
 
 
@@ -50,7 +49,7 @@ def test_a_state_begins_with_its_row_and_no_text_of_its_own() -> None:
     found = made.enter("SILENT", 1, 2)
     assert (found.state, found.calls, found.text) == ("SILENT", 1, 2)
     assert found.grammar is None
-    assert found.place == served("hermes").table.lexer.enter("SILENT")
+    assert found.place == Place("SILENT")
 
 
 def test_arguments_begin_with_the_grammar_of_the_tool_that_the_header_named() -> None:
@@ -78,10 +77,10 @@ def test_a_grammar_that_cannot_start_ends_the_turn_alone() -> None:
 
 def test_the_tool_is_told_once_it_can_be_no_other() -> None:
     told: list[Any] = []
-    made = moves("hermes", known("hermes"), told.append)
-    position = made.follow(made.enter("CONTENT", 0, 0), "HEADER")
-    for byte in b'{"name": "get"':
-        position = made.at_header(position, position.header.step(byte))
+    made = moves("kimi_k2", known("kimi_k2"), told.append)
+    position = made.follow(made.enter("SECTION", 0, 0), "HEADER")
+    for byte in b"functions.get:0":
+        position = made.at_header(position, position.header.step(byte), position)
     assert told == ["get"]
 
 
@@ -161,13 +160,14 @@ def test_what_is_kept_depends_on_the_grammars_that_were_asked_for() -> None:
     assert begin.shared is not None
     assert made.share(made.enter("HEADER", 0, 0)) is begin
 
-    def ask(*names: str) -> Sparse:
-        def make() -> Sparse:
+    def ask(*names: str) -> Kept:
+        def make() -> Row:
             for name in names:
                 made.begin_arguments(begin, name, "ARGUMENTS")
-            return bits.sparse(V.row([1]))
+            return V.row([1])
 
-        return made.kept(begin.shared, None, make)
+        made.write_kept(begin.shared, V.row([]), make)
+        return begin.shared.kept
 
     row = ask("get")
     assert ask("a") is row  # which is what there is
@@ -176,15 +176,8 @@ def test_what_is_kept_depends_on_the_grammars_that_were_asked_for() -> None:
     assert again is not row
     assert ask() is again
     del grammars["get"]
-    broken = ask("get", "a")
-    assert ask("a") is not broken  # what fails is asked for again
-
-    def inner() -> Cut:
-        ask("a")
-        return NONE
-
-    made.kept(begin.shared, NONE, inner)
-    assert begin.shared.kept[NONE].asked[0][0] == "a"  # of what it was made with, too
+    ask("get", "a")
+    assert begin.shared.kept is again  # what fails is asked for again
 
 
 @pytest.mark.slow
@@ -193,12 +186,12 @@ def test_no_grammar_lives_for_what_is_kept_of_it() -> None:
     made = moves("pythonic", grammars.__getitem__, names=("get", "own"))
     begin = made.share(made.enter("HEADER", 0, 0))
 
-    def make() -> Sparse:
+    def make() -> Row:
         made.begin_arguments(begin, "get", "ARGUMENTS")
-        return bits.sparse(V.row([1]))
+        return V.row([1])
 
-    made.kept(begin.shared, None, make)
-    (found,) = (each for _, each in begin.shared.kept[None].asked)
+    made.write_kept(begin.shared, V.row([]), make)
+    (found,) = (each for _, each in begin.shared.kept.asked)
     made._asked.clear()
     grammars.clear()
     gc.collect()

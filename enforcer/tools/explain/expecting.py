@@ -115,9 +115,7 @@ class ExplainedPosition:
         place = self.now.place
         if place.begun:
             return False
-        if self.table.segment(self.now.state) is Segment.HEADER:
-            return symbol < ID
-        return place.text is not None and place.text.after(symbol) is not None
+        return self.table.segment(self.now.state) is Segment.HEADER and symbol < ID
 
     def _written(self, symbols: Sequence[int]) -> str:
         return spelled(symbols, self.vocabulary.token_bytes)
@@ -133,14 +131,14 @@ class ExplainedPosition:
         node = self.now.header
         if node is None or node.low == node.high:
             return
-        if node.tail is not None:
-            rest = node.tail.shortest()
+        if node.is_behind and node.rest is not None:
+            rest = node.rest.shortest()
             is_fixed = MADE not in self.table.dialect.header_pieces
             if rest and is_fixed and self._begins_legally(rest):
                 what = f"the rest of the header of {quoted(node.trie.names[node.low])}"
                 yield Option(f"{what}, written {shown(self._written(rest))}")
             return
-        head = () if node.head is None else node.head.shortest()
+        head = () if node.rest is None else node.rest.shortest()
         rests = {at: node.trie.texts[at][node.depth :] for at in range(node.low, node.high)}
         left = [at for at, rest in rests.items() if self._begins_legally((*head, *rest))]
         names = tuple(dict.fromkeys(node.trie.names[at] for at in left if rests[at] or head))

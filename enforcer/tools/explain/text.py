@@ -23,7 +23,7 @@ from enforcer.tools.explain.questions import JsonQuestions, PairQuestions, Pytho
 from enforcer.tools.explain.words import Option, quoted
 
 if TYPE_CHECKING:
-    from enforcer.engines import ArgumentMatcher, CompiledGrammar
+    from enforcer.engines import CompiledGrammar
     from enforcer.request.options import Options
     from enforcer.tools.explain.questions import Can, Questions
     from enforcer.vocabulary import Vocabulary
@@ -124,13 +124,14 @@ class FollowedGrammar:
 class FollowedText:
     """An `ArgumentMatcher` around another one, which remembers the token ids."""
 
-    def __init__(self, engine: ArgumentMatcher, subject: FollowedGrammar) -> None:
+    def __init__(self, engine: Any, subject: FollowedGrammar) -> None:
         self.engine = engine
         self._vocabulary = subject.vocabulary
         self.subject = subject
         self.fill = engine.fill
         self.is_accepting = engine.is_accepting
         self._ids: list[int] = []
+        self._start = 0  # of the first one's bytes
 
     def accept(self, token_id: int) -> bool:
         """Advance by one id."""
@@ -138,6 +139,24 @@ class FollowedText:
             return False
         self._ids.append(token_id)
         return True
+
+    def accept_rest(self, token_id: int, start: int) -> bool:
+        """Advance by the bytes of an id from one on; the text begins with them."""
+        if not self.engine.accept_rest(token_id, start):
+            return False
+        self._ids.append(token_id)
+        self._start = start
+        return True
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the text has ended by itself."""
+        return bool(self.engine.is_done)
+
+    @property
+    def left(self) -> int:
+        """Bytes of the last id behind the end of the text."""
+        return int(self.engine.left)
 
     def rollback(self, count: int) -> None:
         """Take back the last `count` ids."""
@@ -206,8 +225,12 @@ class FollowedText:
         return kind(layout, self.subject.schema, symbols, can, self._vocabulary.token_bytes)
 
     def _symbols(self) -> Iterator[int]:
+        skipped = self._start
         for token_id in self._ids:
-            if token_id in self._vocabulary.control_ids:
+            if skipped:
+                yield from self._vocabulary.token_bytes(token_id)[skipped:]
+                skipped = 0
+            elif token_id in self._vocabulary.control_ids:
                 yield ID + token_id
             else:
                 yield from self._vocabulary.token_bytes(token_id)

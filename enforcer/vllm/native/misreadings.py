@@ -25,7 +25,7 @@ from enforcer.engines.mask_rows import is_member
 from enforcer.errors import EnforcerError
 from enforcer.turn.bits import rows_of
 from enforcer.turn.dialect import Segment
-from enforcer.turn.walk import beginning
+from enforcer.turn.sorted_ranges import alike
 from enforcer.vllm.native import marker_roles
 
 if TYPE_CHECKING:
@@ -115,8 +115,9 @@ class VllmReader:
         for at in range(len(spelled)):
             for marker in self._markers:
                 if marker.startswith(spelled[at:]):
-                    span = beginning(vocabulary, marker[len(spelled) - at :])
-                    found.update(vocabulary.sorted_text[1][span.first : span.last])
+                    keys, ids = vocabulary.sorted_text
+                    first, last = alike(keys, marker[len(spelled) - at :], 0, len(keys))
+                    found.update(ids[first:last])
         if state.thinks:
             found |= self._calls
         if state.begins:
