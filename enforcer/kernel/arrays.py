@@ -42,7 +42,7 @@ def open_array(t: MatcherState, s: cython.pointer[State]) -> cython.bint:
         if node.distinct != NOT_UNIQUE
         else UNIQUE_VALUES
         if node.unique_values >= 0
-        else 1
+        else ARRAY_FRAME
     )
     frame = new_frame(t, s, s.node, kind)
     t.arena[frame + LIVE] = arrays
@@ -66,7 +66,7 @@ def next_element(t: MatcherState, s: cython.pointer[State]) -> cython.bint:
         if countable(t, s.frame, node, place, v, some) != 0:
             values |= bit(v)
     s.node = t.tables.item_slots[place].node
-    if t.arena[s.frame + WRITTEN] != 0 and t.arena[s.frame + IS_ARRAY] == UNIQUE_STRINGS:
+    if t.arena[s.frame + WRITTEN] != 0 and t.arena[s.frame + KIND] == UNIQUE_STRINGS:
         values &= values_left(t, s.frame, s.node)
     s.values = values
     return values != 0

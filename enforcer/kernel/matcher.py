@@ -237,7 +237,7 @@ def describe(t: MatcherState) -> tuple:
     frames = []
     frame = s.frame
     while frame >= 0:
-        is_array = t.arena[frame + IS_ARRAY] != 0
+        is_array = t.arena[frame + KIND] != OBJECT_FRAME
         frames.append(open_array_at(t, frame) if is_array else open_object_at(t, frame))
         frame = t.arena[frame + PARENT]
     state = [s.phase, s.node, s.values, s.automaton_state, s.trie_node, s.pending]

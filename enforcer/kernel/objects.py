@@ -129,7 +129,7 @@ def open_object(t: MatcherState, s: cython.pointer[State]) -> cython.bint:
     if node.shapes == 0:
         return False
     some = False
-    frame = new_frame(t, s, s.node, 0)
+    frame = new_frame(t, s, s.node, OBJECT_FRAME)
     for w in range(node.shape_words):
         shapes = cython.cast(cython.longlong, 0)
         for v in range(node.values):

@@ -132,7 +132,9 @@ def configuration(t: MatcherState, key: cython.longlong[::1]) -> i64:
     """Write all words that the row of the present state depends on; return how many.
 
     Word 0 is a hash, words 1 to 9 are of the state, then come those of the frames, the innermost
-    first. Returns 0, and nothing is cached, where there are too many or the row depends on names.
+    first. Returns 0, and nothing is cached, if there are too many words or if tokens that begin
+    before a name depend on the written names. Other names and distinct elements are not in the
+    configuration: after a hit too, `fill_row` clears the tokens that would repeat one.
     """
     s = state_at(t, 0)
     count = cython.cast(cython.longlong, 0)
@@ -171,16 +173,16 @@ def configuration(t: MatcherState, key: cython.longlong[::1]) -> i64:
             return 0
         if row_depends_on_names(t, frame):
             return 0
-        first = words - IS_ARRAY
-        for i in range(IS_ARRAY, size):
+        first = words - KIND
+        for i in range(KIND, size):
             key[first + i] = t.arena[frame + i]
         key[first + WRITTEN] = 0
-        if t.arena[frame + IS_ARRAY]:
+        if t.arena[frame + KIND] != OBJECT_FRAME:
             key[first + CURRENT] = relevant_length(t, frame)
         elif node_of(t, frame).limits != 0:
             counted = counted_at(t, frame)
             key[first + counted - frame] = relevant_properties(t, frame)
-        words += size - IS_ARRAY
+        words += size - KIND
         frame = t.arena[frame + PARENT]
     found = cython.cast(cython.ulonglong, words)
     for i in range(1, words):
@@ -641,7 +643,7 @@ def may_be_last(t: MatcherState) -> cython.bint:
     if t.tables.distinct <= t.tree.most_commas + 1:
         return True
     frame = state_at(t, 0).frame
-    if frame < 0 or t.arena[frame + IS_ARRAY] != UNIQUE_STRINGS:
+    if frame < 0 or t.arena[frame + KIND] != UNIQUE_STRINGS:
         return False
     ending = node_of(t, frame).distinct
     return ending <= t.arena[frame + CURRENT] + t.tree.most_commas + 1

@@ -90,7 +90,7 @@ def outer_of(t: MatcherState, s: cython.pointer[State], is_varied: cython.bint) 
             inner = outer
             outer = -1
         t.work += 1
-        if t.arena[frame + IS_ARRAY] == UNIQUE_VALUES and t.arena[frame + WRITTEN] != 0:
+        if t.arena[frame + KIND] == UNIQUE_VALUES and t.arena[frame + WRITTEN] != 0:
             if is_begun and not is_varied:
                 outer = frame
         if not (is_varied or (frame == s.frame and is_empty(s))):
@@ -431,10 +431,11 @@ def note_end(t: MatcherState, outer: i64) -> cython.bint:
     for i in range(1, t.search.reached + 1):
         following = searched_state(t, i)
         if level_of(t, following.frame) < depth:
-            kind = t.arena[frame + IS_ARRAY]
+            kind = t.arena[frame + KIND]
             if kind == UNIQUE_VALUES:
                 return False
-            t.search.ends[2 * levels] = t.arena[frame + (CURRENT if kind else NAME_FINGERPRINT)]
+            part = NAME_FINGERPRINT if kind == OBJECT_FRAME else CURRENT
+            t.search.ends[2 * levels] = t.arena[frame + part]
             member = hash_combine(t.search.ends[2 * levels], found)
             found = following.fingerprint
             t.search.ends[2 * levels + 1] = found - member
@@ -474,7 +475,7 @@ def varies_around(t: MatcherState, s: cython.pointer[State]) -> cython.bint:
     may_vary = not is_empty(s)
     noted = cython.cast(cython.longlong, -1)
     found = False
-    while not found and frame >= 0 and t.arena[frame + IS_ARRAY] != UNIQUE_VALUES:
+    while not found and frame >= 0 and t.arena[frame + KIND] != UNIQUE_VALUES:
         if may_vary and noted < 0 and frame < t.search.steady:
             known = answer(t, frame, 0, 0, VARIES)
             if known.found != NOT_ASKED:
@@ -506,7 +507,7 @@ def can_vary(t: MatcherState, frame: i64, begun: i64, lasting: cython.bint) -> c
 
     """
     node = node_of(t, frame)
-    if t.arena[frame + IS_ARRAY]:
+    if t.arena[frame + KIND] != OBJECT_FRAME:
         if node.tallies != 0:
             return False
         length = t.arena[frame + CURRENT] + begun
@@ -520,7 +521,7 @@ def can_vary(t: MatcherState, frame: i64, begun: i64, lasting: cython.bint) -> c
             for v in range(t.tables.item_slots[place].values):
                 if t.tables.bits[t.tables.item_slots[place].fits + v] >> i & 1 == 0:
                     continue
-                if is_endless and t.arena[frame + IS_ARRAY] == 1:
+                if is_endless and t.arena[frame + KIND] == ARRAY_FRAME:
                     return True
                 if not lasting and t.tables.bits[child.many_words] >> v & 1:
                     return True

@@ -260,7 +260,7 @@ def name_words(t: MatcherState, frame: i64) -> i64:
 @cython.cfunc
 def frame_size(t: MatcherState, frame: i64) -> i64:
     """Return how many words a frame has."""
-    if t.arena[frame + IS_ARRAY]:
+    if t.arena[frame + KIND] != OBJECT_FRAME:
         return LIVE + 1 + node_of(t, frame).tallies
     node = node_of(t, frame)
     return hits_at(t, frame) - frame + node.witnesses * node.shape_words
@@ -281,18 +281,18 @@ def counted_at(t: MatcherState, frame: i64) -> i64:
 
 
 @cython.cfunc
-def new_frame(t: MatcherState, s: cython.pointer[State], node: i64, is_array: i64) -> i64:
-    """Append an empty frame to the arena and make it a state's; return where it is."""
+def new_frame(t: MatcherState, s: cython.pointer[State], node: i64, kind: i64) -> i64:
+    """Append an empty frame to the arena and make it a state's; return where the frame is."""
     at = s.top
     reserve(t, at + LIVE)
     t.arena[at + PARENT] = s.frame
     t.arena[at + FINGERPRINT] = 0
     t.arena[at + NAME_FINGERPRINT] = 0
     t.arena[at + IS_FINGERPRINTED] = (
-        1 if is_array == UNIQUE_VALUES or needs_fingerprint(t, s.frame) else 0
+        1 if kind == UNIQUE_VALUES or needs_fingerprint(t, s.frame) else 0
     )
     t.arena[at + LEVEL] = level_of(t, s.frame) + 1
-    t.arena[at + IS_ARRAY] = is_array
+    t.arena[at + KIND] = kind
     t.arena[at + NODE_OF] = node
     size = frame_size(t, at)
     reserve(t, at + size)

@@ -366,7 +366,7 @@ class Tree:
     digits: Row
     longest: i64  # bytes of a token of the trie
     longer: cython.const_int[::1]  # the token ids of more bytes
-    spare: list  # of states for walks
+    spare: list  # `Scratch` objects that no call uses
     make_trie: object
     affects_earlier: object
     spanning: cython.const_int[::1]
@@ -520,7 +520,7 @@ def fill_trie(
             low = rank[parent] + own[parent]
             high = rank_end[parent]
             missing = left[parent]
-            lead = byte[parent]  # or a continuation byte, which equals no lead byte
+            lead = byte[parent]  # a continuation byte equals none that `group_of` looks for
         while low < high:
             b = data[starts[low] + depth]
             following = end_of_run(data, starts, low, high, depth)
