@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 LOOK = 0.25  # seconds of processor time until a check counts as slow
 SECONDS = 2.0  # of one processor, for one check
-# Seconds that a check may have of a processor before it is begun anew at the next level, and by how
-# much its worker is less urgent than the server.
+# Levels of a check: the seconds of processor time after which it starts anew at the next level, and
+# the difference between the `nice` values of its worker and of the server.
 LEVELS = ((0.03, 3), (LOOK, 10), (SECONDS, 10))
 TOO_SLOW = (
     f"checking this schema takes over {SECONDS:g} seconds of processor time; give it fewer "

@@ -520,7 +520,7 @@ def fill_trie(
             low = rank[parent] + own[parent]
             high = rank_end[parent]
             missing = left[parent]
-            lead = byte[parent]  # a continuation byte equals none that `group_of` looks for
+            lead = byte[parent]  # a continuation byte is none of the lead bytes in `group_of`
         while low < high:
             b = data[starts[low] + depth]
             following = end_of_run(data, starts, low, high, depth)

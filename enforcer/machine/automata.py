@@ -1,8 +1,8 @@
 """Deterministic automata over characters, as flat arrays, for tuples of regular languages.
 
-One run decides for each language of the tuple whether the text is in it, and whether some text of
-it still begins so. A *class* is a set of characters that no state distinguishes. Transitions into
-dead ends are left out. Lengths are bounds beside the automaton (`lengths`).
+One run decides for each language of the tuple whether it has the text, and whether it has a longer
+text that begins with it. A *class* is a set of characters that no state distinguishes. Transitions
+into dead ends are left out. Lengths are bounds beside the automaton (`lengths`).
 
 Owns: the arrays, and which automata all grammars of a process share. Must not know: how states are
 found, vocabularies, what the languages are for.
@@ -61,28 +61,28 @@ _HEAVIEST = 2 << 20  # bytes of one that is kept
 
 @dataclass(frozen=True, eq=False)
 class Automaton:
-    """An automaton as flat arrays, read-only; state 0 is the first.
+    """An automaton as flat arrays, read-only; texts begin in state 0.
 
     Attributes:
         transitions: int32, shape `(states, classes)`: the next states; -1 for none.
         ascii: int32, shape `(128,)`: the class of each character; -1 for none.
         range_low: int32, ascending: the first character of each range; the first range begins at 0.
         range_class: int32: the class of each range; -1 for none.
-        accepts: int64, for each state the languages that end there, as bits.
-        leads: int64, for each state the languages of which some word is still reached.
+        accepts: int64, for each state, as bits, the languages of which a text ends there.
+        leads: int64, for each state, as bits, the languages of which a text can still end.
         distance: int32, for each state the characters to the nearest end, `FAR` if there is none.
         safe: int64, for each state groups of bytes.
         safe_steps: int32, for each state how many characters of these groups, whatever they are,
             lose no language.
-        cjk_steps: int32, as `safe_steps`, of the group `CJK` alone.
-        opens: int64, for each state the groups of bytes of which some character has a transition.
-        is_wide: bool, for each state whether it takes much of the vocabulary.
+        cjk_steps: int32, as `safe_steps`, for the group `CJK` alone.
+        opens: int64, for each state the groups of bytes with a character that has a transition.
+        is_wide: bool, for each state whether much of the vocabulary is legal in it.
         is_free: bool, for each state whether anything may follow in it.
         groups: the groups of bytes of each class.
         bounds: the lengths of each language; empty if no language has any.
         minimum: the length from which on no least length decides whether a text leads on.
         steady: the length up to which no greatest length decides whether a text leads on.
-        work: operands of derivatives that building it takes.
+        work: number of operands of derivatives that building it took.
 
     """
 

@@ -299,7 +299,7 @@ class Algebra(Children):
     def _meet_objects(self, a: _Objects, b: _Objects) -> _Objects:
         self.spend(len(a) * len(b))
         if not a or b == ANY_OBJECT.objects:
-            return a  # the root of most schemas, which has to be an object
+            return a  # a shortcut for roots of schemas, which must be objects: `b` is any
         met = (self.objects.meet(x, y) for x, y in product(a, b))
         return self._few(self.objects.without_covered([x for x in met if x is not None]))
 

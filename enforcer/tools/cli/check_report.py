@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from enforcer.errors import Problem, RequestError
     from enforcer.tools.cli.declarations import Declaration, Declarations
 
-_SHOWN = 20  # records that cannot be read
-_MOST_PROBLEMS = 20  # of one schema
+_SHOWN = 20  # unreadable records that a report lists
+_MOST_PROBLEMS = 20  # that a report lists for each schema
 _MILLI = 1000
 _PART = "a request that declares all of them is refused; it may declare a part"
 _FUNCTIONS = (

@@ -1,9 +1,16 @@
 """Paths into the body that the client sent, for errors in the chat request made from it.
 
-A spec and its errors have the form of Chat Completions. The bodies of /v1/responses and
-/v1/messages declare tools, the choice and the text's format elsewhere. A path begins in
-`request.tools` or in a schema, `checks` joins the two, and `rejections` puts it into the 400. Here
-is also what the bodies of other routes hand on to a chat request.
+A spec and its errors have the form of Chat Completions, whereas the bodies of /v1/responses and
+/v1/messages declare tools, tool choice and response format elsewhere. An error's path takes four
+steps:
+
+1. `enforcer.request.tools` or a schema raises the error, with a path into its own part;
+2. `checks` puts the tool's path before a schema's;
+3. `requests.write_spec` makes the function `client_path` of each request and sets it in the
+   `ContextVar` of `observe/request_context`;
+4. `rejections` applies it when it writes the 400.
+
+This module also copies a spec from the bodies of other routes into their chat request.
 """
 
 from __future__ import annotations
