@@ -33,13 +33,13 @@ _QUOTED = 300
 class Fault(Enum):
     """A kind of fault of a reply."""
 
-    UNDECLARED = "undeclared calls"  # or such that the request does not allow
+    UNDECLARED = "undeclared calls"  # or declared, but not allowed by the request
     SCHEMA = "schema errors"
     ID = "id errors"
     CHOICE = "ignored tool choice"
     FINISH = "wrong finish reason"
     LEAK = "leaked markers"
-    REFUSED = "refused (HTTP 400)"  # or 422
+    REFUSED = "refused (HTTP 400)"  # or HTTP 422
     FAILED = "failed"
 
 

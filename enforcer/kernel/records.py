@@ -281,7 +281,7 @@ LEVEL = cython.declare(cython.int, 4)  # number of frames around it
 KIND = cython.declare(cython.int, 5)
 NODE_OF = cython.declare(cython.int, 6)  # number of its node
 CURRENT = cython.declare(cython.int, 7)  # array: its length; object: number of its present name
-CLASSES = cython.declare(cython.int, 8)  # of the present name, as bits, if it is undeclared (-1)
+CLASSES = cython.declare(cython.int, 8)  # classes of its present name, as bits, if undeclared
 WRITTEN = cython.declare(cython.int, 9)  # 1 + where its last undeclared name or element is; 0: none
 LIVE = cython.declare(cython.int, 10)
 
@@ -311,7 +311,7 @@ ARRAY_SEED = cython.declare(cython.int, 4)
 OBJECT_SEED = cython.declare(cython.int, 5)
 LAST_62 = cython.declare(cython.longlong, (1 << 62) - 1)
 # Characters of a number behind which further digits may leave the double as it is, and behind which
-# they do; and the most characters of a whole number that is its own fingerprint.
+# they do; and the most characters of a whole number whose value is hashed without Python.
 SURE_DIGITS = cython.declare(cython.int, 8)
 DOUBLE_DIGITS = cython.declare(cython.int, 17)
 WHOLE_DIGITS = cython.declare(cython.int, 18)
@@ -333,7 +333,7 @@ LENGTH_AT = cython.declare(cython.int, 32)
 LENGTHS = cython.declare(cython.longlong, (1 << 29) - 1)
 AFFECTS_EARLIER = cython.declare(cython.longlong, 1 << 62)  # see `Tree.affects_earlier`
 IS_ENDED = cython.declare(cython.longlong, 1 << 61)  # some prefix has no text left
-CHARACTERS = cython.declare(cython.longlong, 3)  # in a word
+CHARACTERS = cython.declare(cython.longlong, 3)  # of a word
 CHARACTER_BITS = cython.declare(cython.longlong, 21)
 CHARACTER = cython.declare(cython.longlong, (1 << 21) - 1)
 
@@ -341,7 +341,7 @@ CHARACTER = cython.declare(cython.longlong, (1 << 21) - 1)
 ILLEGAL = cython.declare(cython.int, 0)
 INSIDE = cython.declare(cython.int, 1)
 QUOTE = cython.declare(cython.int, 2)
-ILLEGAL_CHARACTER = cython.declare(cython.int, -3)  # in place of an automaton's state
+ILLEGAL_CHARACTER = cython.declare(cython.int, -3)  # takes the place of an automaton's state
 
 # Groups of bytes (`tree.ASCII_GROUPS`), as bits: white space and the characters of structure.
 SPACES = cython.declare(cython.longlong, 1 << 5 | 1 << 62)
@@ -359,7 +359,7 @@ CLOSE_OBJECT_GROUP = cython.declare(cython.longlong, 1 << 36)
 CONTROL_GROUP = cython.declare(cython.longlong, 1 << 62)
 
 LAST_CHARACTER = cython.declare(cython.int, 0x10FFFF)
-FIRST_SURROGATE = cython.declare(cython.int, 0xD800)  # in automata the characters of markers
+FIRST_SURROGATE = cython.declare(cython.int, 0xD800)  # surrogates stand for markers in automata
 LAST_SURROGATE = cython.declare(cython.int, 0xDFFF)
 ALWAYS = cython.declare(cython.int, 63)  # no group of bytes has this number
 PRIME = cython.declare(cython.ulonglong, 0x9E3779B97F4A7C15)
@@ -373,13 +373,13 @@ LAST_63 = cython.declare(cython.longlong, 0x7FFFFFFFFFFFFFFF)
 FAR = cython.declare(cython.int, 1 << 30)
 FAR_STEPS = cython.declare(cython.int, 1 << 28)  # or more: any number of safe characters
 MOST_RESTS = cython.declare(cython.int, 62)  # shorter lengths have a bit each, all others the next
-SLOTS = cython.declare(cython.int, 512)  # of the cache of a grammar's rows
+SLOTS = cython.declare(cython.int, 512)  # slots of a grammar's cache of rows
 BLOCK = cython.declare(cython.Py_ssize_t, 16)  # words compared at once
 OUT_OF_BOUNDS = "an index of the kernel is out of bounds"
 
 LONGEST = 256  # bytes of a token in a trie; a walk takes up to 600 bytes of stack a byte
-FIRST_WORDS = 384  # of an arena
-FIRST_STATES = 40  # in the list of past states
+FIRST_WORDS = 384  # of a new arena
+FIRST_STATES = 40  # of a new list of past states
 
 MOST_TRIED = 50_000  # steps of all searches for a row or an accepted token id
 

@@ -33,11 +33,11 @@ from enforcer.kernel.values import close_bare, ended_texts, legal_groups, step
 if cython.compiled:
     from cython.cimports.libc.string import memcpy
 
-PLACES = cython.declare(cython.int, 16)  # behind a point, that a search looks at
+PLACES = cython.declare(cython.int, 16)  # decimal places that a search looks at
 
 _LEAST_TRIED = 16  # of each of them all the same: many have no way on but one
 
-UNKNOWN = cython.declare(cython.int, 2)  # in place of whether a search has ended
+UNKNOWN = cython.declare(cython.int, 2)  # the answer of a search that has not ended
 
 
 @cython.cfunc
@@ -240,7 +240,7 @@ def known_end(t: MatcherState, i: index, level: i64) -> cython.int:
     t.scratch.asked[i] = 0
     s = searched_state(t, i)
     is_text: cython.bint = s.phase == IN_STRING and s.pending == 0
-    is_text |= s.phase == IN_BARE and level_of(t, s.frame) == level  # else there are many
+    is_text |= s.phase == IN_BARE and level_of(t, s.frame) == level  # deeper, few repeat
     if s.phase == BEGIN or is_text:
         found = search_fingerprint(t, s, level)
         if is_text:
@@ -360,7 +360,7 @@ def is_worth_trying(t: MatcherState, s: cython.pointer[State], byte: i64) -> cyt
     kind = s.pending & 15
     if (s.phase != IN_STRING and s.phase != IN_NAME) or byte == quote_of(t, s):
         return True
-    if byte == 92 and kind == 0:  # for characters that are written in no other way
+    if byte == 92 and kind == 0:  # an escape, for characters without another spelling
         quote = quote_of(t, s)
         is_control = viable(t, s, 0, 31)
         return is_control or viable(t, s, quote, quote) or viable(t, s, 92, 92)

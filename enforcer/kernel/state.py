@@ -102,20 +102,20 @@ class MatcherState:
     is_exact: cython.bint  # names and elements that were written matter, as they do for `accept`
     is_masking: cython.bint  # a row is made
     search: Search
-    scratch: Scratch  # of a row or search; None between calls
-    states: State[::1]  # of a walk: the state behind so many bytes of a token
-    row: cython.int[::1]  # that is filled
+    scratch: Scratch  # room for a row or a search; None between calls
+    states: State[::1]  # of a walk: state `i` is behind `i` bytes of a token
+    row: cython.int[::1]  # the row that is filled
     target: object  # whose view `row` is; a view takes half as long as a cached row
     base: index  # number of the wide row that `row` was made from; `NO_BASE` for none
-    nodes: TrieNode[::1]  # of the trie that is walked
-    ids: cython.const_int[::1]  # of the same trie
-    last_range: index  # of characters; see `is_in_range`
+    nodes: TrieNode[::1]  # nodes of the trie that is walked
+    ids: cython.const_int[::1]  # token ids of that trie
+    last_range: index  # number of a range of characters; see `is_in_range`
     limit: i64  # characters up to which tokens of a string are set already; less than 0 for none
 
     # Of a wide row that is made.
     exits: cython.int[::1]  # see `WideRow`, as for the next four
     depths: cython.int[::1]
-    count: i64  # of exits
+    count: i64  # number of exits
     finite_ids: cython.int[::1]
     finite_keys: cython.longlong[::1]
     finite_count: i64  # -1 where finite tokens are not noted

@@ -13,13 +13,13 @@ import numpy as np
 from enforcer.kernel.records import *
 from enforcer.kernel.tokens import CachedRow, Charge, MemoryCounter, Row
 
-_KEPT_BYTES = 500  # of a kept row, beside its words
+_KEPT_BYTES = 500  # that a cached row takes beside its words
 
 # Bytes of a grammar's rows of configurations, and of half of its wide rows. Of 4,530 schemas of
 # MaskBench none needs as many; 20 to 35 KB is a wide row of Kimi's vocabulary.
 _MOST_ROWS = cython.declare(cython.longlong, 2 << 20)
 
-_FEW_ROWS = cython.declare(cython.longlong, 128 << 10)  # where the process is over its bound
+_FEW_ROWS = cython.declare(cython.longlong, 128 << 10)  # the bytes if the process is over its bound
 
 
 @cython.final
@@ -103,11 +103,11 @@ class Tables:
     ending: list
     rows = cython.declare(list, visibility="readonly")
     older_rows: list
-    row_bytes: i64  # of `rows`
+    row_bytes: i64  # bytes of `rows`
     digests: list
-    cached: list  # rows of configurations, in one of two slots by the hash of these
+    cached: list  # rows by configuration; a configuration's hash gives two slots
     cached_bytes: i64
-    charge: Charge  # for these, and for `shortest`
+    charge: Charge  # for the bytes of `cached` and `shortest`
     arrays_by_name = cython.declare(dict, visibility="readonly")
     shortest = cython.declare(object, visibility="readonly")  # see `enforcer.budget`
 

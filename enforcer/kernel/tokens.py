@@ -22,7 +22,7 @@ _KEY_WORDS = 128
 
 _SEARCHED = 2_048  # bytes of an element that is searched for
 
-_MOST_TRIES = 64  # behind exits; 15 KB each for Kimi's vocabulary
+_MOST_TRIES = 64  # tries behind exits; 15 KB each for Kimi's vocabulary
 
 
 @cython.cfunc
@@ -178,7 +178,7 @@ class Trie:
     nodes: TrieNode[::1]
     ids: cython.const_int[::1]
     roots: i64
-    charge: Charge  # of one behind exits
+    charge: Charge  # the bytes of a trie behind exits
 
     def __cinit__(self, nodes: TrieNode[::1], ids: cython.const_int[::1], roots: i64):
         self.nodes = nodes
@@ -242,7 +242,7 @@ class Row:
 
     def __cinit__(self, row: cython.int[::1], *more):
         self.row = row
-        self.charge = more[len(more) - 1]  # of a wide row the last argument, too
+        self.charge = more[len(more) - 1]  # a wide row's last argument is its charge, too
 
 
 @cython.final
@@ -356,9 +356,9 @@ class Tree:
     text: cython.const_uchar[::1]
     shorter: cython.const_int[::1]  # rows of the tokens that add at most 0, 1, ... characters
     shorter_rows: i64
-    raw_shorter: cython.const_int[::1]  # the same of what `raw_free` is of
+    raw_shorter: cython.const_int[::1]  # as `shorter`, for the texts of `raw_free`
     raw_shorter_rows: i64
-    nothing: Row  # without a bit
+    nothing: Row  # a row without a bit
     tokens = cython.declare(cython.longlong, visibility="readonly")
     words = cython.declare(cython.longlong, visibility="readonly")
     free = cython.declare(object, visibility="readonly")
@@ -375,7 +375,7 @@ class Tree:
     opening: cython.const_int[::1]
     escaping: cython.const_int[::1]
     order: cython.const_int[::1]
-    most_commas: i64  # in one of these
+    most_commas: i64  # most commas in a token of `commas`
     key_tokens = cython.declare(object, visibility="readonly")
     tries = cython.declare(dict, visibility="readonly")  # what follows some exits, by their nodes
     shared: object  # rows that some grammar holds, by the content of an automaton and its state
@@ -507,8 +507,8 @@ def fill_trie(
 
     """
     count: cython.int = 0
-    parent: cython.int = -1  # above the roots
-    depth: cython.int = 0  # of its children
+    parent: cython.int = -1  # the parent of the roots
+    depth: cython.int = 0  # of the parent's children
     level_end: cython.int = 0
     while parent < count:
         low = 0

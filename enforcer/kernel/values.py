@@ -141,11 +141,11 @@ def bare_fingerprint(t: MatcherState, s: cython.pointer[State]) -> i64:
     for i in range(first + 1 if kind == 45 else first, s.top if s.count <= WHOLE_DIGITS else 0):
         digit = t.arena[i] - 48
         whole = 10 * whole + digit if whole >= 0 and 0 <= digit <= 9 else -1
-    if whole >= 0 and s.count <= WHOLE_DIGITS:  # which is its own hash
+    if whole >= 0 and s.count <= WHOLE_DIGITS:  # its own hash in Python
         return hash_combine(NUMBER_SEED, (-whole if kind == 45 else whole) & LAST_62)
     text = bytes([t.arena[first + i] for i in range(s.count)])
     number = int(text) if text.lstrip(b"-").isdigit() else float(text)
-    if number == -1:  # whose hash is that of -2
+    if number == -1:  # Python gives -1 and -2 the same hash
         return hash_combine(NUMBER_SEED, LAST_62)
     return hash_combine(NUMBER_SEED, cython.cast(cython.longlong, hash(number)) & LAST_62)
 

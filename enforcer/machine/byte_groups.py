@@ -61,7 +61,7 @@ GROUP_NUMBERS[0x80:0xC2] = GROUP_NUMBERS[0xF5:] = 61
 
 ASCII = 128  # characters
 _STEPS = 32  # characters; few tokens have more
-_SETS = 4  # of groups
+_SETS = 4  # sets of groups
 _LARGE = 50_000  # transitions; of more, safe groups are looked for less far
 _FEW_STEPS, _FEW_SETS = 8, 1
 _EVERY = -1

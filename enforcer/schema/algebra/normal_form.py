@@ -49,7 +49,7 @@ class _UnderWay(Exception):  # noqa: N818 - a signal, caught where a guess is al
 
     def __init__(self, key: Hashable) -> None:
         super().__init__(key)
-        self.key = key  # of a reference on the way; None where none is
+        self.key = key  # of a reference on the way there; None if none is
 
 
 class _Aside(NamedTuple):
@@ -86,7 +86,7 @@ class Algebra(Children):
         self._resolve = resolve
         self._path_of = path_of
         self._normal: dict[Formula, Value] = {}
-        self._under_way: dict[Formula, None] = {}  # in order
+        self._under_way: dict[Formula, None] = {}  # in the order of their beginning
         self._subtracting: set[Formula] = set()
         self._empty: dict[Formula, bool] = {}
         self._asking: set[Formula] = set()

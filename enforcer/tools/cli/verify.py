@@ -45,7 +45,7 @@ _NO_CALLS = (
     "no complete reply has a call, so nothing was shown of calls: send requests that demand one "
     "(`tool_choice: required`), or --schemas, which does"
 )
-INTERRUPTED = 130  # as shells have it, 128 and the signal's number
+INTERRUPTED = 130  # as in shells: 128 and the signal's number
 
 
 _NOT_FOUND = 404

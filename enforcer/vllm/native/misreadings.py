@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from enforcer.turn.table import Table
 
 _KEPT = 4096  # states of a turn; more than any host takes back token ids
-_ROWS = 256  # of a reader
+_ROWS = 256  # mask rows that a reader caches
 
 
 class MisreadError(EnforcerError):

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("vllm.enforcer")
 
-_LONGEST_PATH = 300  # of a log line
+_LONGEST_PATH = 300  # characters of a path in a log line
 SLOW_MASK = 5_000_000  # ns
 _BETWEEN = 60.0  # seconds from one line on slow masks to the next
 
