@@ -55,7 +55,7 @@ class Prepared:
     """What turns of a spec share, whatever their prompts; a turn keeps it.
 
     Attributes:
-        options: those that hold.
+        options: the options that hold for the turns.
         envelope: what may stand around the calls.
         arguments: grammars by the name of the tool, of those that are compiled before a turn.
 
@@ -178,11 +178,11 @@ class Enforcer:
             tokenizer: a tokenizer of transformers, a folder with a model's tokenizer files, or a
                 `tokenizer.json`.
             dialect: as for `Enforcer`.
-            engine: likewise.
-            options: likewise.
-            documents: likewise.
-            cache: likewise.
-            **words: likewise.
+            engine: as for `Enforcer`.
+            options: as for `Enforcer`.
+            documents: as for `Enforcer`.
+            cache: as for `Enforcer`.
+            **words: as for `Enforcer`.
 
         Raises:
             InvalidVocabulary: the tokenizer cannot be read exactly, or lacks the dialect's
@@ -238,10 +238,10 @@ class Enforcer:
 
         Args:
             tools: as the request carries them, or functions and models; see `enforcer.tool`.
-            tool_choice: likewise.
-            parallel_tool_calls: likewise.
-            messages: the dialog so far, those of OpenAI's client among them; its calls are
-                counted, so that the next index continues the dialog's counter.
+            tool_choice: as the request carries it.
+            parallel_tool_calls: as the request carries it.
+            messages: the dialog so far, also as models of OpenAI's client; its calls are counted,
+                so that the next index continues the dialog's counter.
             prompt_ids: ids of the rendered prompt, whose tail tells whether the turn starts
                 inside a think. None means a turn that starts behind any think, with nothing said
                 yet (`SILENT`); `Parser`, which reads what a model without a mask wrote too, takes
@@ -287,8 +287,8 @@ class Enforcer:
 
         Raises:
             InvalidTools: see `matcher`.
-            UnsupportedSchema: likewise.
-            InvalidSchema: likewise.
+            UnsupportedSchema: see `matcher`.
+            InvalidSchema: see `matcher`.
 
         """
         declared = python_tools.declared(tools)
@@ -487,9 +487,9 @@ class Enforcer:
                 the shorter rows of a batch, is no part of it: `Turn.stray` would be the place of
                 the first one.
             prompt_ids: as in `parser`.
-            names: likewise.
-            schemas: likewise.
-            tools: likewise.
+            names: as in `parser`.
+            schemas: as in `parser`.
+            tools: as in `parser`.
 
         Raises:
             InvalidTools: `tools` are not what a chat request carries.

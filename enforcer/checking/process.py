@@ -220,5 +220,5 @@ class Process:
             try:
                 self._status = self._forker.ask(self.pid)
             except NoProcess:
-                self._status = -signal.SIGKILL  # with what had forked it
+                self._status = -signal.SIGKILL  # the fork server ended, and the worker with it
         return self._status

@@ -87,7 +87,7 @@ def declared(tools: object) -> object:
     """Return a request's tools with functions and models replaced by their declarations.
 
     Raises:
-        InvalidTools: one of them cannot be declared.
+        InvalidTools: a tool cannot be declared.
         MissingPackage: Pydantic or docstring_parser is not installed.
 
     """

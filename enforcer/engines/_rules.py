@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from enforcer.schema.grammar import ArrayShape, ObjectShape, Value, ValueId
 
 _LANGUAGE = 5_000  # size of one language's expression without intersections and complements
-_CHARACTERS = 500_000  # of all rules together
+_CHARACTERS = 500_000  # in all rules together
 _DEPTH = 64  # values in values
 _SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 _,:")
 _BASIC_PLANE = 0xFFFF
@@ -112,7 +112,7 @@ class RuleWriter:
         self._size = 0
         self._definitions: Mapping[ValueId, Value] = {}
         self._values: dict[ValueId, str] = {}
-        self._paths: dict[ValueId, str] = {}  # of values that are being written
+        self._paths: dict[ValueId, str] = {}  # of the values that are being written
         self._gap = self._rule("gap", self._notated(_GAP))
         self._comma = self._rule("comma", f"{self._gap}{self._literal(',')}{self._gap}")
         self._colon = self._rule("colon", f"{self._gap}{self._literal(':')}{self._gap}")
@@ -159,7 +159,7 @@ class RuleWriter:
             regex = plain(regex, _LANGUAGE)
         except RegexBudget as error:
             raise unsupported(path, "", "one regular expression cannot hold these texts") from error
-        if regex == NOTHING:  # for which notations of expressions have nothing
+        if regex == NOTHING:  # no notation can express it
             raise unsupported(path, "", _NO_TEXT)
         return self._notated(spelled(regex, json_chars) if is_json else regex)
 

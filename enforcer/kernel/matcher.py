@@ -33,7 +33,7 @@ from enforcer.kernel.values import ended_texts, marker_of, open_pairs, open_text
 
 _IN_USE = "a matcher serves one thread at a time, and this one is in a call of another thread"
 
-_OWN_BYTES = 1_500  # of a text, beside its arrays
+_OWN_BYTES = 1_500  # that a text takes beside its arrays
 
 
 @cython.final

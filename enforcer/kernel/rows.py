@@ -70,15 +70,15 @@ from enforcer.kernel.walk import (
     walk_string,
 )
 
-_STATE_WORDS = 10  # of a configuration; those of its frames follow
+_STATE_WORDS = 10  # words of a configuration before those of its frames
 
-_WORK_OF_EXIT = 100  # of a wide row that is made, for the trie of what follows it
+_WORK_OF_EXIT = 100  # units, for each exit of a new wide row and the trie behind it
 
 _WORTH_KEEPING = 16  # units of work; a row of less is made as quickly as it is found
 
 _MANY_DIFFERING = 256
 
-_ROW_BYTES = 1_000  # of another row, beside its arrays
+_ROW_BYTES = 1_000  # that a wide row, or one of `ending`, takes beside its arrays
 
 
 @cython.cfunc
@@ -346,8 +346,8 @@ def make_wide_row(t: MatcherState, automaton: index, state: i64, quote: i64, add
     """Make a wide row.
 
     Args:
-        automaton: its number.
-        state: the state of it.
+        automaton: number of the automaton.
+        state: its state.
         quote: the byte that ends a string.
         added: is set to the characters that each token id adds (int32); or None.
 
@@ -372,7 +372,7 @@ def make_wide_row(t: MatcherState, automaton: index, state: i64, quote: i64, add
         raise IndexError(OUT_OF_BOUNDS)
     t.work += maker.work + maker.count * _WORK_OF_EXIT + max(maker.finite_count, 0)
     nodes, depths = exits[:, : maker.count]
-    loops = depths < 0  # as `leave_string` marks them
+    loops = depths < 0  # marked by `leave_string`
     order = np.argsort(~loops, kind="stable")
     nodes = nodes[order]
     depths = np.where(loops, ~depths, depths)[order].astype(np.int32)
@@ -783,7 +783,7 @@ def clear_dead_ends(t: MatcherState, first: index, end: index, depth: index) -> 
     varies = varies_around(t, s)
     ending = COLON_GROUP | OPENING_GROUPS | CLOSE_OBJECT_GROUP | CLOSE_ARRAY_GROUP
     if s.phase == OBJECT_OPEN or s.phase == ARRAY_OPEN:
-        ending |= SPACES  # behind two of which only the end follows
+        ending |= SPACES  # behind two spaces only the end may follow
     quotes = cython.cast(cython.longlong, -1)
     room = cython.cast(cython.longlong, FAR)
     if (s.phase == IN_STRING or s.phase == IN_NAME) and s.pending == 0:

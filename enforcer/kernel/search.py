@@ -35,7 +35,7 @@ if cython.compiled:
 
 PLACES = cython.declare(cython.int, 16)  # decimal places that a search looks at
 
-_LEAST_TRIED = 16  # of each of them all the same: many have no way on but one
+_LEAST_TRIED = 16  # steps of any search: many have a single way on
 
 UNKNOWN = cython.declare(cython.int, 2)  # the answer of a search that has not ended
 
@@ -240,7 +240,9 @@ def known_end(t: MatcherState, i: index, level: i64) -> cython.int:
     t.scratch.asked[i] = 0
     s = searched_state(t, i)
     is_text: cython.bint = s.phase == IN_STRING and s.pending == 0
-    is_text |= s.phase == IN_BARE and level_of(t, s.frame) == level  # deeper, few repeat
+    is_text |= (
+        s.phase == IN_BARE and level_of(t, s.frame) == level
+    )  # deeper, there would be too many to remember
     if s.phase == BEGIN or is_text:
         found = search_fingerprint(t, s, level)
         if is_text:
@@ -451,7 +453,7 @@ def note_end(t: MatcherState, outer: i64) -> cython.bint:
 @cython.cfunc
 @cython.exceptval(check=False)
 def searched_state(t: MatcherState, i: index) -> cython.pointer[State]:
-    """Return the state of a search behind so many bytes."""
+    """Return the state of a search behind `i` bytes."""
     if not cython.compiled:
         return t.scratch.search[i]
     return cython.address(t.scratch.search[i])
@@ -501,9 +503,9 @@ def can_vary(t: MatcherState, frame: i64, begun: i64, lasting: cython.bint) -> c
     """Return whether an object or array has very many ways to go on with further parts.
 
     Args:
-        frame: of it.
+        frame: of the object or array.
         begun: how many elements have been begun, 0 or 1.
-        lasting: whether it has to have them also behind parts that are few.
+        lasting: whether very many ways have to be left also behind a part that has few.
 
     """
     node = node_of(t, frame)

@@ -20,22 +20,22 @@ _FIRST_IDS = 128
 @cython.final
 @cython.cclass
 class Search:
-    """What searches among distinct elements are given, and what they have found; see `search`.
+    """Inputs and results of searches among distinct elements; see `search`.
 
     Attributes:
-        tries: steps that are left to all searches of a row, or of an accepted token id.
+        tries: steps left to all searches of a row, or of an accepted token id.
         is_far: whether the last search has reached a bound.
         reached: bytes behind which the last search found the end of an element; -1 if none.
         frame: the frame of the state of which a row is made; -1 for none.
         top: where the arena goes on behind that state.
-        steady: where the frames end that no state of a row or search changes.
-        spent: the frame whose string has been looked at, but for the tokens that end it.
-        is_ordered: whether a search began the name that ends; it takes names in one order.
+        steady: end of the frames that no state of a row or search changes.
+        spent: the frame whose string has been tested, except for the tokens that end it.
+        is_ordered: whether a search began the name that ends; searches take names in one order.
         levels: how many objects and arrays are around the string of `note_end`; -1 for none.
-        ends: two words for each of these: the fingerprint of the name or place in it, and the sum
-            of the fingerprints of its other parts.
-        languages: those that the string of `note_end` is in.
-        outer: the array whose element that string is in.
+        ends: two words for each of these levels: the fingerprint of the name, or the place, of the
+            part with the string, and the sum of the fingerprints of the other parts.
+        languages: the languages that the string of `note_end` is in.
+        outer: the array whose element has the string of `note_end`.
 
     """
 

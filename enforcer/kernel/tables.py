@@ -34,8 +34,8 @@ class Tables:
         wide: for each automaton state the number of its wide row; -1 where it has none.
         rows: wide rows by their number, the first two being the tree's own; None until needed. Of
             Python's strings there are two for each number: between quotes, and apostrophes.
-        older_rows: those that were held when half of the bound had been used last.
-        digests: of each automaton that of its content; None until it is needed.
+        older_rows: the wide rows that were held when half of the bound had been used last.
+        digests: the digest of each automaton's content; None until needed.
         pairs: numbers of the automata of a layout of pairs: of the text up to a key (language 0) or
             to the end (language 1), of what is between a key and its value (-1: nothing), of what
             ends a value that is JSON, and of the bytes of a JSON string that hold no delimiter (-1:

@@ -115,16 +115,16 @@ class Scratch:
     """Room for one walk.
 
     Attributes:
-        states: one behind each byte of a token; then as many along a name that was written.
+        states: the state behind each byte of a token; then as many along a written name.
         key: words of a configuration.
         places: words in which two rows differ.
         search: states behind each byte of an element that is searched for; none until needed.
-        tried: how many bytes have been tried behind each.
-        asked: the fingerprint of each under which `memo` is to have the answer; 0 for none.
-        fingerprints: those of an array's elements, from the slot of its last bits on; 0 for none.
-        indexed: the last of these elements, as `WRITTEN` has it.
-        memo: fingerprints of states from which it is known whether an element ends, and the answer.
-        round: a number that no other mask or accepted id has.
+        tried: how many bytes have been tried behind each state of `search`.
+        asked: for each state of `search` the key under which `memo` gets its answer; 0 for none.
+        fingerprints: a hash table of the fingerprints of an array's elements; 0 for an empty slot.
+        indexed: the last element in `fingerprints`, as `WRITTEN` has it.
+        memo: fingerprints of searched states, each with whether the element can end from there.
+        round: a number that no other mask or accepted token id has.
         answers: see `Answer`.
 
     """
@@ -169,7 +169,7 @@ class Trie:
     """A trie of tokens.
 
     Attributes:
-        nodes: them, the roots first.
+        nodes: the nodes, the roots first.
         ids: the token ids in preorder.
         roots: how many roots there are.
 
@@ -193,8 +193,8 @@ class MemoryCounter:
     """Counts the bytes that texts of an engine's grammars have made: bitmask rows above all.
 
     Attributes:
-        bytes: of all that are alive, whichever grammars share them.
-        most: bytes from which on a grammar that makes more rows lets go of nearly all others.
+        bytes: those of all living rows, whichever grammars share them.
+        most: bytes beyond which a grammar that makes rows drops nearly all of its others.
 
     """
 
@@ -337,11 +337,11 @@ class Tree:
             begin no other one (-1: all do), whether tokens that begin before it depend on it; see
             `boundary_tokens`.
         key_tokens: makes `boundary_tokens.KeyTokens` of what is around the keys of a layout.
-        spanning: int32; the token ids in which a name may end and another one begin.
-        listing: int32; those in which a string may end, and another one of an array begin.
-        commas: int32; those in which a string of an array may end before another element.
-        opening: int32; those in which an array may open, and an element of it end.
-        escaping: int32; those with a backslash.
+        spanning: int32; the token ids in which a name may end and another name begin.
+        listing: int32; the token ids in which a string may end, and another one of an array begin.
+        commas: int32; the token ids in which a string may end before another element of an array.
+        opening: int32; the token ids in which an array may open and one of its elements end.
+        escaping: int32; the token ids with a backslash.
         order: int32; the bytes in the order in which a search tries them, and their groups above.
 
     Attributes:

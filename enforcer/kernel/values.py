@@ -252,7 +252,7 @@ def close_bracket(t: MatcherState, s: cython.pointer[State], byte: i64) -> cytho
     kind = ARRAY_SEED if t.arena[s.frame + KIND] != OBJECT_FRAME else OBJECT_SEED
     s.fingerprint = (kind + t.arena[s.frame + FINGERPRINT]) & LAST_62
     s.frame = t.arena[s.frame + PARENT]
-    s.values = -1  # which of its values were meant, the shapes of the parent tell
+    s.values = -1  # the parent's shapes tell which values were meant
     return close_value(t, s, fitted)
 
 

@@ -42,21 +42,21 @@ if TYPE_CHECKING:
     from enforcer.regex.charset import CharSet
     from enforcer.regex.syntax import Explored
 
-_WIDE = 20  # printable ASCII characters that a state takes, from which on it has a wide row
+_WIDE = 20  # printable ASCII characters; a state that takes so many has a wide row
 _LONGEST_WORD = 32  # characters; longer words are not counted
-_MANY = 1 << 20  # words, of which more are not counted
+_MANY = 1 << 20  # words; more are not counted
 _VAST = 10**5  # more words than any array has elements
-_AHEAD = 8  # characters in which a state has that many
-_MOST_ROUNDS = 300  # of a fixed point over states
-_MANY_LENGTHS = 4  # of one text, from which on they are counted by states where a row is not kept
-_FEW_STATES = 15_000  # that count a least length for the same reason
+_AHEAD = 8  # characters within which a state reaches so many words
+_MOST_ROUNDS = 300  # iterations towards a fixed point over states
+_MANY_LENGTHS = 4  # languages with lengths; see `Automaton.bound`
+_FEW_STATES = 15_000  # that may count a least length; see `Automaton.bound`
 
-_MANY_STATES = 1_000  # states, from which on finding the equal ones takes less than they do
-_MOST_WIDE = 5_000  # states: of more, those that count characters have no rows of their own
+_MANY_STATES = 1_000  # states, from which on minimizing saves more time than it takes
+_MOST_WIDE = 5_000  # states; in larger automata those that only count have no wide row
 _KEPT = 1_024  # automata that all grammars of a process share
-_HEAVY = 32 << 10  # bytes, from which on few are kept
-_KEPT_HEAVY = 16
-_HEAVIEST = 2 << 20  # bytes of one that is kept
+_HEAVY = 32 << 10  # bytes of an automaton, beyond which few are cached
+_KEPT_HEAVY = 16  # cached automata beyond `_HEAVY`
+_HEAVIEST = 2 << 20  # bytes; a larger automaton is not cached
 
 
 @dataclass(frozen=True, eq=False)

@@ -47,7 +47,9 @@ RAW_OPEN = 1
 RAW_ENDING = 2
 
 NO_NAME = -1
-_GROUPS = [1 << number for number in GROUP_NUMBERS[:ASCII].tolist()]  # each ASCII byte's group, as a bit
+_GROUPS = [
+    1 << number for number in GROUP_NUMBERS[:ASCII].tolist()
+]  # each ASCII byte's group, as a bit
 
 _OF_TRIES = ("trie_value", "trie_low", "trie_high", "trie_opens")
 _OF_LANGUAGES = ("accepts", "leads", "rests", "safe", "opens")

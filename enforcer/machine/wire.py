@@ -55,7 +55,7 @@ RECORDS = {
     "automata": kernel.AUTOMATON,
     "bounds": kernel.BOUND,
 }
-_BITS = 63  # of a word, without its sign
+_BITS = 63  # bits of a word without its sign
 _ANY = 1 << 31
 _BYTES = 256
 _NO_RECORDS: _Column = np.zeros(0, np.int64)

@@ -56,7 +56,7 @@ class One:
 
 @dataclass(frozen=True, slots=True)
 class Sequence:
-    """All items, one after the other."""
+    """All items in sequence."""
 
     items: tuple[Node, ...]
 

@@ -75,7 +75,7 @@ class Formats(Enum):
 
     Attributes:
         ENFORCE: all drafts, as authors mean it.
-        STANDARD: all but 2019-09 and 2020-12 named by `$schema`, as those say.
+        STANDARD: all but 2019-09 and 2020-12 named by `$schema`, as these drafts say.
 
     """
 

@@ -40,8 +40,8 @@ _NAMING = frozenset(
 )
 _MOST_NAMES = 5
 _LONG = 40
-_MARKS = frozenset("_/@#")  # before the name of a keyword that is switched off, or a comment
-_ALIKE = 0.84  # of 1, by `difflib`: one letter of six is another one
+_MARKS = frozenset("_/@#")  # begin a keyword that is switched off, or a comment
+_ALIKE = 0.84  # ratio of `difflib`: one letter of six differs
 OPEN = (
     "other properties than the declared are allowed, as `additionalProperties` is left out; set it "
     "to false, or let the server close such objects (ENFORCER_CLOSED_OBJECTS)"
@@ -179,7 +179,7 @@ def _misspelt(name: str) -> str | None:
     """Return the keyword that a name misspells, if it does; a leading `_` is meant so."""
     if len(name) >= _LONG or name[:1] in _MARKS or name in _KNOWN:
         return None
-    letters = sorted(name.lower())  # in another order, or another case
+    letters = sorted(name.lower())  # the same letters in another order or case
     same = [known for known in _KEYWORDS if sorted(known.lower()) == letters]
     alike = same or get_close_matches(name, _KNOWN, 1, _ALIKE)
     meant = next((found for found in alike if found in _KEYWORDS), None)

@@ -91,7 +91,7 @@ class Formulas:
 
     def _intern(self, node: Node) -> Formula:
         new = Formula(len(self._nodes))
-        found = self._ids.setdefault(node, new)  # to work out a hash takes longer than the rest
+        found = self._ids.setdefault(node, new)  # hashed once: that takes longest
         if found == new:
             self._nodes.append(node)
         return found

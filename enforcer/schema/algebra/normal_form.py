@@ -215,7 +215,7 @@ class Algebra(Children):
         return self._join_all(options)
 
     def _minus_one_of(self, value: Value, parts: tuple[Formula, ...]) -> Value:
-        """Return a value without those for which exactly one part holds: none does, or two do."""
+        """Return the part of a value for which no part of a one-of holds, or two do."""
         pairs = {
             (min(part, other), max(part, other)): None
             for part, others in zip(parts, self._overlap.of(parts), strict=True)
@@ -250,7 +250,7 @@ class Algebra(Children):
         return result
 
     def _minus(self, value: Value, formula: Formula) -> Value:
-        """Return a value without those that fit a formula."""
+        """Return a value without the part that fits a formula."""
         if formula in self._opposites:
             return self._meet(value, self._normal_of(self._opposites[formula]))
         node = self._nodes[formula]
@@ -316,7 +316,7 @@ class Algebra(Children):
         )
 
     def _minus_all(self, value: Value, parts: Sequence[Formula]) -> Value:
-        """Return a value without those that fit all parts: some part fails."""
+        """Return the part of a value for which some of `parts` fails."""
         options = []
         for part in sorted(parts, key=lambda x: not isinstance(self._nodes[x], Value)):
             options.append(self._minus(value, part))

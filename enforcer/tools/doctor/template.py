@@ -34,7 +34,7 @@ _TOOL = {
     },
 }
 _HEADER = "the prompt's end"
-_TAIL = 80  # characters that are shown of it
+_TAIL = 80  # last characters of the prompt that are shown
 _STRINGS = "texts in the prompt"
 _CALLS = "calls in the prompt"
 

@@ -199,7 +199,7 @@ class _Host:
             if request.resumable:
                 raise ConfigurationError(carrier.SESSION)  # noqa: TRY301 - a turn that fails
             if known is None:
-                request_context.change(tools=())  # of the request before it, on this thread
+                request_context.change(tools=())  # not those of the last request on this thread
                 known = engine_admission.admitted(source)
             common = None if known is None else self._common.get(known)
             if common is None:

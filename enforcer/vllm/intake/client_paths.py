@@ -121,7 +121,7 @@ def client_path(request: Any, within: Sequence[DialogTool], choice: Any) -> Call
         if getattr(request.response_format, "type", "text") != "text":
             own = f"{_FORMAT}.json_schema.schema"
 
-    @cache  # of a request with an error alone
+    @cache  # computed only for a request with an error
     def moved() -> list[tuple[str, str]]:
         pairs = [*_moved_tools(request, within, schema), *(_moved_choice(choice) if schema else ())]
         pairs += [(f"{_FORMAT}.json_schema.schema", own or "$.structured_outputs.json")]

@@ -118,7 +118,7 @@ def write_spec(request: Any) -> Wire | None:
     """Write what a request says; None where the client switched enforcement off, and may.
 
     Raises:
-        InvalidTools: something of it is not JSON.
+        InvalidTools: a part of the request is not JSON.
         VLLMValidationError: an option does not go with enforcement.
 
     """

@@ -97,7 +97,7 @@ def reject_forcing(params: Any, spec: Spec, request: Any = None) -> None:
                 f"`{option}` could forbid tokens that an enforced reply needs: leave it out",
             )
     biases = (carrier.declared(params, "logit_bias") or {}).values()
-    if any(not abs(bias) <= _MOST_BIAS for bias in biases):  # nor is what is no number
+    if any(not abs(bias) <= _MOST_BIAS for bias in biases):  # NaN fails every comparison
         raise option_rejection(
             "logit_bias",
             "a `logit_bias` that is infinite, or becomes so in 32 bits, could forbid tokens that "

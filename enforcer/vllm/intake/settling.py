@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     from enforcer.vllm.intake.checks import Inexact
     from enforcer.vocabulary import Vocabulary
 
-_LINES = 8  # of one request, on schemas that are not exact; the others are counted in one more
+_LINES = 8  # log lines of a request on inexact schemas; one more counts the rest
 _KEPT = 32_000_000  # bytes of texts, each some requests' alone
-_WEIGHT = 2  # times the text; its tools are mostly those of others, too
+_WEIGHT = 2  # times the text; other requests mostly share its tools
 
 
 class _Basis(NamedTuple):

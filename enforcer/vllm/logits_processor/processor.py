@@ -277,7 +277,7 @@ class _Slots:
         for index, total in committed.items():
             turn = self._turns.get(index)
             known = 0 if turn is None else int(prompt_len[index]) + turn.read
-            read[index] = known if known <= total else 0  # else vLLM computes a part again
+            read[index] = known if known <= total else 0  # 0 if vLLM computes a part again
         wanted = [history[index, known : committed[index]] for index, known in read.items()]
         ids = torch.cat(wanted).tolist()
         for (index, known), new in zip(read.items(), wanted, strict=True):

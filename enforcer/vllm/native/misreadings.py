@@ -125,7 +125,7 @@ class VllmReader:
 
 
 class ReadableMatcher:
-    """A matcher whose turns a parser of vLLM's reads right; the rest of it is the `Matcher`'s."""
+    """A matcher whose turns a parser of vLLM's reads right; all else is left to the `Matcher`."""
 
     def __init__(self, matcher: Matcher, reader: VllmReader) -> None:
         self._matcher = matcher

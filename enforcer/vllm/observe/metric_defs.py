@@ -165,5 +165,5 @@ LAYOUT = ValuesLayout([each for each in tuple(vars().values()) if isinstance(eac
 
 
 def label(value: str, values: tuple[str, ...] = KEYWORDS) -> str:
-    """Return a label's value: one of those declared."""
+    """Return a label's value: `value` if it is declared, else "other"."""
     return value if value in values else "other"

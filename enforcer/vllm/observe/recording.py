@@ -89,7 +89,7 @@ def install() -> None:
 
     if not ((present := folder()) and present.is_dir()):
         os.environ.pop(FOLDER_VARIABLE, None)
-        if not _is_ray_actor():  # of another host: nobody would read its folder, nor remove it
+        if not _is_ray_actor():  # on another host its folder would be neither read nor removed
             _make_folder()
     told = os.environ.get(_RAY_VARIABLE, "").split(",")
     wanted = dict.fromkeys([*filter(None, told), FOLDER_VARIABLE, PARSER_VARIABLE])

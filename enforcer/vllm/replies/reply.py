@@ -196,7 +196,7 @@ def _spare_calls(detokenizer: Any, parser: Parser) -> None:
         if found := update(new_token_ids[:at], False):
             return found
         detokenizer.stop = []
-        detokenizer.stop_buffer_length = 0  # of text that is held back as it may begin one
+        detokenizer.stop_buffer_length = 0  # no text is held back as the beginning of a stop
         detokenizer.update = update
         return update(new_token_ids[at:], stop_terminated)
 

@@ -46,7 +46,7 @@ class _Model:
 
 
 _building = threading.Lock()
-_known: dict[int, tuple[Any, _Model]] = {}  # by the id of a tokenizer, which is kept with it
+_known: dict[int, tuple[Any, _Model]] = {}  # by a tokenizer's `id`; the tokenizer is held
 # Where embeddings stand in a prompt: with `--enable-prompt-embeds` vLLM adds it to its front end's
 # tokenizer, which is the engine's too where they are one process. No model has an id for it.
 _EMBEDS = "<prompt_embeds>"
@@ -194,7 +194,7 @@ def bundle(schema: str) -> str:
     """Return a schema with the operator's documents in it that it refers to; cached."""
     provided = documents()
     if not provided.may_concern(schema):
-        return schema  # and nothing is kept of it
+        return schema  # nothing is cached
     digest = sha256(schema.encode("utf-8", "surrogatepass")).digest()
     return kept().get(("bundle", digest), lambda: provided.bundle(schema), len)
 

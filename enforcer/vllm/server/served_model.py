@@ -115,7 +115,7 @@ def reads_text() -> bool:
 def dialects() -> tuple[Dialect, ...]:
     """Return the dialects that the served model may speak; of several, its tokenizer has one.
 
-    Those of the parser; where it has none, the operator's `ENFORCER_DIALECT`.
+    The parser names them; if it names none, the operator's `ENFORCER_DIALECT` does.
 
     Raises:
         UnknownDialect: a file is not a valid dialect.
