@@ -57,7 +57,7 @@ class Prepared:
     Attributes:
         options: the options that hold for the turns.
         envelope: what may stand around the calls.
-        arguments: grammars by the name of the tool, of those that are compiled before a turn.
+        arguments: by tool name, the grammars that are compiled before a turn.
 
     """
 
@@ -301,13 +301,13 @@ class Enforcer:
     def check(self, spec: Spec) -> None:
         """Refuse a request any of whose schemas cannot be enforced.
 
-        Every declared tool is checked, also those that the tool choice leaves out.
+        Every declared tool is checked, even if the tool choice leaves it out.
 
         Raises:
-            InvalidTools: the dialect has no call to a tool of such a name.
+            InvalidTools: the dialect cannot write a tool's name.
             UnsupportedSchema: a schema or format cannot be enforced exactly.
-            InvalidSchema: it is none.
-            SchemaLimit: one, or all of them together, are over a limit.
+            InvalidSchema: a schema or format is invalid.
+            SchemaLimit: one schema, or all schemas together, are over a limit.
 
         """
         refuse_names(self.dialect, spec.toolset, self.vocabulary)
@@ -329,8 +329,8 @@ class Enforcer:
             Before each compilation, so that whoever drives it can let others go first.
 
         Returns:
-            What `start` takes. Turns of the same spec may share it; while one `has_grammars`,
-            these stay in memory.
+            What `start` takes. Turns of the same spec may share it. If it `has_grammars`, they
+            stay in memory as long as it does.
 
         Raises:
             UnsupportedSchema, InvalidSchema: nothing had checked the request before.
@@ -510,7 +510,7 @@ class Enforcer:
         """Build a parser that reads a turn while it is generated.
 
         Args:
-            tools: as `matcher` takes them; they give `names` and `schemas` where those are left
+            tools: as `matcher` takes them; they give `names` and `schemas` if these are left
                 out. None keeps every call.
             prompt_ids: ids of the rendered prompt; see `Parser`.
             names: the tools that may be called; calls to others are dropped.

@@ -162,8 +162,8 @@ class Process:
 
     Attributes:
         pid: its process id.
-        kept: resident bytes after its last answer, beyond those that it was forked with; None
-            during a task.
+        kept: resident bytes that it has gained between its fork and its last answer; None during a
+            task.
 
     """
 

@@ -167,7 +167,7 @@ def _allowed(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def tools_of(body: Mapping[str, Any]) -> list[Any]:
-    """List the request's tools and those that Kimi's system messages declare."""
+    """List the tools of the request and of Kimi's system messages."""
     dynamic = [tool for message in body["messages"] for tool in message.get("tools") or ()]
     return [*(body.get("tools") or ()), *dynamic]
 

@@ -134,7 +134,7 @@ class TextMatcher(MatcherState):
             self.is_in_use = False
 
     def undeclared_names(self, level: i64) -> list:
-        """Return the undeclared names of an object that is open, so many levels further out."""
+        """Return the undeclared names of the open object that is `level` levels further out."""
         frame = past_state(self, self.at).frame
         for _ in range(level):
             frame = self.arena[frame + PARENT]

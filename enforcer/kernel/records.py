@@ -29,15 +29,15 @@ def record(_struct: str, fields: str, kind: type[np.generic]) -> np.dtype:
 # ----------------|----------------|------------------------------------------------------------
 # frame           | all            | innermost open object or array, in the arena; -1 for none
 # top             | all            | where the arena ends for this state
-# node            | value          | of the value that begins or is being written
+# node            | value          | node of the value that begins or is being written
 #                 | IN_ANY         | the number of an automaton
-# values          | value          | of the node, a bit for each that may still be meant
+# values          | value          | values of the node that may still be meant, as bits
 #                 | IN_WRITTEN     | the next character of the written name
-#                 | BEHIND_NESTED  | those that the nested JSON fits
-# automaton_state | text, IN_BARE  | of the automaton; -1 if no word of it is left
-# trie_node       | text           | of listed strings or declared names; -1 if none is left
-# languages       | text, IN_BARE  | of the automaton or trie, a bit for each that is followed
-#                 | IN_NAME        | classes of undeclared names, likewise
+#                 | BEHIND_NESTED  | values that the nested JSON fits, as bits
+# automaton_state | text, IN_BARE  | state of its automaton; -1 if no word of it is left
+# trie_node       | text           | in the trie of listed strings or names; -1 if none is left
+# languages       | text, IN_BARE  | languages of automaton or trie that are followed, as bits
+#                 | IN_NAME        | classes of undeclared names that are followed, as bits
 #                 | BETWEEN        | 1 where another key may follow, 2 where the text may end
 # count           | text           | characters so far
 #                 | IN_BARE        | bytes that lie in the arena
@@ -459,8 +459,8 @@ def count_bits(word: i64) -> i64:
 def hash_combine(found: i64, word: i64) -> i64:
     """Return the fingerprint of a sequence with one word more.
 
-    A *fingerprint* is a hash of 62 bits. Equal values have equal ones. If those of two others are
-    equal, which has the chance of a hash, the second value is illegal as if it were repeated.
+    A *fingerprint* is a hash of 62 bits. Equal values have equal fingerprints. If two different
+    values collide, the second is illegal as a repetition.
     """
     n = cython.cast(cython.ulonglong, found) * PRIME & ALL_64
     n = ((n ^ n >> 32) + cython.cast(cython.ulonglong, word)) * PRIME & ALL_64

@@ -194,7 +194,7 @@ def configuration(t: MatcherState, key: cython.longlong[::1]) -> i64:
 
 @cython.cfunc
 def relevant_count(t: MatcherState, s: cython.pointer[State]) -> i64:
-    """Return a string's length if a token can reach a bound of it.
+    """Return a string's length if a token can reach a bound on it.
 
     Else the complement of the languages, as bits, that are too short for any token to end.
     """
@@ -234,7 +234,7 @@ def relevant_length(t: MatcherState, frame: i64) -> i64:
 
 @cython.cfunc
 def relevant_properties(t: MatcherState, frame: i64) -> i64:
-    """Return an object's number of properties, or -1 where no token comes near a bound of it."""
+    """Return an object's number of properties; -1 if no token comes near a bound."""
     node = node_of(t, frame)
     count = t.arena[counted_at(t, frame)]
     if count >= node.least and (node.room < 0 or node.room - count > t.tree.longest):
@@ -639,7 +639,7 @@ def retest(t: MatcherState, token_ids: cython.const_int[::1]) -> cython.bint:
 
 @cython.cfunc
 def may_be_last(t: MatcherState) -> cython.bint:
-    """Return whether an array of distinct strings may run out of them within a token."""
+    """Return whether a token may use up the distinct strings of an array."""
     if t.tables.distinct <= t.tree.most_commas + 1:
         return True
     frame = state_at(t, 0).frame

@@ -1,4 +1,4 @@
-"""Search for an end of an element that has to differ from those before it (`uniqueItems`).
+"""Search for an end of an element that differs from all before it (`uniqueItems`).
 
 An element is alive if it can still become one that its array does not have. That is plain where
 something in it has very many values left; elsewhere a depth-first search over bytes, bounded in

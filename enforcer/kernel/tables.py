@@ -253,7 +253,7 @@ class Tables:
             self.charge.add(-self.cached_bytes)
             self.cached = [None] * SLOTS
             self.cached_bytes = 0
-        # The one that was there before moves to the other slot.
+        # The row that was there before moves to the other slot.
         before = self.cached[slot]
         gone = self.cached[slot ^ 1] if before is not None else None
         if before is not None:

@@ -413,10 +413,10 @@ def walk_character(
     value: i64,
     to: i64,
 ) -> cython.bint:
-    """Walk within a character beyond ASCII of such a string; `missing` bytes follow the siblings.
+    """Walk inside a character beyond ASCII of a string; `missing` bytes follow the siblings.
 
-    `kind` and `value` are its kind and bits before them, as in `pending`; `to` is the state that
-    every character leads to which begins so, -1 if it is not the same.
+    `kind` and `value` are the character's kind and bits before the siblings, as in `pending`; `to`
+    is the state that all characters with these bits lead to, -1 if they lead to several.
     """
     is_first: cython.bint = kind == UTF_8_OF_2 + missing - 1
     for number in range(first, end):

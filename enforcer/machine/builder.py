@@ -1,7 +1,7 @@
 """The builder of one grammar's tables: bits, tries, automata, and the numbers of nodes.
 
 Equal parts are stored once. A *trie* holds listed texts: names of properties, or texts of an
-enumeration. A node of it is a span of the sorted texts and a depth; nodes are numbered breadth
+enumeration. A node of a trie is a span of the sorted texts and a depth; nodes are numbered breadth
 first, so an edge leads to a higher number.
 
 Owns: these arrays, and the limits on their sizes. Must not know: the records of nodes.

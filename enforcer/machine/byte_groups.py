@@ -31,8 +31,8 @@ ASCII_GROUPS = (
 )
 # Groups of characters beyond ASCII, by their first byte: U+4000 to U+9FFF, which are most tokens
 # beyond ASCII; first bytes that some white space has; U+2000 to U+2FFF, of which `.` leaves out
-# two; all other characters. The last group has control characters, and bytes that UTF-8 does not allow
-# where they stand: no automaton state takes it as a whole.
+# two; all other characters. The last group has control characters, and bytes that UTF-8 does not
+# allow where they stand: no automaton state takes it as a whole.
 CJK = 1 << 58
 AS_WHITE_SPACE = 1 << 59
 U_2000 = 1 << 60

@@ -197,8 +197,8 @@ def partition(sets: Iterable[CharSet]) -> tuple[CharSet, ...]:
 class Readings:
     r"""A set of characters as ECMA-262 reads it and as Python's `re` reads it.
 
-    Schemas are written for the one and, in much of the world, checked with the other. Both are
-    kept apart until a whole class is known, so that `[\s\S]` stays "every character" although
+    Schemas are written for ECMA-262 and, in much of the world, checked with Python. The readings
+    are kept apart until a whole class is known, so that `[\s\S]` stays "every character" although
     neither half agrees.
     """
 

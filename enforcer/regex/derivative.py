@@ -289,7 +289,7 @@ def growth(regex: Regex, *, budget: int) -> int:
 
 
 def _counts_inside_counts(regex: Regex) -> bool:
-    """Return whether a part of varying length is counted, and a part of it as well."""
+    """Return whether a counted part of varying length has a counted part inside."""
     pending = [(regex, False)]
     while pending:
         part, counted = pending.pop()

@@ -126,7 +126,7 @@ def parse(tools: object, tool_choice: object, parallel_tool_calls: object) -> To
 
 
 def choose(tools: Tools, tool_choice: object, parallel_tool_calls: object) -> ToolSet:
-    """Return the tool set of tools and the other two fields; raise as `parse` does."""
+    """Return the tool set of read tools and two fields of a request; raise as `parse` does."""
     if parallel_tool_calls is None:
         parallel_tool_calls = True
     if not isinstance(parallel_tool_calls, bool):

@@ -1,7 +1,7 @@
 """Lint of schemas: valid or nearly valid constructs that probably do not mean what was intended.
 
-Mistakes that one subschema shows by itself are rows of `schema.reading.mistakes`. Those that depend
-on the draft, on names declared around it or on its place in the document are found here.
+Mistakes that one subschema shows by itself are rows of `schema.reading.mistakes`. This module
+finds mistakes that depend on the draft, on names declared around the subschema or on its place.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ _OLDER = frozenset({"$recursiveAnchor", "$vocabulary", "disallow", "divisibleBy"
 # Keywords that constrain values, in any draft.
 _KEYWORDS = _OLDER.union(KEYWORDS) - ANNOTATIONS - _NAMES
 _KNOWN = _KEYWORDS | _SAYING_NOTHING
-# Those whose subschemas are about the same value, and those that ask only whether one holds.
+# Keywords whose subschemas are about the same value; keywords that only test a subschema.
 _IN_PLACE = frozenset(
     {*("allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas"), "dependencies"}
 )
 _ASKED = frozenset({"not", "if"})
-# Those that may say what values properties have, besides `properties`.
+# Keywords that may constrain the values of properties, besides `properties`.
 _NAMING = frozenset(
     {
         *("$ref", "$dynamicRef", "$recursiveRef", "patternProperties"),
@@ -105,7 +105,7 @@ def notes(schema: object, *, closed: bool = False) -> list[Problem]:
 
 
 def _declared(schema: Mapping[str, Any], around: frozenset[str] | None) -> frozenset[str] | None:
-    """Return the names that a schema and its parts declare, and those declared around it.
+    """Return the names declared by a schema, by its parts and around it.
 
     None if another keyword may constrain names.
     """
@@ -192,7 +192,7 @@ def _within(schema: Mapping[str, Any], path: str) -> Iterator[tuple[Any, str, st
         at = step(path, keyword)
         if isinstance(value, Mapping) and keyword in _NAMED:
             named = ((inner, step(at, name), keyword) for name, inner in value.items())
-            # Others of these keywords may hold lists of names, or subschemas never referred to.
+            # `_NAMED` keywords may also hold lists of names, or subschemas that nothing refers to.
             is_schema = keyword in {"properties", "patternProperties"}
             yield from (each for each in named if is_schema or isinstance(each[0], Mapping))
         elif keyword in _ONE and not isinstance(value, list):

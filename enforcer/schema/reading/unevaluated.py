@@ -30,7 +30,7 @@ _DEEPEST = 24  # references followed at one instance location
 
 
 class _Patterned(NamedTuple):
-    """Property names that surely match a pattern, and those that match by some reading."""
+    """Property names that surely match a pattern, and names that match by some reading."""
 
     surely: Regex
     perhaps: Regex

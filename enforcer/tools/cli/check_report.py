@@ -86,8 +86,8 @@ class Oversized:
         where: the file, and the line in JSON Lines.
         path: where the list of tools, or the only schema, stands there.
         reason: the limit, and the count that is over it.
-        refused: whether they are one request's; else they are a list, such as an MCP server's, and
-            a request may declare a part of it.
+        refused: whether they belong to one request; else to a list of tools, such as an MCP
+            server's, of which a request may declare a part.
 
     """
 

@@ -162,7 +162,7 @@ def _tell_left_out(recorded: RecordedRequests) -> None:
 def _requests(
     cases: Sequence[Case], kind: str, stream: str, model: str, options: argparse.Namespace
 ) -> Iterator[Request]:
-    """Yield the requests of these cases, in one run, or in two: whole and streamed."""
+    """Yield the requests of all cases, in one run, or in two: whole and streamed."""
     for streamed in _STREAMED[stream]:
         for at, case in enumerate(cases[: options.limit]):
             # Named by its record's number, or a schema's place among the schemas, from 1.

@@ -65,7 +65,7 @@ def _header(render: Render, dialect: Dialect) -> CheckResult:
     vocabulary = Vocabulary.of_bytes(dialect.controls)
     state, begun = Table(dialect, vocabulary).opened(read_spelled(vocabulary, prompt))
     opened = state == dialect.turn_state and any(each in prompt for each in dialect.turn.begin)
-    # Markers that begin no call may follow, those of a think, and white space.
+    # Markers that begin no call may follow, such as reasoning markers, and white space.
     markers = [
         plain(each)
         for name in dialect.speaking

@@ -36,7 +36,7 @@ def is_enforced(parser: str | None) -> bool:
 
 
 def reads_extra(loaded: Any) -> bool:
-    """Return whether our logits processor is among those that a server was started with.
+    """Return whether a server was started with our logits processor.
 
     Args:
         loaded: `ModelConfig.logits_processors`: names or classes, or None.

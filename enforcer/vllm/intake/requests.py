@@ -269,7 +269,7 @@ def _response_format(request: Any) -> dict[str, Any] | None:
 
 
 def _nested(choice: Any) -> Any:
-    """Return a flat `tool_choice` of the Responses API, or a tool of it, as Chat Completions do."""
+    """Return a `tool_choice` of the Responses API, or a tool in it, in Chat Completions' form."""
     match choice:
         case {"type": "allowed_tools"}:
             listed = [_nested(tool) for _, tool in client_paths.allowed(choice)]

@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger("vllm.enforcer")
 
 WHERE = f"$.vllm_xargs.{KEY}"  # the path of a spec in a request
-# Those that sample nothing but what the masked logits allow. "synthetic" and "fly" accept
-# drafts against the logits.
+# Methods of rejection sampling that sample only what the masked logits allow: "synthetic" and "fly"
+# accept draft tokens against the logits.
 _EXACT_REJECTION = ("standard", "block")
 
 

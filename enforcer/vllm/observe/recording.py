@@ -23,7 +23,7 @@ from enforcer.vllm.observe import metric_defs, stats
 
 logger = logging.getLogger("vllm.enforcer")
 
-# Not a setting: how the first process tells those that it spawns where the files are.
+# Not a setting: it tells the processes that the first one spawns where the files are.
 FOLDER_VARIABLE = "ENFORCER_METRICS_FOLDER"
 # vLLM's list of further variables that Ray actors are given.
 _RAY_VARIABLE = "VLLM_RAY_EXTRA_ENV_VARS_TO_COPY"

@@ -99,8 +99,8 @@ def told(path: str = "$") -> dict[str, str]:
     """Return a log line's fields on the request, and on the tool that a path in a spec leads to.
 
     Returns:
-        `request` and `tool`, each at most 64 characters; empty where it is not known. The header's
-        id, of as many, stands behind one that vLLM has not made of it (`/v1/responses`).
+        `request` and `tool`, each at most 64 characters; empty if not known. If vLLM's id does not
+        contain the header's id (`/v1/responses`), the header's, as long, follows it.
 
     """
     at, of = index_at(path), current()

@@ -1,4 +1,4 @@
-"""Counters, gauges and histograms that a server's processes count and any of them shows.
+"""Counters, gauges and histograms of all processes of a server, shown by any process.
 
 Each process stores its numbers in a memory-mapped file of its own, with a slot for every declared
 combination of label values, so that they outlive it. `Collector` sums all files of a folder in
@@ -150,7 +150,7 @@ class Recorder:
                 return
             shown = {each: [*counts.items()] for each, counts in self._named.items()}
             file = self._folder / f"{_NAMES}{self._layout.fingerprint}-{os.getpid()}.json"
-            # A reader sees the file before or after, never half of it.
+            # A reader sees the whole old file or the whole new one.
             written = file.with_suffix(".new")
             with suppress(OSError):
                 written.write_text(json.dumps(shown), encoding="utf-8")

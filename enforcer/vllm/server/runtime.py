@@ -155,10 +155,10 @@ def present(settled: Settled) -> Settled:
 
 
 def enforcer_of_model(tokenizer: Any, ids: int, spec: Spec | None = None) -> Enforcer:
-    """Return `enforcer_for`, for a model of so many token ids.
+    """Return `enforcer_for`, for a model with `ids` token ids.
 
     Raises:
-        ConfigurationError: its tokenizer has more.
+        ConfigurationError: its tokenizer has more token ids.
 
     """
     enforcer = enforcer_for(tokenizer, spec)
@@ -178,7 +178,7 @@ def kept() -> Cache:
 
 @cache
 def documents() -> Documents:
-    """Return the schemas that those of requests may refer to, as the operator provides them.
+    """Return the operator's documents, to which the schemas of requests may refer.
 
     Raises:
         ConfigurationError: a file is not there, or none of its kind.
@@ -191,7 +191,7 @@ def documents() -> Documents:
 
 
 def bundle(schema: str) -> str:
-    """Return a schema with the operator's documents in it that it refers to; cached."""
+    """Return a schema together with the operator's documents that it refers to; cached."""
     provided = documents()
     if not provided.may_concern(schema):
         return schema  # nothing is cached
