@@ -164,6 +164,7 @@ class RuleWriter:
         return self._notated(spelled(regex, json_chars) if is_json else regex)
 
     def _notated(self, regex: Regex) -> str:
+        """Return an expression in the notation of the rules."""
         if isinstance(regex, Literal):
             return self._literal(regex.text)
         if isinstance(regex, Chars):
@@ -240,6 +241,7 @@ class RuleWriter:
         return f"{self._literal('[')}{self._gap}{body}{self._gap}{self._literal(']')}"
 
     def _object(self, shape: ObjectShape, name: str) -> str:
+        """Return the body of an object's rule; raise `UnsupportedSchema` if no rule can count it."""
         names = [(each, value) for each, value in shape.names if not self._is_never(value)]
         undeclared = inverse(either(*(literal(each) for each, _ in shape.names)))
         others = [(both(x, undeclared), value) for x, value in shape.classes]

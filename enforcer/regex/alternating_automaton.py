@@ -131,6 +131,7 @@ class _Explorer:
             raise _TooManyStatesError
 
     def _push(self, node: Node, reading: Reading, rest: int) -> int:
+        """Return the number of the stack with a node on top of `rest`."""
         # Nodes are told apart by identity: they live as long as this object.
         key = (id(node), reading, rest)
         if key not in self._numbers:

@@ -123,6 +123,7 @@ def union(sets: Iterable[CharSet]) -> CharSet:
 
 
 def _merge(ranges: Iterable[tuple[int, int]]) -> CharSet:
+    """Return the set of inclusive ranges, in any order, which may overlap."""
     merged: list[tuple[int, int]] = []
     start, end = -2, -2
     for low, high in sorted(ranges):

@@ -131,6 +131,7 @@ class _Reader:
         return RegexError(self._text, self._at if position is None else position, reason)
 
     def _skip(self, token: str) -> bool:
+        """Advance over a token; return whether it comes next."""
         if self._text.startswith(token, self._at):
             self._at += len(token)
             return True

@@ -87,6 +87,7 @@ class Regex:
         size: int = 1,
         bytes_: int = 0,
     ) -> None:
+        """Set the derived fields of an expression, from its children where they decide."""
         depth = 0
         weight = _PART + bytes_
         for child in children:

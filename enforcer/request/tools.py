@@ -258,6 +258,7 @@ def read_name(name: object, path: str) -> str:
 def _read_choice(
     choice: object, declared: Mapping[str, Tool]
 ) -> tuple[ToolChoice, tuple[str, ...]]:
+    """Return the tool choice and the names that may be called; raise `InvalidTools` if invalid."""
     names, path = tuple(declared), "$.tool_choice"
     match choice:
         case None | "auto":

@@ -97,6 +97,7 @@ class _Product(LazyAutomaton):
         self.start = self._number(tuple([part.start for part in parts]))
 
     def _number(self, states: Row) -> int:
+        """Return the number of a tuple of states; make the state if it is new."""
         found = self._numbers.get(states)
         if found is None:
             found = self._numbers[states] = self._made(states)
@@ -283,6 +284,7 @@ class _Subsets(LazyAutomaton):
         return tuple([known[each] if each in known else self._number(each) for each in row])
 
     def _number(self, heads: int) -> int:
+        """Return the number of a set of heads; make the state if it is new."""
         found = self._numbers.get(heads)
         if found is None:
             found = self._numbers[heads] = self._made(heads)

@@ -170,6 +170,7 @@ class Algebra(Children):
             ) from None
 
     def _normal_of(self, formula: Formula) -> Value:
+        """Return the normal form of a formula; cached. Raise `_UnderWay` if it needs itself."""
         known = self._normal.get(formula)
         if known is not None:
             return known
@@ -227,6 +228,7 @@ class Algebra(Children):
         return self._join_all([value, *options])
 
     def _meet_all(self, parts: Iterable[Formula]) -> Value:
+        """Return the normal form of a conjunction of parts."""
         values, choices, negated = [], [], []
         for part in parts:
             node = self._nodes[part]
@@ -277,6 +279,7 @@ class Algebra(Children):
             self._subtracting.discard(formula)
 
     def _meet(self, a: Value, b: Value) -> Value:
+        """Return the intersection of two values."""
         if a is ANYTHING or b is ANYTHING:
             return b if a is ANYTHING else a
         sets = (numbers.meet(x, y) for x, y in product(a.numbers, b.numbers))
@@ -304,6 +307,7 @@ class Algebra(Children):
         return self._few(self.objects.without_covered([x for x in met if x is not None]))
 
     def _join_all(self, values: Sequence[Value]) -> Value:
+        """Return the union of values."""
         strings = [value.strings for value in values if value.strings is not None]
         booleans: frozenset[bool] = frozenset()
         return Value(
@@ -391,6 +395,7 @@ class Algebra(Children):
     # Limits.
 
     def _few(self, parts: list[_T]) -> tuple[_T, ...]:
+        """Return alternatives without duplicates; raise `SchemaLimit` if there are too many."""
         out = tuple(dict.fromkeys(parts)) if len(parts) > 1 else tuple(parts)
         if len(out) > self._limits.branches:
             raise SchemaLimit.of(

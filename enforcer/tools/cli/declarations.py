@@ -106,6 +106,7 @@ def find(document: Document) -> Declarations:
 
 
 def _read(found: Declarations, value: Any, path: str) -> None:
+    """Add to `found` the schemas, tools and requests in a JSON value."""
     if isinstance(value, list):
         for at, item in enumerate(value):
             _read(found, item, f"{path}[{at}]")

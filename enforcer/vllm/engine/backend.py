@@ -194,6 +194,7 @@ class _Host:
     def _steps(
         self, source: Source, request: Any, known: AdmittedSpec | None = None
     ) -> Generator[None, None, EnforcedGrammar]:
+        """Make a turn ready in steps: admit its spec, compile, read the prompt, start."""
         prompt_ids, spec = request.prompt_token_ids, None
         try:
             if request.resumable:

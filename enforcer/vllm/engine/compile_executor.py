@@ -78,6 +78,7 @@ class CompileExecutor:
         return job.future
 
     def _step(self, job: _SteppedWork) -> None:
+        """Do one step of slow work; submit the next one, or set the result or exception."""
         if not job.wanted():
             job.steps.close()
             job.future.cancel()

@@ -103,6 +103,7 @@ class Change(Enum):
 
 
 def _by(**labels: tuple[str, ...] | type[Enum]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Return the labels of a family, each with its values."""
     return tuple(
         (name, values if isinstance(values, tuple) else tuple(each.value for each in values))
         for name, values in labels.items()

@@ -84,7 +84,7 @@ def tell(parser: str | None) -> None:
 
 
 def tell_flags(config: Any) -> None:
-    """Remember the flags of a `StructuredOutputsConfig` on JSON texts, here and in new processes."""
+    """Remember the flags of a `StructuredOutputsConfig` on JSON texts; see `tell`."""
     known = (names.COMPACT_TEXT, names.CLOSED_TEXT)
     os.environ[names.TEXT_VARIABLE] = " ".join(
         flag for flag in known if getattr(config, flag, None)
