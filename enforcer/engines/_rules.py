@@ -241,7 +241,7 @@ class RuleWriter:
         return f"{self._literal('[')}{self._gap}{body}{self._gap}{self._literal(']')}"
 
     def _object(self, shape: ObjectShape, name: str) -> str:
-        """Return the body of an object's rule; raise `UnsupportedSchema` if no rule can count it."""
+        """Return the body of an object's rule; raise if rules cannot express its counts."""
         names = [(each, value) for each, value in shape.names if not self._is_never(value)]
         undeclared = inverse(either(*(literal(each) for each, _ in shape.names)))
         others = [(both(x, undeclared), value) for x, value in shape.classes]

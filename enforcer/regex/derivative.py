@@ -68,7 +68,7 @@ def _memoized(regex: Regex, char: str) -> Regex:
 
 
 def _derived(regex: Regex, char: str) -> Regex:
-    """Compute the derivative of an expression by a character (Brzozowski 1964)."""
+    """Compute the derivative of an expression by a character."""
     if isinstance(regex, Literal):
         return Literal(regex.text[1:]) if regex.text[:1] == char else NOTHING
     if isinstance(regex, Chars):
