@@ -249,7 +249,7 @@ class Enforcer:
             response_format: what text must fit; the turn is such a text, or calls. Known are
                 the forms of `enforcer.request.response_format.parse`.
             budget: how many ids the turn may have, its end among them; only asked for where
-                `Options.finish_within_budget` is set. None if nobody knows.
+                `Options.finish_within_budget` is set. None if unknown.
 
         Raises:
             InvalidTools: a field is not what a chat request carries.
@@ -326,7 +326,7 @@ class Enforcer:
         tool, unless it is the only one that a demanded call can be to.
 
         Yields:
-            Before each compilation, so that whoever drives it can let others go first.
+            Before each compilation, so that the caller can let other work go first.
 
         Returns:
             What `start` takes. Turns of the same spec may share it. If it `has_grammars`, they

@@ -32,7 +32,7 @@ class RegexError(EnforcerError):
     Attributes:
         pattern: the whole pattern.
         position: index of the offending character.
-        reason: what is wrong, and what to write instead where that is known.
+        reason: the mistake, and a replacement if one is known.
 
     """
 

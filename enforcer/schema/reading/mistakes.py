@@ -1,7 +1,7 @@
 """Table of common mistakes in one subschema, by keyword, with the words of a cure.
 
 The lint looks for all mistakes. An error about a keyword has the same words if the keyword's value
-is one of them. Must not know: formulas, what is around the subschema.
+is one of them. Must not know: formulas, the schema around the subschema.
 """
 
 from __future__ import annotations

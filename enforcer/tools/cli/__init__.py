@@ -43,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             output.discard()
         return USAGE
     except BrokenPipeError:
-        output.discard()  # whoever read the output (`head`, say) has had enough
+        output.discard()  # the reader of the output (`head`, say) has closed it
         return PIPE_CLOSED
     except KeyboardInterrupt:
         return verify.INTERRUPTED

@@ -56,7 +56,7 @@ class CompileExecutor:
             pool.submit(int)
 
     def short(self, work: Callable[[], object]) -> None:
-        """Submit fast work; its exceptions are left to whoever needs its result."""
+        """Submit fast work; its exceptions are left to the user of its result."""
         self._short.submit(self._give_way, work)
 
     def begin(

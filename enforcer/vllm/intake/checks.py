@@ -98,7 +98,7 @@ def beginning(text: str, prompt_ids: Sequence[int], begun: int, budget: int | No
         text: the spec, with what the server has settled, its schemas checked.
         prompt_ids: ids of the rendered prompt.
         begun: how many ids at the end of the prompt belong to the assistant's turn.
-        budget: how many ids the turn may have; None if nobody knows.
+        budget: how many ids the turn may have; None if unknown.
 
     Raises:
         IllegalPrefix: the prompt has begun what the request does not allow.

@@ -65,7 +65,7 @@ class RefuseEarly(RequestMiddleware):
 async def _checked(
     app: Callable[..., Awaitable[None]], scope: Any, receive: Any, send: Any
 ) -> None:
-    """Serve a request; what it is rejected for is raised where its route reads the body."""
+    """Serve a request; its error is raised where its route reads the body."""
     from fastapi import (
         HTTPException,
     )  # only the API server needs it; workers import this module too

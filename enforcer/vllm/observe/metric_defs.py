@@ -41,7 +41,7 @@ def installed(package: str) -> str:
 
 
 class Relaxed(Enum):
-    """What is enforced in the place of a schema that cannot be."""
+    """The substitute for a schema that cannot be enforced."""
 
     RELAXED = "relaxed"  # the nearest superset
     ISOLATED = "isolated"  # only that the value is an object

@@ -61,7 +61,7 @@ def _model(tokenizer: Any) -> _Model:
 
 
 def forget(tokenizer: Any) -> None:
-    """Drop what was built for a tokenizer."""
+    """Drop all objects built for a tokenizer."""
     with _building:
         _known.pop(id(tokenizer), None)
 
