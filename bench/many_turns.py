@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bench.arguments import drawn
-from bench.arguments.__main__ import in_order
 from bench.first_mask import tools as tools_
 from bench.first_mask.rivals import RIVALS, turn_ids
 from bench.first_mask.run import vocabulary as find_vocabulary
@@ -48,7 +47,7 @@ def _turns(
             number += 1
             example = tool["valid_arguments"][0]
             (value,) = drawn.texts(function["parameters"], example, random, 1)
-            ordered = in_order(value, function["parameters"])
+            ordered = drawn.in_order(value, function["parameters"])
             parts = turn_ids(vocabulary, function["name"], ordered).values()
             ids = [token for part in parts for token in part] + [control(name) for name in close]
             yield {"type": tool["type"], "function": function}, ids

@@ -3,7 +3,8 @@
 Every text of a tool is drawn anew by a fixed seed: the collected tools have one example each, and
 a replay of it would time what is kept of the first. Ours are walked through the library's own
 `Matcher`; xgrammar compiles the schema itself, which takes properties only in the order of their
-declaration, so that all texts have them in it.
+declaration, so that all texts have them in it. With `--format hermes`, or another tool-call format,
+whole turns of its calls instead: `bench/arguments/whole_turns.py`.
 Times are of the thread's processor, less than what reading that clock takes; engines take turns.
 
 Owns: following the texts, what is timed, the table. Must not know: how masks are computed.
@@ -14,7 +15,6 @@ from __future__ import annotations
 import argparse
 import gc
 import json
-import time
 from dataclasses import dataclass, field
 from random import Random
 from typing import TYPE_CHECKING, Any
@@ -23,9 +23,11 @@ import numpy as np
 import xgrammar
 
 from bench.arguments import drawn
+from bench.arguments.walks import Walk, clock_cost, follow, statistics
 from bench.first_mask import tools as tools_
 from bench.first_mask.rivals import turn_ids
 from bench.first_mask.run import vocabulary as find_vocabulary
+from bench.formats.catalogue import FORMATS
 from enforcer import Enforcer
 from enforcer.errors import EnforcerError
 
@@ -37,13 +39,6 @@ if TYPE_CHECKING:
 _TEXTS = 14
 # Texts of one tool that a column has: the first, the second, the eleventh and later.
 _COLUMNS = {"first": range(1), "second": range(1, 2), "11th on": range(10, _TEXTS)}
-
-
-class Walk:
-    """One text: what fills the row of the next token, and what accepts a token."""
-
-    def __init__(self, fill: Callable[[], object], accept: Callable[[int], bool]) -> None:
-        self.fill, self.accept = fill, accept
 
 
 class Ours:
@@ -107,44 +102,6 @@ class Times:
     accepts: list[float] = field(default_factory=list)
 
 
-def _clock() -> float:
-    """Return the microseconds that two readings of the clock take."""
-    found = []
-    for _ in range(2000):
-        begun = time.thread_time_ns()
-        found.append(time.thread_time_ns() - begun)
-    return float(np.median(found)) / 1e3
-
-
-def _follow(walk: Walk, ids: Sequence[int], clock: float) -> tuple[list[float], list[float]] | None:
-    masks, accepts = [], []
-    for token_id in ids:
-        begun = time.thread_time_ns()
-        walk.fill()
-        filled = time.thread_time_ns()
-        taken = walk.accept(token_id)
-        accepted = time.thread_time_ns()
-        if not taken:
-            return None
-        masks.append((filled - begun) / 1e3 - clock)
-        accepts.append((accepted - filled) / 1e3 - clock)
-    return masks, accepts
-
-
-def in_order(value: Any, schema: Any) -> Any:
-    """Put properties in the order of their declaration."""
-    if isinstance(value, list):
-        items = schema.get("items") if isinstance(schema, dict) else None
-        return [in_order(each, items) for each in value]
-    if not isinstance(value, dict):
-        return value
-    declared = schema.get("properties") if isinstance(schema, dict) else None
-    declared = declared if isinstance(declared, dict) else {}
-    names = [name for name in declared if name in value]
-    names += [name for name in value if name not in declared]
-    return {name: in_order(value[name], declared.get(name)) for name in names}
-
-
 def measure(
     vocabulary: Vocabulary, tools: Sequence[dict[str, Any]], seed: int
 ) -> tuple[dict[str, Times], int]:
@@ -155,13 +112,13 @@ def measure(
     }
     times = {name: Times() for name in engines}
     left_out = 0
-    clock = _clock()
+    clock = clock_cost()
     for at, tool in enumerate(tools):
         parameters = tool["function"]["parameters"]
         random = Random(f"{seed} {at}")
         values = drawn.texts(parameters, tool["valid_arguments"][0], random, _TEXTS)
         spelled = [
-            vocabulary.encode(json.dumps(in_order(value, parameters), ensure_ascii=False))
+            vocabulary.encode(json.dumps(drawn.in_order(value, parameters), ensure_ascii=False))
             for value in values
         ]
         try:
@@ -172,7 +129,7 @@ def measure(
         found: dict[str, list[Any]] = {name: [] for name in engines}
         for ids in spelled:
             for name, begin in begins.items():
-                found[name].append(_follow(begin(), ids, clock))
+                found[name].append(follow(begin(), ids, clock))
         if any(each is None for listed in found.values() for each in listed):
             left_out += 1
             continue
@@ -191,10 +148,7 @@ def report(times: dict[str, Times]) -> str:
     lines = [f"{'us: mean / p50 / p99':<24}" + "".join(f"{c:>24}" for c in (*_COLUMNS, "accept"))]
     rows = {name: [*each.masks.values(), each.accepts] for name, each in times.items()}
     for name, columns in rows.items():
-        cells = (
-            f"{np.mean(c):.1f} / {np.median(c):.1f} / {np.percentile(c, 99):.1f}" for c in columns
-        )
-        lines.append(f"{name:<24}" + "".join(f"{cell:>24}" for cell in cells))
+        lines.append(f"{name:<24}" + "".join(f"{statistics(column):>24}" for column in columns))
     ours, *others = rows
     for name in others:
         cells = (
@@ -206,15 +160,43 @@ def report(times: dict[str, Times]) -> str:
     return "\n".join(lines)
 
 
+def _whole_turns(names: Sequence[str], tools: Sequence[dict[str, Any]], seed: int) -> str:
+    """Measure whole turns of these formats, of Hermes too if one has no peer; see `turn_report`."""
+    from bench.arguments import turn_report, whole_turns
+
+    chosen = list(FORMATS) if "all" in names else list(dict.fromkeys(names))
+    peers = [whole_turns.structural_tag_model(FORMATS[name]) for name in chosen]
+    if None in peers and turn_report.BASE not in chosen:
+        chosen.insert(0, turn_report.BASE)
+    whole_turns.measure(chosen[0], tools[:2], seed)  # warm up
+    gc.collect()
+    gc.disable()
+    return turn_report.report([whole_turns.measure(name, tools, seed) for name in chosen])
+
+
 def main() -> None:
     """Measure and print; see the module."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--tools", type=int, default=150, help="how many tools, spread over all")
+    parser.add_argument(
+        "--tools", type=int, help="how many tools, spread over all; 150, or 60 with --format"
+    )
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument(
+        "--format",
+        nargs="+",
+        metavar="NAME",
+        choices=("all", *FORMATS),
+        help="whole turns of these tool-call formats, or of `all`, instead of arguments alone",
+    )
     options = parser.parse_args()
-    name, vocabulary = find_vocabulary()
     source, tools = tools_.load()
-    chosen = tools[:: max(1, len(tools) // options.tools)][: options.tools]
+    count = options.tools or (60 if options.format else 150)
+    chosen = tools[:: max(1, len(tools) // count)][:count]
+    if options.format:
+        print(f"tools: {len(chosen)} {source}")
+        print(_whole_turns(options.format, chosen, options.seed))
+        return
+    name, vocabulary = find_vocabulary()
     measure(vocabulary, chosen[:2], options.seed)  # warm up
     gc.collect()
     gc.disable()

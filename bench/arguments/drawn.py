@@ -33,6 +33,20 @@ def texts(schema: Any, example: Any, random: Random, count: int) -> Iterator[Any
         yield value
 
 
+def in_order(value: Any, schema: Any) -> Any:
+    """Put properties in the order of their declaration."""
+    if isinstance(value, list):
+        items = schema.get("items") if isinstance(schema, dict) else None
+        return [in_order(each, items) for each in value]
+    if not isinstance(value, dict):
+        return value
+    declared = schema.get("properties") if isinstance(schema, dict) else None
+    declared = declared if isinstance(declared, dict) else {}
+    names = [name for name in declared if name in value]
+    names += [name for name in value if name not in declared]
+    return {name: in_order(value[name], declared.get(name)) for name in names}
+
+
 def _leaves(value: Any, path: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
     if isinstance(value, dict | list):
         inside = value.items() if isinstance(value, dict) else enumerate(value)
