@@ -55,9 +55,9 @@ class Prepared:
     """What turns of a spec share, whatever their prompts; a turn keeps it.
 
     Attributes:
-        options: those that hold.
+        options: the options that hold for the turns.
         envelope: what may stand around the calls.
-        arguments: grammars by the name of the tool, of those that are compiled before a turn.
+        arguments: by tool name, the grammars that are compiled before a turn.
 
     """
 
@@ -178,11 +178,11 @@ class Enforcer:
             tokenizer: a tokenizer of transformers, a folder with a model's tokenizer files, or a
                 `tokenizer.json`.
             dialect: as for `Enforcer`.
-            engine: likewise.
-            options: likewise.
-            documents: likewise.
-            cache: likewise.
-            **words: likewise.
+            engine: as for `Enforcer`.
+            options: as for `Enforcer`.
+            documents: as for `Enforcer`.
+            cache: as for `Enforcer`.
+            **words: as for `Enforcer`.
 
         Raises:
             InvalidVocabulary: the tokenizer cannot be read exactly, or lacks the dialect's
@@ -238,10 +238,10 @@ class Enforcer:
 
         Args:
             tools: as the request carries them, or functions and models; see `enforcer.tool`.
-            tool_choice: likewise.
-            parallel_tool_calls: likewise.
-            messages: the dialog so far, those of OpenAI's client among them; its calls are
-                counted, so that the next index continues the dialog's counter.
+            tool_choice: as the request carries it.
+            parallel_tool_calls: as the request carries it.
+            messages: the dialog so far, also as models of OpenAI's client; its calls are counted,
+                so that the next index continues the dialog's counter.
             prompt_ids: ids of the rendered prompt, whose tail tells whether the turn starts
                 inside a think. None means a turn that starts behind any think, with nothing said
                 yet (`SILENT`); `Parser`, which reads what a model without a mask wrote too, takes
@@ -249,7 +249,7 @@ class Enforcer:
             response_format: what text must fit; the turn is such a text, or calls. Known are
                 the forms of `enforcer.request.response_format.parse`.
             budget: how many ids the turn may have, its end among them; only asked for where
-                `Options.finish_within_budget` is set. None if nobody knows.
+                `Options.finish_within_budget` is set. None if unknown.
 
         Raises:
             InvalidTools: a field is not what a chat request carries.
@@ -287,8 +287,8 @@ class Enforcer:
 
         Raises:
             InvalidTools: see `matcher`.
-            UnsupportedSchema: likewise.
-            InvalidSchema: likewise.
+            UnsupportedSchema: see `matcher`.
+            InvalidSchema: see `matcher`.
 
         """
         declared = python_tools.declared(tools)
@@ -301,13 +301,13 @@ class Enforcer:
     def check(self, spec: Spec) -> None:
         """Refuse a request any of whose schemas cannot be enforced.
 
-        Every declared tool is checked, also those that the tool choice leaves out.
+        Every declared tool is checked, even if the tool choice leaves it out.
 
         Raises:
-            InvalidTools: the dialect has no call to a tool of such a name.
+            InvalidTools: the dialect cannot write a tool's name.
             UnsupportedSchema: a schema or format cannot be enforced exactly.
-            InvalidSchema: it is none.
-            SchemaLimit: one, or all of them together, are over a limit.
+            InvalidSchema: a schema or format is invalid.
+            SchemaLimit: one schema, or all schemas together, are over a limit.
 
         """
         refuse_names(self.dialect, spec.toolset, self.vocabulary)
@@ -326,11 +326,11 @@ class Enforcer:
         tool, unless it is the only one that a demanded call can be to.
 
         Yields:
-            Before each compilation, so that whoever drives it can let others go first.
+            Before each compilation, so that the caller can let other work go first.
 
         Returns:
-            What `start` takes. Turns of the same spec may share it; while one `has_grammars`,
-            these stay in memory.
+            What `start` takes. Turns of the same spec may share it. If it `has_grammars`, they
+            stay in memory as long as it does.
 
         Raises:
             UnsupportedSchema, InvalidSchema: nothing had checked the request before.
@@ -488,9 +488,9 @@ class Enforcer:
                 the shorter rows of a batch, is no part of it: `Turn.stray` would be the place of
                 the first one.
             prompt_ids: as in `parser`.
-            names: likewise.
-            schemas: likewise.
-            tools: likewise.
+            names: as in `parser`.
+            schemas: as in `parser`.
+            tools: as in `parser`.
 
         Raises:
             InvalidTools: `tools` are not what a chat request carries.
@@ -511,7 +511,7 @@ class Enforcer:
         """Build a parser that reads a turn while it is generated.
 
         Args:
-            tools: as `matcher` takes them; they give `names` and `schemas` where those are left
+            tools: as `matcher` takes them; they give `names` and `schemas` if these are left
                 out. None keeps every call.
             prompt_ids: ids of the rendered prompt; see `Parser`.
             names: the tools that may be called; calls to others are dropped.

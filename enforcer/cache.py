@@ -1,7 +1,7 @@
 """LRU cache with a budget in bytes, shared by all results kept between requests.
 
-A value that several threads ask for at once is made once. No mask rows of arguments are in it:
-those are in `kernel.rows`. Must not know: what the values are.
+A value that several threads ask for at once is made once. Mask rows of arguments are cached in
+`kernel.rows` instead. Must not know: what the values are.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _T = TypeVar("_T")
 
 # Bytes of an entry besides its value: a key (a digest), and places in two tables.
 _ENTRY = 400
-_EXCESS = 8  # counted bytes may exceed the budget by one eighth of it until values are dropped
+_EXCESS = 8  # counters may exceed the budget by an eighth until values are dropped
 
 
 class ByteCounter(Protocol):
@@ -49,7 +49,7 @@ class Cache:
     is returned, but not kept.
 
     Args:
-        budget: bytes that all values may weigh together, those of counters included.
+        budget: bytes that all values and counters may have together.
 
     Attributes:
         hits, misses: number of look-ups that found a value, and that made one.
@@ -63,7 +63,7 @@ class Cache:
         self._lock = threading.Lock()
         self._entries: OrderedDict[Hashable, _CachedValue] = OrderedDict()
         self._making: dict[Hashable, Future[Any]] = {}
-        self._weight = 0  # of the values when they were last asked for
+        self._weight = 0  # sum of the values' weights when they were last asked for
         self._counters: set[ByteCounter] = set()
 
     def __len__(self) -> int:

@@ -188,6 +188,7 @@ class Grammars:
         return self.cache.get(self._key(what, wanted, options), timed, _weight)
 
     def _key(self, what: str, wanted: ResponseFormat, options: Options) -> Hashable:
+        """Return the cache key of a result: all settings and the source that it depends on."""
         # A digest, for a source may be large.
         digest = blake2b(wanted.source.encode("utf-8", "surrogatepass"), digest_size=32).digest()
         known, settings = self._settings

@@ -58,7 +58,7 @@ class Busy(EnforcerError):  # noqa: N818
     """No capacity to check a request now; the client may send it again.
 
     Attributes:
-        own: whether the request's own schemas used up the capacity; else those of others.
+        own: whether the request's own schemas used up the capacity; else other requests did.
         lacks: the system resource that is exhausted, if that is the reason; else empty.
 
     """

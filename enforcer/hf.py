@@ -71,7 +71,7 @@ class TransformersLogitsProcessor(LogitsProcessor):  # type: ignore[misc]
         self._matchers: list[Matcher] = []
         self._pad = pad_token_id
         self._before: list[list[int]] = []
-        self._best: torch.Tensor | None = None  # of each row, not yet checked for -inf
+        self._best: torch.Tensor | None = None  # each row's best score, not yet checked for -inf
 
     def __call__(self, input_ids: torch.LongTensor, scores: torch.FloatTensor) -> torch.FloatTensor:
         """Return the scores with -inf for illegal token ids.

@@ -213,7 +213,7 @@ class Vocabulary:
         """Return the joined bytes of token ids.
 
         Raises:
-            ConfigurationError: the vocabulary lacks one of them.
+            ConfigurationError: the vocabulary lacks an id.
 
         """
         return b"".join(map(self.token_bytes, ids))

@@ -195,7 +195,7 @@ class Pool:
                     process = None
                 process = process or self._fork()
                 process, result = self._done(job, process)
-            except (OSError, NoProcess) as error:  # as a rule, no handle or no memory is left
+            except (OSError, NoProcess) as error:  # usually no handle or memory is left
                 text = f"no schema can be checked now ({error}); send this again"
                 result = Busy(text, lacks=str(error))
             except BaseException as error:  # noqa: BLE001 - the callers must get it
@@ -283,7 +283,7 @@ class Pool:
                     self._forker = None
                     if not error.status or started == _STARTS:
                         raise
-                    if started:  # of an idle fork server, its workers tell
+                    if started:  # an idle fork server that ended is noticed by its workers
                         self._replaced(error.status)
 
 

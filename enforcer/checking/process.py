@@ -162,8 +162,8 @@ class Process:
 
     Attributes:
         pid: its process id.
-        kept: resident bytes after its last answer, beyond those that it was forked with; None
-            during a task.
+        kept: resident bytes that it has gained between its fork and its last answer; None during a
+            task.
 
     """
 
@@ -220,5 +220,5 @@ class Process:
             try:
                 self._status = self._forker.ask(self.pid)
             except NoProcess:
-                self._status = -signal.SIGKILL  # with what had forked it
+                self._status = -signal.SIGKILL  # the fork server ended, and the worker with it
         return self._status

@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from enforcer.regex.charset import CharSet
 
 LOOK = 0.25  # seconds of processor time until a check counts as slow
-SECONDS = 2.0  # of one processor, for one check
-# Seconds that a check may have of a processor before it is begun anew at the next level, and by how
-# much its worker is less urgent than the server.
+SECONDS = 2.0  # of processor time, for one check
+# Levels of a check: the seconds of processor time after which it starts anew at the next level, and
+# the difference between the `nice` values of its worker and of the server.
 LEVELS = ((0.03, 3), (LOOK, 10), (SECONDS, 10))
 TOO_SLOW = (
     f"checking this schema takes over {SECONDS:g} seconds of processor time; give it fewer "
@@ -58,7 +58,7 @@ class SchemaCheck:
             white space.
         controls: name and id of the special tokens that the layout may have, in the vocabulary
             that the grammar is written for; None for the worker's own vocabulary.
-        writable: the characters that this vocabulary can write; None likewise.
+        writable: the characters that this vocabulary can write; None for the worker's own.
 
     """
 

@@ -35,7 +35,7 @@ from enforcer.turn import dialects
 from enforcer.vocabulary import Vocabulary
 
 _MEMORY = 1 << 30  # bytes beyond what an idle worker has
-_BACKGROUND = 19  # by how much workers for tasks are less urgent than the server
+_BACKGROUND = 19  # niceness of workers above that of the server
 _PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
 # What a terminal or a service manager sends to all processes of a server: its parent handles them,
 # and has checks to be answered until it has ended.
@@ -81,7 +81,7 @@ def _fork(orders: Connection, handle: int, worker: WorkerState) -> int:
     parent = os.getpid()
     try:
         pid = os.fork()
-    except OSError as error:  # no more processes, or no memory; those that are there go on
+    except OSError as error:  # no more processes or memory; other workers go on
         pid = -(error.errno or errno.EAGAIN)
     if pid:
         os.close(handle)

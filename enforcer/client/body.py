@@ -49,8 +49,8 @@ def extra_body(
         response_format: as in the chat request.
         on_unsupported: an `OnUnsupported` or its value; None for the server's option, which the
             server must allow to be overridden.
-        finish_within_budget: see `Options`; likewise.
-        closed_objects: see `Conventions`; likewise.
+        finish_within_budget: see `Options`; None as for `on_unsupported`.
+        closed_objects: see `Conventions`; None as for `on_unsupported`.
         via: the part of the server that enforces; a `Route` or its value.
 
     Raises:

@@ -87,7 +87,7 @@ def declared(tools: object) -> object:
     """Return a request's tools with functions and models replaced by their declarations.
 
     Raises:
-        InvalidTools: one of them cannot be declared.
+        InvalidTools: a tool cannot be declared.
         MissingPackage: Pydantic or docstring_parser is not installed.
 
     """
@@ -154,7 +154,7 @@ def _parameters(function: Callable[..., Any]) -> Any:
         else:
             shown = Field(json_schema_extra=_default(each.default))
             fields[each.name] = NotRequired[Annotated[kind, shown]]
-    make: Any = TypedDict  # type checkers know no others than those that are written out
+    make: Any = TypedDict  # type checkers accept only written out classes
     made = make(getattr(function, "__name__", "arguments"), fields)
     made.__pydantic_config__ = {"extra": extra}
     return made

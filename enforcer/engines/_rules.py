@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from enforcer.schema.grammar import ArrayShape, ObjectShape, Value, ValueId
 
 _LANGUAGE = 5_000  # size of one language's expression without intersections and complements
-_CHARACTERS = 500_000  # of all rules together
+_CHARACTERS = 500_000  # in all rules together
 _DEPTH = 64  # values in values
 _SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 _,:")
 _BASIC_PLANE = 0xFFFF
@@ -112,7 +112,7 @@ class RuleWriter:
         self._size = 0
         self._definitions: Mapping[ValueId, Value] = {}
         self._values: dict[ValueId, str] = {}
-        self._paths: dict[ValueId, str] = {}  # of values that are being written
+        self._paths: dict[ValueId, str] = {}  # of the values that are being written
         self._gap = self._rule("gap", self._notated(_GAP))
         self._comma = self._rule("comma", f"{self._gap}{self._literal(',')}{self._gap}")
         self._colon = self._rule("colon", f"{self._gap}{self._literal(':')}{self._gap}")
@@ -159,11 +159,12 @@ class RuleWriter:
             regex = plain(regex, _LANGUAGE)
         except RegexBudget as error:
             raise unsupported(path, "", "one regular expression cannot hold these texts") from error
-        if regex == NOTHING:  # for which notations of expressions have nothing
+        if regex == NOTHING:  # no notation can express it
             raise unsupported(path, "", _NO_TEXT)
         return self._notated(spelled(regex, json_chars) if is_json else regex)
 
     def _notated(self, regex: Regex) -> str:
+        """Return an expression in the notation of the rules."""
         if isinstance(regex, Literal):
             return self._literal(regex.text)
         if isinstance(regex, Chars):
@@ -240,6 +241,7 @@ class RuleWriter:
         return f"{self._literal('[')}{self._gap}{body}{self._gap}{self._literal(']')}"
 
     def _object(self, shape: ObjectShape, name: str) -> str:
+        """Return the body of an object's rule; raise if rules cannot express its counts."""
         names = [(each, value) for each, value in shape.names if not self._is_never(value)]
         undeclared = inverse(either(*(literal(each) for each, _ in shape.names)))
         others = [(both(x, undeclared), value) for x, value in shape.classes]

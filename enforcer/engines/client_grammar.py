@@ -30,8 +30,8 @@ _ANY_SPLIT = '%llguidance {"no_forcing": true}\n'
 _OVER_A_LIMIT = re.compile(r"[Tt]oo many (?:items|states|expressions)|fuel")
 _NOTHING_FITS = "NoExtension"  # llguidance's name of a dead end
 _TEXTS = 8  # sampled to find dead ends
-_IDS = 48  # token ids of each
-_SECONDS = 0.5  # of processor time, for all
+_IDS = 48  # token ids of each text
+_SECONDS = 0.5  # of processor time, for all texts
 # Limits of a step: 25,000 of fuel are a millisecond, and so are 20,000 items. The check has less.
 _LIMITS = {"step_lexer_fuel": 300_000, "step_max_items": 30_000, "max_items_in_row": 4_000}
 _LESS = {"step_lexer_fuel": 240_000, "step_max_items": 24_000, "max_items_in_row": 3_200}

@@ -41,6 +41,7 @@ class MachineEngine(ArgumentEngine):
         return ClientGrammars(self.vocabulary)
 
     def _tree(self, *, is_raw: bool = False, is_python: bool = False) -> kernel.Tree:
+        """Return the vocabulary, bound to a kind of strings; cached."""
         kind = is_raw, is_python
         if kind not in self._trees:
             self._trees[kind] = bound_vocabulary(

@@ -33,13 +33,13 @@ _QUOTED = 300
 class Fault(Enum):
     """A kind of fault of a reply."""
 
-    UNDECLARED = "undeclared calls"  # or such that the request does not allow
+    UNDECLARED = "undeclared calls"  # or declared, but not allowed by the request
     SCHEMA = "schema errors"
     ID = "id errors"
     CHOICE = "ignored tool choice"
     FINISH = "wrong finish reason"
     LEAK = "leaked markers"
-    REFUSED = "refused (HTTP 400)"  # or 422
+    REFUSED = "refused (HTTP 400)"  # or HTTP 422
     FAILED = "failed"
 
 
@@ -167,7 +167,7 @@ def _allowed(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def tools_of(body: Mapping[str, Any]) -> list[Any]:
-    """List the request's tools and those that Kimi's system messages declare."""
+    """List the tools of the request and of Kimi's system messages."""
     dynamic = [tool for message in body["messages"] for tool in message.get("tools") or ()]
     return [*(body.get("tools") or ()), *dynamic]
 

@@ -44,7 +44,7 @@ class ReplyRules:
     Attributes:
         ids: the form of the ids of calls.
         markers: markers that no text may contain.
-        registry: schemas that those of requests may refer to.
+        registry: schemas that requests' schemas may refer to.
 
     """
 

@@ -37,10 +37,10 @@ class ShadowVerdict(TaskVerdict):
     """The verdict on an exchange.
 
     Attributes:
-        choices: verdicts on those of the reply, without messages, which may be long.
-        tool: the name of the tool that `error` is about, if it is one's.
-        spec: of the request, with the tools alone whose schemas may be refused; None where
-            nothing of it may be.
+        choices: the verdict on each choice of the reply, without messages, which may be long.
+        tool: the name of the tool that `error` is about; empty if it is about none.
+        spec: the request's spec with only the tools whose schemas may be refused; None if no
+            schema may be.
 
     """
 

@@ -8,11 +8,16 @@ readings of a text are followed at once, as bit sets in the *frames* of the open
 Strings, numbers and names run through deterministic automata over characters, or through tries
 where they are listed. A prefix of a text is viable if some reading of it can be completed.
 
-*Files, from the face downward.* `matcher` is the face. `rows` makes bitmask rows and caches them,
-by `walk` over the trie of tokens. `search` is for distinct elements. `values` has `step`, the
-automaton itself; `arrays`, `objects` and `strings` are its parts; `names` remembers undeclared
-names. Below them are `automata`, `state` (fields and arena), `tables` (a grammar), `tokens` (a
-vocabulary) and `records` (structures and constants). Each file imports from those below it only.
+*Files, from the interface downward.* `matcher` is the interface. `rows` makes bitmask rows and
+caches them, by `walk` over the trie of tokens. `search` looks for an end of a distinct element.
+`values` has `step`, the automaton itself; `arrays`, `objects` and `strings` are its parts; `names`
+has the undeclared names of objects and the distinct strings of arrays. Below them are `automata`,
+`state` (fields and arena), `tables` (a grammar), `tokens` (a vocabulary) and `records` (structures
+and constants). Each file imports from files below it only.
+
+*Distinct elements* (`uniqueItems`) are enforced in three ways: of a small domain by a tally of bits
+in the frame (`arrays`), strings by the characters in the arena (`names`, with `strings`), any other
+values by fingerprints (`values`, `arrays`) and `search`.
 
 *Work* is counted in trie nodes, in ranges of characters that are looked at, and in words of bit
 sets where a frame is copied or compared with its shapes.

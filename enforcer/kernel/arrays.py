@@ -42,7 +42,7 @@ def open_array(t: MatcherState, s: cython.pointer[State]) -> cython.bint:
         if node.distinct != NOT_UNIQUE
         else UNIQUE_VALUES
         if node.unique_values >= 0
-        else 1
+        else ARRAY_FRAME
     )
     frame = new_frame(t, s, s.node, kind)
     t.arena[frame + LIVE] = arrays
@@ -66,7 +66,7 @@ def next_element(t: MatcherState, s: cython.pointer[State]) -> cython.bint:
         if countable(t, s.frame, node, place, v, some) != 0:
             values |= bit(v)
     s.node = t.tables.item_slots[place].node
-    if t.arena[s.frame + WRITTEN] != 0 and t.arena[s.frame + IS_ARRAY] == UNIQUE_STRINGS:
+    if t.arena[s.frame + WRITTEN] != 0 and t.arena[s.frame + KIND] == UNIQUE_STRINGS:
         values &= values_left(t, s.frame, s.node)
     s.values = values
     return values != 0
@@ -86,7 +86,7 @@ def values_left(t: MatcherState, frame: i64, number: index) -> i64:
 
 @cython.cfunc
 def filter_arrays(t: MatcherState, s: cython.pointer[State], fitted: i64) -> cython.bint:
-    """Restrict the live arrays of a frame to those that the last element fits, and count it."""
+    """Restrict the live arrays of a frame to the ones that the last element fits; count it."""
     before = s.frame
     node = node_of(t, before)
     place = item_slot_of(t, before, node)
@@ -125,7 +125,7 @@ def may_go_on(t: MatcherState, frame: i64, node: cython.pointer[Node], i: i64) -
 def countable(
     t: MatcherState, frame: i64, node: cython.pointer[Node], place: index, v: i64, arrays: i64
 ) -> i64:
-    """Return those of some arrays that can still be completed behind value number `v`."""
+    """Return the arrays, of the given ones, that can be completed behind value number `v`."""
     if node.tallies == 0:
         return arrays
     hits = t.tables.item_slots[place].hits + v * node.arrays

@@ -11,8 +11,8 @@ import cython
 from enforcer.kernel.records import *
 from enforcer.kernel.state import MatcherState, automaton_at, automaton_of, name_words, names_at
 
-MANY_BOUNDS = cython.declare(cython.int, 4)  # from which on each place is looked at once
-BOUNDS_OF_UNIT = cython.declare(cython.int, 4)  # that take as long as a node
+MANY_BOUNDS = cython.declare(cython.int, 4)  # of an automaton, from which on answers are remembered
+BOUNDS_OF_UNIT = cython.declare(cython.int, 4)  # bounds that take as long as a trie node
 
 
 @cython.cfunc
@@ -24,7 +24,7 @@ def leads_on(
         return False
     if a.bounds == 0:
         return True
-    if count <= a.steady and (count >= a.minimum or count < 0):  # of wide rows it is
+    if count <= a.steady and (count >= a.minimum or count < 0):  # less than 0 in wide rows
         return True
     if a.bounds < MANY_BOUNDS or t.scratch is None:
         return within_bounds(t, a, state, languages, count) != 0

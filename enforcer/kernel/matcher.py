@@ -33,7 +33,7 @@ from enforcer.kernel.values import ended_texts, marker_of, open_pairs, open_text
 
 _IN_USE = "a matcher serves one thread at a time, and this one is in a call of another thread"
 
-_OWN_BYTES = 1_500  # of a text, beside its arrays
+_OWN_BYTES = 1_500  # that a text takes beside its arrays
 
 
 @cython.final
@@ -152,7 +152,7 @@ class TextMatcher(MatcherState):
             self.is_in_use = False
 
     def undeclared_names(self, level: i64) -> list:
-        """Return the undeclared names of an object that is open, so many levels further out."""
+        """Return the undeclared names of the open object that is `level` levels further out."""
         frame = past_state(self, self.at).frame
         for _ in range(level):
             frame = self.arena[frame + PARENT]
@@ -255,7 +255,7 @@ def describe(t: MatcherState) -> tuple:
     frames = []
     frame = s.frame
     while frame >= 0:
-        is_array = t.arena[frame + IS_ARRAY] != 0
+        is_array = t.arena[frame + KIND] != OBJECT_FRAME
         frames.append(open_array_at(t, frame) if is_array else open_object_at(t, frame))
         frame = t.arena[frame + PARENT]
     state = [s.phase, s.node, s.values, s.automaton_state, s.trie_node, s.pending]

@@ -28,9 +28,9 @@ from enforcer.kernel.state import (
 def ending_classes(t: MatcherState, frame: i64) -> i64:
     """Return how many classes (or languages) of a frame can run out of names (or strings)."""
     node = node_of(t, frame)
-    if t.arena[frame + IS_ARRAY] == 0:
+    if t.arena[frame + KIND] == OBJECT_FRAME:
         return node.classes if node.names_end != 0 else 0
-    if t.arena[frame + IS_ARRAY] != UNIQUE_STRINGS or node.distinct == NEVER_ENDING:
+    if t.arena[frame + KIND] != UNIQUE_STRINGS or node.distinct == NEVER_ENDING:
         return 0
     return node_at(t, t.tables.item_slots[node.slot0].node).string_languages
 
@@ -39,11 +39,11 @@ def ending_classes(t: MatcherState, frame: i64) -> i64:
 def keeps_characters(t: MatcherState, s: cython.pointer[State]) -> cython.bint:
     """Return whether a state is in a name or string that may not be written again.
 
-    A key's characters are those that are written, with the one that ends it.
+    A key's characters are kept as written, with the character that ends it.
     """
     if s.phase != IN_STRING or s.frame < 0:
         return s.phase == IN_NAME or s.phase == IN_KEY or s.phase == IN_ARGUMENT
-    return t.arena[s.frame + IS_ARRAY] == UNIQUE_STRINGS
+    return t.arena[s.frame + KIND] == UNIQUE_STRINGS
 
 
 @cython.cfunc
@@ -72,7 +72,7 @@ def in_common(t: MatcherState, name: i64, classes: i64, first: i64, count: i64) 
 
 @cython.cfunc
 def is_written(t: MatcherState, frame: i64, first: i64, count: i64) -> cython.bint:
-    """Return whether an object has the name whose characters are on the arena."""
+    """Return whether a frame has the name or string whose characters are in the arena."""
     classes = ending_classes(t, frame)
     written = t.arena[frame + WRITTEN]
     while written != 0:
@@ -165,7 +165,7 @@ def exhausted_prefix(t: MatcherState, s: cython.pointer[State], k: i64, states: 
 def automaton_in(t: MatcherState, frame: i64) -> index:
     """Return the number of the automaton of a frame's undeclared names or distinct strings."""
     node = node_of(t, frame)
-    if t.arena[frame + IS_ARRAY] == 0:
+    if t.arena[frame + KIND] == OBJECT_FRAME:
         return node.class_automaton
     return node_at(t, t.tables.item_slots[node.slot0].node).string_automaton
 
@@ -197,7 +197,7 @@ def affects_earlier_tokens(
 
 @cython.cfunc
 def classes_left(t: MatcherState, frame: i64, first: i64, count: i64, classes: i64) -> i64:
-    """Return those of some classes that have an unwritten name with a given prefix."""
+    """Return the classes, of the given ones, with an unwritten name that has a prefix."""
     written = t.arena[frame + WRITTEN]
     noted = ending_classes(t, frame)
     if noted == 0 or written == 0 or t.arena[written - 1] & IS_ENDED == 0:
@@ -370,8 +370,8 @@ def add_names(t: MatcherState, frame: i64, sizes: dict):
 def marks_of(classes: i64) -> i64:
     """Return the words of a written name before its characters.
 
-    Its length and the name before it; and where there are classes of which it may be the last
-    name, a mark for each of them, and the last name before it that has one.
+    The first word has its length and the name before it. If classes can run out of names, a mark
+    for each class follows, then the last name before it with a mark.
     """
     return classes + 2 if classes != 0 else 1
 

@@ -50,9 +50,9 @@ def open_names(t: MatcherState, frame: i64) -> cython.bint:
 
 @cython.cfunc
 def note_full(t: MatcherState, frame: i64) -> i64:
-    """Write the live shapes that may have no property but those that they require.
+    """Write the live shapes with room for required properties only.
 
-    Returns where they are, -1 where properties are not counted.
+    Returns where they are; -1 if properties are not counted.
     """
     node = node_of(t, frame)
     if node.limits == 0:
@@ -129,7 +129,7 @@ def open_object(t: MatcherState, s: cython.pointer[State]) -> cython.bint:
     if node.shapes == 0:
         return False
     some = False
-    frame = new_frame(t, s, s.node, 0)
+    frame = new_frame(t, s, s.node, OBJECT_FRAME)
     for w in range(node.shape_words):
         shapes = cython.cast(cython.longlong, 0)
         for v in range(node.values):
@@ -320,7 +320,7 @@ def undeclared_name(t: MatcherState, s: cython.pointer[State]) -> cython.bint:
 
 @cython.cfunc
 def filter_shapes(t: MatcherState, s: cython.pointer[State], fitted: i64) -> cython.bint:
-    """Restrict the live shapes of an object to those that the value of its last name fits."""
+    """Restrict the live shapes of an object to the shapes that its last property's value fits."""
     frame = copy_frame(t, s)
     node = node_of(t, frame)
     n = t.arena[frame + CURRENT]

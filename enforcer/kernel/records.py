@@ -29,15 +29,15 @@ def record(_struct: str, fields: str, kind: type[np.generic]) -> np.dtype:
 # ----------------|----------------|------------------------------------------------------------
 # frame           | all            | innermost open object or array, in the arena; -1 for none
 # top             | all            | where the arena ends for this state
-# node            | value          | of the value that begins or is being written
+# node            | value          | node of the value that begins or is being written
 #                 | IN_ANY         | the number of an automaton
-# values          | value          | of the node, a bit for each that may still be meant
+# values          | value          | values of the node that may still be meant, as bits
 #                 | IN_WRITTEN     | the next character of the written name
-#                 | BEHIND_NESTED  | those that the nested JSON fits
-# automaton_state | text, IN_BARE  | of the automaton; -1 if no word of it is left
-# trie_node       | text           | of listed strings or declared names; -1 if none is left
-# languages       | text, IN_BARE  | of the automaton or trie, a bit for each that is followed
-#                 | IN_NAME        | classes of undeclared names, likewise
+#                 | BEHIND_NESTED  | values that the nested JSON fits, as bits
+# automaton_state | text, IN_BARE  | state of its automaton; -1 if no word of it is left
+# trie_node       | text           | in the trie of listed strings or names; -1 if none is left
+# languages       | text, IN_BARE  | languages of automaton or trie that are followed, as bits
+#                 | IN_NAME        | classes of undeclared names that are followed, as bits
 #                 | BETWEEN        | 1 where another key may follow, 2 where the text may end
 # count           | text           | characters so far
 #                 | IN_BARE        | bytes that lie in the arena
@@ -84,32 +84,54 @@ TRIE_NODE = np.dtype(
     ]
 )
 
-# The records of tables, which `enforcer.machine.tables` makes. "Bits" is the number of the first
-# word in the table of bits; a set of shapes has `shape_words` words, other sets one. `x0` and `xs`
-# are the first of some records of a table and how many there are.
+# The records of tables, which `enforcer.machine.tables` makes. In the comments on their fields:
 #
-# A node: a set of values of which one has to be written, a bit each.
-#   string_automaton, string_trie    languages of strings and listed strings; -1 for none
-#   strings_of, string_languages     bits: for each language the values that it spells
-#   bare_automaton, bare_of, bare_languages    the same of numbers, booleans and null
-#   raw, scalars, json_node          raw text: its kind; languages of text, before those in which
-#                                    JSON follows; the node of that JSON
-#   shapes, shape_words              ways to be an object; the words of a set of them
-#   shapes_of                        bits: for each value the shapes that are it
-#   name_trie, name0, names, required_names    declared names; bits: those that a shape requires
-#   class_automaton, class0, classes, class_node, class_values    classes of undeclared names, and
-#                                    the node of their values; for a class and value the shapes
-#   names_end                        whether a class may run out of names
-#   limit0, limits, least, room      counted properties, a limit a shape; the number from which on
-#                                    no shape has too few; that from which on one may be full
-#   mark0, marks, witnesses, witnessed    undeclared properties that some shape requires; bits: for
-#                                    each the shapes that want it
-#   array0, arrays, arrays_of        ways to be an array; bits: for each value those that are it
-#   slot0, slots                     item slots: for each place of `prefixItems` one, one for others
-#   tallies                          arrays that count elements
-#   distinct                         see `NOT_UNIQUE`: arrays of distinct strings
-#   unique_values                    bits: arrays of other distinct elements; -1 for none
-#   many_words                       bits: the values with very many texts, which search may assume
+#   `x0` and `xs`    number of the first record of a table (`x0`), and how many there are (`xs`)
+#   bits             number of the first word in `Tables.bits`: for each of some things a set, as
+#                    bits. A set of shapes has `shape_words` words; one of names a bit for each
+#                    declared name; any other set one word
+#
+# A node: a set of values of which one has to be written. Value `v` is bit `v`.
+#
+# field              | meaning
+# -------------------|-------------------------------------------------------------------------
+# values             | number of values
+# many_words         | bits: one set, the values with more texts than any array has elements
+# raw                | kind of the automaton of its texts, see `OF_JSON`
+# string_automaton   | number of the automaton of its strings; -1: none
+# string_trie        | root of the trie of its listed strings; -1: none
+# string_languages   | number of languages of strings
+# strings_of         | bits: for each language the values that it spells
+# scalars            | raw text: number of languages of whole texts; behind any other, JSON follows
+# json_node          | raw text: number of the node of that JSON; -1: none
+# bare_automaton     | number of the automaton of numbers, booleans and null; -1: none
+# bare_languages     | number of its languages
+# bare_of            | bits: for each of its languages the values that it spells
+# shapes             | number of shapes: alternatives of objects; 0: no value is an object
+# shape_words        | words of a set of shapes
+# shapes_of          | bits: for each value its shapes
+# name0, names       | declared names, ascending: records of `NAME`
+# name_trie          | root of the trie of declared names; -1: none
+# required_names     | bits: one set of declared names, those that some shape requires
+# class0, classes    | classes of undeclared names; `Tables.classes` has for each class bits: for
+#                    | each value of `class_node` the shapes that allow it
+# class_automaton    | number of the automaton with a language for each class; -1: none
+# class_node         | number of the node of an undeclared property's value
+# class_values       | number of values of that node
+# names_end          | 1: some class may run out of names
+# limit0, limits     | a record of `LIMIT` for each shape; 0: properties are not counted
+# least              | number of properties from which on no shape has too few
+# room               | number of properties from which on some shape may be full; -1: never
+# mark0, marks       | records of `MARK`
+# witnesses          | number of undeclared properties that some shape requires
+# witnessed          | bits: for each witness the shapes that require it
+# array0, arrays     | alternatives of arrays: records of `ARRAY`; 0: no value is an array
+# arrays_of          | bits: for each value its arrays
+# slot0, slots       | records of `ITEM_SLOT`: one for each place of `prefixItems`, the last for all
+#                    | further elements
+# tallies            | number of arrays with a tally: they count elements or keep few ones distinct
+# distinct           | arrays of distinct strings, see `NOT_UNIQUE`
+# unique_values      | bits: one set, the arrays of other distinct elements; -1: none
 NODE = record(
     "Node",
     "string_automaton string_trie bare_automaton values shape_words shapes shapes_of "
@@ -119,43 +141,71 @@ NODE = record(
     "scalars json_node unique_values many_words",
     np.int32,
 )
-# A declared name: the node of its values, how many, bits: for each value the shapes that allow it,
-# the shapes that require the name.
+# A declared name.
+#   node, values    node of its property's value; number of values
+#   fits            bits: for each value the shapes that allow it
+#   required        bits: one set, the shapes that require the name
 NAME = record("Name", "node values fits required", np.int32)
-# Of a shape: properties, -1 for no maximum; bits: the names that it requires.
+# How many properties a shape has.
+#   minimum, maximum    -1: no maximum
+#   required            bits: one set of declared names, those that the shape requires
 LIMIT = record("Limit", "minimum maximum required", np.int32)
-# A property that is a witness: a declared name, or -1 and a class; the value that it has to have;
-# bits: for each witness the shapes whose witness it is.
+# A property that counts as a witness, which is an undeclared property that some shape requires.
+#   name, class_    number of its declared name, or -1 and the number of its class
+#   value           value of its node that it has to fit
+#   hits            bits: for each witness the shapes for which it counts
 MARK = record("Mark", "name class_ value hits", np.int32)
-# Elements at one place: their node, how many values; bits: for each value the arrays that allow it,
-# and for each value and array what it counts for.
+# Elements at one place of arrays.
+#   node, values    node of the element; number of values
+#   fits            bits: for each value the arrays that allow it
+#   hits            bits: for each value and each array the kinds for which it counts; where a tally
+#                   keeps elements distinct, which element it is
 ITEM_SLOT = record("ItemSlot", "node values fits hits", np.int32)
-# An array: the value that it is; lengths, -1 for no maximum; the number of its tally, -1 for none;
-# the kinds that it counts; its item slots; how many tallies there are; what each still needs; how
-# many elements from its end on one decides.
+# An alternative of arrays.
+#   value                the value of the node that it is
+#   minimum, maximum     lengths; -1: no maximum
+#   tally                number of its tally among those of a frame; -1: none
+#   count0, counts       records of `COUNT`; 0: its tally, if any, keeps elements distinct
+#   slots                number of places that `needs` tells apart; the last is for all further ones
+#   sums                 number of tallies
+#   need0                first record of `NEED`: that of place `i` and tally `j` is `i * sums + j`
+#                        behind it
+#   farthest             most further elements that any tally needs
 ARRAY = record(
     "Array",
     "value minimum maximum tally counts count0 slots sums need0 farthest",
     np.int32,
 )
-# A counted kind of elements, as a digit of a tally: its step, the most that matter, whether more
-# are illegal.
+# A counted kind of elements, a digit of a tally.
+#   step          what one element adds to the tally
+#   most          greatest digit
+#   is_bounded    1: more elements are illegal; 0: more are not counted
 COUNT = record("Count", "step most is_bounded", np.int32)
-# Elements that an array needs behind a tally, and the most that may follow.
+# Further elements that an array needs at a place with a tally, and the most that may follow; `FAR`
+# for `least` if it cannot be completed, for `most` if there is no bound.
 NEED = record("Need", "least most", np.int32)
-# An automaton: where its transitions, classes of ASCII, ranges of characters and states begin; its
-# kind (see `OF_JSON`); bounds of length of its languages; the greatest least length; characters up
-# to which no greatest length decides; characters from which on a language has many words.
+# An automaton.
+#   transitions, ascii, states    where its transitions, the classes of ASCII, and its states begin
+#   classes                       number of classes of characters
+#   range0, ranges                ranges of characters
+#   kind                          see `OF_JSON`
+#   bound0, bounds                a record of `BOUND` for each language; 0: no lengths
+#   minimum                       characters from which on no least length decides
+#   steady                        characters up to which no greatest length decides
+#   varied                        characters by which each language that has many words has many
 AUTOMATON = record(
     "Automaton",
     "transitions classes ascii range0 ranges states kind bound0 bounds minimum steady varied",
     np.int32,
 )
-# Lengths of a language, -1 for no maximum; where its lengths left (`rests`) begin, a bit each, -1
-# if the automaton knows them; characters up to which the maximum does not decide.
+# The lengths of a language.
+#   minimum, maximum    -1: no maximum
+#   rest0               where the lengths of its completions begin in `Tables.rests`, a word for
+#                       each state; -1: the automaton's states count lengths
+#   steady              characters up to which the maximum does not decide
 BOUND = record("Bound", "minimum maximum rest0 steady", np.int32)
 
-# What a walk has found of a place within a string, so that it is looked at once a row.
+# The memo of a question about a place within a string, asked once a row; see `automata.answer`.
 ANSWER = record("Answer", "turn place languages asked found", np.int64)
 
 # Phases of a text.
@@ -214,65 +264,80 @@ LINE_BREAK = cython.declare(cython.int, 3)
 INDENTATION = cython.declare(cython.int, 64)
 SECOND_SPACE = cython.declare(cython.int, 68)
 
-# Words of a frame. Behind them words of bits: of an array its live shapes (one word), then for each
-# that counts its elements or keeps them distinct a word (see `tally_behind`); of an object
-# its live shapes, the names that it has, and those that may come; where properties are counted,
-# then their count, and the live shapes that have room for nothing but what they require; and for
-# each undeclared property that some shape wants (a witness), the shapes that have it.
-# No row that is kept depends on the words before `IS_ARRAY`.
-PARENT = cython.declare(cython.int, 0)
-FINGERPRINT = cython.declare(
-    cython.int, 1
-)  # of what an object or array has so far; see `hash_combine`
+# The words of a frame, an open object or array in the arena:
+#
+#   0                                KIND                                    LIVE
+#   PARENT FINGERPRINT ... LEVEL   | KIND NODE_OF CURRENT CLASSES WRITTEN  | sets of bits
+#   no kept row depends on these   | rows depend on these
+#
+#   array     LIVE: live arrays (one word) | `tallies` words, see `tally_behind`
+#   object    LIVE: live shapes | names that it has | names that may come
+#             | where properties are counted: their number (one word), and the full shapes, which
+#               have room for nothing but what they require
+#             | for each witness the shapes that have it
+#
+# `state.frame_size` has the number of words.
+PARENT = cython.declare(cython.int, 0)  # the frame around it; -1: none
+FINGERPRINT = cython.declare(cython.int, 1)  # of its parts so far; see `hash_combine`
 NAME_FINGERPRINT = cython.declare(cython.int, 2)  # of the name that was written last
-IS_FINGERPRINTED = cython.declare(cython.int, 3)  # whether prints are needed of what is in it
-LEVEL = cython.declare(cython.int, 4)  # how many frames are around
-IS_ARRAY = cython.declare(cython.int, 5)
-NODE_OF = cython.declare(cython.int, 6)
-CURRENT = cython.declare(cython.int, 7)  # the name being written (-1: undeclared); the elements
-CLASSES = cython.declare(cython.int, 8)  # the classes of an undeclared name
-WRITTEN = cython.declare(cython.int, 9)  # the last undeclared name or distinct element, and one
+IS_FINGERPRINTED = cython.declare(cython.int, 3)  # whether its parts need fingerprints
+LEVEL = cython.declare(cython.int, 4)  # number of frames around it
+KIND = cython.declare(cython.int, 5)
+NODE_OF = cython.declare(cython.int, 6)  # number of its node
+CURRENT = cython.declare(cython.int, 7)  # array: its length; object: number of its present name
+CLASSES = cython.declare(cython.int, 8)  # classes of its present name, as bits, if undeclared
+WRITTEN = cython.declare(cython.int, 9)  # 1 + where its last undeclared name or element is; 0: none
 LIVE = cython.declare(cython.int, 10)
 
-# What `IS_ARRAY` has where elements are distinct: strings, which are kept themselves; any values,
-# of which prints are.
+# Kinds of frames. Of distinct strings the arena has the characters, of other distinct values the
+# fingerprints.
+OBJECT_FRAME = cython.declare(cython.int, 0)
+ARRAY_FRAME = cython.declare(cython.int, 1)
 UNIQUE_STRINGS = cython.declare(cython.int, 2)
 UNIQUE_VALUES = cython.declare(cython.int, 3)
 
-# What is asked of a place; else the range of characters of which one has to lead on.
+# Questions that `automata.answer` remembers; any other one is a range of characters, of which one
+# has to lead on. `VARIES`, `OUTER` and `AROUND` are about frames before `Search.steady`.
 LEADS_ON = cython.declare(cython.longlong, -1)
 ROOM = cython.declare(cython.longlong, -2)
-VARIES = cython.declare(cython.longlong, -3)  # these three of a frame that is steady
+VARIES = cython.declare(cython.longlong, -3)
 OUTER = cython.declare(cython.longlong, -4)
 AROUND = cython.declare(cython.longlong, -5)
-EXACT = cython.declare(cython.longlong, 1 << 60)  # beside a range
+EXACT = cython.declare(cython.longlong, 1 << 60)  # added to a range where written names matter
 NOT_ASKED = cython.declare(cython.longlong, -(1 << 62))
 ANSWERS = cython.declare(cython.int, 2048)
 
-# Where prints begin, by the kind of value.
+# Where fingerprints begin, by the kind of value.
 STRING_SEED = cython.declare(cython.int, 1)
 NUMBER_SEED = cython.declare(cython.int, 2)
 WORD_SEED = cython.declare(cython.int, 3)
 ARRAY_SEED = cython.declare(cython.int, 4)
 OBJECT_SEED = cython.declare(cython.int, 5)
 LAST_62 = cython.declare(cython.longlong, (1 << 62) - 1)
-SURE_DIGITS = cython.declare(cython.int, 8)  # behind which doubles may be equal
-DOUBLE_DIGITS = cython.declare(cython.int, 17)  # behind which all are
-WHOLE_DIGITS = cython.declare(cython.int, 18)  # of a number, with its sign, that is its own hash
+# Characters of a number behind which further digits may leave the double as it is, and behind which
+# they do; and the most characters of a whole number whose value is hashed without Python.
+SURE_DIGITS = cython.declare(cython.int, 8)
+DOUBLE_DIGITS = cython.declare(cython.int, 17)
+WHOLE_DIGITS = cython.declare(cython.int, 18)
 
-# `distinct` of a node whose arrays keep no strings distinct, and of one with always more of them.
+# `distinct` of a node: no array keeps strings distinct; the strings never run out. Any other value
+# is one more than a lower bound on the number of strings.
 NOT_UNIQUE = cython.declare(cython.int, 0)
 NEVER_ENDING = cython.declare(cython.int, 0x7FFFFFFF)
 
-# A written name or string: a word with the one before it, the number of its characters, and whether
-# rows depend on one of both (see `Tree.affects_earlier`); where they may run out, for each class or
-# language how many of its first characters begin no other one of these (one more than it has if all
-# do); its characters.
+# A written name or distinct string in the arena:
+#
+#   one word             where the one before it is (see `WRITTEN`), its length, and two marks of it
+#                        or any one before it: `AFFECTS_EARLIER` and `IS_ENDED`
+#   if texts can end,    for each class or language how many of its first characters begin no other
+#   `classes + 1` words  text; 1 more than its length if all do. Then the last one before it with
+#                        such a prefix
+#   the rest             its characters, three a word
 LENGTH_AT = cython.declare(cython.int, 32)
 LENGTHS = cython.declare(cython.longlong, (1 << 29) - 1)
-AFFECTS_EARLIER = cython.declare(cython.longlong, 1 << 62)
-IS_ENDED = cython.declare(cython.longlong, 1 << 61)  # of some beginning no name is left
-CHARACTERS = cython.declare(cython.longlong, 3)  # in a word
+AFFECTS_EARLIER = cython.declare(cython.longlong, 1 << 62)  # see `Tree.affects_earlier`
+IS_ENDED = cython.declare(cython.longlong, 1 << 61)  # some prefix has no text left
+CHARACTERS = cython.declare(cython.longlong, 3)  # of a word
 CHARACTER_BITS = cython.declare(cython.longlong, 21)
 CHARACTER = cython.declare(cython.longlong, (1 << 21) - 1)
 
@@ -280,7 +345,7 @@ CHARACTER = cython.declare(cython.longlong, (1 << 21) - 1)
 ILLEGAL = cython.declare(cython.int, 0)
 INSIDE = cython.declare(cython.int, 1)
 QUOTE = cython.declare(cython.int, 2)
-ILLEGAL_CHARACTER = cython.declare(cython.int, -3)  # in place of an automaton's state
+ILLEGAL_CHARACTER = cython.declare(cython.int, -3)  # takes the place of an automaton's state
 
 # Groups of bytes (`tree.ASCII_GROUPS`), as bits: white space and the characters of structure.
 SPACES = cython.declare(cython.longlong, 1 << 5 | 1 << 62)
@@ -298,7 +363,7 @@ CLOSE_OBJECT_GROUP = cython.declare(cython.longlong, 1 << 36)
 CONTROL_GROUP = cython.declare(cython.longlong, 1 << 62)
 
 LAST_CHARACTER = cython.declare(cython.int, 0x10FFFF)
-FIRST_SURROGATE = cython.declare(cython.int, 0xD800)  # in automata the characters of markers
+FIRST_SURROGATE = cython.declare(cython.int, 0xD800)  # surrogates stand for markers in automata
 LAST_SURROGATE = cython.declare(cython.int, 0xDFFF)
 ALWAYS = cython.declare(cython.int, 63)  # no group of bytes has this number
 PRIME = cython.declare(cython.ulonglong, 0x9E3779B97F4A7C15)
@@ -310,27 +375,25 @@ BYTES = cython.declare(cython.ulonglong, 0x0101010101010101)
 LOW_HALF = cython.declare(cython.longlong, 0xFFFFFFFF)
 LAST_63 = cython.declare(cython.longlong, 0x7FFFFFFFFFFFFFFF)
 FAR = cython.declare(cython.int, 1 << 30)
-FAR_STEPS = cython.declare(cython.int, 1 << 28)  # of what is safe for ever
-MOST_RESTS = cython.declare(cython.int, 62)  # from which on a bit stands for all lengths
-SLOTS = cython.declare(cython.int, 512)  # for kept rows of one grammar
-BLOCK = cython.declare(cython.Py_ssize_t, 16)  # words that are compared at once
+FAR_STEPS = cython.declare(cython.int, 1 << 28)  # or more: any number of safe characters
+MOST_RESTS = cython.declare(cython.int, 62)  # shorter lengths have a bit each, all others the next
+SLOTS = cython.declare(cython.int, 512)  # slots of a grammar's cache of rows
+BLOCK = cython.declare(cython.Py_ssize_t, 16)  # words compared at once
 OUT_OF_BOUNDS = "an index of the kernel is out of bounds"
 
-LONGEST = 256  # bytes of a token in a trie; a walk takes up to 600 bytes of stack for each
-FIRST_WORDS = 384  # of an arena
-FIRST_STATES = 40
+LONGEST = 256  # bytes of a token in a trie; a walk takes up to 600 bytes of stack a byte
+FIRST_WORDS = 384  # of a new arena
+FIRST_STATES = 40  # of a new list of past states
 
-MOST_TRIED = 50_000  # steps of all searches for a row, or for an id
+MOST_TRIED = 50_000  # steps of all searches for a row or an accepted token id
 
-# Of a table of states, and at least of one of prints.
+# Slots of the memo of searched states, and at first of the table of elements' fingerprints.
 FINGERPRINT_SLOTS = cython.declare(cython.longlong, 16_384)
-ENDING_LEVELS = cython.declare(
-    cython.int, 8
-)  # objects and arrays in one another that end an element
+ENDING_LEVELS = cython.declare(cython.int, 8)  # nested objects and arrays that end an element
 
 MOST_DIFFERING = 1_536  # words
 
-# What a kept row differs from, where that is no wide row.
+# `base` of a row that no wide row is the base of: an empty row, and that of the digits.
 NO_BASE = cython.declare(cython.Py_ssize_t, -1)
 DIGITS_BASE = cython.declare(cython.Py_ssize_t, -2)
 
@@ -400,8 +463,8 @@ def count_bits(word: i64) -> i64:
 def hash_combine(found: i64, word: i64) -> i64:
     """Return the fingerprint of a sequence with one word more.
 
-    A *fingerprint* is a hash of 62 bits. Equal values have equal ones. If those of two others are
-    equal, which has the chance of a hash, the second value is illegal as if it were repeated.
+    A *fingerprint* is a hash of 62 bits. Equal values have equal fingerprints. If two different
+    values collide, the second is illegal as a repetition.
     """
     n = cython.cast(cython.ulonglong, found) * PRIME & ALL_64
     n = ((n ^ n >> 32) + cython.cast(cython.ulonglong, word)) * PRIME & ALL_64

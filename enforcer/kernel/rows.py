@@ -72,13 +72,13 @@ from enforcer.kernel.walk import (
 
 _STATE_WORDS = 11  # of a configuration; those of its frames follow
 
-_WORK_OF_EXIT = 100  # of a wide row that is made, for the trie of what follows it
+_WORK_OF_EXIT = 100  # units, for each exit of a new wide row and the trie behind it
 
 _WORTH_KEEPING = 16  # units of work; a row of less is made as quickly as it is found
 
 _MANY_DIFFERING = 256
 
-_ROW_BYTES = 1_000  # of another row, beside its arrays
+_ROW_BYTES = 1_000  # that a wide row, or one of `ending`, takes beside its arrays
 
 
 @cython.cfunc
@@ -135,8 +135,9 @@ def configuration(t: MatcherState, key: cython.longlong[::1]) -> i64:
     """Write all words that the row of the present state depends on; return how many.
 
     Word 0 is a hash, words 1 to 10 are of the state and the turn, then come those of the frames,
-    the innermost first. Returns 0, and nothing is cached, where there are too many or the row
-    depends on names.
+    the innermost first. Returns 0, and nothing is cached, if there are too many words or if tokens that begin
+    before a name depend on the written names. Other names and distinct elements are not in the
+    configuration: after a hit too, `fill_row` clears the tokens that would repeat one.
     """
     s = state_at(t, 0)
     count = cython.cast(cython.longlong, 0)
@@ -176,16 +177,16 @@ def configuration(t: MatcherState, key: cython.longlong[::1]) -> i64:
             return 0
         if row_depends_on_names(t, frame):
             return 0
-        first = words - IS_ARRAY
-        for i in range(IS_ARRAY, size):
+        first = words - KIND
+        for i in range(KIND, size):
             key[first + i] = t.arena[frame + i]
         key[first + WRITTEN] = 0
-        if t.arena[frame + IS_ARRAY]:
+        if t.arena[frame + KIND] != OBJECT_FRAME:
             key[first + CURRENT] = relevant_length(t, frame)
         elif node_of(t, frame).limits != 0:
             counted = counted_at(t, frame)
             key[first + counted - frame] = relevant_properties(t, frame)
-        words += size - IS_ARRAY
+        words += size - KIND
         frame = t.arena[frame + PARENT]
     found = cython.cast(cython.ulonglong, words)
     for i in range(1, words):
@@ -197,7 +198,7 @@ def configuration(t: MatcherState, key: cython.longlong[::1]) -> i64:
 
 @cython.cfunc
 def relevant_count(t: MatcherState, s: cython.pointer[State]) -> i64:
-    """Return a string's length if a token can reach a bound of it.
+    """Return a string's length if a token can reach a bound on it.
 
     Else the complement of the languages, as bits, that are too short for any token to end.
     """
@@ -237,7 +238,7 @@ def relevant_length(t: MatcherState, frame: i64) -> i64:
 
 @cython.cfunc
 def relevant_properties(t: MatcherState, frame: i64) -> i64:
-    """Return an object's number of properties, or -1 where no token comes near a bound of it."""
+    """Return an object's number of properties; -1 if no token comes near a bound."""
     node = node_of(t, frame)
     count = t.arena[counted_at(t, frame)]
     if count >= node.least and (node.room < 0 or node.room - count > t.tree.longest):
@@ -349,8 +350,8 @@ def make_wide_row(t: MatcherState, automaton: index, state: i64, quote: i64, add
     """Make a wide row.
 
     Args:
-        automaton: its number.
-        state: the state of it.
+        automaton: number of the automaton.
+        state: its state.
         quote: the byte that ends a string.
         added: is set to the characters that each token id adds (int32); or None.
 
@@ -375,7 +376,7 @@ def make_wide_row(t: MatcherState, automaton: index, state: i64, quote: i64, add
         raise IndexError(OUT_OF_BOUNDS)
     t.work += maker.work + maker.count * _WORK_OF_EXIT + max(maker.finite_count, 0)
     nodes, depths = exits[:, : maker.count]
-    loops = depths < 0  # as `leave_string` marks them
+    loops = depths < 0  # marked by `leave_string`
     order = np.argsort(~loops, kind="stable")
     nodes = nodes[order]
     depths = np.where(loops, ~depths, depths)[order].astype(np.int32)
@@ -642,11 +643,11 @@ def retest(t: MatcherState, token_ids: cython.const_int[::1]) -> cython.bint:
 
 @cython.cfunc
 def may_be_last(t: MatcherState) -> cython.bint:
-    """Return whether an array of distinct strings may run out of them within a token."""
+    """Return whether a token may use up the distinct strings of an array."""
     if t.tables.distinct <= t.tree.most_commas + 1:
         return True
     frame = state_at(t, 0).frame
-    if frame < 0 or t.arena[frame + IS_ARRAY] != UNIQUE_STRINGS:
+    if frame < 0 or t.arena[frame + KIND] != UNIQUE_STRINGS:
         return False
     ending = node_of(t, frame).distinct
     return ending <= t.arena[frame + CURRENT] + t.tree.most_commas + 1
@@ -788,7 +789,7 @@ def clear_dead_ends(t: MatcherState, first: index, end: index, depth: index) -> 
     varies = varies_around(t, s)
     ending = COLON_GROUP | OPENING_GROUPS | CLOSE_OBJECT_GROUP | CLOSE_ARRAY_GROUP
     if s.phase == OBJECT_OPEN or s.phase == ARRAY_OPEN:
-        ending |= SPACES  # behind two of which only the end follows
+        ending |= SPACES  # behind two spaces only the end may follow
     quotes = cython.cast(cython.longlong, -1)
     room = cython.cast(cython.longlong, FAR)
     if (s.phase == IN_STRING or s.phase == IN_NAME) and s.pending == 0:

@@ -1,4 +1,4 @@
-"""Search for an end of an element that has to differ from those before it (`uniqueItems`).
+"""Search for an end of an element that differs from all before it (`uniqueItems`).
 
 An element is alive if it can still become one that its array does not have. That is plain where
 something in it has very many values left; elsewhere a depth-first search over bytes, bounded in
@@ -35,11 +35,11 @@ from enforcer.kernel.values import close_bare, ended_texts, legal_groups, step
 if cython.compiled:
     from cython.cimports.libc.string import memcpy
 
-PLACES = cython.declare(cython.int, 16)  # behind a point, that a search looks at
+PLACES = cython.declare(cython.int, 16)  # decimal places that a search looks at
 
-_LEAST_TRIED = 16  # of each of them all the same: many have no way on but one
+_LEAST_TRIED = 16  # steps of any search: many have a single way on
 
-UNKNOWN = cython.declare(cython.int, 2)  # in place of whether a search has ended
+UNKNOWN = cython.declare(cython.int, 2)  # the answer of a search that has not ended
 
 
 @cython.cfunc
@@ -168,7 +168,7 @@ def outer_of(t: MatcherState, s: cython.pointer[State], is_varied: cython.bint) 
             inner = outer
             outer = -1
         t.work += 1
-        if t.arena[frame + IS_ARRAY] == UNIQUE_VALUES and t.arena[frame + WRITTEN] != 0:
+        if t.arena[frame + KIND] == UNIQUE_VALUES and t.arena[frame + WRITTEN] != 0:
             if is_begun and not is_varied:
                 outer = frame
         if not (is_varied or (frame == s.frame and is_empty(s))):
@@ -318,7 +318,9 @@ def known_end(t: MatcherState, i: index, level: i64) -> cython.int:
     t.scratch.asked[i] = 0
     s = searched_state(t, i)
     is_text: cython.bint = s.phase == IN_STRING and s.pending == 0
-    is_text |= s.phase == IN_BARE and level_of(t, s.frame) == level  # else there are many
+    is_text |= (
+        s.phase == IN_BARE and level_of(t, s.frame) == level
+    )  # deeper, there would be too many to remember
     if s.phase == BEGIN or is_text:
         found = search_fingerprint(t, s, level)
         if is_text:
@@ -438,7 +440,7 @@ def is_worth_trying(t: MatcherState, s: cython.pointer[State], byte: i64) -> cyt
     kind = s.pending & 15
     if (s.phase != IN_STRING and s.phase != IN_NAME) or byte == quote_of(t, s):
         return True
-    if byte == 92 and kind == 0:  # for characters that are written in no other way
+    if byte == 92 and kind == 0:  # an escape, for characters without another spelling
         quote = quote_of(t, s)
         is_control = viable(t, s, 0, 31)
         return is_control or viable(t, s, quote, quote) or viable(t, s, 92, 92)
@@ -509,10 +511,11 @@ def note_end(t: MatcherState, outer: i64) -> cython.bint:
     for i in range(1, t.search.reached + 1):
         following = searched_state(t, i)
         if level_of(t, following.frame) < depth:
-            kind = t.arena[frame + IS_ARRAY]
+            kind = t.arena[frame + KIND]
             if kind == UNIQUE_VALUES:
                 return False
-            t.search.ends[2 * levels] = t.arena[frame + (CURRENT if kind else NAME_FINGERPRINT)]
+            part = NAME_FINGERPRINT if kind == OBJECT_FRAME else CURRENT
+            t.search.ends[2 * levels] = t.arena[frame + part]
             member = hash_combine(t.search.ends[2 * levels], found)
             found = following.fingerprint
             t.search.ends[2 * levels + 1] = found - member
@@ -528,7 +531,7 @@ def note_end(t: MatcherState, outer: i64) -> cython.bint:
 @cython.cfunc
 @cython.exceptval(check=False)
 def searched_state(t: MatcherState, i: index) -> cython.pointer[State]:
-    """Return the state of a search behind so many bytes."""
+    """Return the state of a search behind `i` bytes."""
     if not cython.compiled:
         return t.scratch.search[i]
     return cython.address(t.scratch.search[i])
@@ -552,7 +555,7 @@ def varies_around(t: MatcherState, s: cython.pointer[State]) -> cython.bint:
     may_vary = not is_empty(s)
     noted = cython.cast(cython.longlong, -1)
     found = False
-    while not found and frame >= 0 and t.arena[frame + IS_ARRAY] != UNIQUE_VALUES:
+    while not found and frame >= 0 and t.arena[frame + KIND] != UNIQUE_VALUES:
         if may_vary and noted < 0 and frame < t.search.steady:
             known = answer(t, frame, 0, 0, VARIES)
             if known.found != NOT_ASKED:
@@ -578,13 +581,13 @@ def can_vary(t: MatcherState, frame: i64, begun: i64, lasting: cython.bint) -> c
     """Return whether an object or array has very many ways to go on with further parts.
 
     Args:
-        frame: of it.
+        frame: of the object or array.
         begun: how many elements have been begun, 0 or 1.
-        lasting: whether it has to have them also behind parts that are few.
+        lasting: whether very many ways have to be left also behind a part that has few.
 
     """
     node = node_of(t, frame)
-    if t.arena[frame + IS_ARRAY]:
+    if t.arena[frame + KIND] != OBJECT_FRAME:
         if node.tallies != 0:
             return False
         length = t.arena[frame + CURRENT] + begun
@@ -598,7 +601,7 @@ def can_vary(t: MatcherState, frame: i64, begun: i64, lasting: cython.bint) -> c
             for v in range(t.tables.item_slots[place].values):
                 if t.tables.bits[t.tables.item_slots[place].fits + v] >> i & 1 == 0:
                     continue
-                if is_endless and t.arena[frame + IS_ARRAY] == 1:
+                if is_endless and t.arena[frame + KIND] == ARRAY_FRAME:
                     return True
                 if not lasting and t.tables.bits[child.many_words] >> v & 1:
                     return True

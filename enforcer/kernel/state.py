@@ -21,22 +21,22 @@ _FIRST_IDS = 128
 @cython.final
 @cython.cclass
 class Search:
-    """What searches among distinct elements are given, and what they have found; see `search`.
+    """Inputs and results of searches among distinct elements; see `search`.
 
     Attributes:
-        tries: steps that are left to all searches of a row, or of an accepted token id.
+        tries: steps left to all searches of a row, or of an accepted token id.
         is_far: whether the last search has reached a bound.
         reached: bytes behind which the last search found the end of an element; -1 if none.
         frame: the frame of the state of which a row is made; -1 for none.
         top: where the arena goes on behind that state.
-        steady: where the frames end that no state of a row or search changes.
-        spent: the frame whose string has been looked at, but for the tokens that end it.
-        is_ordered: whether a search began the name that ends; it takes names in one order.
+        steady: end of the frames that no state of a row or search changes.
+        spent: the frame whose string has been tested, except for the tokens that end it.
+        is_ordered: whether a search began the name that ends; searches take names in one order.
         levels: how many objects and arrays are around the string of `note_end`; -1 for none.
-        ends: two words for each of these: the fingerprint of the name or place in it, and the sum
-            of the fingerprints of its other parts.
-        languages: those that the string of `note_end` is in.
-        outer: the array whose element that string is in.
+        ends: two words for each of these levels: the fingerprint of the name, or the place, of the
+            part with the string, and the sum of the fingerprints of the other parts.
+        languages: the languages that the string of `note_end` is in.
+        outer: the array whose element has the string of `note_end`.
 
     """
 
@@ -107,20 +107,20 @@ class MatcherState:
     is_exact: cython.bint  # names and elements that were written matter, as they do for `accept`
     is_masking: cython.bint  # a row is made
     search: Search
-    scratch: Scratch  # of a row or search; None between calls
-    states: State[::1]  # of a walk: the state behind so many bytes of a token
-    row: cython.int[::1]  # that is filled
+    scratch: Scratch  # room for a row or a search; None between calls
+    states: State[::1]  # of a walk: state `i` is behind `i` bytes of a token
+    row: cython.int[::1]  # the row that is filled
     target: object  # whose view `row` is; a view takes half as long as a cached row
     base: index  # number of the wide row that `row` was made from; `NO_BASE` for none
-    nodes: TrieNode[::1]  # of the trie that is walked
-    ids: cython.const_int[::1]  # of the same trie
-    last_range: index  # of characters; see `is_in_range`
+    nodes: TrieNode[::1]  # nodes of the trie that is walked
+    ids: cython.const_int[::1]  # token ids of that trie
+    last_range: index  # number of a range of characters; see `is_in_range`
     limit: i64  # characters up to which tokens of a string are set already; less than 0 for none
 
     # Of a wide row that is made.
     exits: cython.int[::1]  # see `WideRow`, as for the next four
     depths: cython.int[::1]
-    count: i64  # of exits
+    count: i64  # number of exits
     finite_ids: cython.int[::1]
     finite_keys: cython.longlong[::1]
     finite_count: i64  # -1 where finite tokens are not noted
@@ -269,7 +269,7 @@ def name_words(t: MatcherState, frame: i64) -> i64:
 @cython.cfunc
 def frame_size(t: MatcherState, frame: i64) -> i64:
     """Return how many words a frame has."""
-    if t.arena[frame + IS_ARRAY]:
+    if t.arena[frame + KIND] != OBJECT_FRAME:
         return LIVE + 1 + node_of(t, frame).tallies
     node = node_of(t, frame)
     return hits_at(t, frame) - frame + node.witnesses * node.shape_words
@@ -290,18 +290,18 @@ def counted_at(t: MatcherState, frame: i64) -> i64:
 
 
 @cython.cfunc
-def new_frame(t: MatcherState, s: cython.pointer[State], node: i64, is_array: i64) -> i64:
-    """Append an empty frame to the arena and make it a state's; return where it is."""
+def new_frame(t: MatcherState, s: cython.pointer[State], node: i64, kind: i64) -> i64:
+    """Append an empty frame to the arena and make it a state's; return where the frame is."""
     at = s.top
     reserve(t, at + LIVE)
     t.arena[at + PARENT] = s.frame
     t.arena[at + FINGERPRINT] = 0
     t.arena[at + NAME_FINGERPRINT] = 0
     t.arena[at + IS_FINGERPRINTED] = (
-        1 if is_array == UNIQUE_VALUES or needs_fingerprint(t, s.frame) else 0
+        1 if kind == UNIQUE_VALUES or needs_fingerprint(t, s.frame) else 0
     )
     t.arena[at + LEVEL] = level_of(t, s.frame) + 1
-    t.arena[at + IS_ARRAY] = is_array
+    t.arena[at + KIND] = kind
     t.arena[at + NODE_OF] = node
     size = frame_size(t, at)
     reserve(t, at + size)

@@ -13,13 +13,13 @@ import numpy as np
 from enforcer.kernel.records import *
 from enforcer.kernel.tokens import CachedRow, Charge, MemoryCounter, Row
 
-_KEPT_BYTES = 500  # of a kept row, beside its words
+_KEPT_BYTES = 500  # that a cached row takes beside its words
 
 # Bytes of a grammar's rows of configurations, and of half of its wide rows. Of 4,530 schemas of
 # MaskBench none needs as many; 20 to 35 KB is a wide row of Kimi's vocabulary.
 _MOST_ROWS = cython.declare(cython.longlong, 2 << 20)
 
-_FEW_ROWS = cython.declare(cython.longlong, 128 << 10)  # where the process is over its bound
+_FEW_ROWS = cython.declare(cython.longlong, 128 << 10)  # the bytes if the process is over its bound
 
 
 @cython.final
@@ -34,8 +34,8 @@ class Tables:
         wide: for each automaton state the number of its wide row; -1 where it has none.
         rows: wide rows by their number, the first two being the tree's own; None until needed. Of
             Python's strings there are two for each number: between quotes, and apostrophes.
-        older_rows: those that were held when half of the bound had been used last.
-        digests: of each automaton that of its content; None until it is needed.
+        older_rows: the wide rows that were held when half of the bound had been used last.
+        digests: the digest of each automaton's content; None until needed.
         pairs: numbers of the automata of a layout of pairs: of the text up to a key (language 0) or
             to the end (language 1), of what is between a key and its value (-1: nothing), of what
             ends a value that is JSON, and of the bytes of a JSON string that hold no delimiter (-1:
@@ -103,11 +103,11 @@ class Tables:
     ending: list
     rows = cython.declare(list, visibility="readonly")
     older_rows: list
-    row_bytes: i64  # of `rows`
+    row_bytes: i64  # bytes of `rows`
     digests: list
-    cached: list  # rows of configurations, in one of two slots by the hash of these
+    cached: list  # rows by configuration; a configuration's hash gives two slots
     cached_bytes: i64
-    charge: Charge  # for these, and for `shortest`
+    charge: Charge  # for the bytes of `cached` and `shortest`
     arrays_by_name = cython.declare(dict, visibility="readonly")
     shortest = cython.declare(object, visibility="readonly")  # see `enforcer.budget`
 
@@ -253,7 +253,7 @@ class Tables:
             self.charge.add(-self.cached_bytes)
             self.cached = [None] * SLOTS
             self.cached_bytes = 0
-        # The one that was there before moves to the other slot.
+        # The row that was there before moves to the other slot.
         before = self.cached[slot]
         gone = self.cached[slot ^ 1] if before is not None else None
         if before is not None:

@@ -22,7 +22,7 @@ _KEY_WORDS = 128
 
 _SEARCHED = 2_048  # bytes of an element that is searched for
 
-_MOST_TRIES = 64  # behind exits; 15 KB each for Kimi's vocabulary
+_MOST_TRIES = 64  # tries behind exits; 15 KB each for Kimi's vocabulary
 
 
 @cython.cfunc
@@ -115,16 +115,16 @@ class Scratch:
     """Room for one walk.
 
     Attributes:
-        states: one behind each byte of a token; then as many along a name that was written.
+        states: the state behind each byte of a token; then as many along a written name.
         key: words of a configuration.
         places: words in which two rows differ.
         search: states behind each byte of an element that is searched for; none until needed.
-        tried: how many bytes have been tried behind each.
-        asked: the fingerprint of each under which `memo` is to have the answer; 0 for none.
-        fingerprints: those of an array's elements, from the slot of its last bits on; 0 for none.
-        indexed: the last of these elements, as `WRITTEN` has it.
-        memo: fingerprints of states from which it is known whether an element ends, and the answer.
-        round: a number that no other mask or accepted id has.
+        tried: how many bytes have been tried behind each state of `search`.
+        asked: for each state of `search` the key under which `memo` gets its answer; 0 for none.
+        fingerprints: a hash table of the fingerprints of an array's elements; 0 for an empty slot.
+        indexed: the last element in `fingerprints`, as `WRITTEN` has it.
+        memo: fingerprints of searched states, each with whether the element can end from there.
+        round: a number that no other mask or accepted token id has.
         answers: see `Answer`.
 
     """
@@ -169,7 +169,7 @@ class Trie:
     """A trie of tokens.
 
     Attributes:
-        nodes: them, the roots first.
+        nodes: the nodes, the roots first.
         ids: the token ids in preorder.
         roots: how many roots there are.
 
@@ -178,7 +178,7 @@ class Trie:
     nodes: TrieNode[::1]
     ids: cython.const_int[::1]
     roots: i64
-    charge: Charge  # of one behind exits
+    charge: Charge  # the bytes of a trie behind exits
 
     def __cinit__(self, nodes: TrieNode[::1], ids: cython.const_int[::1], roots: i64):
         self.nodes = nodes
@@ -193,8 +193,8 @@ class MemoryCounter:
     """Counts the bytes that texts of an engine's grammars have made: bitmask rows above all.
 
     Attributes:
-        bytes: of all that are alive, whichever grammars share them.
-        most: bytes from which on a grammar that makes more rows lets go of nearly all others.
+        bytes: those of all living rows, whichever grammars share them.
+        most: bytes beyond which a grammar that makes rows drops nearly all of its others.
 
     """
 
@@ -242,7 +242,7 @@ class Row:
 
     def __cinit__(self, row: cython.int[::1], *more):
         self.row = row
-        self.charge = more[len(more) - 1]  # of a wide row the last argument, too
+        self.charge = more[len(more) - 1]  # a wide row's last argument is its charge, too
 
 
 @cython.final
@@ -337,11 +337,11 @@ class Tree:
             begin no other one (-1: all do), whether tokens that begin before it depend on it; see
             `boundary_tokens`.
         key_tokens: makes `boundary_tokens.KeyTokens` of what is around the keys of a layout.
-        spanning: int32; the token ids in which a name may end and another one begin.
-        listing: int32; those in which a string may end, and another one of an array begin.
-        commas: int32; those in which a string of an array may end before another element.
-        opening: int32; those in which an array may open, and an element of it end.
-        escaping: int32; those with a backslash.
+        spanning: int32; the token ids in which a name may end and another name begin.
+        listing: int32; the token ids in which a string may end, and another one of an array begin.
+        commas: int32; the token ids in which a string may end before another element of an array.
+        opening: int32; the token ids in which an array may open and one of its elements end.
+        escaping: int32; the token ids with a backslash.
         order: int32; the bytes in the order in which a search tries them, and their groups above.
 
     Attributes:
@@ -356,9 +356,9 @@ class Tree:
     text: cython.const_uchar[::1]
     shorter: cython.const_int[::1]  # rows of the tokens that add at most 0, 1, ... characters
     shorter_rows: i64
-    raw_shorter: cython.const_int[::1]  # the same of what `raw_free` is of
+    raw_shorter: cython.const_int[::1]  # as `shorter`, for the texts of `raw_free`
     raw_shorter_rows: i64
-    nothing: Row  # without a bit
+    nothing: Row  # a row without a bit
     tokens = cython.declare(cython.longlong, visibility="readonly")
     words = cython.declare(cython.longlong, visibility="readonly")
     free = cython.declare(object, visibility="readonly")
@@ -366,7 +366,7 @@ class Tree:
     digits: Row
     longest: i64  # bytes of a token of the trie
     longer: cython.const_int[::1]  # the token ids of more bytes
-    spare: list  # of states for walks
+    spare: list  # `Scratch` objects that no call uses
     make_trie: object
     affects_earlier: object
     spanning: cython.const_int[::1]
@@ -375,7 +375,7 @@ class Tree:
     opening: cython.const_int[::1]
     escaping: cython.const_int[::1]
     order: cython.const_int[::1]
-    most_commas: i64  # in one of these
+    most_commas: i64  # most commas in a token of `commas`
     key_tokens = cython.declare(object, visibility="readonly")
     tries = cython.declare(dict, visibility="readonly")  # what follows some exits, by their nodes
     shared: object  # rows that some grammar holds, by the content of an automaton and its state
@@ -507,8 +507,8 @@ def fill_trie(
 
     """
     count: cython.int = 0
-    parent: cython.int = -1  # above the roots
-    depth: cython.int = 0  # of its children
+    parent: cython.int = -1  # the parent of the roots
+    depth: cython.int = 0  # of the parent's children
     level_end: cython.int = 0
     while parent < count:
         low = 0
@@ -520,7 +520,7 @@ def fill_trie(
             low = rank[parent] + own[parent]
             high = rank_end[parent]
             missing = left[parent]
-            lead = byte[parent]  # or a continuation byte, which equals no lead byte
+            lead = byte[parent]  # a continuation byte is none of the lead bytes in `group_of`
         while low < high:
             b = data[starts[low] + depth]
             following = end_of_run(data, starts, low, high, depth)

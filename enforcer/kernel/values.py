@@ -85,7 +85,7 @@ def step(t: MatcherState, s: cython.pointer[State], byte: i64) -> cython.bint:
         return s.values != 0 and open_value(t, s, byte)
     if s.phase == AFTER and byte == 44:
         s.pending = 0
-        if not t.arena[s.frame + IS_ARRAY]:
+        if t.arena[s.frame + KIND] == OBJECT_FRAME:
             return next_name(t, s)
         s.phase = BEGIN
         return next_element(t, s)
@@ -141,11 +141,11 @@ def bare_fingerprint(t: MatcherState, s: cython.pointer[State]) -> i64:
     for i in range(first + 1 if kind == 45 else first, s.top if s.count <= WHOLE_DIGITS else 0):
         digit = t.arena[i] - 48
         whole = 10 * whole + digit if whole >= 0 and 0 <= digit <= 9 else -1
-    if whole >= 0 and s.count <= WHOLE_DIGITS:  # which is its own hash
+    if whole >= 0 and s.count <= WHOLE_DIGITS:  # its own hash in Python
         return hash_combine(NUMBER_SEED, (-whole if kind == 45 else whole) & LAST_62)
     text = bytes([t.arena[first + i] for i in range(s.count)])
     number = int(text) if text.lstrip(b"-").isdigit() else float(text)
-    if number == -1:  # whose hash is that of -2
+    if number == -1:  # Python gives -1 and -2 the same hash
         return hash_combine(NUMBER_SEED, LAST_62)
     return hash_combine(NUMBER_SEED, cython.cast(cython.longlong, hash(number)) & LAST_62)
 
@@ -243,14 +243,16 @@ def bare_byte(t: MatcherState, s: cython.pointer[State], byte: i64) -> cython.bi
 @cython.cfunc
 def close_bracket(t: MatcherState, s: cython.pointer[State], byte: i64) -> cython.bint:
     """Advance by the bracket that closes an object or array, or a call of Python's."""
-    wanted = 93 if t.arena[s.frame + IS_ARRAY] else 41 if is_of_call(t, s.frame) else 125
+    wanted = (
+        93 if t.arena[s.frame + KIND] != OBJECT_FRAME else 41 if is_of_call(t, s.frame) else 125
+    )
     if s.phase == OBJECT_COMMA or byte != wanted:
         return False
     fitted = complete_values(t, s.frame)
-    kind = ARRAY_SEED if t.arena[s.frame + IS_ARRAY] else OBJECT_SEED
+    kind = ARRAY_SEED if t.arena[s.frame + KIND] != OBJECT_FRAME else OBJECT_SEED
     s.fingerprint = (kind + t.arena[s.frame + FINGERPRINT]) & LAST_62
     s.frame = t.arena[s.frame + PARENT]
-    s.values = -1  # which of its values were meant, the shapes of the parent tell
+    s.values = -1  # the parent's shapes tell which values were meant
     return close_value(t, s, fitted)
 
 
@@ -398,7 +400,7 @@ def close_value(t: MatcherState, s: cython.pointer[State], fitted: i64) -> cytho
     s.phase = AFTER
     if t.is_exact and t.arena[s.frame + IS_FINGERPRINTED]:
         return close_fingerprinted(t, s, fitted)
-    if t.arena[s.frame + IS_ARRAY]:
+    if t.arena[s.frame + KIND] != OBJECT_FRAME:
         return filter_arrays(t, s, fitted)
     if fitted == s.values and node_of(t, s.frame).marks == 0:
         return True
@@ -433,7 +435,7 @@ def complete_values(t: MatcherState, frame: i64) -> i64:
     """Return the values, as bits, that are complete if an object or array ends here."""
     node = node_of(t, frame)
     fitted = cython.cast(cython.longlong, 0)
-    if t.arena[frame + IS_ARRAY]:
+    if t.arena[frame + KIND] != OBJECT_FRAME:
         for i in range(node.arrays):
             if t.arena[frame + LIVE] >> i & 1:
                 array = node.array0 + i
@@ -461,7 +463,7 @@ def complete_values(t: MatcherState, frame: i64) -> i64:
 def close_fingerprinted(t: MatcherState, s: cython.pointer[State], fitted: i64) -> cython.bint:
     """End a value inside an object or array that needs fingerprints."""
     value = s.fingerprint
-    if not t.arena[s.frame + IS_ARRAY]:
+    if t.arena[s.frame + KIND] == OBJECT_FRAME:
         if not filter_shapes(t, s, fitted):
             return False
         member = hash_combine(t.arena[s.frame + NAME_FINGERPRINT], value)
@@ -469,7 +471,7 @@ def close_fingerprinted(t: MatcherState, s: cython.pointer[State], fitted: i64) 
         return True
     written = t.arena[s.frame + WRITTEN]
     is_repeated = False
-    if t.arena[s.frame + IS_ARRAY] == UNIQUE_VALUES:
+    if t.arena[s.frame + KIND] == UNIQUE_VALUES:
         is_repeated = has_element(t, s.frame, value)
         if not is_repeated:
             reserve(t, s.top + 2)

@@ -2,15 +2,15 @@
 
 A walk skips the subtree of an illegal byte, and sets a subtree at once where an automaton state
 takes all its groups of bytes. Inside a string only an automaton's state and a count are followed;
-a `State` is made where the string ends. Such walks have these arguments:
+a `State` is made where the string ends. Walks inside a string have these arguments:
 
     a: the automaton, in which alone the text is.
-    first, end: the first of some siblings, and the node behind the last.
+    first, end: the first sibling, and the node behind the last.
     base: the depth of a state of the same string.
     depth: the bytes before the siblings.
     state: of the automaton, before them.
     count: the characters of the string before them.
-    is_looping: whether all before them leaves the first state of a wide row as it is.
+    is_looping: whether no byte before them leaves the first state of a wide row.
 """
 
 from __future__ import annotations
@@ -73,9 +73,9 @@ def walk(t: MatcherState, first: index, end: index, depth: index) -> cython.bint
     """Set the bits of the legal tokens at and below some siblings.
 
     Args:
-        first: the first of them.
-        end: the node behind the last.
-        depth: where the state before them is.
+        first: the first sibling.
+        end: the node behind the last sibling.
+        depth: the bytes before them, by which `state_at` finds the state.
 
     """
     s = state_at(t, depth)
@@ -403,7 +403,7 @@ def ending_groups(t: MatcherState, is_json: cython.bint) -> i64:
 def leads_beyond(
     t: MatcherState, a: cython.pointer[Automaton], state: i64, languages: i64
 ) -> cython.bint:
-    """Return whether a longer text than those already set may be in a state."""
+    """Return whether a text longer than `limit` characters may go on from a state."""
     languages &= t.tables.leads[a.states + state]
     for k in range(a.bounds):
         if languages >> k & 1 == 0:
@@ -503,10 +503,10 @@ def walk_character(
     value: i64,
     to: i64,
 ) -> cython.bint:
-    """Walk within a character beyond ASCII of such a string; `missing` bytes follow the siblings.
+    """Walk inside a character beyond ASCII of a string; `missing` bytes follow the siblings.
 
-    `kind` and `value` are its kind and bits before them, as in `pending`; `to` is the state that
-    every character leads to which begins so, -1 if it is not the same.
+    `kind` and `value` are the character's kind and bits before the siblings, as in `pending`; `to`
+    is the state that all characters with these bits lead to, -1 if they lead to several.
     """
     is_first: cython.bint = kind == UTF_8_OF_2 + missing - 1
     for number in range(first, end):

@@ -1,8 +1,8 @@
 """Deterministic automata over characters, as flat arrays, for tuples of regular languages.
 
-One run decides for each language of the tuple whether the text is in it, and whether some text of
-it still begins so. A *class* is a set of characters that no state distinguishes. Transitions into
-dead ends are left out. Lengths are bounds beside the automaton (`lengths`).
+One run decides for each language of the tuple whether it has the text, and whether it has a longer
+text that begins with it. A *class* is a set of characters that no state distinguishes. Transitions
+into dead ends are left out. Lengths are bounds beside the automaton (`lengths`).
 
 Owns: the arrays, and which automata all grammars of a process share. Must not know: how states are
 found, vocabularies, what the languages are for.
@@ -42,47 +42,47 @@ if TYPE_CHECKING:
     from enforcer.regex.charset import CharSet
     from enforcer.regex.syntax import Explored
 
-_WIDE = 20  # printable ASCII characters that a state takes, from which on it has a wide row
+_WIDE = 20  # printable ASCII characters; a state that takes so many has a wide row
 _LONGEST_WORD = 32  # characters; longer words are not counted
-_MANY = 1 << 20  # words, of which more are not counted
+_MANY = 1 << 20  # words; more are not counted
 _VAST = 10**5  # more words than any array has elements
-_AHEAD = 8  # characters in which a state has that many
-_MOST_ROUNDS = 300  # of a fixed point over states
-_MANY_LENGTHS = 4  # of one text, from which on they are counted by states where a row is not kept
-_FEW_STATES = 15_000  # that count a least length for the same reason
+_AHEAD = 8  # characters within which a state reaches so many words
+_MOST_ROUNDS = 300  # iterations towards a fixed point over states
+_MANY_LENGTHS = 4  # languages with lengths; see `Automaton.bound`
+_FEW_STATES = 15_000  # that may count a least length; see `Automaton.bound`
 
-_MANY_STATES = 1_000  # states, from which on finding the equal ones takes less than they do
-_MOST_WIDE = 5_000  # states: of more, those that count characters have no rows of their own
+_MANY_STATES = 1_000  # states, from which on minimizing saves more time than it takes
+_MOST_WIDE = 5_000  # states; in larger automata those that only count have no wide row
 _KEPT = 1_024  # automata that all grammars of a process share
-_HEAVY = 32 << 10  # bytes, from which on few are kept
-_KEPT_HEAVY = 16
-_HEAVIEST = 2 << 20  # bytes of one that is kept
+_HEAVY = 32 << 10  # bytes of an automaton, beyond which few are cached
+_KEPT_HEAVY = 16  # cached automata beyond `_HEAVY`
+_HEAVIEST = 2 << 20  # bytes; a larger automaton is not cached
 
 
 @dataclass(frozen=True, eq=False)
 class Automaton:
-    """An automaton as flat arrays, read-only; state 0 is the first.
+    """An automaton as flat arrays, read-only; texts begin in state 0.
 
     Attributes:
         transitions: int32, shape `(states, classes)`: the next states; -1 for none.
         ascii: int32, shape `(128,)`: the class of each character; -1 for none.
         range_low: int32, ascending: the first character of each range; the first range begins at 0.
         range_class: int32: the class of each range; -1 for none.
-        accepts: int64, for each state the languages that end there, as bits.
-        leads: int64, for each state the languages of which some word is still reached.
+        accepts: int64, for each state, as bits, the languages of which a text ends there.
+        leads: int64, for each state, as bits, the languages of which a text can still end.
         distance: int32, for each state the characters to the nearest end, `FAR` if there is none.
         safe: int64, for each state groups of bytes.
         safe_steps: int32, for each state how many characters of these groups, whatever they are,
             lose no language.
-        cjk_steps: int32, as `safe_steps`, of the group `CJK` alone.
-        opens: int64, for each state the groups of bytes of which some character has a transition.
-        is_wide: bool, for each state whether it takes much of the vocabulary.
+        cjk_steps: int32, as `safe_steps`, for the group `CJK` alone.
+        opens: int64, for each state the groups of bytes with a character that has a transition.
+        is_wide: bool, for each state whether much of the vocabulary is legal in it.
         is_free: bool, for each state whether anything may follow in it.
         groups: the groups of bytes of each class.
         bounds: the lengths of each language; empty if no language has any.
         minimum: the length from which on no least length decides whether a text leads on.
         steady: the length up to which no greatest length decides whether a text leads on.
-        work: operands of derivatives that building it takes.
+        work: number of operands of derivatives that building it took.
 
     """
 

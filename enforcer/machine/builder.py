@@ -1,7 +1,7 @@
 """The builder of one grammar's tables: bits, tries, automata, and the numbers of nodes.
 
 Equal parts are stored once. A *trie* holds listed texts: names of properties, or texts of an
-enumeration. A node of it is a span of the sorted texts and a depth; nodes are numbered breadth
+enumeration. A node of a trie is a span of the sorted texts and a depth; nodes are numbered breadth
 first, so an edge leads to a higher number.
 
 Owns: these arrays, and the limits on their sizes. Must not know: the records of nodes.
@@ -33,12 +33,12 @@ if TYPE_CHECKING:
 
 MOST_VALUES = 62  # a word of bits has one for each value, and its sign is none
 MOST_NODES = 5_000
-MOST_WORDS = 1 << 20  # of bits
+MOST_WORDS = 1 << 20  # of the table of bits
 MOST_TRIE_NODES = 1 << 20
-MOST_WORK = 5_000_000  # of all automata, also where they are kept: some half a second
+MOST_WORK = 5_000_000  # of a grammar's automata, cached or not: about half a second
 FREE_ROW = 0  # the wide row of a state in which anything may follow
-RAW_FREE_ROW = 1  # that of raw text
-OWN_ROWS = 2  # of the vocabulary
+RAW_FREE_ROW = 1  # the wide row of raw text in which anything may follow
+OWN_ROWS = 2  # wide rows that belong to the vocabulary
 
 # The kinds of an automaton's languages: strings, numbers and words of JSON; raw text that may go on
 # behind a complete one; raw text that ends as soon as it is complete.
@@ -47,7 +47,9 @@ RAW_OPEN = 1
 RAW_ENDING = 2
 
 NO_NAME = -1
-_GROUPS = [1 << number for number in GROUP_NUMBERS[:ASCII].tolist()]  # of each byte, as a bit
+_GROUPS = [
+    1 << number for number in GROUP_NUMBERS[:ASCII].tolist()
+]  # each ASCII byte's group, as a bit
 
 _OF_TRIES = ("trie_value", "trie_low", "trie_high", "trie_opens")
 _OF_LANGUAGES = ("accepts", "leads", "rests", "safe", "opens")

@@ -23,16 +23,16 @@ if TYPE_CHECKING:
     from enforcer.regex.charset import CharSet
 
 # Printable ASCII in groups, a bit each: bit `n` stands for the characters of `ASCII_GROUPS[n]`.
-# Most tokens are of small letters: a pattern that tells one of them apart looks at few tokens more.
+# Most tokens have small letters: a pattern that tells one letter apart looks at few tokens more.
 ASCII_GROUPS = (
     *("abcdef", "g", "ABCDEF", "GHIJKLMNOPQRSTUVWXYZ", "0123456789"),
     *" !\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~\x7f",
     *"hijklmnopqrstuvwxyz",
 )
-# Bytes of characters beyond ASCII, by the first of them: apart from the others those of U+4000 to
-# U+9FFF, which are most tokens beyond ASCII, of U+2000 to U+2FFF, since `.` leaves out two, and
-# those that begin as some white space does; and the group of control characters, and of bytes that
-# UTF-8 does not have where they stand, which no automaton state takes as a whole.
+# Groups of characters beyond ASCII, by their first byte: U+4000 to U+9FFF, which are most tokens
+# beyond ASCII; first bytes that some white space has; U+2000 to U+2FFF, of which `.` leaves out
+# two; all other characters. The last group has control characters, and bytes that UTF-8 does not
+# allow where they stand: no automaton state takes it as a whole.
 CJK = 1 << 58
 AS_WHITE_SPACE = 1 << 59
 U_2000 = 1 << 60
@@ -61,7 +61,7 @@ GROUP_NUMBERS[0x80:0xC2] = GROUP_NUMBERS[0xF5:] = 61
 
 ASCII = 128  # characters
 _STEPS = 32  # characters; few tokens have more
-_SETS = 4  # of groups
+_SETS = 4  # sets of groups
 _LARGE = 50_000  # transitions; of more, safe groups are looked for less far
 _FEW_STEPS, _FEW_SETS = 8, 1
 _EVERY = -1
@@ -130,7 +130,7 @@ class ByteGroups:
         self._of_class = np.array(of_class[:-1], np.int64)
         self._every = [*set(of_ascii).union(*beyond.values())]
         self._classes |= beyond
-        # Most groups are of one class: those of each class, as bits, and the others.
+        # Most groups are within one class: each class's own groups, as bits, then all other groups.
         self._alone = np.zeros(len(self._sizes), np.int64)
         self._several: list[tuple[int, list[int]]] = []
         for group, found in self._classes.items():
@@ -186,8 +186,8 @@ class ByteGroups:
         Args:
             transitions: int32, shape `(states, classes)`.
             accepts: see `Automaton`.
-            lasting: see `Automaton`. A transition that loses one of them is not safe.
-            is_wide: the states of which all groups matter; of others only digits do, of numbers.
+            lasting: see `Automaton`. A transition that loses a lasting language is not safe.
+            is_wide: states for which all groups matter; for others only digits do, in numbers.
 
         """
         loops = self.within(transitions == np.arange(len(transitions))[:, None])
@@ -244,8 +244,8 @@ class ByteGroups:
     ) -> npt.NDArray[np.int32]:
         """Return how many characters of the group `CJK` are safe in each state; see `_safe`.
 
-        Most tokens beyond ASCII have no other characters, and few patterns tell these apart: more
-        of them are safe than of all the groups together that `safe` has.
+        Most tokens beyond ASCII have no other characters, and few patterns tell CJK characters
+        apart: more of them in a row are safe than of all groups in `safe` together.
         """
         begun = np.where(safe & CJK != 0, safe_steps, 0).astype(np.int32)
         if not ((self.within(keeps, CJK) != 0) & (begun < _STEPS)).any():

@@ -121,7 +121,7 @@ class Counts:
         around |= {number}
         listed = [candidates(each, most) for each in value.numbers]
         texts = () if value.strings is None else alternatives(value.strings)
-        kinds = (  # of each, as many as one alternative has
+        kinds = (  # for each kind the count of each alternative
             [len(value.words)],
             [most if each is None else len(each) for each in listed],
             [found.count_words(0) for text in texts if (found := _automaton((text,)))],
@@ -158,5 +158,5 @@ def _has_vast_texts(value: Value) -> bool:
 def _automaton(languages: tuple[Language, ...]) -> Automaton | None:
     try:
         return automaton_of(languages)
-    except TooLargeError:  # what is made of it says so
+    except TooLargeError:  # raised again where the tables are built
         return None

@@ -44,13 +44,13 @@ if TYPE_CHECKING:
 
 _OWN = 40_000  # bytes of views and objects beside arrays, measured
 _SLOTS = 16  # bytes for each row that it may hold
-_LAYOUTS = 4  # of a vocabulary, whose tokens about keys are remembered
+_LAYOUTS = 4  # whose tokens about keys are cached, for each vocabulary
 _ESCAPE = re.compile(rb"\\")
 _NO_KEYS = KeyTokens((), (OF_MARKER, OF_MARKER))
 
-# The bytes in the order in which an end is searched for: those that end something, digits, others.
+# The order in which a search tries bytes: first those that end a value, then digits, then others.
 _SEARCHED = dict.fromkeys([*b"\"'}]),:9876543210tfnTFN-[{", *range(32, 256)])
-# int32; those, each with the number of its group from bit 8 on.
+# int32; the same bytes, each with the number of its group from bit 8 on.
 _SEARCH_ORDER = np.array(
     [byte | int(GROUP_NUMBERS[byte]) << 8 for byte in _SEARCHED], np.int32
 ).data

@@ -91,7 +91,7 @@ class Bound(NamedTuple):
         rests: int64, for each state the length of its shortest completion; with a `minimum`, the
             lengths of its completions below `MOST_RESTS` as bits, and one bit for all others. None
             for no bounds.
-        farthest: the greatest of these lengths; with a `minimum`, the length from which on all
+        farthest: the greatest length in `rests`; with a `minimum`, the length from which on all
             completions exist in a state or none.
         ends: whether some state lacks completions of every greater length.
 

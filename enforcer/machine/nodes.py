@@ -1,6 +1,6 @@
 """Records of a grammar's nodes: strings, numbers and words, arrays.
 
-A *node* is a set of values of which one has to be written; value number `v` of it is bit `v`.
+A *node* is a set of values of which one has to be written; value number `v` is bit `v`.
 Records of objects are written by `objects`.
 
 Owns: the records, and which elements of arrays are kept distinct. Must not know: layouts'

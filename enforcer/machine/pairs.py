@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from enforcer.schema import ArgumentGrammar
     from enforcer.schema.grammar import ValueId
 
-AUTOMATA = 4  # in `kernel.Tables.pairs`; the symbols around keys follow
+AUTOMATA = 4  # first entries of `kernel.Tables.pairs`; the symbols around keys follow
 
 
 @dataclass(frozen=True, slots=True)

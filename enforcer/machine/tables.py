@@ -1,6 +1,6 @@
 """Flat tables of grammars, raw text and text formats, as the kernel reads them.
 
-Owns: which layout takes which records, and what a client is told of a format that cannot be held.
+Owns: which layout takes which records, and the errors about a format that cannot be held.
 Must not know: vocabularies, bytes on a wire.
 """
 

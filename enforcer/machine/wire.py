@@ -55,7 +55,7 @@ RECORDS = {
     "automata": kernel.AUTOMATON,
     "bounds": kernel.BOUND,
 }
-_BITS = 63  # of a word, without its sign
+_BITS = 63  # bits of a word without its sign
 _ANY = 1 << 31
 _BYTES = 256
 _NO_RECORDS: _Column = np.zeros(0, np.int64)
@@ -191,6 +191,7 @@ class _Verifier:
             self._columns[name] = dict(zip(fields, rows.T.astype(np.int64), strict=True))
 
     def verify(self) -> None:
+        """Raise `EngineFailure` if an index of the tables is out of bounds."""
         self._require("white space", 0 <= self._tables.white_space <= len(WhiteSpace))
         self._require("escapes", self._sizes["unescaped"] in {0, 128})
         self._require("markers", self._arrays["markers"] >= 0)
@@ -208,6 +209,7 @@ class _Verifier:
 
     @staticmethod
     def _require(table: str, *rules: Any) -> None:
+        """Raise `EngineFailure` unless all rules (truths, or arrays of them) hold."""
         if not all(rule if isinstance(rule, bool) else rule.all() for rule in rules):
             raise EngineFailure(
                 f"tables of a grammar are damaged: the table of {table} has an index that is out "

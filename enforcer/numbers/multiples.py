@@ -40,12 +40,12 @@ _SURE = 15  # digits, any two of which doubles tell apart
 _SYMBOLS = "0123456789."
 _ATOMS = (*map(CharSet.span, _SYMBOLS), ~CharSet.span(*_SYMBOLS))
 _LARGEST = 5_000  # divisor of which all remainders are listed
-_MOST_ENDINGS = 1_000  # of a larger one that divides a power of ten
+_MOST_ENDINGS = 1_000  # of a larger divisor, if it divides a power of ten
 _SIMPLE = frozenset({1, 2, 4, 5, 8, 10, 20, 25})
 _MOST_COUNTED = 64  # remainders, beside which digits are counted
-MOST_REMAINDERS = 1_300  # of one divisor
-MOST_TOGETHER = 225  # of several, or of what is no multiple; about a second
-_STATES = 4_000  # of remainders and digits together, but nine digits in any case
+MOST_REMAINDERS = 1_300  # states for one divisor
+MOST_TOGETHER = 225  # for several divisors, or for non-multiples; about a second
+_STATES = 4_000  # for remainders and digits together; nine digits are always allowed
 
 
 class NotSpellableError(Exception):

@@ -27,7 +27,7 @@ from enforcer.regex.constructors import both, chars, concat, repeat
 
 E = chars(CharSet.span("e", "E"))
 _EXPONENT = 300  # doubles end at 308; beyond, text would be read as infinity or zero
-_PLACES_SHORT = 9  # up to so many places, exponents are matched exactly
+_PLACES_SHORT = 9  # decimal places up to which exponents are matched exactly
 _MANTISSA = concat(one_of(1, 9), optional(behind_point()))
 
 

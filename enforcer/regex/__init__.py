@@ -4,8 +4,8 @@ Patterns (`parse`), texts (`literal`), lengths and known formats become `Regex` 
 `either` and `inverse` combine them. Must not know: JSON Schema, grammars, engines.
 
 `parse` takes only strings that match by ECMA-262 *and* by Python's `re`. So its complement may hold
-strings that match by one of them. `not_matching` is strict the other way, for patterns that a
-string must *not* match.
+strings that match by only one of the two. `not_matching` is strict the other way, for patterns that
+a string must *not* match.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ _STACKS = 1_000
 _STEPS = 100_000
 _BEHIND = 1_000
 _DEEPEST = 100  # loops that are entered at one position
-_PAIRS = 6  # of alternatives, as a power of two, that count as one step
+_PAIRS = 6  # log2 of the pairs of alternatives that count as one step
 
 _DONE = 0
 _ANYTHING = Counted(EVERY, 0, None)
@@ -131,7 +131,8 @@ class _Explorer:
             raise _TooManyStatesError
 
     def _push(self, node: Node, reading: Reading, rest: int) -> int:
-        # Nodes are told apart by identity: all of them live as long as this object.
+        """Return the number of the stack with a node on top of `rest`."""
+        # Nodes are told apart by identity: they live as long as this object.
         key = (id(node), reading, rest)
         if key not in self._numbers:
             if len(self._stacks) > _STACKS:

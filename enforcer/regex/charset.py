@@ -123,6 +123,7 @@ def union(sets: Iterable[CharSet]) -> CharSet:
 
 
 def _merge(ranges: Iterable[tuple[int, int]]) -> CharSet:
+    """Return the set of inclusive ranges, in any order, which may overlap."""
     merged: list[tuple[int, int]] = []
     start, end = -2, -2
     for low, high in sorted(ranges):
@@ -197,8 +198,8 @@ def partition(sets: Iterable[CharSet]) -> tuple[CharSet, ...]:
 class Readings:
     r"""A set of characters as ECMA-262 reads it and as Python's `re` reads it.
 
-    Schemas are written for the one and, in much of the world, checked with the other. Both are
-    kept apart until a whole class is known, so that `[\s\S]` stays "every character" although
+    Schemas are written for ECMA-262 and, in much of the world, checked with Python. The readings
+    are kept apart until a whole class is known, so that `[\s\S]` stays "every character" although
     neither half agrees.
     """
 

@@ -68,6 +68,7 @@ def _memoized(regex: Regex, char: str) -> Regex:
 
 
 def _derived(regex: Regex, char: str) -> Regex:
+    """Compute the derivative of an expression by a character."""
     if isinstance(regex, Literal):
         return Literal(regex.text[1:]) if regex.text[:1] == char else NOTHING
     if isinstance(regex, Chars):
@@ -289,7 +290,7 @@ def growth(regex: Regex, *, budget: int) -> int:
 
 
 def _counts_inside_counts(regex: Regex) -> bool:
-    """Return whether a part of varying length is counted, and a part of it as well."""
+    """Return whether a counted part of varying length has a counted part inside."""
     pending = [(regex, False)]
     while pending:
         part, counted = pending.pop()

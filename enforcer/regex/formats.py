@@ -131,7 +131,7 @@ _POINTER = "(?:/(?:[^~/]|~[01])*)*"
 
 
 def _mailbox(beyond: str) -> str:
-    """Write `Mailbox`, with these members of a class beside ASCII's in its words."""
+    """Write `Mailbox`; its words may also have the characters `beyond` ASCII, a class's members."""
     atom = f"[A-Za-z0-9!#$%&'*+/=?^_`{{|}}~{beyond}-]+"
     quoted = rf'"(?:[ !#-\[\]-~{beyond}]|\\[ -~])*"'
     word = f"[A-Za-z0-9{beyond}]+"

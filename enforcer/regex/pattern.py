@@ -32,12 +32,12 @@ from enforcer.regex.tree import (
 if TYPE_CHECKING:
     from enforcer.regex.flavors import Flavor
 
-MAX_NESTING = 64  # of groups, and of classes
+MAX_NESTING = 64  # levels of groups, and of classes
 MAX_COUNT = 1_000_000
 
-_MOST_DIGITS = 18  # of both counts of a quantifier
+_MOST_DIGITS = 18  # digits of a quantifier's two counts together
 _MOST_BRACED_DIGITS = 8
-_MOST_PROPERTIES = 16  # in a strict syntax: some 80 ms each
+_MOST_PROPERTIES = 16  # of a pattern in a strict syntax; some 80 ms each
 _LINE_EDGES = {"^": LINE_START, "$": LINE_END}
 _LOOKS = {"?=": (True, False), "?!": (True, True), "?<=": (False, False), "?<!": (False, True)}
 _NOT_STRICT = ("(?#", *(f"({token}" for token in _LOOKS))
@@ -95,7 +95,7 @@ class _Reader:
         self._at = 0
         self._flags: frozenset[str] = frozenset()
         self._stack = [_Group(0, None, self._flags, [], [])]
-        self._depth = 0  # of classes inside classes
+        self._depth = 0  # number of open classes
         self._properties = 0
 
     def read(self) -> Node:
@@ -131,6 +131,7 @@ class _Reader:
         return RegexError(self._text, self._at if position is None else position, reason)
 
     def _skip(self, token: str) -> bool:
+        """Advance over a token; return whether it comes next."""
         if self._text.startswith(token, self._at):
             self._at += len(token)
             return True
@@ -302,7 +303,7 @@ class _Reader:
         spans: list[tuple[int, int]] = []
         sets: list[Readings] = []
         ends = ("]", *self._flavor.operations)
-        leading = is_first and self._is_strict  # where dashes and a bracket are members
+        leading = is_first and self._is_strict  # dashes and a bracket are members there
         while (char := self._next()) and (
             (leading and char in "-]") or not self._text.startswith(ends, self._at)
         ):

@@ -30,8 +30,8 @@ _T = TypeVar("_T")
 _PART = 200
 _RANGE = 60
 _ENTRY = 100
-_HEAVIEST = 32 << 20  # of the answers to one question
-_MOST = 16_384  # answers: a schema may ask of thousands of values, again at every step of a text
+_HEAVIEST = 32 << 20  # bytes of the cached results of one function
+_MOST = 16_384  # results; a schema may need thousands, again at each step of a text
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,6 +87,7 @@ class Regex:
         size: int = 1,
         bytes_: int = 0,
     ) -> None:
+        """Set the derived fields of an expression, from its children where they decide."""
         depth = 0
         weight = _PART + bytes_
         for child in children:

@@ -32,7 +32,7 @@ class RegexError(EnforcerError):
     Attributes:
         pattern: the whole pattern.
         position: index of the offending character.
-        reason: what is wrong, and what to write instead where that is known.
+        reason: the mistake, and a replacement if one is known.
 
     """
 
@@ -56,7 +56,7 @@ class One:
 
 @dataclass(frozen=True, slots=True)
 class Sequence:
-    """All items, one after the other."""
+    """All items in sequence."""
 
     items: tuple[Node, ...]
 

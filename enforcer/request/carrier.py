@@ -31,7 +31,7 @@ SESSION = (
 ALLOW = "ENFORCER_ALLOW_CLIENT"
 _IMPOSSIBLE = {"type": "token", "token": 2**31 - 1}
 _DIGEST = "sha256:"
-# Every body with a spec has one of them: the key, or the beginning of an escape of one of its
+# Every body with a spec has one of these: the key, or the beginning of an escape of one of its
 # letters. A body in UTF-16 or UTF-32, which vLLM reads as well, has a zero among its first bytes.
 _MARKS = (KEY.encode(), rb"\u006", rb"\u007")
 

@@ -23,7 +23,7 @@ class PastCall:
         id: the id that the client sends; any value.
         name: the tool's name; None if the client sends none.
         index: the number of calls before it in the dialog.
-        position: the number of those in the same message.
+        position: the number of calls before it in its message.
 
     """
 
@@ -132,7 +132,7 @@ def _read(messages: object) -> Iterator[tuple[Mapping[str, Any], Sequence[Mappin
     if not isinstance(messages, Sequence) or isinstance(messages, str | bytes):
         raise InvalidTools("$.messages", "it must be a list of messages")
     for at, given in enumerate(messages):
-        is_model = hasattr(given, "model_dump")  # of a client's library
+        is_model = hasattr(given, "model_dump")  # a model of a client's library
         message = given.model_dump(exclude_none=True) if is_model else given
         if not isinstance(message, Mapping):
             raise InvalidTools(f"$.messages[{at}]", "a message must be an object")

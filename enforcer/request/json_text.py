@@ -34,7 +34,7 @@ def dump(value: object, path: str, levels: int = 0) -> bytes:
 
     """
     try:
-        # Both together take half the time of `json`. What is not JSON does not decode to itself.
+        # Both together take half the time of `json`. Other text does not decode to itself.
         text = msgspec.json.encode(value)
         is_json = msgspec.json.decode(text) == value
     except (*UNREADABLE, TypeError):

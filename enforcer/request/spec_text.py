@@ -153,7 +153,7 @@ def decode(text: object) -> Wire:
         return _DECODER.decode(text)
     except msgspec.ValidationError as error:
         raise _refused(misfit(error, HERE)) from error
-    except ConfigurationError as error:  # of the options
+    except ConfigurationError as error:  # raised by the options
         raise _refused(misfit(error, f"{HERE}.settled")) from error
     except UNREADABLE as error:
         raise InvalidTools(HERE, f"the spec is not JSON: {error}") from error

@@ -126,7 +126,7 @@ def parse(tools: object, tool_choice: object, parallel_tool_calls: object) -> To
 
 
 def choose(tools: Tools, tool_choice: object, parallel_tool_calls: object) -> ToolSet:
-    """Return the tool set of tools and the other two fields; raise as `parse` does."""
+    """Return the tool set of read tools and two fields of a request; raise as `parse` does."""
     if parallel_tool_calls is None:
         parallel_tool_calls = True
     if not isinstance(parallel_tool_calls, bool):
@@ -258,6 +258,7 @@ def read_name(name: object, path: str) -> str:
 def _read_choice(
     choice: object, declared: Mapping[str, Tool]
 ) -> tuple[ToolChoice, tuple[str, ...]]:
+    """Return the tool choice and the names that may be called; raise `InvalidTools` if invalid."""
     names, path = tuple(declared), "$.tool_choice"
     match choice:
         case None | "auto":

@@ -67,7 +67,7 @@ class ElementChoice:
 
 @dataclass(frozen=True, slots=True)
 class ArrayShape:
-    """Arrays: element `i` fits `prefix[i]`, those behind it fit `rest`.
+    """Arrays: element `i` fits `prefix[i]`, all further ones fit `rest`.
 
     Attributes:
         prefix: values of the first elements.

@@ -53,7 +53,7 @@ class OnUnsupported(Enum):
     Attributes:
         REFUSE: refuse the request.
         RELAX: enforce the nearest superset; refuse where there is none within the limits.
-        ISOLATE: as `RELAX`; a tool that it would refuse takes any object instead, and the others
+        ISOLATE: as `RELAX`; a tool that it would refuse takes any object instead, and other tools
             are not affected.
 
     """
@@ -75,7 +75,7 @@ class Formats(Enum):
 
     Attributes:
         ENFORCE: all drafts, as authors mean it.
-        STANDARD: all but 2019-09 and 2020-12 named by `$schema`, as those say.
+        STANDARD: all but 2019-09 and 2020-12 named by `$schema`, as these drafts say.
 
     """
 

@@ -35,7 +35,7 @@ class Sources:
 
     Attributes:
         applying: every subschema that applies at the position, branches of all kinds included.
-        places: those of them that the value comes from; never empty where any applies.
+        places: the subschemas that the value comes from; never empty if any applies.
 
     """
 

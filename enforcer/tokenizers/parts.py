@@ -12,8 +12,7 @@ class TokenizerParts(NamedTuple):
     """The arguments of `Vocabulary`.
 
     Attributes:
-        tokens: the bytes of each token id: of a special token those of its name, of an unused
-            token id none.
+        tokens: the bytes of each token id: a special token has its name's, an unused one none.
         controls: name to token id of every special token.
         encode: splits text into token ids, never into a special token.
 

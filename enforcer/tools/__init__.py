@@ -2,5 +2,5 @@
 
 `cli` has the commands `check`, `explain`, `verify` and `doctor`; `lint` finds common mistakes of
 schemas, `explain` puts the legal continuations of a turn in words, `verify` measures a server, and
-`doctor` checks an installation, a model and a server. The library imports none of it.
+`doctor` checks an installation, a model and a server. The library imports none of these packages.
 """

@@ -1,7 +1,7 @@
 """Lint of schemas: valid or nearly valid constructs that probably do not mean what was intended.
 
-Mistakes that one subschema shows by itself are rows of `schema.reading.mistakes`. Those that depend
-on the draft, on names declared around it or on its place in the document are found here.
+Mistakes that one subschema shows by itself are rows of `schema.reading.mistakes`. This module
+finds mistakes that depend on the draft, on names declared around the subschema or on its place.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ _OLDER = frozenset({"$recursiveAnchor", "$vocabulary", "disallow", "divisibleBy"
 # Keywords that constrain values, in any draft.
 _KEYWORDS = _OLDER.union(KEYWORDS) - ANNOTATIONS - _NAMES
 _KNOWN = _KEYWORDS | _SAYING_NOTHING
-# Those whose subschemas are about the same value, and those that ask only whether one holds.
+# Keywords whose subschemas are about the same value; keywords that only test a subschema.
 _IN_PLACE = frozenset(
     {*("allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas"), "dependencies"}
 )
 _ASKED = frozenset({"not", "if"})
-# Those that may say what values properties have, besides `properties`.
+# Keywords that may constrain the values of properties, besides `properties`.
 _NAMING = frozenset(
     {
         *("$ref", "$dynamicRef", "$recursiveRef", "patternProperties"),
@@ -40,8 +40,8 @@ _NAMING = frozenset(
 )
 _MOST_NAMES = 5
 _LONG = 40
-_MARKS = frozenset("_/@#")  # before the name of a keyword that is switched off, or a comment
-_ALIKE = 0.84  # of 1, by `difflib`: one letter of six is another one
+_MARKS = frozenset("_/@#")  # begin a keyword that is switched off, or a comment
+_ALIKE = 0.84  # ratio of `difflib`: one letter of six differs
 OPEN = (
     "other properties than the declared are allowed, as `additionalProperties` is left out; set it "
     "to false, or let the server close such objects (ENFORCER_CLOSED_OBJECTS)"
@@ -105,7 +105,7 @@ def notes(schema: object, *, closed: bool = False) -> list[Problem]:
 
 
 def _declared(schema: Mapping[str, Any], around: frozenset[str] | None) -> frozenset[str] | None:
-    """Return the names that a schema and its parts declare, and those declared around it.
+    """Return the names declared by a schema, by its parts and around it.
 
     None if another keyword may constrain names.
     """
@@ -179,7 +179,7 @@ def _misspelt(name: str) -> str | None:
     """Return the keyword that a name misspells, if it does; a leading `_` is meant so."""
     if len(name) >= _LONG or name[:1] in _MARKS or name in _KNOWN:
         return None
-    letters = sorted(name.lower())  # in another order, or another case
+    letters = sorted(name.lower())  # the same letters in another order or case
     same = [known for known in _KEYWORDS if sorted(known.lower()) == letters]
     alike = same or get_close_matches(name, _KNOWN, 1, _ALIKE)
     meant = next((found for found in alike if found in _KEYWORDS), None)
@@ -192,7 +192,7 @@ def _within(schema: Mapping[str, Any], path: str) -> Iterator[tuple[Any, str, st
         at = step(path, keyword)
         if isinstance(value, Mapping) and keyword in _NAMED:
             named = ((inner, step(at, name), keyword) for name, inner in value.items())
-            # Others of these keywords may hold lists of names, or subschemas never referred to.
+            # `_NAMED` keywords may also hold lists of names, or subschemas that nothing refers to.
             is_schema = keyword in {"properties", "patternProperties"}
             yield from (each for each in named if is_schema or isinstance(each[0], Mapping))
         elif keyword in _ONE and not isinstance(value, list):

@@ -8,4 +8,13 @@ within its token budget. `parser` reads a finished turn. `turn_start` and `promp
 prompts. `masks` makes the bitmask of a position, and `crossing` reads a token; tokens may span the
 `borders` of a turn's segments if markers are spelled as text. Must not know: any engine, schemas,
 hosts.
+
+- *segment*: a stretch of text of one kind, such as a header; *border*: where one segment ends.
+- *state*: of a dialect, by its name; it has a segment, and transitions by markers.
+- *place* (`lexer.Place`): between two symbols: a state, and the markers that have begun.
+- *position* (`position.Position`): all that a matcher knows: a place, counts, the text's grammar.
+- *guard*: the condition of a transition; *opening* (`lexer.Opening`): the guards that are met.
+- *cut* (`cuts.Cut`): tokens that a border divides in two; *crossing*: reading such a token.
+- *shared*: a position that depends on no text, so that all turns with equal limits cache its rows.
+- *kept* (`position.Kept`): a cached row or cut, with the grammars that it was computed for.
 """

@@ -1,8 +1,8 @@
 """A tool-call format as a frozen value.
 
-Owns: the fields of a format, and their consequences for states and headers. Must not
-know: files (that is `dialects`), token ids (that is `envelope`), tools, or any format in
-particular: a format is data, never code.
+Owns: the fields of a format, and their consequences for states and headers. Must not know: files
+(that is `dialects`), token ids (that is `table`), tools, or any format in particular: a format is
+data, never code.
 """
 
 from __future__ import annotations

@@ -1,8 +1,36 @@
 """Loader of the dialect files `grammars/NAME.toml`, each of which describes a tool-call format.
 
-Owns: finding them, by their names or those of vLLM's parsers; their form; their checks.
-A new format is such a file and no code (docs/formats.md). Must not know: token ids, tools, or any
-format in particular.
+Owns: finding the files, by their names or those of vLLM's parsers; their form; their checks. Must
+not know: token ids, tools, or any format in particular.
+
+A new format is a file and no code (docs/formats.md), unless it needs a new member of `Ids`,
+`Names`, `Guard`, `Segment` or `LayoutKind`: ids of calls from another source, another rule for
+names, a transition under another condition, text of another kind, or arguments that are neither
+JSON nor pairs nor Python. Only `vllm/native/` has code for formats by their names: it reads the
+structural tags that vLLM itself builds, of Kimi's formats alone. A short file, whose keys
+docs/formats.md explains:
+
+```toml
+name = "example"
+ids = "random"
+header = "{name}"
+start = "TEXT"
+final = "END"
+markers = { begin = ["<call>"], args = ["<args>"], close = ["</call>"], end = ["<end>"] }
+turn = { begin = "<assistant>", state = "TEXT" }
+[states.TEXT]
+segment = "content"
+on = { begin = { to = "NAME", when = "call" }, end = { to = "END", when = "finish" } }
+[states.NAME]
+segment = "header"
+on = { args = { to = "ARGUMENTS" } }
+[states.ARGUMENTS]
+segment = "arguments"
+on = { close = { to = "TEXT" } }
+[states.END]
+segment = "none"
+on = { end = { to = "END" } }
+```
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Owns: the allowed headers of a request, and the guards that are open after some calls and text. No
 text is compiled here, so the cost of an envelope does not depend on what the tools' schemas look
-like. Must not know: ids (that is its `table`), schemas, engines, hosts.
+like. Must not know: token ids (that is `table`), schemas, engines, hosts.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""vLLM's side: the plugin, its backend and parser, and the logits processor.
+"""The plugin of vLLM: request checks, grammars, the reply parser, the logits processor, metrics.
 
-Importing this package loads nothing, because vLLM only logs the failure of a
-plugin's import; whatever can go wrong goes wrong inside `register`, where vLLM
-lets the exception stop the process.
+`patches` lists each function of vLLM that is wrapped, with the module of the wrapper; `register`
+installs them all. Importing this package loads nothing, because vLLM only logs the failure of a
+plugin's import, whereas an exception inside `register` stops the process.
 """
 
 

@@ -1,7 +1,7 @@
 """Facts about vLLM that the plugin relies on, and whether the installed one has them.
 
 The functions that are replaced stand in `patches`, with their parameters. `python -m bench.compat`
-checks all of it against the sources of a version.
+checks all these facts against the sources of a version.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def check_signatures(signatures: Mapping[str, str] = USED) -> None:
 
 
 def is_signature(found: Iterable[str], expected: str) -> bool:
-    """Return whether parameters are those that are expected, where `*` stands for any."""
+    """Return whether parameters match a pattern, in which `*` stands for any."""
     return fnmatchcase(", ".join(found), expected)
 
 

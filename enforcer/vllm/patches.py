@@ -1,4 +1,4 @@
-"""Patches of vLLM: the one list of what is replaced, and `install`, which replaces it.
+"""Patches of vLLM: the list of replaced functions, and `install`, which replaces them.
 
 The wrappers are elsewhere; vLLM's other names that we rely on are in `fit`. Where the installed
 vLLM does not fit, nothing is replaced, and the server does not start.

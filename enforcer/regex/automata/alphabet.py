@@ -111,7 +111,7 @@ class LazyAutomaton(ABC):
         return found
 
     def shortened(self, state: int, most: int) -> int:  # noqa: ARG002
-        """Return a state with the same texts of at most so many characters, and maybe others."""
+        """Return a state with the same texts of up to `most` characters, and maybe longer ones."""
         return state
 
     @abstractmethod

@@ -1,10 +1,11 @@
 """Lazy deterministic automata of regular languages: states are made on demand.
 
 A regular expression becomes a nondeterministic automaton of partial derivatives (Antimirov 1996),
-and its subsets are the states (Rabin and Scott 1959). A *run*, so many characters of one set, is a
-single state of it: of two runs before the same rest only the longer one is kept, so that a count
-behind `.*` does not double with each character. An intersection is a product, a complement swaps
-accepting states and others. In each automaton state 0 is dead, and state 1 accepts every text.
+and its subsets are the states (Rabin and Scott 1959). A *run*, some number of characters of one
+set, is a single state: of two runs before the same rest only the longer one is kept, so that a
+count behind `.*` does not double with each character. An intersection is a product, a complement
+swaps accepting states and others. In each automaton state 0 is dead, and state 1 accepts every
+text.
 """
 
 from __future__ import annotations
@@ -40,8 +41,8 @@ if TYPE_CHECKING:
 
 _END = 0  # the empty rest
 _ENDS = 1  # the set of heads that is the end alone
-_WORD = 6  # bits of a set, as a power of two, that count as one operand where it is made
-_WORDS = 12  # and where two are united
+_WORD = 6  # log2 of the bits that count as one operand where a set is made
+_WORDS = 12  # log2 of the bits that do where two sets are united
 _WORK_OF_STATE = 8
 _WORK_OF_REST = 6
 _MANY_BITS = 16
@@ -96,6 +97,7 @@ class _Product(LazyAutomaton):
         self.start = self._number(tuple([part.start for part in parts]))
 
     def _number(self, states: Row) -> int:
+        """Return the number of a tuple of states; make the state if it is new."""
         found = self._numbers.get(states)
         if found is None:
             found = self._numbers[states] = self._made(states)
@@ -142,7 +144,7 @@ class _Subsets(LazyAutomaton):
         self._rest_numbers: dict[tuple[Regex, int], int] = {}
         self._starts = {_END: _ENDS}
         self._heads: list[Head] = [(0, 0, 0, _END)]
-        self._runs: list[tuple[int, int] | None] = [None]  # of each run its characters and rest
+        self._runs: list[tuple[int, int] | None] = [None]  # each run's characters and rest
         self._least, self._most = [0], [0]  # characters that follow each head
         self._head_numbers: dict[Head, int] = {}
         self._cells: list[Sequence[tuple[Sequence[int], int]] | None] = [()]
@@ -282,6 +284,7 @@ class _Subsets(LazyAutomaton):
         return tuple([known[each] if each in known else self._number(each) for each in row])
 
     def _number(self, heads: int) -> int:
+        """Return the number of a set of heads; make the state if it is new."""
         found = self._numbers.get(heads)
         if found is None:
             found = self._numbers[heads] = self._made(heads)

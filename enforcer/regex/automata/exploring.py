@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 MOST_STATES = 40_000
 MOST_CELLS = 1 << 22  # states times classes of characters
 _WORK_OF_STATE = 8
-_DEEPEST = 120  # of calls within calls; bounds of 49 digits take 104
+_DEEPEST = 120  # nested calls; bounds of 49 digits take 104
 
 
 def explore(languages: tuple[Regex, ...], most: int = MOST_CELLS) -> Explored:

@@ -141,7 +141,16 @@ def _heights(sources: _Numbers, targets: _Numbers, states: int) -> list[int]:
 
 
 def ends(accepts: Sequence[int], rows: npt.NDArray[np.int32]) -> tuple[list[int], list[int]]:
-    """Return for each state the reachable languages, as bits, and the distance to the nearest."""
+    """Return for each state the languages with a reachable end, and the distance to the nearest.
+
+    Args:
+        accepts: for each state the languages that end there, as bits.
+        rows: the transitions; see `_edges`.
+
+    Returns:
+        The languages as bits, and the distance in characters, `FAR` if no end is reachable.
+
+    """
     before = _Predecessors(*_edges(rows), len(rows))
     reachable = list(accepts)
     nearest = [at for at, each in enumerate(accepts) if each]

@@ -90,8 +90,9 @@ class Formulas:
         return self._nodes[formula]
 
     def _intern(self, node: Node) -> Formula:
+        """Return the formula of a node; append the node to the arena if it is new."""
         new = Formula(len(self._nodes))
-        found = self._ids.setdefault(node, new)  # to work out a hash takes longer than the rest
+        found = self._ids.setdefault(node, new)  # hashed once: that takes longest
         if found == new:
             self._nodes.append(node)
         return found
@@ -117,6 +118,7 @@ class Formulas:
         return self._combine(Or, parts)
 
     def _combine(self, kind: type[And | Or], parts: Iterable[Formula]) -> Formula:
+        """Return a flat conjunction or disjunction, without neutral and repeated parts."""
         neutral, absorbing = (ALWAYS, NEVER) if kind is And else (NEVER, ALWAYS)
         nodes = self._nodes
         flat: dict[Formula, None] = {}

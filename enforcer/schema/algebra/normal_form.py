@@ -49,7 +49,7 @@ class _UnderWay(Exception):  # noqa: N818 - a signal, caught where a guess is al
 
     def __init__(self, key: Hashable) -> None:
         super().__init__(key)
-        self.key = key  # of a reference on the way; None where none is
+        self.key = key  # of a reference on the way there; None if none is
 
 
 class _Aside(NamedTuple):
@@ -86,7 +86,7 @@ class Algebra(Children):
         self._resolve = resolve
         self._path_of = path_of
         self._normal: dict[Formula, Value] = {}
-        self._under_way: dict[Formula, None] = {}  # in order
+        self._under_way: dict[Formula, None] = {}  # in the order of their beginning
         self._subtracting: set[Formula] = set()
         self._empty: dict[Formula, bool] = {}
         self._asking: set[Formula] = set()
@@ -170,6 +170,7 @@ class Algebra(Children):
             ) from None
 
     def _normal_of(self, formula: Formula) -> Value:
+        """Return the normal form of a formula; cached. Raise `_UnderWay` if it needs itself."""
         known = self._normal.get(formula)
         if known is not None:
             return known
@@ -215,7 +216,7 @@ class Algebra(Children):
         return self._join_all(options)
 
     def _minus_one_of(self, value: Value, parts: tuple[Formula, ...]) -> Value:
-        """Return a value without those for which exactly one part holds: none does, or two do."""
+        """Return the part of a value for which no part of a one-of holds, or two do."""
         pairs = {
             (min(part, other), max(part, other)): None
             for part, others in zip(parts, self._overlap.of(parts), strict=True)
@@ -227,6 +228,7 @@ class Algebra(Children):
         return self._join_all([value, *options])
 
     def _meet_all(self, parts: Iterable[Formula]) -> Value:
+        """Return the normal form of a conjunction of parts."""
         values, choices, negated = [], [], []
         for part in parts:
             node = self._nodes[part]
@@ -250,7 +252,7 @@ class Algebra(Children):
         return result
 
     def _minus(self, value: Value, formula: Formula) -> Value:
-        """Return a value without those that fit a formula."""
+        """Return a value without the part that fits a formula."""
         if formula in self._opposites:
             return self._meet(value, self._normal_of(self._opposites[formula]))
         node = self._nodes[formula]
@@ -277,6 +279,7 @@ class Algebra(Children):
             self._subtracting.discard(formula)
 
     def _meet(self, a: Value, b: Value) -> Value:
+        """Return the intersection of two values."""
         if a is ANYTHING or b is ANYTHING:
             return b if a is ANYTHING else a
         sets = (numbers.meet(x, y) for x, y in product(a.numbers, b.numbers))
@@ -299,11 +302,12 @@ class Algebra(Children):
     def _meet_objects(self, a: _Objects, b: _Objects) -> _Objects:
         self.spend(len(a) * len(b))
         if not a or b == ANY_OBJECT.objects:
-            return a  # the root of most schemas, which has to be an object
+            return a  # a shortcut for roots of schemas, which must be objects: `b` is any
         met = (self.objects.meet(x, y) for x, y in product(a, b))
         return self._few(self.objects.without_covered([x for x in met if x is not None]))
 
     def _join_all(self, values: Sequence[Value]) -> Value:
+        """Return the union of values."""
         strings = [value.strings for value in values if value.strings is not None]
         booleans: frozenset[bool] = frozenset()
         return Value(
@@ -316,7 +320,7 @@ class Algebra(Children):
         )
 
     def _minus_all(self, value: Value, parts: Sequence[Formula]) -> Value:
-        """Return a value without those that fit all parts: some part fails."""
+        """Return the part of a value for which some of `parts` fails."""
         options = []
         for part in sorted(parts, key=lambda x: not isinstance(self._nodes[x], Value)):
             options.append(self._minus(value, part))
@@ -391,6 +395,7 @@ class Algebra(Children):
     # Limits.
 
     def _few(self, parts: list[_T]) -> tuple[_T, ...]:
+        """Return alternatives without duplicates; raise `SchemaLimit` if there are too many."""
         out = tuple(dict.fromkeys(parts)) if len(parts) > 1 else tuple(parts)
         if len(out) > self._limits.branches:
             raise SchemaLimit.of(

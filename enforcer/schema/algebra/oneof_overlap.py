@@ -32,7 +32,7 @@ class OneOfOverlap:
         children: the algebra.
 
     Attributes:
-        of: returns, for each formula of a tuple, the others that may hold with it (usually none);
+        of: returns, for each formula of a tuple, the formulas that may hold with it (usually none);
             cached. Raises `SchemaLimit` if too many pairs have to be tested.
 
     """
@@ -59,7 +59,7 @@ class OneOfOverlap:
         return [[parts[j] for j in sorted(listed)] for listed in overlaps]
 
     def _told_apart(self, parts: Sequence[Formula]) -> dict[int, set[int]]:
-        """Return, for parts with constants under the commonest name, those that may share one.
+        """Return, for parts with constants under the commonest name, parts that may share one.
 
         Keys and members are indices of parts.
         """

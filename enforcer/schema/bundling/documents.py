@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 _LEADS_OUT = re.compile(
     r'"\$(?:ref|dynamicRef)":\s*"(?!#)|"\$schema":\s*"(?!https?://json-schema\.org/)'
 )
-# Objects of a client's schema that are searched, in the API server: a tenth of a second. A schema
-# with more of them gets no documents.
+# Objects that the API server searches in a client's schema, in a tenth of a second. A schema with
+# more objects gets no documents.
 _MOST = 50_000
 
 
@@ -173,7 +173,7 @@ class Documents:
         return self._where.get(uri, uri)
 
     def _directly(self, found: Resources, own: frozenset[str]) -> set[str]:
-        """Return the URIs of the documents that references lead into; make those canonical."""
+        """Return the URIs of the documents that references lead into; make references canonical."""
         needed = set()
         for reference in found.references:
             uri = reference.uri.rstrip("#")

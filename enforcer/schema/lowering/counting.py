@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from enforcer.schema.grammar import ArrayShape
 
 _MOST_TALLIES = 100_000  # times ways to fill an element
-NONE = 1 << 30  # in place of a number of further elements, where the array cannot be completed
+NONE = 1 << 30  # further elements: none suffice (least), or any number may come (most)
 _Need = tuple[int, int]  # the least and the greatest number of further elements
 _NEVER = NONE, NONE
 _TOO_LARGE = (

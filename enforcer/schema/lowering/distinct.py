@@ -1,8 +1,10 @@
-"""Arrays (`uniqueItems`) and objects whose distinctness no bits can track, but a memory must.
+"""Arrays (`uniqueItems`) and objects whose distinctness needs a memory of the text.
 
-The memory is outside of any grammar: the matcher keeps strings and names themselves, and
-fingerprints of other elements. They are told apart here, and enforced by the kernel. Such an
-array stays `unique` in a lowered grammar, without choices; such an object has `distinct_names`.
+Elements of a small domain need none: `lowering/arrays.py` gives each value a choice, and a tally
+of bits enforces them (`kernel/arrays.py`). Of all others the kernel remembers strings and names by
+their characters (`kernel/names.py`), and other elements by fingerprints, with a search for an end
+that differs (`kernel/values.py`, `kernel/search.py`). An array of this kind stays `unique` in a
+lowered grammar, without choices; an object has `distinct_names`.
 """
 
 from __future__ import annotations

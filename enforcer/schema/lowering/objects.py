@@ -1,7 +1,7 @@
 """Lowering of object shapes: counts and witnesses become required and marked names.
 
-An engine can count those. `distinct_names` is set where a name that is written twice would count
-twice. Must not know: keywords' syntax, engines.
+Engines can count these names. `distinct_names` is set where a name that is written twice would
+count twice. Must not know: keywords' syntax, engines.
 """
 
 from __future__ import annotations

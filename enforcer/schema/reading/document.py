@@ -112,6 +112,7 @@ class SchemaLocation:
         return Closing.WHOLE if self.closing is Closing.HANDED else self.closing
 
     def _descend(self, keys: tuple[str | int, ...], closing: Closing) -> SchemaLocation:
+        """Return the location below these keys, with its own draft and resource if it has one."""
         schema, path = self.schema, self.path
         for key in keys:
             schema = schema[key]

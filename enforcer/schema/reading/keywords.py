@@ -71,7 +71,7 @@ class Keywords:
         return None if value is None else exact(value)
 
     def check_excluded(self, types: frozenset[str]) -> None:
-        """Note malformed keywords for types other than these."""
+        """Note malformed keywords that apply only to types other than `types`."""
         for keyword, value in self.schema.items():
             of = TYPE_OF.get(keyword)
             excluded = of and of not in types and not (of == "number" and "integer" in types)

@@ -1,7 +1,7 @@
 """Table of common mistakes in one subschema, by keyword, with the words of a cure.
 
-The lint looks for all of them. An error about a keyword has the same words if the
-keyword's value is one of these mistakes. Must not know: formulas, what is around the subschema.
+The lint looks for all mistakes. An error about a keyword has the same words if the keyword's value
+is one of them. Must not know: formulas, the schema around the subschema.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def _type_meant(named: str) -> str | None:
 
 
 def _types(schema: _Schema) -> list[str]:
-    """Return the types that a schema names; none if one of them is wrong."""
+    """Return the types that a schema names; none if it names a wrong one."""
     named = schema.get("type", [])
     listed = named if isinstance(named, list) else [named]
     return [] if any(each not in TYPES for each in listed) else listed

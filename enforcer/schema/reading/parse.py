@@ -107,6 +107,7 @@ class SchemaParser(SchemaReader):
         return Unevaluated(self, "unevaluatedProperties").close(place, found)
 
     def _parse_object(self, place: SchemaLocation, schema: dict[str, Any]) -> Formula:
+        """Return the conjunction of all keywords of a subschema that is an object."""
         draft = place.draft
         if is_hidden(schema, draft):
             return self.reference(place, "$ref")

@@ -5,7 +5,7 @@ are compiled to find out. Must not know: engines.
 
 The condition: typed objects, arrays and scalars with modest bounds, enumerated scalars,
 unions of different types, references to definitions that are not recursive, and annotations;
-required names are declared; nothing contradicts itself; all of it far below every limit.
+required names are declared; nothing contradicts itself; everything is far below the limits.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from enforcer.schema.keywords import ANNOTATIONS
 
 _SIZE = 20_000  # characters of the schema as JSON text
 _DEPTH = 8
-_MOST = 150  # schemas within, or as much as they cost
+_MOST = 150  # subschemas, or their cost in units
 # Costs in units of a schema with a type alone: a number with bounds takes up to a thirtieth of the
 # work that the machine does for one grammar (`machine.builder.MOST_WORK`), and some milliseconds
 # where it is new; `_LISTED` listed values take as long as one schema.
 _BOUNDED = 5
 _LISTED = 8
-_NAMES = 48  # of one object
+_NAMES = 48  # properties of one object
 _CHOICES = 64
 _TEXT = 200
 _LENGTH = 10_000
@@ -80,7 +80,7 @@ def cost_of(text: str) -> int:
     """Return the cost of a schema of arguments, as JSON text.
 
     Returns:
-        The number of subschemas, those that take longer counted several times; above `_MOST` if
+        The number of subschemas, expensive ones counted several times; above `_MOST` if
         the schema is not plain.
 
     """
@@ -123,7 +123,7 @@ class _Look:
         return found
 
     def count(self, schema: Any, depth: int) -> int:
-        """Return the cost of a subschema and those within it, nested at most `depth` deep."""
+        """Return the cost of a subschema and all inside it, nested at most `depth` deep."""
         if schema is True:
             return 1
         if not isinstance(schema, dict) or depth == 0:

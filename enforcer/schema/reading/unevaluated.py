@@ -30,7 +30,7 @@ _DEEPEST = 24  # references followed at one instance location
 
 
 class _Patterned(NamedTuple):
-    """Property names that surely match a pattern, and those that match by some reading."""
+    """Property names that surely match a pattern, and names that match by some reading."""
 
     surely: Regex
     perhaps: Regex
@@ -127,6 +127,7 @@ class Unevaluated:
     # Cases.
 
     def _cross(self, first: list[_Case], second: list[_Case]) -> list[_Case]:
+        """Return the conjunction of each case of two lists; raise if there are too many."""
         if second == _NOTHING_MORE:
             return first
         if len(first) * len(second) > _MOST_CASES:

@@ -1,7 +1,7 @@
 """Diagnosis of an unsatisfiable schema: the innermost part that no value fits, and why.
 
-One pass of a deletion filter (Chinneck, Dravnieks 1991) finds the conflicting keywords: those
-without any one of which there would be a value. Must not know: formulas, engines.
+One pass of a deletion filter (Chinneck, Dravnieks 1991) finds the conflicting keywords:
+without any one of them, some value would fit. Must not know: formulas, engines.
 """
 
 from __future__ import annotations

@@ -12,8 +12,8 @@ from enforcer.errors import EnforcerError
 from enforcer.tools.cli import check, doctor, explain, output, verify
 from enforcer.vllm.observe import metric_defs
 
-USAGE = 2  # as argparse exits on wrong usage
-PIPE_CLOSED = 141  # as shells have it, 128 and the signal's number
+USAGE = 2  # argparse's exit status for wrong usage
+PIPE_CLOSED = 141  # as in shells: 128 and the signal's number
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -35,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         command.add_parser(commands)
     options = parser.parse_args(arguments)
     try:
-        output.say()  # before any work
+        output.say()  # fails before any work if nothing can be written
         status: int = options.run(options)
     except EnforcerError as error:
         output.complain(error)
@@ -43,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             output.discard()
         return USAGE
     except BrokenPipeError:
-        output.discard()  # whoever read the output (`head`, say) has had enough
+        output.discard()  # the reader of the output (`head`, say) has closed it
         return PIPE_CLOSED
     except KeyboardInterrupt:
         return verify.INTERRUPTED

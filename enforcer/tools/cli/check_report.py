@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from enforcer.errors import Problem, RequestError
     from enforcer.tools.cli.declarations import Declaration, Declarations
 
-_SHOWN = 20  # records that cannot be read
-_MOST_PROBLEMS = 20  # of one schema
+_SHOWN = 20  # unreadable records that a report lists
+_MOST_PROBLEMS = 20  # that a report lists for each schema
 _MILLI = 1000
 _PART = "a request that declares all of them is refused; it may declare a part"
 _FUNCTIONS = (
@@ -86,8 +86,8 @@ class Oversized:
         where: the file, and the line in JSON Lines.
         path: where the list of tools, or the only schema, stands there.
         reason: the limit, and the count that is over it.
-        refused: whether they are one request's; else they are a list, such as an MCP server's, and
-            a request may declare a part of it.
+        refused: whether they belong to one request; else to a list of tools, such as an MCP
+            server's, of which a request may declare a part.
 
     """
 
@@ -271,4 +271,4 @@ def _title(one: CheckedSchema) -> str:
 def _values(one: CheckedSchema) -> dict[str, Any]:
     place = {name: getattr(one.declaration, name) for name in ("name", "where", "path")}
     found = {each.name: getattr(one, each.name) for each in fields(one)[1:]}
-    return place | found | {"surprises": one.notes}  # as `notes` were named in 0.2
+    return place | found | {"surprises": one.notes}  # the name of `notes` in 0.2

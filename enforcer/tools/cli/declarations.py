@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 # The keys under which a tool of one kind or another has its schema.
 _SCHEMA_KEYS = ("parameters", "input_schema", "inputSchema")
-_STRUCTURED = "structured_outputs"  # where requests to vLLM have formats of its own
+_STRUCTURED = "structured_outputs"  # vLLM's own field for response formats
 # Any of these makes an object a schema; an object without them would be one by the letter of
 # the standard, and fit everything.
 _KEYWORDS = frozenset(KEYWORDS)
@@ -106,6 +106,7 @@ def find(document: Document) -> Declarations:
 
 
 def _read(found: Declarations, value: Any, path: str) -> None:
+    """Add to `found` the schemas, tools and requests in a JSON value."""
     if isinstance(value, list):
         for at, item in enumerate(value):
             _read(found, item, f"{path}[{at}]")

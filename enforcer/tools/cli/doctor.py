@@ -88,7 +88,7 @@ def _groups(
 ) -> Iterator[tuple[str, Iterable[CheckResult]]]:
     """Yield the checks that the options ask for, by what is checked.
 
-    This environment says nothing of a server: its settings are those of another shell, and its
+    This environment says nothing of a server: its settings come from another shell, and its
     packages may be on another machine.
     """
     if endpoint is None:

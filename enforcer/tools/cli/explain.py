@@ -250,7 +250,7 @@ async def scored_turn(
         one prompt, with `prompt_logprobs`.
 
     Raises:
-        ConfigurationError: no server answers, it refuses one of them, or tells no ids.
+        ConfigurationError: no server answers, it refuses a request, or its reply has no token ids.
 
     """
     from enforcer.tools.verify import client

@@ -28,7 +28,7 @@ def start(
     """Start the turn of a request, without the schemas of tools that cannot be enforced.
 
     Returns:
-        The turn, and why each of those tools, by its name, cannot be enforced.
+        The turn, and the error of each tool that cannot be enforced, by its name.
 
     Raises:
         RequestError: the request is refused for something else than a tool's schema.

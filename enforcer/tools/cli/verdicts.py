@@ -49,7 +49,7 @@ _OTHER_CONSTRAINT = (
     "the server enforces tool calls itself: a `structural_tag` of the client's own cannot be "
     "combined with that; leave it out"
 )
-_FORMAT = "$.response_format"  # where errors about formats lead
+_FORMAT = "$.response_format"  # the path of errors about a response format
 _NEVER_GIVEN = f"{NO_VALUE}, so that this property can never be given; is that meant?"
 # Times that a server has. To know how far off a schema is helps; nobody waits minutes for it.
 _STOPPED = 5
@@ -228,7 +228,7 @@ class Judge:
             with at_most(_STOPPED * SECONDS):
                 grammar = self._compiled(one.declaration, OnUnsupported.RELAX)
                 if one.declaration.form is None or not self.within_budget:
-                    return True  # of a tool, calls may then be cut off
+                    return True  # calls of a tool may be cut off
                 return not untold(grammar)
         except (SchemaError, TooLong):
             return False

@@ -45,7 +45,7 @@ _NO_CALLS = (
     "no complete reply has a call, so nothing was shown of calls: send requests that demand one "
     "(`tool_choice: required`), or --schemas, which does"
 )
-INTERRUPTED = 130  # as shells have it, 128 and the signal's number
+INTERRUPTED = 130  # as in shells: 128 and the signal's number
 
 
 _NOT_FOUND = 404
@@ -162,7 +162,7 @@ def _tell_left_out(recorded: RecordedRequests) -> None:
 def _requests(
     cases: Sequence[Case], kind: str, stream: str, model: str, options: argparse.Namespace
 ) -> Iterator[Request]:
-    """Yield the requests of these cases, in one run, or in two: whole and streamed."""
+    """Yield the requests of all cases, in one run, or in two: whole and streamed."""
     for streamed in _STREAMED[stream]:
         for at, case in enumerate(cases[: options.limit]):
             # Named by its record's number, or a schema's place among the schemas, from 1.

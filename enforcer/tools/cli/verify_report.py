@@ -35,7 +35,7 @@ def show(
     """Print the table and the findings, and write the report; return the counts of all runs.
 
     Args:
-        results: those of all runs.
+        results: the replies of all runs.
         requests: how many were to be sent.
         theirs: the reference.
         file: where the report goes.

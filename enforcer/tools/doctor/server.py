@@ -64,7 +64,7 @@ def checks(
         markers = [each for each in format_.markers if "think>" not in each]
         format_ = replace(format_, markers=markers)
     yield from _enforced(endpoint, model, route, format_, start)
-    if route is not Route.LOGITS_PROCESSOR:  # which counts nothing
+    if route is not Route.LOGITS_PROCESSOR:  # the logits processor counts nothing
         yield answers.processes(metrics)
     yield from answers.versions(metrics)
 

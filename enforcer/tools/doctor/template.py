@@ -34,7 +34,7 @@ _TOOL = {
     },
 }
 _HEADER = "the prompt's end"
-_TAIL = 80  # characters that are shown of it
+_TAIL = 80  # last characters of the prompt that are shown
 _STRINGS = "texts in the prompt"
 _CALLS = "calls in the prompt"
 
@@ -65,7 +65,7 @@ def _header(render: Render, dialect: Dialect) -> CheckResult:
     vocabulary = Vocabulary.of_bytes(dialect.controls)
     state, begun = Table(dialect, vocabulary).opened(read_spelled(vocabulary, prompt))
     opened = state == dialect.turn_state and any(each in prompt for each in dialect.turn.begin)
-    # Markers that begin no call may follow, those of a think, and white space.
+    # Markers that begin no call may follow, such as reasoning markers, and white space.
     markers = [
         plain(each)
         for name in dialect.speaking

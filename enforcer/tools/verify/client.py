@@ -223,7 +223,7 @@ async def send_all(
         endpoint: where to.
         bodies: chat completion requests; one with `"stream": true` is read as a stream.
         done: called with each reply and its body's place, in the order of arrival.
-        ids: those of the requests, by which the server's log names them.
+        ids: the requests' ids, by which the server's log names them.
 
     Returns:
         Replies in the order of the bodies. An error is a reply too.

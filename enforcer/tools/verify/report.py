@@ -44,12 +44,12 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class RunCounts:
-    """The counts of one run; all of them count requests, as K2-Vendor-Verifier does.
+    """The counts of one run, all of requests, as K2-Vendor-Verifier counts.
 
     Attributes:
         schema_accuracy: the share of the replies with calls whose calls all are declared and valid;
             None where no reply has calls.
-        right: those with nothing wrong, the ones that were cut off included.
+        right: replies without a fault, cut off ones included.
 
     """
 
@@ -161,7 +161,7 @@ def as_json(
 
     Args:
         rows: the counts of each run.
-        results: those of all runs.
+        results: the replies of all runs.
         found: the similarity to the reference, if there is one.
         requests: how many were to be sent; after Ctrl-C, more than were measured.
 

@@ -31,7 +31,7 @@ _TOOLS = (
 )
 # The modes that Messages has as objects; Chat Completions has them as words.
 _MODES = ("auto", "any", "none", "tool")
-SHOWN = 5  # of the records that are skipped, which are mostly alike
+SHOWN = 5  # skipped records; most of them are alike
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +55,8 @@ class RecordedRequests:
     """The records of a file.
 
     Attributes:
-        cases: those that can be sent, in order.
-        skipped: those that are something else: where each stands, and what keeps it from being
-            sent.
+        cases: the requests that can be sent, in order.
+        skipped: all other records: where each stands, and why it cannot be sent.
         unreadable: lines that are no JSON: where each stands, and why. They may have been chat
             requests, which then are not measured.
 
@@ -216,7 +215,7 @@ def _sent(recorded: Mapping[str, Any]) -> dict[str, Any]:
         for message in body["messages"]
     ]
     body.pop("n", None)  # one choice is judged
-    body.pop("stream_options", None)  # not allowed where the request is sent unstreamed
+    body.pop("stream_options", None)  # only allowed in a streamed request
     return body
 
 

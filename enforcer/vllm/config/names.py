@@ -7,7 +7,7 @@ from typing import Any
 _SUFFIX = "_enforced"
 # Where a launcher tells the processes that it starts which parser it was given.
 PARSER_VARIABLE = "ENFORCER_PARSER"
-# Likewise: which of these flags of `--structured-outputs-config` are set.
+# Where it tells them which of these flags of `--structured-outputs-config` are set.
 TEXT_VARIABLE = "ENFORCER_TEXT_FLAGS"
 COMPACT_TEXT, CLOSED_TEXT = "disable_any_whitespace", "disable_additional_properties"
 # On what we have put in the place of a function of vLLM: the original.
@@ -36,7 +36,7 @@ def is_enforced(parser: str | None) -> bool:
 
 
 def reads_extra(loaded: Any) -> bool:
-    """Return whether our logits processor is among those that a server was started with.
+    """Return whether a server was started with our logits processor.
 
     Args:
         loaded: `ModelConfig.logits_processors`: names or classes, or None.

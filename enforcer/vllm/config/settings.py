@@ -36,7 +36,7 @@ _INJECTED = re.compile(
     re.ASCII,
 )
 _LAST_PORT = 65535
-_DIGITS = 12  # that an option which travels in a spec may have
+_DIGITS = 12  # of a whole number; specs carry some, too
 
 
 def _one_of(known: Mapping[str, _T]) -> Callable[[str], _T]:

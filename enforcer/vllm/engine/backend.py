@@ -1,8 +1,12 @@
 """Grammar objects for vLLM's scheduler, and the wrappers that make one for an enforced request.
 
-`StructuredOutputManager.grammar_init` gives a request that carries a spec a grammar of ours,
-whatever backend the others have. For each token vLLM calls `fill_bitmask` and `accept_tokens`;
-with draft tokens `validate_tokens` and `rollback` too. All of this runs in the engine process.
+`StructuredOutputManager.grammar_init` gives a request that carries a spec an `EnforcedGrammar`;
+other requests keep vLLM's own backends. All of this runs in the engine process.
+
+vLLM calls `fill_bitmask` before each token and `accept_tokens` behind it; with draft tokens
+`validate_tokens` and `rollback` too. `is_terminated` is always False, and `reset`, which vLLM never
+calls, fails closed. The adapter calls `fill`, `accept`, `rollback`, `validate` and `fail` of
+`turn.matcher.Matcher`, and reads its `failure`, `state` and `tool`; the metrics read `text_weight`.
 """
 
 from __future__ import annotations
@@ -190,12 +194,13 @@ class _Host:
     def _steps(
         self, source: Source, request: Any, known: AdmittedSpec | None = None
     ) -> Generator[None, None, EnforcedGrammar]:
+        """Make a turn ready in steps: admit its spec, compile, read the prompt, start."""
         prompt_ids, spec = request.prompt_token_ids, None
         try:
             if request.resumable:
                 raise ConfigurationError(carrier.SESSION)  # noqa: TRY301 - a turn that fails
             if known is None:
-                request_context.change(tools=())  # of the request before it, on this thread
+                request_context.change(tools=())  # not those of the last request on this thread
                 known = engine_admission.admitted(source)
             common = None if known is None else self._common.get(known)
             if common is None:

@@ -18,7 +18,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, NamedTuple
 
-_LONG = 2  # threads: one that takes very long leaves the other to the rest
+_LONG = 2  # threads: while one works very long, the other serves the rest
 # Niceness above the scheduler's: with more of it the scheduler's thread waits longer for one that
 # has the interpreter and no processor; with none, a neighbour's gaps are longer (decision 0010).
 _LESS_URGENT = 5
@@ -51,13 +51,12 @@ class CompileExecutor:
         self._lock = threading.Lock()
         self._working = 0  # threads
         self._interval = sys.getswitchinterval()
-        # There from the start: a process that may have no more threads when a request comes
-        # does with these.
+        # Start the threads now: a process may be allowed no more when a request comes.
         for pool in (self._short, self._long):
             pool.submit(int)
 
     def short(self, work: Callable[[], object]) -> None:
-        """Submit fast work; its exceptions are left to whoever needs its result."""
+        """Submit fast work; its exceptions are left to the user of its result."""
         self._short.submit(self._give_way, work)
 
     def begin(
@@ -79,6 +78,7 @@ class CompileExecutor:
         return job.future
 
     def _step(self, job: _SteppedWork) -> None:
+        """Do one step of slow work; submit the next one, or set the result or exception."""
         if not job.wanted():
             job.steps.close()
             job.future.cancel()
@@ -109,7 +109,7 @@ class CompileExecutor:
 
 def _make_way() -> None:
     """Have the kernel prefer the process's other threads to this one."""
-    if sys.platform != "linux":  # where a thread has a niceness of its own
+    if sys.platform != "linux":  # only there threads have their own niceness
         return
     thread = threading.get_native_id()
     with suppress(OSError):  # forbidden by a sandbox: then it competes as it would without

@@ -90,14 +90,14 @@ def admit(
         The spec to enforce, and what keeps the turn readable for vLLM's parser, where it reads.
 
     Raises:
-        RequestError: it cannot be enforced.
-        VLLMValidationError: likewise, or an option does not go with it.
+        RequestError: the spec cannot be enforced.
+        VLLMValidationError: the spec, or an option beside it, cannot be enforced.
 
     """
     params = request.sampling_params
     if source.carried is not None:
         spec = (known or settling.admit(source.carried, tokenizer)).spec
-        # Keeps a turn readable for a parser of vLLM's; ours reads any.
+        # A reader keeps the turn readable for vLLM's parser; our own parser reads any turn.
         as_text = spec.settled is not None and spec.settled.as_text
         reader = native_tags.reader(enforcer_of(spec).table) if as_text else None
         if known is not None:
@@ -125,7 +125,7 @@ def tell_of_failure(
     if spec is not None:
         request_context.change(tools=spec.toolset.tools)
     is_theirs = isinstance(error, RequestError | VLLMValidationError) and not is_admitted
-    is_answer = isinstance(error, VLLMValidationError)  # to a client, made of its cause
+    is_answer = isinstance(error, VLLMValidationError)  # vLLM's answer, made of its cause
     blamed = (is_answer and error.__cause__) or error
     path = getattr(blamed, "path", "")
     metrics.failed(

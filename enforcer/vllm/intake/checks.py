@@ -92,13 +92,13 @@ async def run_async(steps: Steps[_T]) -> _T:
 
 
 def beginning(text: str, prompt_ids: Sequence[int], begun: int, budget: int | None) -> Steps[None]:
-    """Refuse a turn that cannot be started; yields what is not known of it.
+    """Refuse a turn that cannot be started; yield the task if its verdict is not known.
 
     Args:
         text: the spec, with what the server has settled, its schemas checked.
         prompt_ids: ids of the rendered prompt.
-        begun: how many of them, the last ones, are of the assistant's turn.
-        budget: how many ids the turn may have; None if nobody knows.
+        begun: how many ids at the end of the prompt belong to the assistant's turn.
+        budget: how many ids the turn may have; None if unknown.
 
     Raises:
         IllegalPrefix: the prompt has begun what the request does not allow.
@@ -148,7 +148,7 @@ def schemas(spec: Spec) -> Steps[list[Inexact]]:
             verdict = yield asked
             recording.recorder().observer(metric_defs.CHECK)(perf_counter_ns() - begun)
             spent += verdict.seconds
-            # Of several who wait for one check, the first to go on tells of it.
+            # Of several requests that wait for one check, the first to go on logs it.
             is_new = _kept(asked) is None
             if is_new:
                 _tell(asked, verdict)

@@ -1,9 +1,16 @@
 """Paths into the body that the client sent, for errors in the chat request made from it.
 
-A spec and its errors have the form of Chat Completions. The bodies of /v1/responses and
-/v1/messages declare tools, the choice and the text's format elsewhere. A path begins in
-`request.tools` or in a schema, `checks` joins the two, and `rejections` puts it into the 400. Here
-is also what the bodies of other routes hand on to a chat request.
+A spec and its errors have the form of Chat Completions, whereas the bodies of /v1/responses and
+/v1/messages declare tools, tool choice and response format elsewhere. An error's path takes four
+steps:
+
+1. `enforcer.request.tools` or a schema raises the error, with a path into its own part;
+2. `checks` puts the tool's path before a schema's;
+3. `requests.write_spec` makes the function `client_path` of each request and sets it in the
+   `ContextVar` of `observe/request_context`;
+4. `rejections` applies it when it writes the 400.
+
+This module also copies a spec from the bodies of other routes into their chat request.
 """
 
 from __future__ import annotations
@@ -32,9 +39,9 @@ _MOST = "$.max_tokens"
 def to_chat_completion_request(
     original: Any, self: Any, sent: Any, *args: Any, **kwargs: Any
 ) -> Any:
-    """Wrap the function of /v1/messages, or Cohere's route, that makes a chat request of a body.
+    """Wrap the function of /v1/messages, or Cohere's route, that makes a chat request from a body.
 
-    It hands on a spec, and notes a body of the Messages API, which has paths of its own.
+    Copies the body's spec, and notes a body of the Messages API, whose paths differ.
     """
     made = original(self, sent, *args, **kwargs)
     carry_spec(sent, made)
@@ -44,19 +51,19 @@ def to_chat_completion_request(
 
 
 def keep_unknown(body: Any) -> None:
-    """Let a model of bodies keep the fields that it does not know, as those of other routes do.
+    """Let a Pydantic class of bodies keep unknown fields, as the classes of other routes do.
 
-    Those of /v1/messages and Cohere's route have no `structured_outputs`: a spec there would be
-    dropped, and the client would take what nothing enforces for enforced.
+    The bodies of /v1/messages and Cohere's route have no `structured_outputs`: a spec in them would
+    be dropped, and the client would take an unenforced reply for an enforced one.
     """
     body.model_config = body.model_config | {"extra": "allow"}
     body.model_rebuild(force=True)
 
 
 def carry_spec(sent: Any, made: Any) -> None:
-    """Hand the spec of a body of another route on to the chat request that is made of it.
+    """Copy the spec in the body of another route to the chat request that is made from it.
 
-    Constraints of vLLM's own, which it does not read there, stay unread.
+    vLLM's own constraints are not copied: it does not read them on these routes.
     """
     unknown = sent.model_extra or {}
     own, extra = unknown.get("structured_outputs"), unknown.get("vllm_xargs")
@@ -70,7 +77,7 @@ def carry_spec(sent: Any, made: Any) -> None:
 def own_tools(request: Any, within: Sequence[DialogTool]) -> list[Any]:
     """Return a request's own tools.
 
-    Once it is prepared, the tools of its messages are the last of its tools, and are left out.
+    Once the request is prepared, its messages' tools are the last of its tools; leave them out.
     """
     tools = list(carrier.declared(request, "tools") or ())  # structured decisions have none
     return tools[: len(tools) - len(within)] if notes(request).is_prepared else tools
@@ -114,7 +121,7 @@ def client_path(request: Any, within: Sequence[DialogTool], choice: Any) -> Call
         if getattr(request.response_format, "type", "text") != "text":
             own = f"{_FORMAT}.json_schema.schema"
 
-    @cache  # of a request with an error alone
+    @cache  # computed only for a request with an error
     def moved() -> list[tuple[str, str]]:
         pairs = [*_moved_tools(request, within, schema), *(_moved_choice(choice) if schema else ())]
         pairs += [(f"{_FORMAT}.json_schema.schema", own or "$.structured_outputs.json")]
@@ -140,8 +147,8 @@ def _moved_tools(
 
     Args:
         request: whose tools they are.
-        within: those of them that its messages declare, in the form of Chat Completions.
-        schema: the field of other tools' parameters where these are flat; else empty.
+        within: the tools that its messages declare, in the form of Chat Completions.
+        schema: the field with the parameters of all other tools if they are flat; else empty.
 
     """
     places = _tool_places(request, within)
@@ -156,8 +163,8 @@ def _moved_tools(
 def _tool_places(request: Any, within: Sequence[DialogTool]) -> list[str]:
     """Return where each tool that the model is shown is declared in the client's body.
 
-    Those of the Responses API that are no functions (`web_search` and its like) are not shown,
-    so that they cannot be called; of a namespace, each function is.
+    The model is not shown tools of the Responses API that are no functions, such as `web_search`,
+    and cannot call them; it is shown each function of a namespace.
     """
     own = own_tools(request, within)
     places = [f"$.tools[{at}]" for at in range(len(own))]

@@ -1,10 +1,10 @@
 """A request's messages before they are rendered: the tools that they declare, and their call ids.
 
 Kimi's API lets system messages declare tools (`messages[].tools`). They become tools of the
-request; its own, and those of messages, are rendered without `strict`. Of Kimi K3's messages, vLLM
-drops the `tools` of system messages, and the tokenizer's encoder those of developer messages. So
-the role is `developer` for vLLM and `system` for the encoder, also of a client's own `developer`
-messages.
+request. All its tools are rendered without `strict`. For Kimi K3, vLLM drops the `tools` of system
+messages, and the tokenizer's encoder drops the `tools` of developer messages. So a message with
+tools has the role `developer` for vLLM and `system` for the encoder, also if the client sent it as
+`developer`.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def materialised(message: Any) -> Any:
         and not isinstance(value, str | bytes | Mapping)
     }
     if isinstance(message, dict):
-        message.update(listed)  # for the next reader of the request's own message
+        message.update(listed)  # the request's own message is read again
     return {**message, **listed}
 
 
@@ -98,7 +98,7 @@ def without_strict_within(dialog: Sequence[Any]) -> list[Any]:
 
 
 def declared(request: Any, dialog: Sequence[Any]) -> tuple[DialogTool, ...]:
-    """Return the tools that a dialog's messages declare; those of other roles declare none.
+    """Return the tools that a dialog's messages declare; messages of other roles declare none.
 
     Args:
         request: whose dialog it is.
@@ -124,7 +124,7 @@ def _placed(request: Any, dialog: Sequence[Any]) -> list[tuple[Any, str]]:
     declaring = [pair for pair in declaring if _declares(pair[0])]
     if not isinstance(request, ResponsesRequest):
         return declaring
-    # vLLM makes other messages of them; those that it remembers of earlier ones come first.
+    # vLLM makes messages from these items; messages of earlier responses come first.
     sent = request.input if isinstance(request.input, list) else ()
     own = [f"$.input[{at}]" for at, item in enumerate(sent) if _declares(item)]
     earlier = ["$.previous_response_id"] * (len(declaring) - len(own))
@@ -216,13 +216,13 @@ def _of_message(_: Dialect, call: PastCall) -> str | None:
 def _alphanumeric(_: Dialect, call: PastCall) -> str:
     if isinstance(call.id, str) and _ALPHANUMERIC.fullmatch(call.id):
         return call.id
-    # The same at each turn of a dialog, so that its prompt keeps its beginning.
+    # The same id at each turn of a dialog, so that the prefix cache fits its prompt.
     known = json.dumps([str(call.id), call.name, call.index]).encode()
     digest = hashlib.sha256(known).digest()[:_LENGTH]
     return "".join(_CHARACTERS[byte % len(_CHARACTERS)] for byte in digest)
 
 
-# `Ids.RANDOM` needs none: such a template takes any id.
+# `Ids.RANDOM` has no rule: templates of these formats take any id.
 _RULES = {Ids.WRITTEN: _written, Ids.MESSAGE: _of_message, Ids.RANDOM9: _alphanumeric}
 
 

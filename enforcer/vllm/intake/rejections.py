@@ -18,7 +18,7 @@ from enforcer.vllm.observe import metric_defs, metrics, request_context
 class _RejectionError(VLLMValidationError):  # type: ignore[misc]
     """A 400 whose `param` is the path into the request; the message has it already."""
 
-    def __init__(self, message: str, path: str = "$") -> None:  # as a copy is made of its `args`
+    def __init__(self, message: str, path: str = "$") -> None:  # copies are made from `args` alone
         super().__init__(message, parameter=path.removeprefix("$").removeprefix(".") or None)
 
     def __str__(self) -> str:

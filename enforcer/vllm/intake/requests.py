@@ -118,7 +118,7 @@ def write_spec(request: Any) -> Wire | None:
     """Write what a request says; None where the client switched enforcement off, and may.
 
     Raises:
-        InvalidTools: something of it is not JSON.
+        InvalidTools: a part of the request is not JSON.
         VLLMValidationError: an option does not go with enforcement.
 
     """
@@ -269,7 +269,7 @@ def _response_format(request: Any) -> dict[str, Any] | None:
 
 
 def _nested(choice: Any) -> Any:
-    """Return a flat `tool_choice` of the Responses API, or a tool of it, as Chat Completions do."""
+    """Return a `tool_choice` of the Responses API, or a tool in it, in Chat Completions' form."""
     match choice:
         case {"type": "allowed_tools"}:
             listed = [_nested(tool) for _, tool in client_paths.allowed(choice)]

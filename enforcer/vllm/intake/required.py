@@ -42,7 +42,7 @@ _COMPLETIONS = re.compile(r"(?:\d+_)?cmpl-")
 class RequestKind(Enum):
     """Kinds of requests that `ENFORCER_REQUIRE_EXCEPT` may exempt."""
 
-    COMPLETIONS = "completions"  # by their route; in the engine by the front end's name for them
+    COMPLETIONS = "completions"  # by route; in the engine by the form of the request's id
     STRUCTURED = "structured"  # with structured outputs of vLLM's own
 
 
@@ -62,7 +62,7 @@ def preprocess_add_request(original: Any, self: Any, request: Any) -> Any:
 
 
 def reject_unmet(request: Any, model_config: Any, *, is_completion: bool) -> None:
-    """Reject a request that lacks what this server requires; arguments are those of `unmet`."""
+    """Reject a request that lacks what this server requires; arguments as for `unmet`."""
     if missing := unmet(request, model_config, is_completion=is_completion):
         raise option_rejection("tools", missing)
 

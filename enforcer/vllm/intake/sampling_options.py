@@ -2,15 +2,15 @@
 
 Rejected are options that forbid token ids after our mask, so that none might be left, and stop ids
 that could cut a call. Stop strings are looked for in the text before the calls alone
-(`replies/reply.py`). On Model Runner V2 there are bounds besides, beyond which its worker ends with
-the engine and all its requests; vLLM checks some of them only where it is too late.
+(`replies/reply.py`). Model Runner V2 has bounds beyond which its worker ends, and with it the
+engine and all its requests; vLLM checks some of these bounds too late.
 
 A request that may call nothing needs no mask where the markers of calls can be banned, by vLLM's
 bad words of one token id each. A logit becomes minus infinity, with draft tokens too, and in Model
 Runner V2 without a copy from the device. A grammar costs a row of the whole vocabulary a step, and
 makes asynchronous scheduling wait for the last step's token ids. On the first runner bad words wait
-for those as well, one row after the other: there the grammar stays (decision 0011). So it does
-where text may begin a call without a token of its own, or with one that text needs.
+for these token ids as well, row by row: there the grammar stays (decision 0011). It also stays
+where text may begin a call without a special token, or with one that text needs.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def reject_forcing(params: Any, spec: Spec, request: Any = None) -> None:
                 f"`{option}` could forbid tokens that an enforced reply needs: leave it out",
             )
     biases = (carrier.declared(params, "logit_bias") or {}).values()
-    if any(not abs(bias) <= _MOST_BIAS for bias in biases):  # nor is what is no number
+    if any(not abs(bias) <= _MOST_BIAS for bias in biases):  # NaN fails every comparison
         raise option_rejection(
             "logit_bias",
             "a `logit_bias` that is infinite, or becomes so in 32 bits, could forbid tokens that "

@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     from enforcer.vllm.intake.checks import Inexact
     from enforcer.vocabulary import Vocabulary
 
-_LINES = 8  # of one request, on schemas that are not exact; the others are counted in one more
+_LINES = 8  # log lines of a request on inexact schemas; one more counts the rest
 _KEPT = 32_000_000  # bytes of texts, each some requests' alone
-_WEIGHT = 2  # times the text; its tools are mostly those of others, too
+_WEIGHT = 2  # times the text; other requests mostly share its tools
 
 
 class _Basis(NamedTuple):
@@ -208,7 +208,7 @@ def _differences(theirs: specs.Settled, mine: specs.Settled) -> str:
 
 
 def _flat(fields: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields with those of nested objects in the place of these."""
+    """Return the fields, with nested objects replaced by their own fields."""
     found: dict[str, Any] = {}
     for name, value in fields.items():
         found |= _flat(value) if isinstance(value, dict) else {name: value}
@@ -253,8 +253,8 @@ def isolated(admitted: AdmittedSpec, inexact: Iterable[Inexact]) -> AdmittedSpec
 def log_inexact(inexact: Iterable[Inexact]) -> None:
     """Log schemas that are not exact, or not in time, once each in a process.
 
-    A schema that was not checked for want of time counts as new in every request. Of more than
-    `_LINES` at once, the others are counted only.
+    A schema that was not checked for want of time counts as new in every request. Beyond `_LINES`
+    schemas at once, one more line has the number of the rest.
     """
     new = [one for one in inexact if one.is_new]
     for one in new[:_LINES]:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _TOOLS = "$.tools"
 # Of `structured_outputs`, beside options.
 _CONSTRAINTS = ("json", "regex", "choice", "grammar", "json_object", "structural_tag")
-_DIALOGS = {"messages", "input"}  # of a body whose reply vLLM's parser reads
+_DIALOGS = {"messages", "input"}  # fields of a body whose reply vLLM's parser reads
 _TOKENS = "/inference/v1/generate"  # sampling parameters in a field of their own
 _COHERE = "/cohere/v2/chat"
 _DROPS = f"on {_COHERE} vLLM drops what `enforcer.extra_body` builds: use /v1/chat/completions"
@@ -65,8 +65,10 @@ class RefuseEarly(RequestMiddleware):
 async def _checked(
     app: Callable[..., Awaitable[None]], scope: Any, receive: Any, send: Any
 ) -> None:
-    """Serve a request; what it is rejected for is raised where its route reads the body."""
-    from fastapi import HTTPException  # of the API server; workers import this module as well
+    """Serve a request; its error is raised where its route reads the body."""
+    from fastapi import (
+        HTTPException,
+    )  # only the API server needs it; workers import this module too
 
     pending: Iterator[Any] | None = None
 
@@ -126,7 +128,7 @@ async def _check(raw: bytes, scope: Any) -> None:
     body = _declared(body, scope["path"]) | more
     with answered():
         _reject_another(spec_text.read(text), body)
-    with suppress(TypeError, AttributeError):  # of another type than vLLM takes, and rejects
+    with suppress(TypeError, AttributeError):  # a field of a type that vLLM rejects
         sent = SimpleNamespace(**body)
         sampling_options.reject_forcing(sent, spec, sent)
         sampling_options.reject_stops(sent, spec)
@@ -167,7 +169,7 @@ def _reject_another(spec: Spec, body: dict[str, Any]) -> None:
         return  # vLLM rejects it
     allowed, declared = spec.toolset.allowed, dict(_schemas(body.get("tools")))
     for message in _objects(body.get("messages")):
-        declared |= _schemas(message.get("tools"))  # as Kimi's API lets system messages
+        declared |= _schemas(message.get("tools"))  # Kimi's API allows them in system messages
     choice, named = _choice(body.get("tool_choice"))
     for name in allowed:
         if name not in declared or choice == "none":
@@ -208,7 +210,7 @@ def _choice(choice: Any) -> tuple[Any, Any]:
     if not isinstance(choice, dict):
         return choice, None
     kind = choice.get("type")
-    within = choice.get(str(kind))  # as Chat Completions has it
+    within = choice.get(str(kind))  # the form of Chat Completions
     own = within if isinstance(within, dict) else choice
     if kind in ("function", "tool"):
         return "required", own.get("name")

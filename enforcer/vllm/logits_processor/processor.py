@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger("vllm.enforcer")
 
 WHERE = f"$.vllm_xargs.{KEY}"  # the path of a spec in a request
-# Those that sample nothing but what the masked logits allow. "synthetic" and "fly" accept
-# drafts against the logits.
+# Methods of rejection sampling that sample only what the masked logits allow: "synthetic" and "fly"
+# accept draft tokens against the logits.
 _EXACT_REJECTION = ("standard", "block")
 
 
@@ -277,7 +277,7 @@ class _Slots:
         for index, total in committed.items():
             turn = self._turns.get(index)
             known = 0 if turn is None else int(prompt_len[index]) + turn.read
-            read[index] = known if known <= total else 0  # else vLLM computes a part again
+            read[index] = known if known <= total else 0  # 0 if vLLM computes a part again
         wanted = [history[index, known : committed[index]] for index, known in read.items()]
         ids = torch.cat(wanted).tolist()
         for (index, known), new in zip(read.items(), wanted, strict=True):

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from enforcer.turn.table import Table
 
 _KEPT = 4096  # states of a turn; more than any host takes back token ids
-_ROWS = 256  # of a reader
+_ROWS = 256  # mask rows that a reader caches
 
 
 class MisreadError(EnforcerError):
@@ -126,7 +126,7 @@ class VllmReader:
 
 
 class ReadableMatcher:
-    """A matcher whose turns a parser of vLLM's reads right; the rest of it is the `Matcher`'s."""
+    """A matcher whose turns a parser of vLLM's reads right; all else is left to the `Matcher`."""
 
     def __init__(self, matcher: Matcher, reader: VllmReader) -> None:
         self._matcher = matcher

@@ -66,6 +66,7 @@ def read(tag: Any) -> Any:
 
 
 def _as_tuples(node: Any) -> Any:
+    """Return a node as nested tuples; the empty tuple if it has other fields."""
     match node:
         case list():
             return [_as_tuples(each) for each in node]

@@ -41,11 +41,11 @@ def installed(package: str) -> str:
 
 
 class Relaxed(Enum):
-    """What is enforced in the place of a schema that cannot be."""
+    """The substitute for a schema that cannot be enforced."""
 
     RELAXED = "relaxed"  # the nearest superset
-    ISOLATED = "isolated"  # that it is an object
-    UNTIMED = "untimed"  # all of it, but a call may be cut off against `finish_within_budget`
+    ISOLATED = "isolated"  # only that the value is an object
+    UNTIMED = "untimed"  # the schema, but a call may be cut off despite `finish_within_budget`
     FREE = "free"  # the same, since a front end of vLLM's own has left the schema out
 
 
@@ -62,7 +62,7 @@ class Failure(Enum):
     """Why a turn was ended by the enforcer."""
 
     START = "start"  # no matcher could be made; vLLM answers with an error
-    REFUSED = "refused"  # likewise, for what a client sent to a front end that checks nothing
+    REFUSED = "refused"  # as `start`, for a request from a front end without our checks
     GATE_CLOSED = "gate_closed"  # the matcher could not go on; vLLM answers with an error
     REJECTED = "rejected"  # an id came that was masked; vLLM answers with an error
     UNENFORCED = "unenforced"  # the engine took in nothing to enforce, against ENFORCER_REQUIRE
@@ -73,9 +73,9 @@ class CheckOutcome(Enum):
 
     PLAIN = "plain"  # it is so plain that it is sure to be
     KEPT = "kept"  # it had been checked before
-    PASSED = "passed"  # by a worker
-    REFUSED = "refused"  # likewise, or its request's schemas took too long together
-    BUSY = "busy"  # not at all: too much was being checked; the request was refused with 503
+    PASSED = "passed"  # a worker found no fault
+    REFUSED = "refused"  # a worker found one, or the request's schemas took too long
+    BUSY = "busy"  # not checked, since too much was; the request was refused with 503
 
 
 class Judged(Enum):
@@ -84,7 +84,7 @@ class Judged(Enum):
     COMPLETE = "complete"
     CUT_OFF = "cut_off"  # by `max_tokens`
     REFUSED = "refused"  # vLLM answered with HTTP 400 or 422
-    FAILED = "failed"  # with another error
+    FAILED = "failed"  # vLLM answered with another error
     CANCELLED = "cancelled"  # its client went away
     UNJUDGED = "unjudged"  # judging it failed, or took too long
 
@@ -103,6 +103,7 @@ class Change(Enum):
 
 
 def _by(**labels: tuple[str, ...] | type[Enum]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Return the labels of a family, each with its values."""
     return tuple(
         (name, values if isinstance(values, tuple) else tuple(each.value for each in values))
         for name, values in labels.items()
@@ -137,8 +138,8 @@ PROCESSES = Gauge("enforcer_processes", "Running processes with the plugin.", _b
 DIALECT = Gauge(
     "enforcer_dialect", "API servers, by tool-call format.", _by(dialect=(*dialects.available(),))
 )
-EVERY, ASKED = "every_request", "on_request"  # those that bring a spec, or a tag of vLLM's own
-NOTHING = "nothing"  # in shadow mode
+EVERY, ASKED = "every_request", "on_request"  # requests with a spec or a native tag
+NOTHING = "nothing"  # a server in shadow mode
 SERVERS = Gauge(
     "enforcer_api_servers",
     "API servers, by what they enforce.",
@@ -165,5 +166,5 @@ LAYOUT = ValuesLayout([each for each in tuple(vars().values()) if isinstance(eac
 
 
 def label(value: str, values: tuple[str, ...] = KEYWORDS) -> str:
-    """Return a label's value: one of those declared."""
+    """Return a label's value: `value` if it is declared, else "other"."""
     return value if value in values else "other"

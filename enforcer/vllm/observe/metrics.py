@@ -1,6 +1,7 @@
 """Metrics and log lines for operators, on vLLM's own `/metrics` and in its log.
 
-`count` adds to a counter.
+`count` adds to a counter. Durations go to a histogram through `recording.recorder().observer`,
+which returns the function that takes each one, in ns. Gauges are set by `recorder().set`.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("vllm.enforcer")
 
-_LONGEST_PATH = 300  # of a log line
+_LONGEST_PATH = 300  # characters of a path in a log line
 SLOW_MASK = 5_000_000  # ns
 _BETWEEN = 60.0  # seconds from one line on slow masks to the next
 
@@ -35,27 +36,33 @@ def count(counter: Family, *labels: Enum | str, number: int = 1) -> None:
 
 
 def switched_off(*, request: str = "") -> None:
-    """Count and log a request that its client has switched enforcement off for.
+    """Count a request whose client has switched enforcement off; log it at level INFO.
 
-    It may be all that a client sends, which the operator allows: nothing to warn of.
+    The operator allows it, and a client may do so with every request.
     """
     count(metric_defs.OFF)
     log("switched off", logging.INFO, request=request)
 
 
 def relaxed(how: metric_defs.Relaxed, problem: Problem | None = None) -> None:
-    """Count a tool or format that is not exact, or not in time; None where it has no schema."""
+    """Count a tool or format that is not enforced exactly, or not within its token budget.
+
+    Args:
+        how: what is enforced in place of its schema.
+        problem: the first reason; None if the schema is not known.
+
+    """
     count(metric_defs.RELAXED, how, "" if problem is None else label(problem.keyword))
 
 
 def log_relaxed(how: metric_defs.Relaxed, problem: Problem, *, error: str, **of: str) -> None:
-    """Log one, once for each schema that is new to the server.
+    """Log a schema that is not enforced exactly, once for each that is new to the server.
 
     Args:
         how: what is enforced in its place.
-        problem: the first thing that is why.
-        error: class of the error that it would be refused with.
-        of: `request` that brought it first, and `tool`; a format has none.
+        problem: the first reason.
+        error: class of the error that would reject it.
+        of: `request` that sent it first, and `tool`; a response format has no tool.
 
     """
     late = how is metric_defs.Relaxed.UNTIMED
@@ -101,7 +108,7 @@ def _refused(error: str, path: str, keyword: str, request: str, tool: str = "") 
 class SlowMasks:
     """Logs one slow mask a minute of this process, and how many there were.
 
-    Several threads may use it at once. It has no lock: a count that is one too low does no harm.
+    Several threads may use it at once without a lock: a count that is one too low does no harm.
     """
 
     def __init__(self) -> None:
@@ -127,7 +134,7 @@ class SlowMasks:
 
 
 def log_nothing(error: EnforcerError, *, asked: bool) -> None:
-    """Log that an engine can enforce nothing, and why. No request is there yet to forge it.
+    """Log that an engine can enforce nothing, and why; no text of a client is in it.
 
     Args:
         error: why.
@@ -151,7 +158,7 @@ def failed(failure: metric_defs.Failure, request_id: str, **more: str) -> None:
 
 
 def log_failed(failure: metric_defs.Failure, **more: str) -> None:
-    """Log one, where it is not counted: each worker of a group has the same logits processor."""
+    """Log a failed turn without counting it: each worker of a group sees the same failure."""
     log("turn failed", reason=failure.value, **more)
 
 

@@ -23,7 +23,7 @@ from enforcer.vllm.observe import metric_defs, stats
 
 logger = logging.getLogger("vllm.enforcer")
 
-# Not a setting: how the first process tells those that it spawns where the files are.
+# Not a setting: it tells the processes that the first one spawns where the files are.
 FOLDER_VARIABLE = "ENFORCER_METRICS_FOLDER"
 # vLLM's list of further variables that Ray actors are given.
 _RAY_VARIABLE = "VLLM_RAY_EXTRA_ENV_VARS_TO_COPY"
@@ -89,7 +89,7 @@ def install() -> None:
 
     if not ((present := folder()) and present.is_dir()):
         os.environ.pop(FOLDER_VARIABLE, None)
-        if not _is_ray_actor():  # of another host: nobody would read its folder, nor remove it
+        if not _is_ray_actor():  # on another host its folder would be neither read nor removed
             _make_folder()
     told = os.environ.get(_RAY_VARIABLE, "").split(",")
     wanted = dict.fromkeys([*filter(None, told), FOLDER_VARIABLE, PARSER_VARIABLE])

@@ -1,10 +1,11 @@
 """The context of the request that the current task serves: the plugin's only `ContextVar`.
 
 vLLM's own calls reach a refusal, a line of the log or the end of a stream's item without the
-request object, so that no argument can carry these facts. All others are notes beside the request
-object (`server/side_table.py`). A context is immutable: a task that copies it keeps its own. Tasks
-of one HTTP request share the `HttpExchange`, as vLLM renders a prompt in another task than it
-answers.
+request object, so that no argument can carry these facts. All other facts are notes beside the
+request object (`server/side_table.py`). `intake.requests.write_spec` sets `client_path` for each
+request, and `intake.rejections` applies it to errors. A context is immutable: a task that copies it
+keeps its own. Tasks of one HTTP request share the `HttpExchange`, as vLLM renders a prompt in
+another task than it answers.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ class HttpExchange:
 
     Attributes:
         header: the request's `X-Request-Id`; empty if it has none.
-        is_completion: whether it is a raw completion, which no id tells, for clients write those.
+        is_completion: whether it is a raw completion; clients choose ids, so none tells.
 
     """
 
@@ -98,8 +99,8 @@ def told(path: str = "$") -> dict[str, str]:
     """Return a log line's fields on the request, and on the tool that a path in a spec leads to.
 
     Returns:
-        `request` and `tool`, each at most 64 characters; empty where it is not known. The header's
-        id, of as many, stands behind one that vLLM has not made of it (`/v1/responses`).
+        `request` and `tool`, each at most 64 characters; empty if not known. If vLLM's id does not
+        contain the header's id (`/v1/responses`), the header's, as long, follows it.
 
     """
     at, of = index_at(path), current()

@@ -1,4 +1,4 @@
-"""Counters, gauges and histograms that a server's processes count and any of them shows.
+"""Counters, gauges and histograms of all processes of a server, shown by any process.
 
 Each process stores its numbers in a memory-mapped file of its own, with a slot for every declared
 combination of label values, so that they outlive it. `Collector` sums all files of a folder in
@@ -26,9 +26,9 @@ from pathlib import Path
 from typing import Any
 
 _WORD = 8
-_TABLE = 2  # a counter with so many labels shows only what is not zero
-MOST_NAMES = 64  # of a process and a `Named` family
-OTHER = "other"  # stands for all further names, and for those of another form
+_TABLE = 2  # labels, from which on a counter shows no zeros
+MOST_NAMES = 64  # names of a `Named` family in a process
+OTHER = "other"  # the label of further names, and of malformed ones
 _NAMES = "names-"  # begins the name of a file
 _NAME = re.compile(r"[\w./-]{1,64}", re.ASCII)
 
@@ -55,7 +55,7 @@ class Count(Family):
 class Named(Count):
     """Counts by a name that clients and models write, and by declared labels behind it.
 
-    The names have no slots: a file of their own has those that came first.
+    The names have no slots: a file of their own has the first `MOST_NAMES`.
     """
 
     def keys(self) -> tuple[Key, ...]:
@@ -116,7 +116,7 @@ class Recorder:
             with (folder / f"{layout.fingerprint}-{os.getpid()}.counts").open(
                 "w+b", buffering=0
             ) as file:
-                # All of it now: where the disk is full when a page is first stored to, the kernel
+                # Written at once: if the disk is full when a page is first stored to, the kernel
                 # ends the process (SIGBUS).
                 if file.write(bytes(size)) < size:
                     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -150,7 +150,7 @@ class Recorder:
                 return
             shown = {each: [*counts.items()] for each, counts in self._named.items()}
             file = self._folder / f"{_NAMES}{self._layout.fingerprint}-{os.getpid()}.json"
-            # A reader sees the file before or after, never half of it.
+            # A reader sees the whole old file or the whole new one.
             written = file.with_suffix(".new")
             with suppress(OSError):
                 written.write_text(json.dumps(shown), encoding="utf-8")
@@ -227,7 +227,7 @@ class Collector:
             values |= named.get(family.name, {})
             if isinstance(family, Histogram):
                 *counts, spent = values.values()
-                reached = accumulate(counts)  # each bucket counts those below it as well
+                reached = accumulate(counts)  # each bucket includes all lower ones
                 buckets = [(le, float(n)) for (le,), n in zip(values, reached, strict=False)]
                 shown: Any = core.HistogramMetricFamily(family.name, family.what)
                 shown.add_metric([], buckets, spent / 1e9)

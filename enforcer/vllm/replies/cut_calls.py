@@ -23,7 +23,7 @@ def from_request(original: Any, cls: Any, *args: Any, **kwargs: Any) -> Any:
     """Wrap `ResponsesResponse.from_request`, which gets the status of a reply."""
     made = original(cls, *args, **kwargs)
     if request_context.current().is_cut and made.status == "completed":
-        made.status = "incomplete"  # without details, which know no such reason
+        made.status = "incomplete"  # no `incomplete_details`: they have no such reason
     return made
 
 

@@ -1,4 +1,4 @@
-"""One reply, read from its token ids: its events, its calls, and whether these were cut off.
+"""One reply, read from its token ids: its events, its calls, and whether the calls were cut off.
 
 Replies to one request share a parser that has read what the prompt has begun of the turn, so that
 no token id of a prompt is read twice.
@@ -58,8 +58,8 @@ class ReplyReader:
         self._table = table
         # Characters of vLLM's text, as far as it bounds the reply.
         self._shown: float = 0 if request.stop else inf
-        self._waiting: deque[tuple[int, int]] = deque()  # ids not read, and where their text ends
-        self._spelled = self._read = 0  # characters of all token ids, and of those that were read
+        self._waiting: deque[tuple[int, int]] = deque()  # unread ids, and where their text ends
+        self._spelled = self._read = 0  # characters of all token ids, and of the ids read
         self._decoder = _Decoder(errors="replace")
         # The rest of a call that the prompt has begun is no call of the reply.
         self._demands_call = not self.parser.in_calls and requests.demands_call(request)
@@ -132,9 +132,9 @@ class ReplyReader:
         return parser.in_calls or not (parser.ended or is_short)
 
     def count(self, completed: int) -> None:
-        """Count the calls of the reply, once it has been read, of which so many are reported."""
+        """Count the calls of a reply that has been read; `completed` of them are reported."""
         if reply_lengths.is_prefill(self._request):
-            return  # it is the other server's reply that has the calls
+            return  # the other server's reply has the calls
         dropped = self.parser.dropped
         metrics.count(metric_defs.CALLS, Outcome.COMPLETED, number=completed)
         metrics.count(metric_defs.CALLS, Outcome.CUT_OFF, number=self.begun - completed)
@@ -196,7 +196,7 @@ def _spare_calls(detokenizer: Any, parser: Parser) -> None:
         if found := update(new_token_ids[:at], False):
             return found
         detokenizer.stop = []
-        detokenizer.stop_buffer_length = 0  # of text that is held back as it may begin one
+        detokenizer.stop_buffer_length = 0  # no text is held back as the beginning of a stop
         detokenizer.update = update
         return update(new_token_ids[at:], stop_terminated)
 

@@ -80,7 +80,7 @@ class EnforcedParser(VllmParser):  # type: ignore[misc]
         model_output_token_ids: Sequence[int] = (),
     ) -> tuple[str | None, str | None, list[protocol.FunctionCall] | None]:
         """Read a whole reply. One that was cut off inside or right after its calls has none."""
-        is_counted = self._reply is not None  # with its deltas
+        is_counted = self._reply is not None  # counted while it was streamed
         self._reply = reply = ReplyReader(self._table, self._prompt_ids, request)
         events = reply.read(model_output_token_ids, model_output, last=True)
         calls = [

@@ -12,9 +12,9 @@ import time
 from weakref import WeakKeyDictionary
 
 _LARGE = 16_000  # bytes, or characters; a fifth of a millisecond or more
-_AT_ONCE = 400_000  # of them, in several steps; a larger one comes alone
-_STEP = 12e-9  # seconds that a step takes, for each
-_ROUNDS = 16  # of the loop; a token waits for half of them, where it waits for nothing else
+_AT_ONCE = 400_000  # bytes in several steps; a larger step comes alone
+_STEP = 12e-9  # seconds of a step for each byte
+_ROUNDS = 16  # rounds of the loop; a token that waits for nothing else needs half
 
 
 async def turn(size: int) -> None:

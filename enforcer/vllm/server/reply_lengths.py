@@ -2,9 +2,9 @@
 
 Where one server reads prompts and another replies, a proxy sends each request to the first with
 `max_tokens` 1, and often with `min_tokens` 1: vLLM hands the keys and values of a prompt on only
-where its reply did not end by itself. That one token id is thrown away, so that nothing is asked of
-it; the second server gets the request as its client has sent it. Anybody can write what such a
-proxy does: a server without a connector that hands prompts on has no such requests.
+where its reply did not end by itself. The reply's one token id is thrown away, so that it need not
+be legal; the second server gets the request as its client has sent it. A client can send the same
+fields as a proxy: only a server with a connector that hands prompts on has prefill-only requests.
 """
 
 from __future__ import annotations

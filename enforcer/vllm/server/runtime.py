@@ -46,7 +46,7 @@ class _Model:
 
 
 _building = threading.Lock()
-_known: dict[int, tuple[Any, _Model]] = {}  # by the id of a tokenizer, which is kept with it
+_known: dict[int, tuple[Any, _Model]] = {}  # by a tokenizer's `id`; the tokenizer is held
 # Where embeddings stand in a prompt: with `--enable-prompt-embeds` vLLM adds it to its front end's
 # tokenizer, which is the engine's too where they are one process. No model has an id for it.
 _EMBEDS = "<prompt_embeds>"
@@ -61,7 +61,7 @@ def _model(tokenizer: Any) -> _Model:
 
 
 def forget(tokenizer: Any) -> None:
-    """Drop what was built for a tokenizer."""
+    """Drop all objects built for a tokenizer."""
     with _building:
         _known.pop(id(tokenizer), None)
 
@@ -155,10 +155,10 @@ def present(settled: Settled) -> Settled:
 
 
 def enforcer_of_model(tokenizer: Any, ids: int, spec: Spec | None = None) -> Enforcer:
-    """Return `enforcer_for`, for a model of so many token ids.
+    """Return `enforcer_for`, for a model with `ids` token ids.
 
     Raises:
-        ConfigurationError: its tokenizer has more.
+        ConfigurationError: its tokenizer has more token ids.
 
     """
     enforcer = enforcer_for(tokenizer, spec)
@@ -178,7 +178,7 @@ def kept() -> Cache:
 
 @cache
 def documents() -> Documents:
-    """Return the schemas that those of requests may refer to, as the operator provides them.
+    """Return the operator's documents, to which the schemas of requests may refer.
 
     Raises:
         ConfigurationError: a file is not there, or none of its kind.
@@ -191,10 +191,10 @@ def documents() -> Documents:
 
 
 def bundle(schema: str) -> str:
-    """Return a schema with the operator's documents in it that it refers to; cached."""
+    """Return a schema together with the operator's documents that it refers to; cached."""
     provided = documents()
     if not provided.may_concern(schema):
-        return schema  # and nothing is kept of it
+        return schema  # nothing is cached
     digest = sha256(schema.encode("utf-8", "surrogatepass")).digest()
     return kept().get(("bundle", digest), lambda: provided.bundle(schema), len)
 

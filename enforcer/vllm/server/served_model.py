@@ -84,7 +84,7 @@ def tell(parser: str | None) -> None:
 
 
 def tell_flags(config: Any) -> None:
-    """Remember the flags of a `StructuredOutputsConfig` on texts that are JSON, likewise."""
+    """Remember the flags of a `StructuredOutputsConfig` on JSON texts; see `tell`."""
     known = (names.COMPACT_TEXT, names.CLOSED_TEXT)
     os.environ[names.TEXT_VARIABLE] = " ".join(
         flag for flag in known if getattr(config, flag, None)
@@ -115,7 +115,7 @@ def reads_text() -> bool:
 def dialects() -> tuple[Dialect, ...]:
     """Return the dialects that the served model may speak; of several, its tokenizer has one.
 
-    Those of the parser; where it has none, the operator's `ENFORCER_DIALECT`.
+    The parser names them; if it names none, the operator's `ENFORCER_DIALECT` does.
 
     Raises:
         UnknownDialect: a file is not a valid dialect.

@@ -19,7 +19,7 @@ _T = TypeVar("_T")
 class SideTable(Generic[_T]):
     """Values, each beside one object for as long as that lives; safe to use from several threads.
 
-    The objects need not be hashable, and are told apart by which they are, not by what they say.
+    The objects need not be hashable, and are told apart by identity, not by value.
     """
 
     def __init__(self) -> None:

@@ -1,7 +1,7 @@
 """Middleware around vLLM's chat route that keeps the bytes of a request and of its reply.
 
-They are what a client sends and reads, so that the judge of `enforcer verify` has the same before
-it. Messages are passed on as they are; nothing of them is read here.
+These are the bytes that a client sends and reads, so that the judge of `enforcer verify` judges the
+same. Messages are passed on unchanged and unread.
 """
 
 from __future__ import annotations

@@ -28,10 +28,10 @@ from enforcer.vllm.server import runtime
 logger = logging.getLogger("vllm.enforcer")
 
 _WAITING = 512  # exchanges that wait to be judged
-_HELD = 64 << 20  # bytes of all exchanges, those that are still being answered among them
-_LARGEST = 8 << 20  # bytes of one
+_HELD = 64 << 20  # bytes of all exchanges, unanswered ones included
+_LARGEST = 8 << 20  # bytes of one exchange
 _DONE = b"data: [DONE]\n\n"
-_REFUSED = (HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY)  # as the judge has it
+_REFUSED = (HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY)  # as in the judge
 
 
 class Recording:
@@ -91,7 +91,7 @@ class Recording:
 
 
 class Queue:
-    """Has exchanges judged one after the other; for one event loop."""
+    """Queue of exchanges to be judged in order; for one event loop."""
 
     def __init__(self) -> None:
         self._waiting: deque[tuple[bytes, bytes]] = deque()
@@ -100,7 +100,7 @@ class Queue:
         self._work: asyncio.Task[None] | None = None
 
     def reserve(self, size: int) -> bool:
-        """Take room for so many bytes; return whether there was any."""
+        """Reserve room for `size` bytes; return whether there was enough."""
         if self._held + size > _HELD:
             return False
         self._held += size
