@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from math import inf
 from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack, cast
 
@@ -23,6 +23,7 @@ from enforcer.cache import Cache
 from enforcer.client import python_tools
 from enforcer.compiling import Grammars
 from enforcer.engines import ArgumentEngine, ArgumentMatcher, CompiledGrammar, Startable
+from enforcer.engines.machine import MachineEngine
 from enforcer.errors import ConfigurationError, SchemaError, UnknownLength, brief
 from enforcer.request import response_format as formats
 from enforcer.request import tools as tools_
@@ -149,6 +150,11 @@ class Enforcer:
                 "load it for the one that is given"
             )
         self.engine = engine
+        if engine.name != engines.MACHINE and self.table.behind_arguments is not None:
+            raise ConfigurationError(
+                f"the engine {engine.name} cannot follow what stands behind arguments in the format "
+                f"{self.dialect.name}, where tokens may hold both: use the engine {engines.MACHINE}"
+            )
         self.options = (Options() if options is None else options).changed(**words)
         self._documents = Documents({}) if documents is None else documents
         self._grammars = Grammars(
@@ -197,6 +203,12 @@ class Enforcer:
         """What schemas may refer to. For others make another enforcer: bundles are kept."""
         return self._documents
 
+    @cached_property
+    def _host(self) -> Startable:
+        """A grammar over all tokens, whose texts lend their memory to rows outside of texts."""
+        own = self.engine
+        return (own if isinstance(own, MachineEngine) else MachineEngine(self.vocabulary)).any_text
+
     @property
     def cache(self) -> Cache:
         """Where compiled grammars are kept."""
@@ -212,8 +224,9 @@ class Enforcer:
             ConfigurationError: the engine cannot write the arguments of this format.
 
         """
+        self.table.warm()
+        _ = self._host
         if not self.dialect.is_simple:
-            self.table.warm()
             row = np.zeros(self.vocabulary.words, dtype=np.int32)
             any_object = tools_.Tool("", "{}", 0).arguments
             self._grammars.compiled(any_object, self.options).matcher().fill(row)
@@ -425,7 +438,7 @@ class Enforcer:
             expect=expect,
             deadline=deadline,
             rollback=rollback,
-            host=getattr(self.engine, "host", None),
+            host=self._host.matcher,
         )
         matcher.begin()
         return matcher

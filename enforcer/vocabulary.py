@@ -268,22 +268,6 @@ class Vocabulary:
         ids.sort(key=self._text.__getitem__)  # stable: of equal bytes the lower id comes first
         return tuple(map(self._text.__getitem__, ids)), tuple(ids)
 
-    @cached_property
-    def shorter(self) -> tuple[int, ...]:
-        """For each index into `sorted_text`, that of the longest other token that is a prefix.
-
-        Of tokens of the same bytes the one before; -1 if there is none.
-        """
-        keys, _ = self.sorted_text
-        found: list[int] = []
-        open_: list[int] = []
-        for place, key in enumerate(keys):
-            while open_ and not key.startswith(keys[open_[-1]]):
-                open_.pop()
-            found.append(open_[-1] if open_ else -1)
-            open_.append(place)
-        return tuple(found)
-
     def find(self, data: bytes) -> int | None:
         """Return a token id of text with exactly these bytes; None if there is none."""
         keys, ids = self.sorted_text

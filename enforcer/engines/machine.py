@@ -59,12 +59,9 @@ class MachineEngine(ArgumentEngine):
         return tables_of(wanted, layout)
 
     @cached_property
-    def _any_text(self) -> MachineGrammar:
+    def any_text(self) -> MachineGrammar:
+        """A grammar over all tokens; see `ArgumentEngine.any_text`."""
         return MachineGrammar(make_usual(), self._tree(is_raw=True))
-
-    def host(self) -> kernel.TextMatcher:
-        """Return a text over all tokens, whose memory a turn may use for its rows."""
-        return self._any_text.matcher()
 
     def warm(self, layout: BoundLayout | None = None) -> None:
         """Build the vocabulary's trees, usual automata, and tables of the layout."""

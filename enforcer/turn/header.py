@@ -1,13 +1,12 @@
 """Trie of the headers that are legal in one turn: which tools may be called, and how.
 
-Owns: the walk over the headers' bytes, and its masks where no token reaches beyond a header. Must
-not know: states, markers, schemas. The trie is implicit: the headers are sorted, and a node is the
-range of them that share the bytes read so far, so that building one costs a sort and nothing else.
+Must not know: states, markers, schemas. The trie is implicit: the headers are sorted, and a node is
+the range of them that share the bytes read so far, so that building one costs a sort and nothing
+else.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import count
@@ -16,8 +15,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from enforcer import kernel
-from enforcer.turn import bits
-from enforcer.turn.bits import ids_of
 from enforcer.turn.sorted_ranges import alike
 
 if TYPE_CHECKING:
@@ -59,7 +56,7 @@ class HeaderTrie:
         texts: the part of each with the name in it, in the order of their bytes.
         names: the tool of each.
         form: how they are written.
-        weight: bytes that all of it holds, about; grows as nodes are asked for masks.
+        weight: bytes that all of it holds, about; grows with its nodes.
 
     """
 
@@ -100,7 +97,7 @@ class HeaderTrie:
         *,
         is_behind: bool = False,
     ) -> HeaderNode:
-        """Return the one node of that range; nodes keep their masks."""
+        """Return the one node of that range; it is found again."""
         key = (low, high, depth, rest, is_behind)
         node = self._nodes.get(key)
         if node is None:
@@ -174,51 +171,3 @@ class HeaderNode:
         prefix = self.trie.texts[self.low][: self.depth] + data
         low, high = alike(self.trie.texts, prefix, self.low, self.high)
         return self.trie.node(low, high, len(prefix)) if low < high else None
-
-    @cached_property
-    def row(self) -> bits.Sparse:
-        """The ids that go on within a header, as a mask row."""
-        found = bits.of_ids(ids_of(self._ids()))
-        self.trie.weight += found.weight
-        return found
-
-    def _ids(self) -> list[int]:
-        """Return the ids that no header ends inside of.
-
-        Headers and vocabulary are both sorted by their bytes.
-        """
-        vocabulary = self.trie.form.vocabulary
-        keys, ids = vocabulary.sorted_text
-        texts = self.trie.texts
-        if self.low == self.high:
-            return []
-        places: set[int] = set()
-        shared = _shared(texts[self.low], texts[self.high - 1])
-        prefix = texts[self.low][self.depth : shared]
-        first, last = 0, len(keys)
-        if prefix:
-            self._begin(prefix, first, last, places)
-            first, last = alike(keys, prefix, first, last)
-        for each in range(self.low, self.high) if first < last else ():
-            self._begin(texts[each][self.depth :], first, last, places)
-        return [ids[place] for place in places]
-
-    def _begin(self, data: bytes, first: int, last: int, places: set[int]) -> None:
-        """Add the tokens that some bytes begin with.
-
-        Once for all bytes of one, and not one by one: thousands of headers are read in one step.
-        """
-        keys, _ = self.trie.form.vocabulary.sorted_text
-        shorter = self.trie.form.vocabulary.shorter
-        place = bisect_right(keys, data, first, last) - 1
-        while place >= first and not data.startswith(keys[place]):
-            place = shorter[place]
-        while place >= first and place not in places:
-            places.add(place)
-            place = shorter[place]
-
-
-def _shared(one: bytes, other: bytes) -> int:
-    """Count the first bytes that two texts have in common."""
-    differ = (at for at, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1])
-    return next(differ, min(len(one), len(other)))

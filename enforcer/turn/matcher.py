@@ -15,11 +15,10 @@ import numpy as np
 from enforcer.errors import ConfigurationError, EnforcerError, IllegalPrefix
 from enforcer.turn import bits
 from enforcer.turn.bits import rows_of
-from enforcer.turn.crossing import CrossingReader
 from enforcer.turn.dialect import Segment
 from enforcer.turn.envelope import Due
 from enforcer.turn.ids import number, whole_at_ends
-from enforcer.turn.reader import MarkerReader
+from enforcer.turn.reader import TokenReader
 from enforcer.turn.rollback_stack import RollbackStack
 from enforcer.turn.transitions import Transitions, named
 from enforcer.turn.wording import misplaced
@@ -60,7 +59,7 @@ class Matcher:
         rollback: how many of the last ids can be taken back at any time, such as those that
             drafts may take back; what a turn holds does not grow beyond them. None for all.
         host: returns a text over the vocabulary, whose memory rows may use; None for a turn that is
-            only read. Only asked for where tokens may cross borders.
+            only read.
 
     Raises:
         IllegalPrefix: the prompt has begun a turn that the envelope does not allow.
@@ -84,12 +83,8 @@ class Matcher:
         self._table = envelope.table
         self._deadline = deadline
         self._transitions = Transitions(envelope, arguments, expect, self._deadline)
-        self._crossing: CrossingReader | None = None
-        self._reader: MarkerReader | CrossingReader
-        if self._table.is_simple:
-            self._reader = MarkerReader(envelope, self._transitions)
-        else:
-            self._reader = self._crossing = CrossingReader(envelope, self._transitions, host)
+        self._reader = TokenReader(envelope, self._transitions, host)
+        self._ends_itself = self._table.behind_arguments is not None
         self._words = self._table.vocabulary.words
         # The mask and row that were last asked for, as numpy has it, and its words beyond the ids.
         self._bitmask: object = _NO_MASK
@@ -224,7 +219,7 @@ class Matcher:
 
         It does where a token of text may reach into a call: what follows depends on the tools.
         """
-        if self._crossing is not None:
+        if not self._table.is_simple:
             self.mask()
 
     def mask(self) -> npt.NDArray[np.int32]:
@@ -350,8 +345,8 @@ class Matcher:
         try:
             if now is self._in_text and 0 <= token_id < self._size and self._kinds[token_id]:
                 step = now if self._text.accept(token_id) else None
-                if step is not None and self._crossing is not None:
-                    step = self._crossing.behind(now, token_id)
+                if step is not None and self._ends_itself:
+                    step = self._reader.behind(now, token_id)
             else:
                 self._reader.fed = 0
                 step = None if now.shared is None else now.shared.after.get(token_id)

@@ -1,41 +1,135 @@
-"""Reader and masks of formats whose markers are single tokens, so that none crosses a border.
+"""Reader of a turn's tokens and its bitmask rows outside of texts, by `enforcer.kernel.turn`.
 
+Owns: which text of a call follows which header, and what the kernel has found as a `Position`.
 Must not know: rollback, deadlines, hosts.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from enforcer import kernel
+from enforcer.errors import EnforcerError
 from enforcer.turn import bits
+from enforcer.turn.around import AroundPlace
 from enforcer.turn.dialect import Segment
 from enforcer.turn.envelope import Due
-from enforcer.turn.lexer import FITTING, Place
+from enforcer.turn.lexer import FITTING, Opening, Place
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import numpy.typing as npt
 
+    from enforcer.engines import ArgumentMatcher
     from enforcer.turn.envelope import Envelope
+    from enforcer.turn.header import HeaderNode
     from enforcer.turn.position import Position
     from enforcer.turn.transitions import Transitions
 
 
-class MarkerReader:
+class Native(NamedTuple):
+    """A state of the kernel's turn; see `kernel.Turn.state`."""
+
+    place: int
+    low: int = 0
+    high: int = 0
+    depth: int = 0
+    calls: int = 0
+
+
+class TokenReader:
     """Reads the tokens of one turn, and fills its bitmask rows.
+
+    Args:
+        envelope: what the request allows.
+        transitions: where borders lead.
+        host: returns a text over the vocabulary, whose memory the kernel uses for rows; None for a
+            turn that is never asked for one.
 
     Attributes:
         fed: how many ids the last token fed to the grammar of a text that it has left.
 
     """
 
-    fed = 0
-
-    def __init__(self, envelope: Envelope, transitions: Transitions) -> None:
+    def __init__(
+        self,
+        envelope: Envelope,
+        transitions: Transitions,
+        host: Callable[[], kernel.TextMatcher] | None,
+    ) -> None:
+        self.fed = 0
         self._envelope = envelope
         self._table = envelope.table
+        self._around = envelope.table.around
         self._transitions = transitions
+        self._host = host
+        self._then = envelope.table.behind_arguments
+        self._after: list[int] = []
+        if self._then is not None:
+            self._after = [self._enter(self._then, calls) for calls in (1, max(envelope.most, 1))]
+        self._trie = envelope.headers(0)
+        self._turn = kernel.Turn(
+            self._around.native,
+            self._trie.native,
+            np.array(self._after, np.int32),
+            envelope.most,
+            self._start,
+        )
+
+    def _enter(self, state: str, calls: int, text: int = 0) -> int:
+        return self._around.enter(state, self._envelope.opening(calls, text))
+
+    def _start(self, header: int) -> ArgumentMatcher | None:
+        """Start the text behind a header, for a walk; None if its grammar fails."""
+        try:
+            return _native(self._transitions.start(self._trie.names[header]))
+        except EnforcerError:
+            return None  # as soon as it begins, the turn fails
+
+    # Positions and states of the kernel.
+
+    def _load(self, now: Position) -> Native:
+        """Bring the kernel to a position outside of texts."""
+        trie = self._envelope.headers(now.calls)
+        if trie is not self._trie:
+            self._trie = trie
+            self._turn.use(trie.native)
+        node = now.header
+        if node is None or now.place.begun:
+            number = self._number(now, now.row.opening)
+            low = 0 if node is None else node.low
+            found = Native(number, low, low + 1, 0, now.calls)
+        else:
+            place = AroundPlace(
+                now.state, now.row.opening, rest=node.rest, is_behind=node.is_behind
+            )
+            found = Native(self._around.number(place), node.low, node.high, node.depth, now.calls)
+        self._turn.set_state(*found)
+        return found
+
+    def _number(self, now: Position, opening: Opening) -> int:
+        return self._around.number(
+            AroundPlace(now.state, opening, Place(now.state, now.place.begun))
+        )
+
+    def _position(self, before: Position, found: Native) -> Position:
+        """Return the position of a state of the kernel outside of texts."""
+        at, transitions = self._around.places[found.place], self._transitions
+        header: HeaderNode | None = None
+        if self._table.segment(at.state) is Segment.HEADER:
+            is_read = at.markers is not None
+            depth = self._trie.sizes[found.low] if is_read else found.depth
+            high = found.low + 1 if is_read else found.high
+            header = self._trie.node(found.low, high, depth, at.rest, is_behind=at.is_behind)
+        if at.markers is not None and at.markers.begun:
+            return transitions.inside(at.markers, at.opening, found.calls, before.text, header)
+        position = transitions.enter(at.state, found.calls, before.text)
+        return position if header is None else transitions.at_header(position, header, before)
+
+    # Tokens.
 
     def read(self, now: Position, token_id: int, *, counts: bool) -> Position | None:
         """Return the position after an id; None if it is illegal, nothing being changed then.
@@ -46,51 +140,154 @@ class MarkerReader:
             counts: whether text is counted, as it is while a call is demanded.
 
         """
-        to = now.markers.markers.get(token_id)
-        if to is not None:
-            if self._table.segment(now.state) is Segment.ARGUMENTS:
-                return self._transitions.enter(to, now.calls + 1, now.text)
-            return self._transitions.follow(now, to)
         vocabulary = self._table.vocabulary
-        if not 0 <= token_id < vocabulary.size or token_id in vocabulary.control_ids:
+        if token_id in vocabulary.control_ids:
+            return self._special(now, token_id)
+        if not 0 <= token_id < vocabulary.size:
             return None
         data = vocabulary.token_bytes(token_id)
         if not data:
             return None
-        if now.header is not None:
-            node = now.header.advance(token_id)
-            return None if node is None else self._transitions.at_header(now, node, now)
         if now.grammar is None:
-            return self._say(now, data, counts=counts)
-        if not now.grammar.accept(token_id):
-            return None
-        return now if now.tool else self._format(now)
+            is_owed = counts and self._envelope.due is Due.CALL and not now.calls
+            if not is_owed and now.row.text and self._stays(now, data):
+                return now
+            self._load(now)
+            found = self._read(now, data, 0, token_id)
+            if found is not None and is_owed and self._turn.has_said:
+                found = self._counted(now, found)
+            return found
+        if not now.tool:
+            return self._format(now, token_id)
+        return self.behind(now, token_id) if now.grammar.accept(token_id) else None
 
-    def _say(self, now: Position, data: bytes, *, counts: bool) -> Position | None:
-        """Read free text."""
-        lexer, place = self._table.lexer, now.place
-        after: Place | None = place if now.row.text else None
-        if after is None or lexer.within(place, data) is None:
-            after = place
-            for byte in data:
-                step = lexer.by_markers(after, byte, now.row.opening)
-                if step is None:
-                    return None
-                after = step.place
-        is_owed = self._envelope.due is Due.CALL and not now.calls
-        if counts and is_owed and self._table.segment(now.state) is Segment.CONTENT:
-            return self._transitions.enter(after.state, now.calls, now.text + 1)
-        if after == place:
+    def _has_ended(self, text: Any) -> bool:
+        """Return whether a text of arguments has ended by itself."""
+        return self._then is not None and text.is_done
+
+    def behind(self, now: Position, token_id: int) -> Position | None:
+        """Return the position after a token of text that the arguments have accepted.
+
+        Where they have ended within it, the rest of it is legal.
+        """
+        if not self._has_ended(now.grammar):
             return now
-        return self._transitions.enter(after.state, now.calls, now.text)
+        self.fed = 1
+        data = self._table.vocabulary.token_bytes(token_id)
+        text: Any = now.grammar
+        self._end_call(now.calls)
+        return self._read(now, data, len(data) - text.left, token_id)
 
-    def _format(self, now: Position) -> Position:
-        """Go on in text that has a format and has begun, so that the turn is not calls."""
+    def _end_call(self, calls: int) -> None:
+        is_last = calls + 1 >= self._envelope.most
+        self._turn.set_state(self._after[is_last], 0, 0, 0, calls + 1)
+
+    def _read(self, before: Position, data: bytes, at: int, token_id: int) -> Position | None:
+        """Read the bytes of a token from one on, outside of texts at first."""
+        while True:
+            at = self._turn.read(data, at)
+            if at < 0:
+                return None
+            found = Native(*self._turn.state())
+            if not self._around.begins_text(found.place):
+                return self._position(before, found)
+            position = self._begin(before, found)
+            if at == len(data) or position.failure is not None:
+                return position if at == len(data) else None
+            text: Any = position.grammar
+            if not text.accept_rest(token_id, at):
+                return None
+            if not self._has_ended(text):
+                return position
+            at = len(data) - text.left
+            self._end_call(found.calls)
+            before = position
+
+    def _begin(self, before: Position, found: Native) -> Position:
+        """Begin the arguments behind a header."""
+        state = self._around.places[found.place].state
+        now = self._transitions.enter(state, found.calls, before.text)
+        name = self._trie.names[found.low]
+        self._transitions.decide(before.header, name)
+        return self._linked(self._transitions.begin_arguments(now, name, state))
+
+    def _linked(self, begun: Position) -> Position:
+        """Let the turn go on where the arguments end that have begun, in a turn with masks."""
+        is_begun = begun.grammar is not None and bool(begun.tool)
+        if is_begun and self._then is not None and self._host is not None:
+            last = self._after[begun.calls + 1 >= self._envelope.most]
+            self._turn.link(_native(begun.grammar), self._trie.turn_id(last), begun.calls)
+        return begun
+
+    def _stays(self, now: Position, data: bytes) -> bool:
+        """Return whether bytes are text that leaves the turn where it stands."""
+        return self._table.lexer.within(now.place, data) is now.place
+
+    def _counted(self, now: Position, found: Position) -> Position:
+        if self._table.segment(found.state) is Segment.CONTENT:
+            return self._transitions.enter(found.state, found.calls, now.text + 1, found.place)
+        return found.but(text=now.text + 1)
+
+    def _format(self, now: Position, token_id: int) -> Position | None:
+        """Read a token of content that has a format."""
+        if now.grammar is None or not now.grammar.accept(token_id):
+            return None
         to = self._table.dialect.states[now.state].text_to
         if to == now.state and now.text:
             return now
         row = self._table.row_at(Place(to), FITTING)
         return now.but(place=Place(to), row=row, before=self._table.nothing, text=1)
+
+    def _special(self, now: Position, token_id: int) -> Position | None:
+        """Read a special token: of a raw text, or of a marker."""
+        self.fed = 0
+        if now.tool and now.grammar is not None:
+            if now.grammar.accept(token_id):
+                if not self._has_ended(now.grammar):
+                    return now
+                self.fed = 1
+                self._end_call(now.calls)
+                return self._position(now, Native(*self._turn.state()))
+            if not now.grammar.is_accepting():
+                return None
+            return self._marked(now, token_id, now.row.opening, now.calls + 1)
+        if now.header is not None and not now.place.begun:
+            if now.header.name is None:
+                return None
+            found = self._marked(now, token_id, now.row.opening, now.calls)
+            return self._fallen(now, token_id) if found is None else found
+        return self._marked(now, token_id, now.markers.opening, now.calls)
+
+    def _marked(
+        self, now: Position, token_id: int, opening: Opening, calls: int
+    ) -> Position | None:
+        to = self._around.special(self._number(now, opening)).get(token_id)
+        if to is None:
+            return None
+        at = self._around.places[to]
+        if at.markers is not None and at.markers.begun:
+            return self._transitions.inside(at.markers, opening, calls, now.text, now.header)
+        if self._table.segment(now.state) is Segment.ARGUMENTS:
+            return self._transitions.enter(at.state, calls, now.text)
+        return self._linked(self._transitions.follow(now, at.state))
+
+    def _fallen(self, now: Position, token_id: int) -> Position | None:
+        """Read a token that only the arguments behind a header can have."""
+        behind = self._behind(now)
+        return (
+            None
+            if behind is None or behind.failure is not None
+            else self._special(behind, token_id)
+        )
+
+    def _behind(self, now: Position) -> Position | None:
+        """Return the beginning of arguments that nothing but their own text tells from a header."""
+        node, then = now.header, self._table.dialect.states[now.state].then
+        if node is None or node.name is None or then is None or now.place.begun:
+            return None
+        return self._linked(self._transitions.begin_arguments(now, node.name, then))
+
+    # Rows.
 
     def fill(self, now: Position, target: npt.NDArray[np.int32]) -> None:
         """Write the mask of the ids that may come next; see `Matcher.fill`.
@@ -102,17 +299,45 @@ class MarkerReader:
         if now.grammar is not None:
             now.grammar.fill(target)
             target |= now.markers.mask
-        elif now.header is None and now.row.ready:
-            np.copyto(target, now.row.mask)
+        elif now.header is None or now.place.begun:
+            number = self._number(now, now.row.opening)
+            found = self._around.rows.get(number)
+            if found is None:
+                row = self._row(now)
+                if self._turn.has_named:
+                    np.copyto(target, row)
+                    return
+                found = self._around.rows[number] = bits.sparse(row)
+            if now.shared is not None:
+                now.shared.row = found
+            bits.write(target, found)
         elif now.shared is None:
-            target[:] = self._row(now)
+            np.copyto(target, self._row(now))
         else:
             self._transitions.write_kept(now.shared, target, lambda: self._row(now))
 
     def _row(self, now: Position) -> npt.NDArray[np.int32]:
-        row = now.markers.mask.copy()
+        row = np.empty(self._table.vocabulary.words, dtype=np.int32)
+        if self._host is None:
+            raise EnforcerError("this turn has no bitmask rows")
+        self._load(now)
+        self._turn.fill(row, self._host())
         if now.header is not None:
-            if now.header.depth:
-                self._transitions.ask_names()
-            bits.join(row, now.header.row)
+            self._transitions.ask_names()
+        if self._turn.has_begun:
+            for header in self._turn.asked():
+                self._transitions.ask(self._trie.names[header])
+        if now.header is None or now.place.begun or now.header.name is not None:
+            special = self._around.special(self._number(now, now.row.opening))
+            row |= self._table.vocabulary.row(special)
+        behind = self._behind(now)
+        if behind is not None and behind.grammar is not None:
+            text = np.empty_like(row)
+            self.fill(behind, text)
+            row |= text & self._table.vocabulary.row(self._table.vocabulary.control_ids)
         return row
+
+
+def _native(text: Any) -> Any:
+    """Return the kernel's own matcher of a text, which an explained one has inside."""
+    return getattr(text, "engine", text)

@@ -132,7 +132,10 @@ class _Followed:
 
 
 class _Anything:
-    """Text of whatever kind, in the place of one that an engine would follow."""
+    """Text of whatever kind, in the place of one that an engine would follow: all may follow."""
+
+    is_done = False
+    left = 0
 
     def __init__(self) -> None:
         self.has_begun = False
@@ -140,7 +143,11 @@ class _Anything:
     def fill(self, row: npt.NDArray[np.int32]) -> None:
         """Leave the row: nobody asks for a mask, the ids are in the prompt."""
 
-    def accept(self, token_id: int) -> bool:  # noqa: ARG002 - the matcher has seen to controls
+    def accept(self, token_id: int) -> bool:  # noqa: ARG002 - any id
+        self.has_begun = True
+        return True
+
+    def accept_rest(self, token_id: int, start: int) -> bool:  # noqa: ARG002 - any bytes
         self.has_begun = True
         return True
 

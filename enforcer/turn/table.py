@@ -14,7 +14,7 @@ from enforcer.turn import pattern
 from enforcer.turn.around import Around
 from enforcer.turn.dialect import Segment, written
 from enforcer.turn.header import HeaderForm, HeaderTrie
-from enforcer.turn.lexer import BLANK_BYTES, Lexer, Opening, Place
+from enforcer.turn.lexer import Lexer, Opening, Place
 from enforcer.turn.pattern import ID, NAME
 from enforcer.turn.tools_cache import ToolsCache
 from enforcer.turn.turn_start import TurnStart
@@ -47,11 +47,9 @@ class StateRow:
 
     Attributes:
         markers: legal control id to the state it leads to.
-        mask: int32, shape `(vocabulary.words,)`: the special tokens of markers, and all text if it
-            is free; whether text spells a marker is not in it.
+        mask: int32, shape `(vocabulary.words,)`: the special tokens of markers.
         text: whether text is free.
         opening: what it was computed for.
-        ready: whether the mask is all of it, outside of headers and arguments, and has an id.
 
     """
 
@@ -59,7 +57,6 @@ class StateRow:
     mask: npt.NDArray[np.int32]
     text: bool
     opening: Opening
-    ready: bool = False
 
 
 class Table:
@@ -95,7 +92,7 @@ class Table:
             for role, texts in dialect.markers.items()
         }
         # Computed here, so that no request waits for them.
-        _ = vocabulary.sorted_text, vocabulary.shorter, vocabulary.text_kinds
+        _ = vocabulary.sorted_text, vocabulary.text_kinds
         self.form = self._form()
         self.tries: ToolsCache[HeaderTrie] = ToolsCache()
         self.alike: ToolsCache[Any] = ToolsCache()  # what envelopes share that allow the same
@@ -197,8 +194,7 @@ class Table:
 
     def warm(self) -> None:
         """Compute what the first turns would wait for."""
-        if not self.is_simple:
-            self.around.warm(_USUAL)
+        self.around.warm(_USUAL)
 
     @cached_property
     def around(self) -> Around:
@@ -268,18 +264,8 @@ class Table:
             state.segment is Segment.REASONING
             or (state.segment is Segment.CONTENT and opening.text)
         )
-        if free:
-            mask |= vocabulary.text_row
-        elif opening.blank and state.blank_to != state.text_to and not place.begun:
-            mask |= self._blank_row
         mask.setflags(write=False)
-        return StateRow(markers, mask, free, opening, self.is_simple and bool(mask.any()))
-
-    @cached_property
-    def _blank_row(self) -> npt.NDArray[np.int32]:
-        keys, ids = self.vocabulary.sorted_text
-        blank = (i for key, i in zip(keys, ids, strict=True) if BLANK_BYTES.issuperset(key))
-        return self.vocabulary.row(blank)
+        return StateRow(markers, mask, free, opening)
 
     @cached_property
     def known(self) -> frozenset[int]:
