@@ -184,7 +184,7 @@ class View:
     def _note(self, place: Place) -> str:
         """Describe whether a string may end here, or whether only other elements forbid it."""
         end = self._layout.stop if place.phase == Phase.IN_VALUE else place.begun[:1].encode()
-        if place.is_cut or not end:
+        if place.part or not end:
             return ""
         if self._text.rest(end):
             return " (which may end here)"

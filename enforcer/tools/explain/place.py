@@ -18,12 +18,12 @@ from functools import lru_cache
 from os.path import commonprefix
 from typing import TYPE_CHECKING, TypeVar, cast
 
-from enforcer.layouts import ID, BoundLayout, LayoutKind, Types
+from enforcer.layouts import ID, BoundLayout, LayoutKind, Trim, Types
 from enforcer.layouts.declared import ONLY_STRING, STRING, read_value, types_of_properties
-from enforcer.layouts.tagged_text import trimmed
 from enforcer.machine.grammar import MachineGrammar, bound_vocabulary
 from enforcer.machine.tables import tables_of
 from enforcer.schema.grammar import NEVER, NOTHING, ArrayShape, ObjectShape, Value, ValueId
+from enforcer.tools.explain.words import quoted
 from enforcer.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -46,8 +46,8 @@ Phase = IntEnum(
     start=0,
 )
 IN_NAMES = {Phase.IN_NAME, Phase.IN_KEY, Phase.IN_ARGUMENT}
-NAMES_DUE = {Phase.OBJECT_OPEN, Phase.OBJECT_OPEN_SPACED, Phase.OBJECT_COMMA}
-VALUES_DUE = {Phase.BEGIN, Phase.ARRAY_OPEN, Phase.ARRAY_OPEN_SPACED}
+NAMES_DUE = {Phase.OBJECT_OPEN, Phase.OBJECT_COMMA}  # behind `{` and spaces `}` alone may come
+VALUES_DUE = {Phase.BEGIN, Phase.ARRAY_OPEN}
 IN_VALUES = {Phase.IN_STRING, Phase.IN_BARE, Phase.IN_VALUE}
 # The field of a value by the type that a layout writes.
 _FIELDS = {"null": "null", "boolean": "booleans", "number": "numbers", STRING: "strings"}
@@ -163,10 +163,10 @@ class Place:
         values: those of which one is due or has been begun.
         names: the declared names that may come, or be the one that has been begun.
         is_open: whether an undeclared one may.
-        begun: the whole characters of what has been begun, as they are written.
-        typed: those of a string or name, as they are read; None if it is neither.
+        begun: what has been begun, as it is written.
+        typed: the whole characters of a string or name, as they are read; None if it is neither.
         word: those of a number or word; None if it is neither.
-        is_cut: whether a character has been begun.
+        part: the bytes of a character that has been begun.
         is_typed: whether the type of a value has been written, if it is.
 
     """
@@ -179,16 +179,16 @@ class Place:
         self.shapes: Shapes = []
         _, _, frames = self.machine.open_values()
         self._open(frames)
-        self.names, self.is_open = set[str](), False
-        if depth and not frames[0][0]:
-            self._name_due(text, frames[0])
-        self.begun, self.is_cut, self.is_typed = "", False, True
+        self.begun, self.part, self.is_typed = "", b"", True
         self.typed: str | None = ""
         self.word: str | None = ""
         self._types = frozenset(_FIELDS)
         self._declared: frozenset[str] | None = None
         if self.phase in IN_NAMES | IN_VALUES:
             self._begin(text)
+        self.names, self.is_open = set[str](), False
+        if depth and not frames[0][0]:
+            self._name_due(text, frames[0])
 
     @property
     def path(self) -> list[str | int]:
@@ -200,15 +200,24 @@ class Place:
         """Return a value without the types that the text is not read as."""
         return Value(**{_FIELDS[each]: getattr(value, _FIELDS[each]) for each in self._types})
 
-    def is_read(self, text: str) -> bool:
+    def is_read(self, value: str) -> bool:
         """Return whether a string, number or word, as JSON, can be written and is read as it is."""
+        data = json.loads(value)
+        if isinstance(data, str) and not self._goes_on(data):
+            return False
         if self.phase != Phase.IN_VALUE:
             return True
-        data = json.loads(text)
-        raw = data if isinstance(data, str) else text
+        raw = data if isinstance(data, str) else value
         read = data if self._declared is None else read_value(raw, self._declared)
         is_same = json.dumps(read) == json.dumps(data)
         return is_same and not any(each in raw for each in self._outline.layout.avoided)
+
+    def _goes_on(self, whole: str) -> bool:
+        """Return whether a string or name may go on with the character that has been begun."""
+        character = whole[len(self.typed or "") :][:1]
+        units = character.encode("utf-16-be").hex(" ", 2).split()
+        ways = character, quoted(character)[1:-1], "".join(rf"\u{unit}" for unit in units)
+        return any(way.encode().lower().startswith(self.part.lower()) for way in ways)
 
     def _open(self, frames: Sequence[tuple[int, ...]]) -> None:
         """Find the shapes that are open, and the values of which one is due."""
@@ -260,7 +269,8 @@ class Place:
             legal.intersection_update(names[low:high])
         elif self.phase in NAMES_DUE:
             state = max(map(text.undeclared, range(256)))
-        self.names = {*map(self._key, legal)} if len(self.keys) == 1 else legal
+        read = map(self._key, legal) if len(self.keys) == 1 else legal
+        self.names = {*filter(self._goes_on, read)}
         self.is_open = state >= 0
 
     def _begin(self, text: BytewiseText) -> None:
@@ -271,19 +281,19 @@ class Place:
             first -= 1
         while states[last][8]:
             last -= 1
+        begins = first - (phase not in {Phase.IN_KEY, Phase.IN_VALUE})
+        self.begun, whole = (characters(text.symbols[begins:end]) for end in (None, last))
+        self.part = bytes(text.symbols[last:])
+        self.word = whole if phase == Phase.IN_BARE else None
         if phase == Phase.IN_VALUE:
-            self._begin_raw(text.symbols[first:])
-            return
-        begins = first - (phase != Phase.IN_KEY)
-        self.begun, self.is_cut = characters(text.symbols[begins:last]), last < len(states) - 1
-        self.word = self.begun if phase == Phase.IN_BARE else None
-        if phase == Phase.IN_BARE:
+            self._begin_raw(text.symbols[begins:last])
+        elif phase == Phase.IN_BARE:
             self.typed = None
         elif phase in {Phase.IN_KEY, Phase.IN_ARGUMENT}:
-            self.typed = layout.layout.key.read(self.begun)
+            self.typed = layout.layout.key.read(whole)
         else:
             read = ast.literal_eval if layout.layout.kind is LayoutKind.PYTHON else json.loads
-            self.typed = read(self.begun + self.begun[0])
+            self.typed = read(whole + whole[0])
 
     def _begin_raw(self, held: list[int]) -> None:
         """Find what has been begun of a raw value."""
@@ -291,20 +301,21 @@ class Place:
         if layout.layout.types is Types.WRITTEN:
             behind = fixed(layout.part("type", "value"))
             at = held.index(behind[0]) if behind[0] in held else len(held)
-            text, self.is_typed = characters(held[:at]), at + len(behind) <= len(held)
-            kinds = (x for x in _FIELDS if x == text or (at == len(held) and x.startswith(text)))
+            kind, self.is_typed = characters(held[:at]), at + len(behind) <= len(held)
+            kinds = (x for x in _FIELDS if x == kind or (at == len(held) and x.startswith(kind)))
             self._types, held = frozenset(kinds), held[at + len(behind) :]
         else:
             self._declared = self._outline.types.get(str(self.keys[0]), ONLY_STRING)
             kinds = ("number" if x == "integer" else x for x in self._declared)
             is_json = STRING not in self._declared or self._declared & {"array", "object"}
             self._types = frozenset(_FIELDS if is_json else kinds)
-        stop = [*layout.stop]
-        ends = (n for n in range(len(stop) - 1, 0, -1) if held[-n:] == stop[:n])
-        self.begun = trimmed(characters(held[: len(held) - next(ends, 0)]), layout.layout.trim)
+        text = characters(held)
+        if layout.layout.trim is Trim.NEWLINE:
+            text = text.removeprefix("\n")
+        self.begun = text if self.is_typed else self.begun
         is_over = any(symbol >= ID for symbol in held)  # a special token ends it
         is_string = STRING in self._types and not is_over
-        self.typed = self.begun if is_string else None
+        self.typed = text if is_string else None
         is_word = self._types != ONLY_STRING and not is_over
         self.word = characters(held).strip() if is_word else None
 
@@ -331,4 +342,4 @@ def fixed(pieces: Iterable[Piece]) -> tuple[int, ...]:
 
 def characters(symbols: Iterable[int]) -> str:
     """Return the whole characters of symbols, without special tokens."""
-    return bytes(symbol for symbol in symbols if symbol < ID).decode("utf-8", "ignore")
+    return bytes(symbol for symbol in symbols if symbol < ID).decode("utf-8", "replace")
