@@ -25,15 +25,7 @@ from enforcer.tools.explain.place import (
     Place,
     fixed,
 )
-from enforcer.tools.explain.words import (
-    DraftOption,
-    Option,
-    constants,
-    kinds,
-    quoted,
-    shown,
-    spelled,
-)
+from enforcer.tools.explain.words import DraftOption, Option, constants, kinds, quoted
 
 if TYPE_CHECKING:
     from enforcer.schema.provenance import Sources
@@ -85,11 +77,10 @@ class View:
         elif place.phase in VALUES_DUE | IN_VALUES:
             kind = "" if place.is_typed else "the type and "
             self._values(kind + self._subject(place.path), place)
-        name_of = self._text.outline.vocabulary.token_bytes
         for delimiter, phase in self._delimiters:
             if rest := self._text.rest(delimiter, phase):
                 with self._text.gone_on(rest):
-                    self._behind(place, shown(spelled(rest, name_of)), Place(self._text))
+                    self._behind(place, self._text.outline.show(rest), Place(self._text))
 
     @property
     def _delimiters(self) -> Iterator[tuple[Sequence[int], int | None]]:
@@ -195,16 +186,15 @@ class View:
 def _going_on(value: Value, place: Place) -> Value:
     """Restrict a value to what can continue the string or word that has been begun."""
     rest = NOTHING if place.typed is None else _after(value.strings or NOTHING, place.typed)
-    found = Value(strings=None if rest == NOTHING else rest)
-    if place.word is None:
-        return found
-    if not place.word:
-        return value._replace(strings=found.strings)
-    word = place.word.lower()
-    return found._replace(
+    strings = None if rest == NOTHING else rest
+    if place.word == "":
+        return value._replace(strings=strings)
+    word = "?" if place.word is None else place.word.lower()
+    return Value(
+        strings=strings,
         null=value.null and ("null".startswith(word) or "none".startswith(word)),
         booleans=frozenset(x for x in value.booleans if str(x).lower().startswith(word)),
-        numbers=tuple(x for x in value.numbers if _after(number_texts(x), place.word) != NOTHING),
+        numbers=tuple(x for x in value.numbers if _after(number_texts(x), word) != NOTHING),
     )
 
 

@@ -23,7 +23,7 @@ from enforcer.layouts.declared import ONLY_STRING, STRING, read_value, types_of_
 from enforcer.machine.grammar import MachineGrammar, bound_vocabulary
 from enforcer.machine.tables import tables_of
 from enforcer.schema.grammar import NEVER, NOTHING, ArrayShape, ObjectShape, Value, ValueId
-from enforcer.tools.explain.words import quoted
+from enforcer.tools.explain.words import quoted, shown, spelled
 from enforcer.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -85,6 +85,10 @@ class Outline:
         tree = _tree(self.vocabulary, is_raw=is_raw, is_python=is_python)
         self.machine = MachineGrammar(tables, tree)
         self.spans = tables.arrays["trie_low"], tables.arrays["trie_high"]
+
+    def show(self, symbols: Iterable[int]) -> str:
+        """Show symbols in words."""
+        return shown(spelled(symbols, self.vocabulary.token_bytes))
 
 
 class BytewiseText:
@@ -284,11 +288,11 @@ class Place:
         begins = first - (phase not in {Phase.IN_KEY, Phase.IN_VALUE})
         self.begun, whole = (characters(text.symbols[begins:end]) for end in (None, last))
         self.part = bytes(text.symbols[last:])
-        self.word = whole if phase == Phase.IN_BARE else None
+        self.word = None
         if phase == Phase.IN_VALUE:
             self._begin_raw(text.symbols[begins:last])
         elif phase == Phase.IN_BARE:
-            self.typed = None
+            self.typed, self.word = None, whole
         elif phase in {Phase.IN_KEY, Phase.IN_ARGUMENT}:
             self.typed = layout.layout.key.read(whole)
         else:
@@ -326,13 +330,10 @@ def _members(items: Iterable[_T], bits: int) -> Iterator[_T]:
 
 
 def _children(shape: ArrayShape | ObjectShape, key: str | int) -> Iterable[ValueId]:
-    if isinstance(shape, ObjectShape):
-        child = shape.child(str(key))
-        return () if child == NEVER else (child,)
-    at = int(key)
-    if not shape.choices:
-        return (shape.child(at),)
-    return {choice.value: 0 for choice in shape.choices[min(at, len(shape.choices) - 1)]}
+    if isinstance(shape, ArrayShape) and shape.choices:
+        return {choice.value: 0 for choice in shape.choices[min(int(key), len(shape.choices) - 1)]}
+    child = shape.child(int(key)) if isinstance(shape, ArrayShape) else shape.child(str(key))
+    return () if child == NEVER else (child,)
 
 
 def fixed(pieces: Iterable[Piece]) -> tuple[int, ...]:

@@ -104,13 +104,11 @@ class FollowedGrammar:
 
         Nor where the schema cannot be enforced without it.
         """
-        if not (self.is_json and self.options.conventions_of(self.wanted.root).closed_objects):
-            return None
         options = self.options.changed(closed_objects=False, closed_text=False)
-        try:
-            return self.compile(self.wanted, options)
-        except SchemaError:
-            return None
+        with suppress(SchemaError):
+            if self.is_json and self.options.conventions_of(self.wanted.root).closed_objects:
+                return self.compile(self.wanted, options)
+        return None
 
 
 class FollowedText:
