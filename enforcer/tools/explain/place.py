@@ -176,12 +176,12 @@ class Place:
     """
 
     def __init__(self, text: BytewiseText) -> None:
-        self._outline, self.machine = text.outline, text.machine
+        self._outline, self._machine = text.outline, text.machine
         self.phase, depth, is_complete = text.states[-1][:3]
         self.is_complete = bool(is_complete)
         self.keys: list[str | int] = []
         self.shapes: Shapes = []
-        _, _, frames = self.machine.open_values()
+        _, _, frames = self._machine.open_values()
         self._open(frames)
         self.begun, self.part, self.is_typed = "", b"", True
         self.typed: str | None = ""
@@ -226,7 +226,7 @@ class Place:
     def _open(self, frames: Sequence[tuple[int, ...]]) -> None:
         """Find the shapes that are open, and the values of which one is due."""
         debug, provenance = self._outline.debug, self._outline.provenance
-        (_, node, bits, *_), *_ = self.machine.open_values()
+        (_, node, bits, *_), *_ = self._machine.open_values()
         found: dict[tuple[ValueId, tuple[str, ...]], Sources] = {(debug.root, ()): provenance.root}
         for level, frame in reversed([*enumerate(frames)]):
             kind = "arrays" if frame[0] else "objects"
@@ -254,7 +254,7 @@ class Place:
         """Return the name that an open object had last; empty for none."""
         names: Sequence[str] = self._outline.debug.nodes[frame[1]][1]
         if frame[2] < 0:
-            names = self.machine.undeclared_names(level)[:1]
+            names = self._machine.undeclared_names(level)[:1]
         name = names[frame[2]] if names[frame[2] :] else ""
         return name if self.keys else self._key(name)
 

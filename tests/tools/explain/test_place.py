@@ -1,0 +1,73 @@
+"""Values that are due at a place, and where in the schema they come from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from enforcer.layouts import JSON
+from enforcer.schema import trace_schema
+from enforcer.tools.explain.place import BytewiseText, Outline, Place
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def sources(schema: Any, text: str) -> list[Sequence[str]]:
+    """Return the paths of each value that is due behind a text."""
+    at = BytewiseText(Outline(trace_schema(schema), JSON, ()))
+    assert at.become([*text.encode()])
+    return [sources.paths for _, sources in Place(at).values]
+
+
+ROW = {
+    "type": "object",
+    "properties": {"id": {"type": "integer"}, "tags": {"items": {"enum": ["x"]}, "type": "array"}},
+    "patternProperties": {"^n_": {"const": 1}},
+    "additionalProperties": False,
+}
+ROWS = {"type": "array", "prefixItems": [{"const": 0}], "items": ROW}
+
+
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        ("[", "$.prefixItems[0]"),
+        ("[0,", "$.items"),
+        ('[0,{"id":', "$.items.properties.id"),
+        ('[0,{"n_a":', '$.items.patternProperties["^n_"]'),
+        ('[0,{"tags":["x",', "$.items.properties.tags.items"),
+    ],
+)
+def test_a_place_is_followed_down_to_its_subschema(text: str, path: str) -> None:
+    assert sources(ROWS, text) == [(path,)]
+
+
+def kind(value: Any, least: int) -> dict[str, Any]:
+    return {
+        "properties": {"kind": value, "v": {"type": "integer", "minimum": least}},
+        "required": ["kind"],
+        "additionalProperties": False,
+    }
+
+
+@pytest.mark.parametrize(
+    ("value", "other", "text"),
+    [
+        ({"const": "x"}, {"const": "y"}, '"y"'),
+        ({"const": 1}, {"const": 2.5}, "2.5"),
+        ({"type": "null"}, {"const": True}, "true"),
+        ({"maximum": 5, "type": "number"}, {"minimum": 7, "type": "number"}, "1e3"),
+        ({"enum": [[1]]}, {"enum": [[2]]}, "[2]"),
+        ({"type": "array", "maxItems": 1}, {"type": "array", "minItems": 2}, "[1,2]"),
+        ({"required": ["a"], "type": "object"}, {"enum": [{"b": 1}]}, '{"b":1}'),
+        ({"type": "string"}, {"type": "array", "items": {"type": "string"}}, '["a"]'),
+    ],
+)
+def test_shapes_that_the_complete_members_rule_out_are_left_out(
+    value: Any, other: Any, text: str
+) -> None:
+    schema = {"type": "object", "anyOf": [kind(value, 1), kind(other, 2)]}
+    assert len(sources(schema, '{"v":')) == 2
+    assert sources(schema, f'{{"kind":{text},"v":') == [("$.anyOf[1].properties.v",)]
