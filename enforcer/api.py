@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from math import inf
 from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack, cast
 
@@ -141,7 +141,6 @@ class Enforcer:
                 _require(name, given, kind)
         self.vocabulary = vocabulary
         self.dialect = dialects.load(dialect)
-        self.table = Table(self.dialect, vocabulary)
         if not isinstance(engine, ArgumentEngine):
             engine = engines.load(engine, vocabulary)
         if not engine.vocabulary.is_same(vocabulary):
@@ -150,10 +149,12 @@ class Enforcer:
                 "load it for the one that is given"
             )
         self.engine = engine
+        own = engine if isinstance(engine, MachineEngine) else None
+        self.table = Table(self.dialect, vocabulary, own and (lambda: own.any_text))
         if engine.name != engines.MACHINE and self.table.behind_arguments is not None:
             raise ConfigurationError(
-                f"the engine {engine.name} cannot follow what stands behind arguments in the format "
-                f"{self.dialect.name}, where tokens may hold both: use the engine {engines.MACHINE}"
+                f"the engine {engine.name} cannot tell where arguments end in the format "
+                f"{self.dialect.name}: use the engine {engines.MACHINE}"
             )
         self.options = (Options() if options is None else options).changed(**words)
         self._documents = Documents({}) if documents is None else documents
@@ -203,12 +204,6 @@ class Enforcer:
         """What schemas may refer to. For others make another enforcer: bundles are kept."""
         return self._documents
 
-    @cached_property
-    def _host(self) -> Startable:
-        """A grammar over all tokens, whose texts lend their memory to rows outside of texts."""
-        own = self.engine
-        return (own if isinstance(own, MachineEngine) else MachineEngine(self.vocabulary)).any_text
-
     @property
     def cache(self) -> Cache:
         """Where compiled grammars are kept."""
@@ -225,7 +220,6 @@ class Enforcer:
 
         """
         self.table.warm()
-        _ = self._host
         if not self.dialect.is_simple:
             row = np.zeros(self.vocabulary.words, dtype=np.int32)
             any_object = tools_.Tool("", "{}", 0).arguments
@@ -438,7 +432,6 @@ class Enforcer:
             expect=expect,
             deadline=deadline,
             rollback=rollback,
-            host=self._host.matcher,
         )
         matcher.begin()
         return matcher

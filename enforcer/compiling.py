@@ -16,7 +16,7 @@ from enforcer.engines import MACHINE, ArgumentEngine, CompiledGrammar, Wanted
 from enforcer.errors import Problem, SchemaError
 from enforcer.layouts import BoundLayout, LayoutKind
 from enforcer.request.response_format import FormatKind, ResponseFormat
-from enforcer.schema import ArgumentGrammar, OnUnsupported, Root, compile_schema
+from enforcer.schema import ArgumentGrammar, OnUnsupported, Root, trace_schema
 from enforcer.schema.limits import USUAL
 from enforcer.schema.reading.plain import is_quick
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from enforcer.request.options import Options
     from enforcer.request.tools import Tool, Tools
     from enforcer.schema.bundling import Documents
+    from enforcer.schema.provenance import Provenance
     from enforcer.vocabulary import Vocabulary
 
 
@@ -203,13 +204,18 @@ class Grammars:
 
 
 def grammar_of(wanted: ResponseFormat, options: Options) -> ArgumentGrammar:
-    """Return the grammar of a JSON Schema under a request's options.
+    """Return the grammar of a JSON Schema under a request's options; see `traced`."""
+    return traced(wanted, options)[0]
+
+
+def traced(wanted: ResponseFormat, options: Options) -> tuple[ArgumentGrammar, Provenance]:
+    """Return the grammar of a JSON Schema under a request's options, and its values' sources.
 
     Raises:
         UnsupportedSchema, InvalidSchema: with paths below the schema.
 
     """
-    return compile_schema(
+    return trace_schema(
         json.loads(wanted.source),
         limits=options.limits,
         on_unsupported=options.on_unsupported,

@@ -14,7 +14,7 @@ from enforcer.engines import ArgumentEngine, CompiledGrammar, Wanted
 from enforcer.engines.client_grammar import ClientGrammars
 from enforcer.layouts import BoundLayout, LayoutKind
 from enforcer.machine import wire
-from enforcer.machine.grammar import MachineGrammar, bound_vocabulary
+from enforcer.machine.grammar import MachineGrammar, any_grammar, bound_vocabulary
 from enforcer.machine.tables import CompiledTables, make_usual, tables_of, text_tables
 from enforcer.request.response_format import FormatKind, ResponseFormat
 
@@ -60,8 +60,8 @@ class MachineEngine(ArgumentEngine):
 
     @cached_property
     def any_text(self) -> MachineGrammar:
-        """A grammar over all tokens; see `ArgumentEngine.any_text`."""
-        return MachineGrammar(make_usual(), self._tree(is_raw=True))
+        """A grammar over all tokens; see `Table`."""
+        return any_grammar(self.vocabulary, self._tree(is_raw=True))
 
     def warm(self, layout: BoundLayout | None = None) -> None:
         """Build the vocabulary's trees, usual automata, and tables of the layout."""

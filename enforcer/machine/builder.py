@@ -100,9 +100,15 @@ class RawTypes(NamedTuple):
 
 
 class Tries:
-    """The tries of one grammar, one behind the other."""
+    """The tries of one grammar, one behind the other.
+
+    Attributes:
+        names: those of each trie of names, by its root.
+
+    """
 
     def __init__(self) -> None:
+        self.names: dict[int, tuple[str, ...]] = {}
         self._roots: dict[object, int] = {}
         self._edges: list[int] = []
         self._edge_character: list[int] = []
@@ -124,6 +130,7 @@ class Tries:
         key = tuple(names)
         if key not in self._roots:
             self._roots[key] = self._append(names, [*range(len(names))], None)
+            self.names[self._roots[key]] = key
         return self._roots[key]
 
     def of_texts(self, texts: dict[str, int]) -> int:

@@ -30,7 +30,7 @@ from enforcer.machine.boundary_tokens import (
 from enforcer.machine.builder import OWN_ROWS
 from enforcer.machine.byte_groups import BYTE_GROUPS, GROUP_NUMBERS
 from enforcer.machine.pairs import AUTOMATA
-from enforcer.machine.tables import free_tables
+from enforcer.machine.tables import free_tables, make_usual
 from enforcer.machine.wire import RECORDS
 from enforcer.vocabulary import MOST_EQUAL
 
@@ -237,3 +237,9 @@ class MachineGrammar:
     def matcher(self) -> kernel.TextMatcher:
         """Return a matcher at the beginning of a text."""
         return kernel.TextMatcher(self._tree, self.tables)
+
+
+def any_grammar(vocabulary: Vocabulary, tree: kernel.Tree | None = None) -> MachineGrammar:
+    """Return the grammar of any JSON object over a trie of all tokens, the vocabulary's own one."""
+    found = bound_vocabulary(vocabulary, is_raw=True) if tree is None else tree
+    return MachineGrammar(make_usual(), found)

@@ -133,6 +133,15 @@ class NodeWriter:
         arrays |= {"pairs": int32_array(around), "markers": int32_array(markers)}
         return {**arrays, **found}, wide_rows
 
+    def parts(
+        self, nodes: npt.NDArray[np.generic]
+    ) -> Iterator[tuple[tuple[ValueId, ...], tuple[str, ...]]]:
+        """Yield for each node of some records its values, and its names as they are written."""
+        names = self._builder.tries.names
+        roots = kernel.as_records(nodes, kernel.NODE)["name_trie"].tolist()
+        for (values, *_), root in zip(self._builder.nodes, roots, strict=True):
+            yield values, names.get(root, ())
+
     def _raw(self, numbers: Sequence[ValueId], raw: RawTypes) -> Iterable[int]:
         """Return the record of a raw value: languages of its texts, and a node of its JSON."""
         record = empty_record(len(numbers))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from enforcer import kernel
 from enforcer.errors import InvalidSchema, SchemaLimit, UnsupportedSchema
@@ -50,6 +50,22 @@ _LEVELS = {each: level for level, each in enumerate(WhiteSpace)}
 _LONGEST = 50_000  # characters of a regular expression
 
 
+class DebugSection(NamedTuple):
+    """The parts of a grammar from which tables were written, for explanations alone.
+
+    Attributes:
+        definitions: the values that the layout can write.
+        root: the number of the whole value.
+        nodes: for each node its values, whose shapes are the bits of a frame one after the other;
+            and its declared names as they are written, in the order of a frame's bits.
+
+    """
+
+    definitions: Mapping[ValueId, Value]
+    root: ValueId
+    nodes: Sequence[tuple[tuple[ValueId, ...], tuple[str, ...]]]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class CompiledTables:
     """The tables of a grammar; see `kernel.Tables` for the arrays.
@@ -59,6 +75,7 @@ class CompiledTables:
         wide_rows: number of wide rows that masks may need, the free ones included.
         white_space: the white space between two tokens of JSON, as `kernel.Tables` numbers it.
         is_python: whether texts are Python's keyword arguments.
+        debug: the parts of the grammar, where they are wanted; no engine or wire has them.
 
     """
 
@@ -66,6 +83,7 @@ class CompiledTables:
     wide_rows: int
     white_space: int
     is_python: bool = False
+    debug: DebugSection | None = None
 
     @property
     def is_raw(self) -> bool:
@@ -74,12 +92,15 @@ class CompiledTables:
         return bool(len(self.arrays["pairs"]) or (kinds != OF_JSON).any())
 
 
-def tables_of(grammar: ArgumentGrammar, layout: BoundLayout | None) -> CompiledTables:
+def tables_of(
+    grammar: ArgumentGrammar, layout: BoundLayout | None, *, is_explained: bool = False
+) -> CompiledTables:
     """Compile a grammar to tables.
 
     Args:
         grammar: a finished one.
         layout: of the arguments; None for JSON.
+        is_explained: whether the tables have a debug section.
 
     Raises:
         UnsupportedSchema: the machine cannot hold the grammar, or the layout cannot write it.
@@ -91,18 +112,19 @@ def tables_of(grammar: ArgumentGrammar, layout: BoundLayout | None) -> CompiledT
     layout = JSON if layout is None else layout
     unescaped = [chr(code) in layout.unescaped for code in range(128)]
     own = {"unescaped": int32_array(unescaped if any(unescaped) else ())}
-    white_space = _LEVELS[layout.layout.white_space]
+    white_space = _LEVELS[layout.layout.white_space] + (layout.second_space and layout.plain)
+    is_python, pairs = layout.layout.kind is LayoutKind.PYTHON, None
+    definitions, root = grammar.definitions, grammar.root
     if layout.layout.kind is LayoutKind.PAIRS:
         pairs = Pairs(grammar, layout)
-        arrays, wide_rows = NodeWriter(pairs.definitions, OF_JSON, pairs).write(pairs.root)
-    elif layout.layout.kind is LayoutKind.PYTHON:
+        definitions, root = pairs.definitions, pairs.root
+    elif is_python:
         definitions, root = LayoutSubset(grammar, layout).grammar()
-        arrays, wide_rows = NodeWriter(definitions, is_python=True).write(root)
-        return CompiledTables(arrays | own, wide_rows, white_space, is_python=True)
-    else:
-        arrays, wide_rows = NodeWriter(grammar.definitions).write(grammar.root)
-        white_space += layout.second_space and layout.plain
-    return CompiledTables(arrays | own, wide_rows, white_space)
+    writer = NodeWriter(definitions, OF_JSON, pairs, is_python=is_python)
+    arrays, wide_rows = writer.write(root)
+    parts = [*writer.parts(arrays["nodes"])] if is_explained else []
+    debug = DebugSection(definitions, root, parts) if parts else None
+    return CompiledTables(arrays | own, wide_rows, white_space, is_python, debug)
 
 
 def raw_tables(

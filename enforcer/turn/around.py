@@ -21,14 +21,14 @@ from enforcer.turn.pattern import ID
 _Whole = TypeVar("_Whole", bound=np.signedinteger | np.unsignedinteger)
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
     import numpy.typing as npt
 
     from enforcer.turn.bits import Sparse
-    from enforcer.turn.lexer import Opening
+    from enforcer.turn.header import HeaderForm
+    from enforcer.turn.lexer import Lexer, Opening
     from enforcer.turn.pattern import Language
-    from enforcer.turn.table import Table
 
 _PLACES = 64  # for which there is room at first
 _NOWHERE, _UNKNOWN = -1, -2  # as in `enforcer.kernel.turn`
@@ -58,7 +58,13 @@ class AroundPlace(NamedTuple):
 
 
 class Around:
-    """The places of a table, by number.
+    """The places of a format bound to a vocabulary, by number.
+
+    Args:
+        lexer: reads markers.
+        form: of headers.
+        closed: closes what leads to no call; see `Table.opening`.
+        special: the token ids of special tokens in markers.
 
     Attributes:
         native: the automaton of the kernel.
@@ -67,10 +73,18 @@ class Around:
 
     """
 
-    def __init__(self, table: Table) -> None:
-        self._table = table
-        self._lexer = table.lexer
-        self._states = table.dialect.states
+    def __init__(
+        self,
+        lexer: Lexer,
+        form: HeaderForm,
+        closed: Callable[[str, Opening], Opening],
+        special: Collection[int],
+    ) -> None:
+        self._lexer = lexer
+        self._form = form
+        self._closed = closed
+        self._special = sorted(special)
+        self._states = lexer.dialect.states
         self._numbers: dict[AroundPlace, int] = {}
         self.places: list[AroundPlace] = []
         self.rows: dict[int, Sparse] = {}
@@ -108,7 +122,7 @@ class Around:
         if segment is Segment.ARGUMENTS:
             return self.number(AroundPlace(state, opening))
         if segment is Segment.HEADER:
-            return self.number(AroundPlace(state, opening, rest=self._table.form.head))
+            return self.number(AroundPlace(state, opening, rest=self._form.head))
         return self.number(AroundPlace(state, opening, Place(state)))
 
     def _segment(self, place: AroundPlace) -> Segment:
@@ -116,7 +130,7 @@ class Around:
 
     def _describe(self, number: int, place: AroundPlace) -> None:
         """Write what a place is, without its row."""
-        form, then = self._table.form, self._states[place.state].then
+        form, then = self._form, self._states[place.state].then
         if place.markers is not None:
             free = self._segment(place) is Segment.CONTENT
             self._kinds[number] = _CONTENT if free else _BETWEEN
@@ -174,7 +188,7 @@ class Around:
         ]
 
     def _by_marker(self, place: AroundPlace, at: Place, symbol: int) -> int:
-        opening = self._table.opening(place.state, place.opening)
+        opening = self._closed(place.state, place.opening)
         step = self._lexer.by_markers(at, symbol, opening)
         if step is None:
             return _NOWHERE
@@ -194,7 +208,7 @@ class Around:
         if place.rest is not None:
             return {}
         at = Place(place.state) if place.markers is None else place.markers
-        found = {i: self._by_marker(place, at, ID + i) for i in sorted(self._table.known)}
+        found = {i: self._by_marker(place, at, ID + i) for i in self._special}
         return {token: to for token, to in found.items() if to != _NOWHERE}
 
     def warm(self, openings: Iterable[Opening]) -> None:

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from enforcer import kernel
     from enforcer.engines import ArgumentMatcher, Startable
     from enforcer.turn.deadline import Deadline
     from enforcer.turn.envelope import Envelope
@@ -58,8 +57,6 @@ class Matcher:
             None where it may be cut off anywhere.
         rollback: how many of the last ids can be taken back at any time, such as those that
             drafts may take back; what a turn holds does not grow beyond them. None for all.
-        host: returns a text over the vocabulary, whose memory rows may use; None for a turn that is
-            only read.
 
     Raises:
         IllegalPrefix: the prompt has begun a turn that the envelope does not allow.
@@ -77,13 +74,12 @@ class Matcher:
         expect: Callable[[str], None] | None = None,
         deadline: Deadline | None = None,
         rollback: int | None = None,
-        host: Callable[[], kernel.TextMatcher] | None = None,
     ) -> None:
         self._envelope = envelope
         self._table = envelope.table
         self._deadline = deadline
         self._transitions = Transitions(envelope, arguments, expect, self._deadline)
-        self._reader = TokenReader(envelope, self._transitions, host)
+        self._reader = TokenReader(envelope, self._transitions)
         self._ends_itself = self._table.behind_arguments is not None
         self._words = self._table.vocabulary.words
         # The mask and row that were last asked for, as numpy has it, and its words beyond the ids.

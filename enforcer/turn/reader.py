@@ -19,11 +19,8 @@ from enforcer.turn.envelope import Due
 from enforcer.turn.lexer import FITTING, Opening, Place
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import numpy.typing as npt
 
-    from enforcer.engines import ArgumentMatcher
     from enforcer.turn.envelope import Envelope
     from enforcer.turn.header import HeaderNode
     from enforcer.turn.position import Position
@@ -46,26 +43,18 @@ class TokenReader:
     Args:
         envelope: what the request allows.
         transitions: where borders lead.
-        host: returns a text over the vocabulary, whose memory the kernel uses for rows; None for a
-            turn that is never asked for one.
 
     Attributes:
         fed: how many ids the last token fed to the grammar of a text that it has left.
 
     """
 
-    def __init__(
-        self,
-        envelope: Envelope,
-        transitions: Transitions,
-        host: Callable[[], kernel.TextMatcher] | None,
-    ) -> None:
+    def __init__(self, envelope: Envelope, transitions: Transitions) -> None:
         self.fed = 0
         self._envelope = envelope
         self._table = envelope.table
         self._around = envelope.table.around
         self._transitions = transitions
-        self._host = host
         self._then = envelope.table.behind_arguments
         self._after: list[int] = []
         if self._then is not None:
@@ -82,7 +71,7 @@ class TokenReader:
     def _enter(self, state: str, calls: int, text: int = 0) -> int:
         return self._around.enter(state, self._envelope.opening(calls, text))
 
-    def _start(self, header: int) -> ArgumentMatcher | None:
+    def _start(self, header: int) -> Any:
         """Start the text behind a header, for a walk; None if its grammar fails."""
         try:
             return _native(self._transitions.start(self._trie.names[header]))
@@ -212,11 +201,11 @@ class TokenReader:
         return self._linked(self._transitions.begin_arguments(now, name, state))
 
     def _linked(self, begun: Position) -> Position:
-        """Let the turn go on where the arguments end that have begun, in a turn with masks."""
-        is_begun = begun.grammar is not None and bool(begun.tool)
-        if is_begun and self._then is not None and self._host is not None:
+        """Let the turn go on where the arguments end that have begun."""
+        own = _native(begun.grammar)
+        if begun.tool and self._then is not None and isinstance(own, kernel.TextMatcher):
             last = self._after[begun.calls + 1 >= self._envelope.most]
-            self._turn.link(_native(begun.grammar), self._trie.turn_id(last), begun.calls)
+            self._turn.link(own, self._trie.turn_id(last), begun.calls)
         return begun
 
     def _stays(self, now: Position, data: bytes) -> bool:
@@ -318,10 +307,8 @@ class TokenReader:
 
     def _row(self, now: Position) -> npt.NDArray[np.int32]:
         row = np.empty(self._table.vocabulary.words, dtype=np.int32)
-        if self._host is None:
-            raise EnforcerError("this turn has no bitmask rows")
         self._load(now)
-        self._turn.fill(row, self._host())
+        self._turn.fill(row, self._table.any_text.matcher())
         if now.header is not None:
             self._transitions.ask_names()
         if self._turn.has_begun:

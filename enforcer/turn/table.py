@@ -7,9 +7,10 @@ allows is an `envelope`), schemas, engines, hosts, or how a turn is advanced (th
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
+from enforcer.machine.grammar import any_grammar
 from enforcer.turn import pattern
 from enforcer.turn.around import Around
 from enforcer.turn.dialect import Segment, written
@@ -62,12 +63,24 @@ class StateRow:
 class Table:
     """A dialect bound to a vocabulary: the rows of every state.
 
+    Args:
+        dialect: the format.
+        vocabulary: the tokens.
+        any_text: returns a grammar over all tokens, whose texts lend their memory to the rows of
+            turns; None for one of its own.
+
     Raises:
         InvalidVocabulary: the tokenizer lacks a control token that the dialect needs.
 
     """
 
-    def __init__(self, dialect: Dialect, vocabulary: Vocabulary) -> None:
+    def __init__(
+        self,
+        dialect: Dialect,
+        vocabulary: Vocabulary,
+        any_text: Callable[[], Startable] | None = None,
+    ) -> None:
+        self._find_any_text = any_text or partial(any_grammar, vocabulary)
         self.dialect = dialect
         self.vocabulary = vocabulary
         controls = vocabulary.controls
@@ -197,9 +210,14 @@ class Table:
         self.around.warm(_USUAL)
 
     @cached_property
+    def any_text(self) -> Startable:
+        """A grammar over all tokens, whose texts lend their memory to the rows of turns."""
+        return self._find_any_text()
+
+    @cached_property
     def around(self) -> Around:
         """The automaton around the texts of calls."""
-        return Around(self)
+        return Around(self.lexer, self.form, self.opening, self._known)
 
     @cached_property
     def spells_calls(self) -> bool:
@@ -255,7 +273,7 @@ class Table:
     def _build_at(self, place: Place, opening: Opening) -> StateRow:
         vocabulary, state = self.vocabulary, self.dialect.states[place.state]
         markers = {}
-        for token in sorted(self.known):
+        for token in sorted(self._known):
             step = self.lexer.by_markers(place, ID + token, opening)
             if step is not None:
                 markers[token] = step.place.state
@@ -268,7 +286,7 @@ class Table:
         return StateRow(markers, mask, free, opening)
 
     @cached_property
-    def known(self) -> frozenset[int]:
+    def _known(self) -> frozenset[int]:
         """The special tokens in markers."""
         whole = (token for tokens in self._ids.values() for token in tokens)
         return frozenset(whole).union(i for i in self._inside.values() if i is not None)

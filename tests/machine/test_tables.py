@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from enforcer.errors import EnforcerError, UnsupportedSchema
-from enforcer.machine import builder, nodes
+from enforcer.machine import builder, nodes, wire
 from enforcer.machine.grammar import MachineGrammar, bound_vocabulary
 from enforcer.machine.tables import tables_of
 from enforcer.schema import Conventions, Root, compile_schema
@@ -266,3 +266,12 @@ def test_of_maskbench_nearly_all_is_held_and_judged_as_it_is() -> None:
                 assert is_valid or not is_taken, case.id
                 assert is_taken or not is_valid, case.id
     assert count >= 0.95 * len(cases)
+
+
+def test_only_tables_that_are_explained_have_a_debug_section() -> None:
+    grammar = compile_schema({"type": "object", "properties": {"b": {"type": "null"}, "a": {}}})
+    assert tables_of(grammar, None).debug is None
+    tables = tables_of(grammar, None, is_explained=True)
+    assert tables.debug is not None
+    assert tables.debug.nodes[0] == ((grammar.root,), ("a", "b"))
+    assert wire.read(wire.write(tables)).debug is None

@@ -1,9 +1,9 @@
 """Explanations in words: the legal continuations of a turn, and why a token id is illegal.
 
 `expecting` has the words for a place of a turn; `turn` has the matcher, and the reasons why an id
-is illegal; `trace` follows a whole turn, and `table` shows that to people. Inside a text `cursor`
-finds the place, `outline` the grammar's values there, `arguments` the words, and `questions` asks
-the engine about each before it is said. The mask decides what is legal. Must not know: hosts.
+is illegal; `trace` follows a whole turn, and `table` shows that to people. Inside a text `place`
+reads from the machine what is open and may come, in every layout, and `arguments` has the words.
+The mask decides what is legal. Must not know: hosts.
 """
 
 from enforcer.tools.explain.turn import ExplainedMatcher, explained

@@ -1,207 +1,202 @@
-"""Options for the next part of a JSON text that has to fit a schema, in words.
+"""Options for the next part of an argument text, in words, for all layouts.
 
-The grammar tells what may be due at a place, which is a little wider than what an engine takes.
-So the engine is asked about each name, value and bracket before it is said. Must not know: turns,
-ids, layouts.
+What is due or has been begun comes first; then what each delimiter of the layout leads to, which
+the machine shows when it is tried. Must not know: turns, ids, the state of the machine.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator, Sequence
 from functools import reduce
-from itertools import repeat
 from typing import TYPE_CHECKING
 
+from enforcer.layouts import LayoutKind, Types
+from enforcer.layouts.texts import keys
 from enforcer.numbers.languages import number_texts
-from enforcer.regex import ANY, NOTHING, Regex, RegexBudget, both, either, example, inverse, literal
+from enforcer.regex import ANY, NOTHING, Regex
 from enforcer.regex.derivative import derivative
 from enforcer.schema.grammar import NEVER, ArrayShape, ObjectShape, Value
-from enforcer.tools.explain.cursor import Cursor, JsonDue
+from enforcer.tools.explain.place import (
+    IN_NAMES,
+    IN_VALUES,
+    NAMES_DUE,
+    VALUES_DUE,
+    Phase,
+    Place,
+    fixed,
+)
 from enforcer.tools.explain.words import DraftOption, Option, constants, kinds, quoted
 
 if TYPE_CHECKING:
     from enforcer.schema.provenance import Sources
-    from enforcer.tools.explain.outline import Outline
-    from enforcer.tools.explain.questions import Questions
-
-_ASKED = 200  # names and values about each of which the engine is asked
-_DIGITS = [bytes([byte]) for byte in b"-0123456789"]
+    from enforcer.tools.explain.place import BytewiseText, Shapes, Values
 
 
-def options(outline: Outline, cursor: Cursor, ask: Questions) -> tuple[Option, ...]:
-    """Return what may come next."""
-    view = _View(outline, ask)
-    view.read(cursor)
-    behind = cursor.ended() if cursor.word and cursor.inside else None
-    if behind is not None:
-        view.read(behind)
-    return tuple(draft.option(subject) for subject, draft in view.drafts.items())
+class View:
+    """A place in a text, in words.
 
+    Args:
+        text: which is asked, and left as it is.
+        what: such a text is, as `the arguments of "get_weather"`.
 
-def declared_rests(outline: Outline, cursor: Cursor) -> tuple[str, ...] | None:
-    """Return what is left of the declared names, where one has been begun and no other may be.
+    Attributes:
+        place: the place.
+        options: what may come next.
 
-    None where there is no such name, and in objects that are not closed.
     """
-    if cursor.due is not JsonDue.NAME or cursor.string is None or cursor.string[1]:
-        return None
-    typed, _ = cursor.string
-    found = [shape for shape, _ in outline.shapes(cursor.inside) if isinstance(shape, ObjectShape)]
-    if any(child != NEVER for shape in found for _, child in shape.classes):
-        return None
-    names = (name for shape in found for name, child in shape.names if child != NEVER)
-    return tuple(name[len(typed) :] for name in names if name.startswith(typed))
 
+    def __init__(self, text: BytewiseText, what: str) -> None:
+        self._text, self._what = text, what
+        self._layout = text.outline.layout
+        self._drafts: dict[str, DraftOption] = {}
+        self.place = Place(text)
+        self._read(self.place)
+        found = tuple(draft.option(subject) for subject, draft in self._drafts.items())
+        if not found and self.place.path:
+            found = (Option(f"more of {self._subject(self.place.path)}"),)
+        self.options: tuple[Option, ...] = found
 
-class _View:
-    """A place in a text, and the one behind it where a word is whole."""
+    @property
+    def rests(self) -> tuple[str, ...] | None:
+        """The rests of the declared names, where one has been begun and no other may be.
 
-    _cursor: Cursor
+        None where there is no such name, and in objects that are not closed.
+        """
+        typed = self.place.typed or ""
+        shapes = [shape for shape, _ in self.place.shapes if isinstance(shape, ObjectShape)]
+        is_open = any(child != NEVER for shape in shapes for _, child in shape.classes)
+        if self.place.phase not in IN_NAMES or is_open:
+            return None
+        names = (name for shape in shapes for name, child in shape.names if child != NEVER)
+        return tuple(name[len(typed) :] for name in names if name.startswith(typed))
 
-    def __init__(self, outline: Outline, ask: Questions) -> None:
-        self._outline = outline
-        self._ask = ask
-        self.drafts: dict[str, DraftOption] = {}
-
-    def read(self, cursor: Cursor) -> None:
+    def _read(self, place: Place) -> None:
         """Add what may follow."""
-        self._cursor = cursor
-        if not cursor.inside:
-            if cursor.due is JsonDue.VALUE:
-                self._values(self._outline.what, self._outline.whole)
-            return
-        shapes = self._outline.shapes(cursor.inside)
-        arrays = [(shape, sources) for shape, sources in shapes if isinstance(shape, ArrayShape)]
-        objects = [(shape, sources) for shape, sources in shapes if isinstance(shape, ObjectShape)]
-        if cursor.due is JsonDue.COLON:
-            for _, sources in shapes:
-                self._draft("`:`, behind the name", sources)
-        elif cursor.due is JsonDue.VALUE:
-            key = cursor.inside[-1].key
-            differs = self._differs(arrays) if key and not cursor.begun else ""
-            self._values(self._subject(cursor.path) + differs, self._outline.values(shapes, key))
-        elif objects:
-            self._names(objects)
-        elif arrays:
-            here = f"`,` and another element of {self._container(cursor.path)}"
-            values = self._outline.values(shapes, len(cursor.inside[-1].members))
-            self._values(here + self._differs(arrays), values)
-        if cursor.due is JsonDue.MORE or cursor.opened:
-            end = "`]`" if arrays else self._ask.end
-            path = cursor.path[: len(cursor.inside) - 1]
-            for _, sources in shapes if end and self._ask.can_close(cursor) else ():
-                self._draft(f"{end}, the end of {self._subject(path)}", sources)
+        if place.phase in IN_NAMES | NAMES_DUE:
+            self._names("the name of a property", place)
+        elif place.phase in VALUES_DUE | IN_VALUES:
+            kind = "" if place.is_typed else "the type and "
+            self._values(kind + self._subject(place.path), place)
+        for delimiter, phase in self._delimiters:
+            if rest := self._text.rest(delimiter, phase):
+                with self._text.gone_on(rest):
+                    self._behind(place, self._text.outline.show(rest), Place(self._text))
 
-    # What is spoken of.
+    @property
+    def _delimiters(self) -> Iterator[tuple[Sequence[int], int | None]]:
+        """The delimiters of the layout, each with the phase that begins behind it, if it is one."""
+        yield from ((bytes([byte]), None) for byte in b",]}:=)")
+        if self._layout.layout.kind is LayoutKind.PAIRS:
+            first = "type" if self._layout.layout.types is Types.WRITTEN else "value"
+            yield fixed(self._layout.part(None, "key")), Phase.IN_KEY
+            yield fixed(self._layout.part("key", first)), Phase.IN_VALUE
+            yield self._layout.stop, Phase.BETWEEN
+            yield fixed(self._layout.close), Phase.BETWEEN
 
-    def _subject(self, path: tuple[str | int, ...]) -> str:
+    def _behind(self, place: Place, sign: str, now: Place) -> None:
+        """Add what a delimiter that may come leads to.
+
+        Args:
+            place: before it.
+            sign: the delimiter in words.
+            now: behind it.
+
+        """
+        if place.phase in {Phase.IN_VALUE, Phase.BEHIND_NESTED}:
+            self._add(
+                f"{sign}, the end of {self._subject(place.path)}", place.values or place.shapes
+            )
+        elif now.is_complete or len(now.keys) < len(place.keys):
+            self._add(f"{sign}, the end of {self._subject(place.keys[:-1])}", place.shapes)
+        elif now.phase in IN_NAMES | NAMES_DUE:
+            is_pair = place.phase == Phase.BETWEEN
+            self._names(f"{sign} and {'the name of a' if is_pair else 'another'} property", now)
+        elif isinstance(now.keys[-1], int):
+            self._values(f"{sign} and another element of {self._container(now.keys[:-1])}", now)
+        else:
+            self._add(f"{sign}, behind the name {quoted(now.keys[-1])}", now.shapes)
+
+    def _subject(self, path: Sequence[str | int]) -> str:
         if not path:
-            return self._outline.what
+            return self._what
         if isinstance(path[-1], str):
             return f"the value of {quoted(path[-1])}"
         return f"element {path[-1]} of {self._container(path[:-1])}"
 
-    def _container(self, path: tuple[str | int, ...]) -> str:
+    def _container(self, path: Sequence[str | int]) -> str:
         return quoted(path[-1]) if path and isinstance(path[-1], str) else self._subject(path)
 
-    def _differs(self, arrays: Iterable[tuple[ArrayShape, Sources]]) -> str:
-        differs = any(shape.unique and not shape.choices for shape, _ in arrays)
-        return ", unlike those before" if differs else ""
+    def _add(self, subject: str, parts: Shapes | Values) -> None:
+        for _, sources in parts:
+            self._draft(subject, sources)
 
     def _draft(self, subject: str, sources: Sources) -> DraftOption:
-        draft = self.drafts.setdefault(subject, DraftOption())
+        draft = self._drafts.setdefault(subject, DraftOption())
         draft.paths.update(dict.fromkeys(sources.paths))
         return draft
 
-    # Values.
+    def _names(self, subject: str, place: Place) -> None:
+        """Add the names that may follow, or those that a name that has been begun may be."""
+        is_json = self._layout.layout.kind is LayoutKind.JSON
+        every = ANY if is_json else keys(self._layout)
+        for shape, sources in place.shapes:
+            if not isinstance(shape, ObjectShape):
+                continue
+            for name, child in shape.names:
+                if child != NEVER and name in place.names:
+                    text = quoted(name)
+                    note = " (required)" if name in shape.required else ""
+                    self._draft(subject, sources).values[text] = text + note
+            for regex, child in shape.classes if place.is_open else ():
+                if child != NEVER and _after(regex, place.typed or "") != NOTHING:
+                    words = "any other name" if regex in {ANY, every} else "another name"
+                    self._draft(subject, sources).kinds[words] = None
 
-    def _values(self, subject: str, values: Iterable[tuple[Value, Sources]]) -> None:
-        """Add the value that is due, or how the one that has been begun goes on."""
-        typed, _ = self._cursor.string or ("", b"")
-        for whole, sources in values:
-            value = self._going_on(whole) if self._cursor.begun else self._beginning(whole)
-            listed = constants(value, typed)
-            if listed is None:
-                schemas = [place.schema for place in sources.places]
-                for each in kinds(value, schemas):
-                    self._draft(subject, sources).kinds[each + self._ends(value)] = None
-            elif legal := self._legal(listed):
-                self._draft(subject, sources).values.update(zip(legal, legal, strict=True))
+    def _values(self, subject: str, place: Place) -> None:
+        """Add the values that may be meant, each listed if it can be."""
+        arrays = (shape for shape, _ in place.shapes if isinstance(shape, ArrayShape))
+        if any(x.unique and not x.choices for x in arrays) and place.keys[-1] and not place.begun:
+            subject += ", unlike those before"
+        for whole, sources in place.values:
+            value = _going_on(place.readable(whole), place)
+            listed = constants(value, place.typed or "")
+            if listed is not None:
+                legal = [*filter(place.is_read, listed)]
+                if legal:
+                    self._draft(subject, sources).values.update(zip(legal, legal, strict=True))
+                continue
+            schemas = [each.schema for each in sources.places]
+            strings = Value(strings=value.strings)
+            note = self._note(place) if value.strings and value.strings.nullable else ""
+            said = [*kinds(value._replace(strings=None), schemas)]
+            said += [each + note for each in kinds(strings, schemas)]
+            self._draft(subject, sources).kinds.update(dict.fromkeys(said))
 
-    def _legal(self, texts: Iterable[str]) -> list[str]:
-        listed = list(texts)
-        if len(listed) > _ASKED:
-            return listed
-        return [text for text in listed if self._ask.can_be(self._cursor, text)]
-
-    def _beginning(self, value: Value) -> Value:
-        """Leave out the kinds of values that may not begin here."""
-        ask, cursor = self._ask, self._cursor
-        digits = map(ask.can_begin, repeat(cursor), _DIGITS)
-        return value._replace(
-            null=value.null and ask.can_be(cursor, "null"),
-            booleans=frozenset(x for x in value.booleans if ask.can_be(cursor, str(x).lower())),
-            numbers=value.numbers if value.numbers and any(digits) else (),
-            strings=value.strings if ask.can_begin(cursor, b'"') else None,
-            arrays=value.arrays if ask.can_begin(cursor, b"[") else (),
-            objects=value.objects if ask.can_begin(cursor, b"{") else (),
-        )
-
-    def _going_on(self, value: Value) -> Value:
-        """Restrict a value to what can continue the string or word that has been begun."""
-        if self._cursor.string is not None:
-            rest = None if value.strings is None else _after(value.strings, self._cursor.string[0])
-            return Value(strings=None if rest == NOTHING else rest)
-        begun = self._cursor.word
-        return Value(
-            null=value.null and "null".startswith(begun),
-            booleans=frozenset(x for x in value.booleans if str(x).lower().startswith(begun)),
-            numbers=tuple(x for x in value.numbers if _after(number_texts(x), begun) != NOTHING),
-        )
-
-    def _ends(self, value: Value) -> str:
+    def _note(self, place: Place) -> str:
         """Describe whether a string may end here, or whether only other elements forbid it."""
-        if self._cursor.string is None or value.strings is None or not value.strings.nullable:
+        end = self._layout.stop if place.phase == Phase.IN_VALUE else place.begun[:1].encode()
+        if place.part or not end:
             return ""
-        typed, part = self._cursor.string
-        if part or self._ask.can_be(self._cursor, quoted(typed)):
+        if self._text.rest(end):
             return " (which may end here)"
-        inside = any(isinstance(key, int) for key in self._cursor.path)
+        inside = any(isinstance(key, int) for key in place.path)
         return " (which may not end here: the elements have to differ)" if inside else ""
 
-    # Names.
 
-    def _names(self, shapes: Iterable[tuple[ObjectShape, Sources]]) -> None:
-        """Add the names that may follow, or those that a name that has been begun may be."""
-        cursor, ask = self._cursor, self._ask
-        usual = "`,` and another" if cursor.due is JsonDue.MORE else "the name of a"
-        subject = ("" if cursor.begun else ask.another) or f"{usual} property"
-        seen = [*map(str, cursor.inside[-1].members)]
-        typed, part = cursor.string or ("", b"")
-        for shape, sources in shapes:
-            valid = (x for x, child in shape.names if child != NEVER and x.startswith(typed))
-            # Names that are there come last: not every engine keeps them from being repeated.
-            names = {quoted(name): name for name in sorted(valid, key=seen.__contains__)}
-            for text in self._legal(names):
-                note = " (required)" if names[text] in shape.required else ""
-                note = " (again)" if names[text] in seen else note
-                self._draft(subject, sources).values[text] = text + note
-            taken = sorted(x for x in {*dict(shape.names), *seen} if x.startswith(typed))
-            others = inverse(either(*(literal(x[len(typed) :]) for x in taken)))
-            for regex, child in shape.classes:
-                left = both(_after(both(regex, ask.names), typed), others)
-                some = None if child == NEVER else _example(left)
-                if some is not None and (part or ask.can_be(cursor, quoted(typed + some))):
-                    words = "any other name" if regex == ANY else "another name"
-                    self._draft(subject, sources).kinds[words] = None
+def _going_on(value: Value, place: Place) -> Value:
+    """Restrict a value to what can continue the string or word that has been begun."""
+    rest = NOTHING if place.typed is None else _after(value.strings or NOTHING, place.typed)
+    strings = None if rest == NOTHING else rest
+    if place.word == "":
+        return value._replace(strings=strings)
+    word = "?" if place.word is None else place.word.lower()
+    return Value(
+        strings=strings,
+        null=value.null and ("null".startswith(word) or "none".startswith(word)),
+        booleans=frozenset(x for x in value.booleans if str(x).lower().startswith(word)),
+        numbers=tuple(x for x in value.numbers if _after(number_texts(x), word) != NOTHING),
+    )
 
 
 def _after(regex: Regex, text: str) -> Regex:
     return reduce(derivative, text, regex)
-
-
-def _example(regex: Regex) -> str | None:
-    try:
-        return example(regex)
-    except RegexBudget:
-        return None

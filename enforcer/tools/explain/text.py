@@ -5,27 +5,26 @@ Must not know: turns, how words are found.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cached_property, reduce
+from typing import TYPE_CHECKING, NamedTuple
 
+from enforcer.compiling import traced
 from enforcer.errors import SchemaError
-from enforcer.layouts import ID, BoundLayout, LayoutKind
+from enforcer.layouts import ID
 from enforcer.request.response_format import FormatKind, ResponseFormat
-from enforcer.schema import OnUnsupported, trace_schema
-from enforcer.tools.explain.arguments import declared_rests, options
-from enforcer.tools.explain.cursor import written
-from enforcer.tools.explain.outline import Outline
-from enforcer.tools.explain.questions import JsonQuestions, PairQuestions, PythonQuestions
+from enforcer.schema import OnUnsupported
+from enforcer.schema.reading.document import step
+from enforcer.tools.explain.arguments import View
+from enforcer.tools.explain.place import BytewiseText, Outline
 from enforcer.tools.explain.words import Option, quoted
 
 if TYPE_CHECKING:
-    from enforcer.engines import CompiledGrammar
+    from enforcer.engines import ArgumentMatcher, CompiledGrammar
+    from enforcer.layouts import BoundLayout
     from enforcer.request.options import Options
-    from enforcer.tools.explain.questions import Can, Questions
     from enforcer.vocabulary import Vocabulary
 
 
@@ -86,25 +85,18 @@ class FollowedGrammar:
         return "the text" if self.is_json else f"text that fits the {self.wanted.kind.value}"
 
     @cached_property
-    def schema(self) -> Any:
-        """The schema as JSON."""
-        return json.loads(self.wanted.source)
+    def outline(self) -> Outline | None:
+        """The schema, compiled once more with its sources when words are first wanted.
 
-    @cached_property
-    def outline(self) -> Outline:
-        """The schema, compiled once more with its sources when words are first wanted."""
-        limits, how = self.options.limits, self.options.on_unsupported
-        root = self.wanted.root
-        usual = self.options.conventions_of(root)
-        try:
-            found = trace_schema(
-                self.schema, limits=limits, on_unsupported=how, root=root, conventions=usual
-            )
-        except SchemaError:
-            if how is not OnUnsupported.ISOLATE:
-                raise
-            found = trace_schema({}, limits=limits, root=root)
-        return Outline(self.what, *found)
+        None where the machine, which says what is open, cannot hold it.
+        """
+        layout = self.options.laid_out(self.layout, self.wanted.root)
+        is_isolated = self.options.on_unsupported is OnUnsupported.ISOLATE
+        for source in (self.wanted.source, "{}") if is_isolated else (self.wanted.source,):
+            with suppress(SchemaError):
+                found = traced(replace(self.wanted, source=source), self.options)
+                return Outline(found, layout, self.vocabulary.controls)
+        return None
 
     @cached_property
     def opened(self) -> CompiledGrammar | None:
@@ -112,13 +104,11 @@ class FollowedGrammar:
 
         Nor where the schema cannot be enforced without it.
         """
-        if not (self.is_json and self.options.conventions_of(self.wanted.root).closed_objects):
-            return None
         options = self.options.changed(closed_objects=False, closed_text=False)
-        try:
-            return self.compile(self.wanted, options)
-        except SchemaError:
-            return None
+        with suppress(SchemaError):
+            if self.is_json and self.options.conventions_of(self.wanted.root).closed_objects:
+                return self.compile(self.wanted, options)
+        return None
 
 
 class FollowedText:
@@ -132,6 +122,7 @@ class FollowedText:
         self.is_accepting = engine.is_accepting
         self._ids: list[int] = []
         self._start = 0  # of the first one's bytes
+        self._text: BytewiseText | None = None  # once words are wanted
 
     def accept(self, token_id: int) -> bool:
         """Advance by one id."""
@@ -163,10 +154,17 @@ class FollowedText:
         self.engine.rollback(count)
         del self._ids[len(self._ids) - count :]
 
-    def ahead(self, symbols: Iterable[int]) -> int:
-        """Count how many bytes, and control tokens, the engine lets follow, one by one."""
-        with self._gone_on(symbols) as count:
-            return count
+    def ahead(self, data: bytes) -> int:
+        """Count how many bytes the engine lets follow, one by one."""
+        count = 0
+        for byte in data:
+            token_id = self._vocabulary.find(bytes([byte]))
+            is_over = token_id is None or getattr(self.engine, "is_done", False)
+            if is_over or not self.engine.accept(token_id):
+                break
+            count += 1
+        self.engine.rollback(count)
+        return count
 
     def is_closed_to(self, data: bytes) -> bool:
         """Return whether `closed_objects` alone forbids bytes that may not follow."""
@@ -174,49 +172,23 @@ class FollowedText:
         if opened is None:
             return False
         other = FollowedText(opened.matcher(), self.subject)
-        return all(map(other.accept, self._ids)) and other.ahead(data) > self.ahead(data)
-
-    def _can(self, symbols: Sequence[int]) -> bool:
-        """Return whether all of them may follow."""
-        return self.ahead(symbols) == len(symbols)
-
-    @contextmanager
-    def _gone_on(self, symbols: Iterable[int]) -> Iterator[int]:
-        """Advance the engine by the longest legal prefix of symbols; yield its length; undo."""
-        count = 0
-        for symbol in symbols:
-            token_id = self._vocabulary.find(bytes([symbol])) if symbol < ID else symbol - ID
-            if token_id is None or not self.engine.accept(token_id):
-                break
-            count += 1
-        try:
-            yield count
-        finally:
-            if count:
-                self.engine.rollback(count)
+        first, *others = self._ids or (None,)
+        is_read = first is None or (
+            other.accept_rest(first, self._start) if self._start else other.accept(first)
+        )
+        return is_read and all(map(other.accept, others)) and other.ahead(data) > self.ahead(data)
 
     def expected(self, beyond: bytes = b"") -> Inside:
         """Return what may come next after the text and the legal part of `beyond`."""
-        if not self.subject.is_json:
+        text = self._bytewise() if self.subject.is_json else None
+        if text is None:
             return Inside(None, "", (Option(f"more of {self.subject.what}"),))
-        found = list[Option]()
-        with self._gone_on(beyond) as taken:
-            symbols = (*self._symbols(), *beyond[:taken])
-            ask = self._questions(symbols, self._can)
-            path, begun, rests = ask.path, ask.begun, None
-            for cursor in ask.cursors():
-                inner = JsonQuestions(symbols, self._can) if len(cursor.inside) > 1 else ask
-                if isinstance(inner, JsonQuestions):
-                    path, begun = cursor.path, cursor.begun.decode("utf-8", "replace")
-                found += options(self.subject.outline, cursor, inner)
-                rests = declared_rests(self.subject.outline, cursor)
-            found += ask.own()
-        if not found and path and not isinstance(ask, JsonQuestions):
-            # It cannot end, or that would be known, and no text is let through that cannot.
-            found = [Option(f"more of {ask.subject}")]
-        listed = tuple({each.what: each for each in found}.values())
-        return Inside(written(path), begun, listed, rests)
+        with text.gone_on(beyond):
+            view = View(text, self.subject.what)
+            at = reduce(step, view.place.path, "$")
+            return Inside(at, view.place.begun, view.options, view.rests)
 
+<<<<<<< HEAD
     def _questions(self, symbols: Sequence[int], can: Can) -> Questions:
         layout = self.subject.layout
         if self.subject.tool is None or layout.layout.kind is LayoutKind.JSON:
@@ -234,3 +206,18 @@ class FollowedText:
                 yield ID + token_id
             else:
                 yield from self._vocabulary.token_bytes(token_id)
+=======
+    def _bytewise(self) -> BytewiseText | None:
+        """Return the text as the machine follows it; None where it does not."""
+        outline, controls = self.subject.outline, self._vocabulary.control_ids
+        if outline is None:
+            return None
+        symbols = list[int]()
+        for token_id in self._ids:
+            data = self._vocabulary.token_bytes(token_id)
+            name = data.decode() if token_id in controls else ""
+            symbols += [ID + outline.vocabulary.control(name)] if name else data
+        symbols = symbols[self._start :]
+        if self._text is None:
+            self._text = BytewiseText(outline)
+        return self._text if self._text.become(symbols) else None

@@ -24,7 +24,7 @@ TAG = 'one of 1, 12, "a", "b"'
         ("{", ['the name of a property: one of "city" (required), "unit", "tags"']),
         ('{"', ['the name of a property: one of "city" (required), "unit", "tags"']),
         ('{"u', ['the name of a property: "unit"']),
-        ('{"unit"', ["`:`, behind the name"]),
+        ('{"unit"', ['`:`, behind the name "unit"']),
         ('{"unit":', ['the value of "unit": one of "c", "f"']),
         ('{"unit": "', ['the value of "unit": one of "c", "f"']),
         ('{"unit": "c', ['the value of "unit": "c"']),

@@ -76,7 +76,7 @@ def opened(name: str, key: str, kind: str = "string") -> str:
 def test_the_keys_and_the_end(name: str) -> None:
     before = opened(name, "@").split("@")[0]
     first = before if name != "glm45" else "\n" + before
-    key = f"the key of an argument, behind `{before}`"
+    key = f"`{before}` and the name of a property"
     if name != "glm45":
         assert told(name, "") == [f"{key}: one of {', '.join(NAMES)}"]
     assert told(name, first + "un") == ['the name of a property: "unit"']
@@ -96,7 +96,7 @@ def test_an_enum(name: str) -> None:
     assert matcher.explain(ord("k")).reason == (
         '`k` does not fit: expected the value of "unit": one of "c", "f" (by $.properties.unit)'
     )
-    end = f'the end of the value of "unit": `{PAIRS[name][1]}`'
+    end = f'`{PAIRS[name][1]}`, the end of the value of "unit"'
     assert told(name, opened(name, "unit") + "c") == ['the value of "unit": "c"', end]
 
 
@@ -117,25 +117,25 @@ def test_other_values(name: str) -> None:
     assert told(name, number) == ['the value of "n": an integer from 3']
     assert told(name, number + "12") == [
         'the value of "n": an integer from 3',
-        f'the end of the value of "n": `{stop}`',
+        f'`{stop}`, the end of the value of "n"',
     ]
     inside = opened(name, "o", "object")
     assert told(name, inside) == ['the value of "o": an object']
     assert told(name, inside + '{"x": "') == ['the value of "x": one of "p", "q"']
-    assert told(name, inside + '{"x": "p"}') == [f'the end of the value of "o": `{stop}`']
+    assert told(name, inside + '{"x": "p"}') == [f'`{stop}`, the end of the value of "o"']
 
 
 @pytest.mark.parametrize("name", ["qwen3_coder", "minimax_m2"])
 def test_a_stop_that_has_been_begun_is_no_number(name: str) -> None:
     found = told(name, opened(name, "n") + "12</par")
-    assert found == ['the end of the value of "n": `ameter>`']
+    assert found == ['`ameter>`, the end of the value of "n"']
 
 
 @pytest.mark.parametrize("name", PAIRS)
 def test_the_end_of_a_key_and_values_behind_white_space(name: str) -> None:
     behind = opened(name, "@").split("@")[1].split("string")[0]
     key = opened(name, "unit").split(behind)[0]
-    whole = ['the name of a property: "unit"', f'the end of the key "unit": `{behind}`']
+    whole = ['the name of a property: "unit"', f'`{behind}`, behind the name "unit"']
     assert told(name, key if name != "glm45" else "\n" + key) == whole
     # Where line breaks are trimmed, the first one is none of JSON's.
     inside = opened(name, "o", "object") + "\n  "
@@ -167,13 +167,14 @@ def test_a_string_that_looks_like_json_is_a_string(name: str, text: str) -> None
     feed(matcher, write(vocabulary(name), CALLS[name] + opened(name, "x") + text))
     value, end = matcher.expected().options
     assert value.what == 'the value of "x": any string (which may end here)'
-    assert end.what.startswith('the end of the value of "x"')
+    assert end.what.endswith(', the end of the value of "x"')
 
 
 def test_types_that_are_written() -> None:
-    key = '<|open|>argument key="mixed" type="'
-    assert told("kimi_k3", key) == ['the type of the value of "mixed": one of string, number, null']
-    assert told("kimi_k3", key + "n") == ['the type of the value of "mixed": one of number, null']
+    key, both = '<|open|>argument key="mixed" type="', 'the type and the value of "mixed": one of'
+    assert told("kimi_k3", key) == [f'{both} null, 5, "5", "x"']
+    assert told("kimi_k3", key + "n") == [f"{both} null, 5"]
+    assert told("kimi_k3", key + "number") == ['the type and the value of "mixed": 5']
     assert told("kimi_k3", opened("kimi_k3", "mixed", "number")) == ['the value of "mixed": 5']
     strings = told("kimi_k3", opened("kimi_k3", "mixed"))
     assert strings == ['the value of "mixed": one of "5", "x"']
@@ -203,25 +204,26 @@ def test_a_key_that_is_escaped() -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("", [f"the name of an argument: one of {', '.join(NAMES)}"]),
+        ("", [f"the name of a property: one of {', '.join(NAMES)}"]),
         ("un", ['the name of a property: "unit"']),
         ("unit", ['the name of a property: "unit"', '`=`, behind the name "unit"']),
         ("unit=", ['the value of "unit": one of "c", "f"']),
         ('unit="', ['the value of "unit": one of "c", "f"']),
         ("unit='c", ['the value of "unit": "c"']),
         ('unit="c"', [
-            f"`,` and the name of an argument: one of {', '.join([NAMES[0], *NAMES[2:]])}"
+            f"`,` and another property: one of {', '.join([NAMES[0], *NAMES[2:]])}"
         ]),
         ('city="P"', [
-            f"`,` and the name of an argument: one of {', '.join(NAMES[1:])}",
+            f"`,` and another property: one of {', '.join(NAMES[1:])}",
             '`)`, the end of the arguments of "get"',
         ]),
-        ('city="P", ', [f"the name of an argument: one of {', '.join(NAMES[1:])}"]),
+        ('city="P", ', [f"the name of a property: one of {', '.join(NAMES[1:])}"]),
         ("n=", ['the value of "n": an integer from 3']),
         ("mixed=", ['the value of "mixed": one of null, 5, "5", "x"']),
         ("mixed=N", ['the value of "mixed": null']),
         ('o={"x": "', ['the value of "x": one of "p", "q"']),
-        ("o={'x': '", ['more of the value of "o"']),
+        ("o={'x': '", ['the value of "x": one of "p", "q"']),
+        ("o={'x': 'p'", ['`}`, the end of the value of "o"']),
     ],
 )  # fmt: skip
 def test_pythons_arguments(name: str, text: str, words: list[str]) -> None:

@@ -1,4 +1,4 @@
-"""The parts of a grammar that a place in a text may have to fit, and where they come from."""
+"""Values that are due at a place, and where in the schema they come from."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from enforcer.layouts import JSON
 from enforcer.schema import trace_schema
-from enforcer.tools.explain.cursor import locate
-from enforcer.tools.explain.outline import Outline
+from enforcer.tools.explain.place import BytewiseText, Outline, Place
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,10 +16,9 @@ if TYPE_CHECKING:
 
 def sources(schema: Any, text: str) -> list[Sequence[str]]:
     """Return the paths of each value that is due behind a text."""
-    outline = Outline("the text", *trace_schema(schema))
-    inside = locate(text.encode()).inside
-    found = outline.values(outline.shapes(inside), inside[-1].key)
-    return [sources.paths for _, sources in found]
+    at = BytewiseText(Outline(trace_schema(schema), JSON, ()))
+    assert at.become([*text.encode()])
+    return [sources.paths for _, sources in Place(at).values]
 
 
 ROW = {
@@ -72,15 +71,3 @@ def test_shapes_that_the_complete_members_rule_out_are_left_out(
     schema = {"type": "object", "anyOf": [kind(value, 1), kind(other, 2)]}
     assert len(sources(schema, '{"v":')) == 2
     assert sources(schema, f'{{"kind":{text},"v":') == [("$.anyOf[1].properties.v",)]
-
-
-def test_members_that_are_nested_too_deeply_to_be_compared_leave_all_shapes() -> None:
-    nested = {"type": "array", "items": {"$ref": "#/$defs/nested"}}
-    schema = {
-        "type": "object",
-        "anyOf": [kind({"$ref": "#/$defs/nested"}, 1), kind({"type": "array"}, 2)],
-        "$defs": {"nested": nested},
-    }
-    depth = 2_000
-    text = f'{{"kind":{"[" * depth}{"]" * depth},"v":'
-    assert len(sources(schema, text)) == 2
