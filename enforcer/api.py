@@ -149,8 +149,8 @@ class Enforcer:
                 "load it for the one that is given"
             )
         self.engine = engine
-        own = engine if isinstance(engine, MachineEngine) else None
-        self.table = Table(self.dialect, vocabulary, own and (lambda: own.any_text))
+        any_text = (lambda: engine.any_text) if isinstance(engine, MachineEngine) else None
+        self.table = Table(self.dialect, vocabulary, any_text)
         if engine.name != engines.MACHINE and self.table.behind_arguments is not None:
             raise ConfigurationError(
                 f"the engine {engine.name} cannot tell where arguments end in the format "

@@ -135,9 +135,9 @@ def configuration(t: MatcherState, key: cython.longlong[::1]) -> i64:
     """Write all words that the row of the present state depends on; return how many.
 
     Word 0 is a hash, words 1 to 10 are of the state and the turn, then come those of the frames,
-    the innermost first. Returns 0, and nothing is cached, if there are too many words or if tokens that begin
-    before a name depend on the written names. Other names and distinct elements are not in the
-    configuration: after a hit too, `fill_row` clears the tokens that would repeat one.
+    the innermost first. Returns 0, and nothing is cached, if there are too many words or if tokens
+    that begin before a name depend on the written names. Other names and distinct elements are not
+    in the configuration: after a hit too, `fill_row` clears the tokens that would repeat one.
     """
     s = state_at(t, 0)
     count = cython.cast(cython.longlong, 0)

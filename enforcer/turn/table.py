@@ -30,11 +30,12 @@ _USUAL = (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import numpy as np
     import numpy.typing as npt
 
+    from enforcer.engines import Startable
     from enforcer.turn.dialect import Dialect
     from enforcer.turn.pattern import Language
     from enforcer.vocabulary import Vocabulary

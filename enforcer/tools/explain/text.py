@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from enforcer.compiling import traced
 from enforcer.errors import SchemaError
@@ -22,7 +22,7 @@ from enforcer.tools.explain.place import BytewiseText, Outline
 from enforcer.tools.explain.words import Option, quoted
 
 if TYPE_CHECKING:
-    from enforcer.engines import ArgumentMatcher, CompiledGrammar
+    from enforcer.engines import CompiledGrammar
     from enforcer.layouts import BoundLayout
     from enforcer.request.options import Options
     from enforcer.vocabulary import Vocabulary
@@ -188,25 +188,6 @@ class FollowedText:
             at = reduce(step, view.place.path, "$")
             return Inside(at, view.place.begun, view.options, view.rests)
 
-<<<<<<< HEAD
-    def _questions(self, symbols: Sequence[int], can: Can) -> Questions:
-        layout = self.subject.layout
-        if self.subject.tool is None or layout.layout.kind is LayoutKind.JSON:
-            return JsonQuestions(symbols, can)
-        kind = PythonQuestions if layout.layout.kind is LayoutKind.PYTHON else PairQuestions
-        return kind(layout, self.subject.schema, symbols, can, self._vocabulary.token_bytes)
-
-    def _symbols(self) -> Iterator[int]:
-        skipped = self._start
-        for token_id in self._ids:
-            if skipped:
-                yield from self._vocabulary.token_bytes(token_id)[skipped:]
-                skipped = 0
-            elif token_id in self._vocabulary.control_ids:
-                yield ID + token_id
-            else:
-                yield from self._vocabulary.token_bytes(token_id)
-=======
     def _bytewise(self) -> BytewiseText | None:
         """Return the text as the machine follows it; None where it does not."""
         outline, controls = self.subject.outline, self._vocabulary.control_ids
