@@ -232,7 +232,7 @@ class Dialect:
         begun = closure(self, {self.start, self.turn_state}, beyond=self.calling)
         return frozenset(begun) - self.calling
 
-    @property
+    @cached_property
     def has_index(self) -> bool:
         """Whether the header has an index."""
         return INDEX in self.header_pieces

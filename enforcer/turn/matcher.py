@@ -343,6 +343,7 @@ class Matcher:
                 step = now if self._text.accept(token_id) else None
                 if step is not None and self._ends_itself:
                     step = self._reader.behind(now, token_id)
+                    step = step and self._transitions.share(step)
             else:
                 self._reader.fed = 0
                 step = None if now.shared is None else now.shared.after.get(token_id)

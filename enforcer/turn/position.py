@@ -83,10 +83,26 @@ class Kept(NamedTuple):
     asked: tuple[tuple[str, ref[Any]], ...]
 
 
+class Begins(NamedTuple):
+    """The beginning of the arguments to which a token leads.
+
+    Attributes:
+        at: the position there, without the grammar.
+        name: of the tool.
+        start: how many bytes of the token stand before them.
+
+    """
+
+    at: Position
+    name: str
+    start: int
+
+
 class SharedState:
     """The cached mask row and transitions of a shared position.
 
     Attributes:
+        begins: the arguments that begin behind or within a token id.
         after: the positions behind it by token id, but for those in `told`.
         told: those of whose tool the host has to be told.
         row: the mask row, if no grammar was asked for.
@@ -94,9 +110,10 @@ class SharedState:
 
     """
 
-    __slots__ = ("after", "kept", "row", "told")
+    __slots__ = ("after", "begins", "kept", "row", "told")
 
     def __init__(self) -> None:
+        self.begins: dict[int, Begins] = {}
         self.row: Sparse | None = None
         self.after: dict[int, Position] = {}
         self.told: dict[int, Position] = {}
@@ -139,10 +156,16 @@ class SharedStates:
         """
         if before.shared is None or to.shared is None or self.weight >= _MOST:
             return
-        if before.row.text and token_id not in before.row.markers:
+        if before.row.text and to.row.text and token_id not in before.row.markers:
             return
         (before.shared.told if told else before.shared.after)[token_id] = to
         self.weight += _TRANSITION
+
+    def note_beginning(self, before: SharedState, token_id: int, begins: Begins) -> None:
+        """Keep which arguments begin behind a shared position."""
+        if self.weight < _MOST:
+            before.begins[token_id] = begins
+            self.weight += _STATE
 
     def keep(self, at: SharedState, kept: Kept) -> None:
         """Keep the mask row of a shared position."""

@@ -17,6 +17,7 @@ from enforcer.turn.around import AroundPlace
 from enforcer.turn.dialect import Segment
 from enforcer.turn.envelope import Due
 from enforcer.turn.lexer import FITTING, Opening, Place
+from enforcer.turn.position import Begins
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -60,6 +61,7 @@ class TokenReader:
         if self._then is not None:
             self._after = [self._enter(self._then, calls) for calls in (1, max(envelope.most, 1))]
         self._trie = envelope.headers(0)
+        self._is_indexed = envelope.table.dialect.has_index
         self._turn = kernel.Turn(
             self._around.native,
             self._trie.native,
@@ -82,10 +84,7 @@ class TokenReader:
 
     def _load(self, now: Position) -> Native:
         """Bring the kernel to a position outside of texts."""
-        trie = self._envelope.headers(now.calls)
-        if trie is not self._trie:
-            self._trie = trie
-            self._turn.use(trie.native)
+        self._use_headers(now.calls)
         node = now.header
         if node is None or now.place.begun:
             number = self._number(now, now.row.opening)
@@ -98,6 +97,13 @@ class TokenReader:
             found = Native(self._around.number(place), node.low, node.high, node.depth, now.calls)
         self._turn.set_state(*found)
         return found
+
+    def _use_headers(self, calls: int) -> None:
+        """Let the kernel read the headers of the next call, which may have its index."""
+        trie = self._envelope.headers(calls) if self._is_indexed else self._trie
+        if trie is not self._trie:
+            self._trie = trie
+            self._turn.use(trie.native)
 
     def _number(self, now: Position, opening: Opening) -> int:
         return self._around.number(
@@ -141,6 +147,10 @@ class TokenReader:
             is_owed = counts and self._envelope.due is Due.CALL and not now.calls
             if not is_owed and now.row.text and self._stays(now, data):
                 return now
+            begins = None if now.shared is None else now.shared.begins.get(token_id)
+            if begins is not None:
+                self._use_headers(now.calls)
+                return self._begun(now, begins, token_id)
             self._load(now)
             found = self._read(now, data, 0, token_id)
             if found is not None and is_owed and self._turn.has_said:
@@ -173,32 +183,34 @@ class TokenReader:
 
     def _read(self, before: Position, data: bytes, at: int, token_id: int) -> Position | None:
         """Read the bytes of a token from one on, outside of texts at first."""
-        while True:
-            at = self._turn.read(data, at)
-            if at < 0:
-                return None
-            found = Native(*self._turn.state())
-            if not self._around.begins_text(found.place):
-                return self._position(before, found)
-            position = self._begin(before, found)
-            if at == len(data) or position.failure is not None:
-                return position if at == len(data) else None
-            text: Any = position.grammar
-            if not text.accept_rest(token_id, at):
-                return None
-            if not self._has_ended(text):
-                return position
-            at = len(data) - text.left
-            self._end_call(found.calls)
-            before = position
+        at = self._turn.read(data, at)
+        if at < 0:
+            return None
+        found = Native(*self._turn.state())
+        if not self._around.begins_text(found.place):
+            return self._position(before, found)
+        state, name = self._around.places[found.place].state, self._trie.names[found.low]
+        begins = Begins(self._transitions.enter(state, found.calls, before.text), name, at)
+        if before.shared is not None:
+            self._transitions.note_beginning(before.shared, token_id, begins)
+        return self._begun(before, begins, token_id)
 
-    def _begin(self, before: Position, found: Native) -> Position:
-        """Begin the arguments behind a header."""
-        state = self._around.places[found.place].state
-        now = self._transitions.enter(state, found.calls, before.text)
-        name = self._trie.names[found.low]
-        self._transitions.decide(before.header, name)
-        return self._linked(self._transitions.begin_arguments(now, name, state))
+    def _begun(self, before: Position, begins: Begins, token_id: int) -> Position | None:
+        """Begin the arguments behind a header, and read the rest of a token."""
+        self._transitions.decide(before.header, begins.name)
+        position = self._linked(
+            self._transitions.begin_arguments(begins.at, begins.name, begins.at.state)
+        )
+        data = self._table.vocabulary.token_bytes(token_id)
+        if begins.start == len(data) or position.failure is not None:
+            return position if begins.start == len(data) else None
+        text: Any = position.grammar
+        if not text.accept_rest(token_id, begins.start):
+            return None
+        if not self._has_ended(text):
+            return position
+        self._end_call(position.calls)
+        return self._read(position, data, len(data) - text.left, token_id)
 
     def _linked(self, begun: Position) -> Position:
         """Let the turn go on where the arguments end that have begun."""
@@ -288,28 +300,36 @@ class TokenReader:
         if now.grammar is not None:
             now.grammar.fill(target)
             target |= now.markers.mask
-        elif now.header is None or now.place.begun:
+        else:
+            bits.write(target, self._row(now))
+
+    def _row(self, now: Position) -> bits.Sparse:
+        """Return the row of a position outside of texts, which is kept if it is shared."""
+        shared, number = now.shared, -1
+        if now.header is None:
             number = self._number(now, now.row.opening)
             found = self._around.rows.get(number)
-            if found is None:
-                row = self._row(now)
-                if self._turn.has_named:
-                    np.copyto(target, row)
-                    return
-                found = self._around.rows[number] = bits.sparse(row)
-            if now.shared is not None:
-                now.shared.row = found
-            bits.write(target, found)
-        elif now.shared is None:
-            np.copyto(target, self._row(now))
-        else:
-            self._transitions.write_kept(now.shared, target, lambda: self._row(now))
+            if found is not None:
+                if shared is not None:
+                    shared.row = found
+                return found
+        if shared is not None and (found := self._transitions.kept(shared)) is not None:
+            return found
+        row = self._made(now)
+        if not row.any():
+            raise EnforcerError(f"no token can continue the turn in {now.state}")
+        found = bits.sparse(row)
+        if number >= 0 and not self._turn.has_named:
+            self._around.rows[number] = found
+        elif shared is not None:
+            self._transitions.keep(shared, found)
+        return found
 
-    def _row(self, now: Position) -> npt.NDArray[np.int32]:
+    def _made(self, now: Position) -> npt.NDArray[np.int32]:
         row = np.empty(self._table.vocabulary.words, dtype=np.int32)
         self._load(now)
         self._turn.fill(row, self._table.any_text.matcher())
-        if now.header is not None:
+        if self._turn.has_named or now.header is not None:
             self._transitions.ask_names()
         if self._turn.has_begun:
             for header in self._turn.asked():

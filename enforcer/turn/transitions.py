@@ -11,10 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
-import numpy as np
-
 from enforcer.errors import EnforcerError, UnexpectedFailure
-from enforcer.turn import bits
 from enforcer.turn.dialect import FREE_TEXT, Guard, Segment
 from enforcer.turn.lexer import Place
 from enforcer.turn.position import Kept, Position
@@ -23,12 +20,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from enforcer.engines import ArgumentMatcher, Startable
-    from enforcer.engines.mask_rows import Row
+    from enforcer.turn.bits import Sparse
     from enforcer.turn.deadline import Deadline
     from enforcer.turn.envelope import Envelope
     from enforcer.turn.header import HeaderNode
     from enforcer.turn.lexer import Opening
-    from enforcer.turn.position import SharedState
+    from enforcer.turn.position import Begins, SharedState
 
 
 class Transitions:
@@ -56,25 +53,18 @@ class Transitions:
         """Return the shared position that equals one; see `SharedStates.share`."""
         return position if self.shared is None else self.shared.share(position)
 
-    def write_kept(self, at: SharedState, target: Row, make: Callable[[], Row]) -> None:
-        """Write the row that is kept at a shared position, made anew where a grammar is another.
-
-        Raises:
-            EnforcerError: the row has no id.
-
-        """
+    def kept(self, at: SharedState) -> Sparse | None:
+        """Return the row that is kept at a shared position, unless a grammar is another now."""
         known = at.kept
-        if known is not None and all(self._is(name, found) for name, found in known.asked):
-            bits.write(target, known.row)
-            return
-        self._asked.clear()
-        row = make()
-        if not row.any():
-            raise EnforcerError("no token can continue the turn")
-        np.copyto(target, row)
+        is_valid = known is not None and all(self._is(*asked) for asked in known.asked)
+        self._asked.clear()  # what is asked for from here on, a new row depends on
+        return known.row if known is not None and is_valid else None
+
+    def keep(self, at: SharedState, row: Sparse) -> None:
+        """Keep the row of a shared position, which depends on what has been asked for."""
         found = [(name, ref(each)) for name, each in self._asked.items() if each is not None]
         if self.shared is not None and len(found) == len(self._asked):
-            self.shared.keep(at, Kept(bits.sparse(row), tuple(found)))
+            self.shared.keep(at, Kept(row, tuple(found)))
 
     def _is(self, name: str, found: ref[Any]) -> bool:
         """Return whether what was asked for is the same."""
@@ -182,6 +172,11 @@ class Transitions:
             was_open = now.header is None or now.header.only is None
             told = to.header is not None and to.header.only is not None and was_open
             self.shared.lead(token_id, now, to, told=told)
+
+    def note_beginning(self, before: SharedState, token_id: int, begins: Begins) -> None:
+        """Keep which arguments begin behind a shared position."""
+        if self.shared is not None:
+            self.shared.note_beginning(before, token_id, begins)
 
     def told(self, token_id: int, shared: SharedState) -> Position | None:
         """Return where an id leads with which the tool is decided, if that is known.
