@@ -1,4 +1,4 @@
-"""The native kernel: follows the text of a call's arguments and fills bitmask rows for it.
+"""The native kernel: follows a turn and the texts of its calls, and fills bitmask rows.
 
 *Theory.* A grammar is a finite set of *nodes*; a node is a set of values of which one has to be
 written. Reading a text runs a bottom-up tree automaton over it (Comon et al., Tree Automata
@@ -8,7 +8,8 @@ readings of a text are followed at once, as bit sets in the *frames* of the open
 Strings, numbers and names run through deterministic automata over characters, or through tries
 where they are listed. A prefix of a text is viable if some reading of it can be completed.
 
-*Files, from the interface downward.* `matcher` is the interface. `rows` makes bitmask rows and
+*Files, from the interface downward.* `matcher` is the interface of a text, `turn_matcher` that of
+the turn around texts, whose automaton is `turn`. `rows` makes bitmask rows and
 caches them, by `walk` over the trie of tokens. `search` looks for an end of a distinct element.
 `values` has `step`, the automaton itself; `arrays`, `objects` and `strings` are its parts; `names`
 has the undeclared names of objects and the distinct strings of arrays. Below them are `automata`,
