@@ -16,7 +16,7 @@ from enforcer.turn import bits
 from enforcer.turn.around import AroundPlace
 from enforcer.turn.dialect import Segment
 from enforcer.turn.envelope import Due
-from enforcer.turn.lexer import FITTING, Opening, Place
+from enforcer.turn.lexer import BLANK_BYTES, FITTING, Opening, Place
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -231,7 +231,9 @@ class CrossingReader:
         """Read a token of content that has a format."""
         if now.grammar is None or not now.grammar.accept(token_id):
             return None
-        to = self._table.dialect.states[now.state].text_to
+        states, to = self._table.dialect.states, now.state
+        for byte in self._table.vocabulary.token_bytes(token_id):
+            to = states[to].blank_to if byte in BLANK_BYTES else states[to].text_to
         if to == now.state and now.text:
             return now
         row = self._table.row_at(Place(to), FITTING)
@@ -255,6 +257,8 @@ class CrossingReader:
                 return None
             found = self._marked(now, token_id, now.row.opening, now.calls)
             return self._fallen(now, token_id) if found is None else found
+        if now.grammar is not None and token_id not in now.markers.markers:
+            return None  # text that has a format and is incomplete has no end at all
         return self._marked(now, token_id, now.markers.opening, now.calls)
 
     def _marked(
