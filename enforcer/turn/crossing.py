@@ -179,8 +179,11 @@ class CrossingReader:
         return self._read(now, data, len(data) - text.left, token_id)
 
     def _end_call(self, calls: int) -> None:
-        is_last = calls + 1 >= self._envelope.most
-        self._turn.set_state(self._after[is_last], 0, 0, 0, calls + 1)
+        self._turn.set_state(self._place_after(calls), 0, 0, 0, calls + 1)
+
+    def _place_after(self, calls: int) -> int:
+        """Return the place behind a text before which so many calls were completed."""
+        return self._after[1 if calls + 1 >= self._envelope.most else 0]
 
     def _read(self, before: Position, data: bytes, at: int, token_id: int) -> Position | None:
         """Read the bytes of a token from one on, outside of texts at first."""
@@ -214,8 +217,8 @@ class CrossingReader:
     def _linked(self, begun: Position) -> Position:
         """Let the turn go on where the arguments end that have begun."""
         if begun.grammar is not None and begun.tool and self._then is not None:
-            last = self._after[begun.calls + 1 >= self._envelope.most]
-            self._turn.link(_native(begun.grammar), self._trie.turn_id(last), begun.calls)
+            after = self._trie.turn_id(self._place_after(begun.calls))
+            self._turn.link(_native(begun.grammar), after, begun.calls)
         return begun
 
     def _stays(self, now: Position, data: bytes) -> bool:
@@ -338,6 +341,8 @@ class CrossingReader:
             text = np.empty_like(row)
             self.fill(behind, text)
             row |= text & self._table.vocabulary.row(self._table.vocabulary.control_ids)
+        if not row.any():
+            raise EnforcerError("no token can continue the turn")
         return row
 
 
