@@ -305,15 +305,11 @@ class CrossingReader:
         if now.grammar is not None:
             now.grammar.fill(target)
             target |= now.markers.mask
-        elif now.header is None or now.place.begun:
-            number = self._number(now, now.row.opening)
-            found = self._around.rows.get(number)
-            if found is None:
-                row = self._row(now)
-                if self._turn.has_named:
-                    np.copyto(target, row)
-                    return
-                found = self._around.rows[number] = bits.sparse(row)
+            return
+        found = None
+        if now.header is None or now.place.begun:
+            found = self._around.rows.get(self._number(now, now.row.opening))
+        if found is not None:
             if now.shared is not None:
                 now.shared.row = found
             bits.write(target, found)
@@ -328,12 +324,14 @@ class CrossingReader:
             raise EnforcerError("this turn has no bitmask rows")
         self._load(now)
         self._turn.fill(row, self._host())
-        if now.header is not None:
+        is_outside = now.header is None or now.place.begun
+        depends = not is_outside or self._turn.has_named or self._turn.has_begun
+        if depends:
             self._transitions.ask_names()
         if self._turn.has_begun:
             for header in self._turn.asked():
                 self._transitions.ask(self._trie.names[header])
-        if now.header is None or now.place.begun or now.header.name is not None:
+        if is_outside or (now.header is not None and now.header.name is not None):
             special = self._around.special(self._number(now, now.row.opening))
             row |= self._table.vocabulary.row(special)
         behind = self._behind(now)
@@ -343,6 +341,8 @@ class CrossingReader:
             row |= text & self._table.vocabulary.row(self._table.vocabulary.control_ids)
         if not row.any():
             raise EnforcerError("no token can continue the turn")
+        if not depends:
+            self._around.rows[self._number(now, now.row.opening)] = bits.sparse(row)
         return row
 
 

@@ -27,7 +27,7 @@ TURNS = {
 
 
 def of(name: str, pieces: list[bytes]) -> Vocabulary:
-    """Give a vocabulary of ASCII and of tokens over borders; no marker but those has a token."""
+    """Give a vocabulary of ASCII, of tokens over borders, and of special tokens that it needs."""
     tokens = [*(bytes([byte]) for byte in range(128)), *pieces]
     dialect, controls = dialects.load(name), {}
     for control in dialect.controls:
@@ -45,11 +45,11 @@ def test_interpreted_it_does_the_same(name: str, monkeypatch: pytest.MonkeyPatch
         for module in (grammar, machine, around, crossing, header) if is_source else ():
             monkeypatch.setattr(module, "kernel", interpreted())
         matcher = enforcer.Enforcer(some, name).matcher(TOOLS)
-        rows = [row_of(matcher).tolist()]
+        rows = []
         for token in some.encode(text, markers=True):
-            crossed = [each for each in map(some.find, pieces) if matcher.validate([each])]
-            assert matcher.accept(token)
+            crossed = [each for each in pieces if matcher.validate([some.find(each)])]
             rows.append((crossed, row_of(matcher).tolist()))
+            assert matcher.accept(token)
         assert matcher.failure is None
         found.append(rows)
     assert found[0] == found[1]

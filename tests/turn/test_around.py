@@ -91,7 +91,8 @@ CALLS = {
     "pythonic": "[get(a=12), get_weather(), a(a=1)]",
     "granite_20b_fc": 'Well.<function_call> {"name": "get", "arguments": {"a": 1}} <function',
     "glm45": "<tool_call>get\n<arg_key>a</arg_key>\n<arg_value>1</arg_value>\n</tool_call>",
-    "qwen3_coder": "<tool_call>\n<function=get>\n<parameter=a>\n1\n</parameter>\n</function>\n</tool_call>",
+    "qwen3_coder": "<tool_call>\n<function=get>\n<parameter=a>\n1\n</parameter>\n</function>\n"
+    "</tool_call>",
     "minimax_m2": '<minimax:tool_call>\n<invoke name="get">\n<parameter name="a">1</parameter>\n',
     "mistral": '[TOOL_CALLS]get{"a": 1}[TOOL_CALLS]a{}',
 }
