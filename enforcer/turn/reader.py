@@ -16,7 +16,7 @@ from enforcer.turn import bits
 from enforcer.turn.around import AroundPlace
 from enforcer.turn.dialect import Segment
 from enforcer.turn.envelope import Due
-from enforcer.turn.lexer import FITTING, Opening, Place
+from enforcer.turn.lexer import BLANK_BYTES, FITTING, Opening, Place
 from enforcer.turn.position import Begins
 
 if TYPE_CHECKING:
@@ -178,8 +178,11 @@ class TokenReader:
         return self._read(now, data, len(data) - text.left, token_id)
 
     def _end_call(self, calls: int) -> None:
-        is_last = calls + 1 >= self._envelope.most
-        self._turn.set_state(self._after[is_last], 0, 0, 0, calls + 1)
+        self._turn.set_state(self._place_after(calls), 0, 0, 0, calls + 1)
+
+    def _place_after(self, calls: int) -> int:
+        """Return the place behind a text before which so many calls were completed."""
+        return self._after[1 if calls + 1 >= self._envelope.most else 0]
 
     def _read(self, before: Position, data: bytes, at: int, token_id: int) -> Position | None:
         """Read the bytes of a token from one on, outside of texts at first."""
@@ -216,8 +219,8 @@ class TokenReader:
         """Let the turn go on where the arguments end that have begun."""
         own = _native(begun.grammar)
         if begun.tool and self._then is not None and isinstance(own, kernel.TextMatcher):
-            last = self._after[begun.calls + 1 >= self._envelope.most]
-            self._turn.link(own, self._trie.turn_id(last), begun.calls)
+            after = self._trie.turn_id(self._place_after(begun.calls))
+            self._turn.link(own, after, begun.calls)
         return begun
 
     def _stays(self, now: Position, data: bytes) -> bool:
@@ -233,7 +236,9 @@ class TokenReader:
         """Read a token of content that has a format."""
         if now.grammar is None or not now.grammar.accept(token_id):
             return None
-        to = self._table.dialect.states[now.state].text_to
+        states, to = self._table.dialect.states, now.state
+        for byte in self._table.vocabulary.token_bytes(token_id):
+            to = states[to].blank_to if byte in BLANK_BYTES else states[to].text_to
         if to == now.state and now.text:
             return now
         row = self._table.row_at(Place(to), FITTING)
@@ -257,6 +262,8 @@ class TokenReader:
                 return None
             found = self._marked(now, token_id, now.row.opening, now.calls)
             return self._fallen(now, token_id) if found is None else found
+        if now.grammar is not None and token_id not in now.markers.markers:
+            return None  # text that has a format and is incomplete has no end at all
         return self._marked(now, token_id, now.markers.opening, now.calls)
 
     def _marked(
@@ -306,7 +313,7 @@ class TokenReader:
     def _row(self, now: Position) -> bits.Sparse:
         """Return the row of a position outside of texts, which is kept if it is shared."""
         shared, number = now.shared, -1
-        if now.header is None:
+        if now.header is None or now.place.begun:
             number = self._number(now, now.row.opening)
             found = self._around.rows.get(number)
             if found is not None:
@@ -319,7 +326,7 @@ class TokenReader:
         if not row.any():
             raise EnforcerError(f"no token can continue the turn in {now.state}")
         found = bits.sparse(row)
-        if number >= 0 and not self._turn.has_named:
+        if number >= 0 and not (self._turn.has_named or self._turn.has_begun):
             self._around.rows[number] = found
         elif shared is not None:
             self._transitions.keep(shared, found)
@@ -329,7 +336,7 @@ class TokenReader:
         row = np.empty(self._table.vocabulary.words, dtype=np.int32)
         self._load(now)
         self._turn.fill(row, self._table.any_text.matcher())
-        if self._turn.has_named or now.header is not None:
+        if self._turn.has_named or self._turn.has_begun or now.header is not None:
             self._transitions.ask_names()
         if self._turn.has_begun:
             for header in self._turn.asked():

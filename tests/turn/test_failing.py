@@ -14,7 +14,7 @@ from enforcer.turn.envelope import Due, Envelope
 from enforcer.turn.matcher import Matcher
 from enforcer.turn.table import Table
 from tests import toys
-from tests.dialect_cases import vocabulary
+from tests.dialect_cases import served, vocabulary
 from tests.turn.known import (
     ARGUMENTS,
     BEGIN,
@@ -89,7 +89,8 @@ def test_a_state_that_nothing_leaves_closes_the_gate(name: str) -> None:
     silent = replace(dialect.states["SILENT"], segment=Segment.NONE)
     table = Table(replace(dialect, states={**dialect.states, "SILENT": silent}), found)
     envelope = Envelope(table, (), due=Due.WORD, most=0, first=0, preamble=0)
-    begun = Matcher(envelope, lambda _: toys.Starts(lambda: toys.Listed(found, [])))
+    listed = toys.Starts(lambda: toys.Listed(found, []))
+    begun = Matcher(envelope, lambda _: listed, host=served(name).engine.host)
     assert legal(begun) == table.turn_end_ids
     assert "no token can continue" in str(begun.failure)
     feed(begun, [min(table.turn_end_ids)])

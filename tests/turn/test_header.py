@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from enforcer.turn import dialects
+from enforcer.turn.bits import write
 from enforcer.turn.header import HeaderForm, HeaderNode, HeaderTrie
 from tests.vocabularies import bits, small, splits
 
@@ -41,7 +42,7 @@ NAMES = st.lists(
 
 def mask(node: HeaderNode, vocabulary: Vocabulary = V) -> set[int]:
     row = np.full(vocabulary.words, -1, dtype=np.int32)
-    node.fill(row)
+    write(row, node.row)
     return bits(row)
 
 
@@ -112,10 +113,9 @@ def test_masks_over_kimis_own_vocabulary(kimi_vocabulary: Vocabulary, count: int
     trie = HeaderTrie(HeaderForm(around, kimi_vocabulary), names, (10,))
     node = trie.root
     for token_id in kimi_vocabulary.encode(f"functions.tool_{count - 1}:10"):
-        row = np.zeros(kimi_vocabulary.words, dtype=np.int32)
-        node.fill(row)
-        assert token_id in bits(row)
-        for legal in bits(row):
+        found = mask(node, kimi_vocabulary)
+        assert token_id in found
+        for legal in found:
             assert node.advance(legal) is not None
         node = node.advance(token_id)
     assert node.name == f"tool_{count - 1}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Never
 
 import pytest
+from enforcer.turn.crossing import CrossingReader
 
 import enforcer
 from enforcer.request.spec import Spec
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from enforcer.turn.matcher import Matcher
+    from enforcer.turn.position import Position
 
 
 OPEN = [{"type": "function", "function": {"name": "get_"}}]
@@ -77,20 +79,9 @@ def two_sets(*tokens: bytes) -> list[set[bytes]]:
     return ways
 
 
-def test_tokens_that_begin_arguments_are_found_once_for_all_tools_of_a_grammar(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    asked = []
-    find = Masks._find
-
-    def told(*what: Any) -> Any:
-        asked.append(what)
-        return find(*what)
-
-    monkeypatch.setattr(Masks, "_find", told)
+def test_tokens_over_whole_arguments_are_legal_beside_any_other_tool() -> None:
     ways = two_sets(b"(x", b"()", b"(),", b"(), ", b"(]")
     assert ways == [{b"(x", b"()", b"(),", b"(), "}] * 2
-    assert len([at for _, _, at in asked if at.tool]) == 1
 
 
 def test_tokens_that_reach_the_next_name_are_found_for_each_set_of_tools() -> None:
@@ -99,7 +90,7 @@ def test_tokens_that_reach_the_next_name_are_found_for_each_set_of_tools() -> No
 
 
 def test_what_depends_on_names_does_so_also_where_it_was_kept() -> None:
-    """The cut behind `get` is made anew for its schema; what is inside of it comes from before."""
+    """A token over a whole call into the next depends on the schema of one and the name of both."""
     one, other = ({"properties": {key: {"type": "integer"}}} for key in "pq")
     tokens = [b"get()", b"get(), a", b"get(), b", b"), a", b"), b", b", a", b", b", b" a", b" b"]
     made, ways = knowing(tokens), list[set[bytes]]()
@@ -112,16 +103,6 @@ def test_what_depends_on_names_does_so_also_where_it_was_kept() -> None:
         feed(matcher, [*b"["])
         ways.append({made.vocabulary.token_bytes(i) for i in legal(matcher)} & {*tokens[:3]})
     assert ways == [{b"get()", b"get(), a"}, {b"get()", b"get(), a"}, {b"get()", b"get(), b"}]
-
-
-def test_deep_texts_are_no_more_to_find() -> None:
-    matcher, find = at("hermes", '<tool_call>{"name": "get_", "arguments": {"x": ', tools=OPEN)
-    known = served("hermes").table.borders._kept
-    before = known.cache_info().currsize
-    for _ in range(300):
-        assert matcher.accept(find(b"["))
-        legal(matcher)
-    assert known.cache_info().currsize - before < 60
 
 
 ANSWER = {"type": "json_schema", "json_schema": {"schema": {"type": "object"}}}
@@ -337,7 +318,6 @@ def test_what_is_kept_of_one_tool_is_not_that_of_a_request_with_another_schema_o
     tokens = [found.token_bytes(i) for i in range(found.size)]
     first = min(found.controls.values())
     long = [b"(), b(x", b"), b(x", b"(), b(y", b"), b(y"]
-    # With the parts of these, so that none has to be tried.
     parts = [b", b(x", b" b(x", b"(x", b", b(y", b" b(y", b"(y"]
     tokens[first:first] = long + parts
     names = {name: i + len(long + parts) for name, i in found.controls.items()}
@@ -363,12 +343,11 @@ def test_what_is_kept_of_one_tool_is_not_that_of_a_request_with_another_schema_o
 @pytest.mark.parametrize("name", ["pythonic", "llama3_json", "granite", "hermes"])
 def test_the_first_mask_is_computed_at_the_start_where_it_depends_on_tools(name: str) -> None:
     matcher = served(name).matcher(TOOLS)
-    position = matcher.position
-    kept = position.shared.kept.get(None)
-    assert (kept is not None) == bool(position.row.crossing)
+    shared = matcher.position.shared
+    assert shared.row is not None or shared.kept is not None
     first = row_of(matcher)
-    position.shared.kept.clear()
-    position.shared.row = None
+    shared.kept = shared.row = None
+    matcher.envelope.table.around.rows.clear()
     assert (row_of(matcher) == first).all()
     matcher.begin()
     assert matcher.accept(ord("x"))
@@ -384,30 +363,10 @@ def test_what_fails_at_the_start_closes_the_gate(monkeypatch: pytest.MonkeyPatch
     def fails(*_: object) -> Never:
         raise enforcer.EnforcerError("a limit")
 
-    monkeypatch.setattr("enforcer.turn.masks.Masks.fill", fails)
+    monkeypatch.setattr("enforcer.turn.crossing.CrossingReader.fill", fails)
     matcher = enforcer.Enforcer(vocabulary("pythonic"), "pythonic").matcher(TOOLS)
     assert "a limit" in str(matcher.failure)
     assert legal(matcher) == set(matcher.envelope.table.turn_end_ids)
-
-
-def test_what_may_come_behind_a_call_is_looked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    tools = [{"type": "function", "function": {"name": name}} for name in ("get", "a")]
-    matcher = enforcer.Enforcer(vocabulary("pythonic"), "pythonic").matcher(tools)
-    feed(matcher, list(b"[get"))
-    looked: list[str] = []
-    find = matcher._masks._find
-
-    def look(*what: Any) -> Any:
-        looked.append(what[1].state)
-        return find(*what)
-
-    monkeypatch.setattr(matcher._masks, "_find", look)
-    feed(matcher, list(b"("))
-    legal(matcher)
-    assert "BETWEEN" in looked
-    looked.clear()
-    legal(matcher)
-    assert "BETWEEN" not in looked
 
 
 @pytest.mark.parametrize("name", ["pythonic", "llama3_json"])
@@ -416,13 +375,13 @@ def test_masks_between_texts_are_kept_for_requests_with_the_same_tools(
 ) -> None:
     fresh = enforcer.Enforcer(vocabulary(name), name)
     computed: list[object] = []
-    write = Masks._write
+    make = CrossingReader._row
 
-    def told(masks: Masks, *what: Any) -> None:
-        computed.append(what)
-        write(masks, *what)
+    def told(reader: CrossingReader, now: Position) -> Any:
+        computed.append(now)
+        return make(reader, now)
 
-    monkeypatch.setattr(Masks, "_write", told)
+    monkeypatch.setattr(CrossingReader, "_row", told)
     spec, rows, counts = Spec(parse(TOOLS, "auto", True), 0), [], []
     for _ in range(2):
         computed.clear()
@@ -440,7 +399,6 @@ def test_what_is_kept_for_all_requests_is_not_what_depends_on_names_or_on_what_i
     tokens = [found.token_bytes(i) for i in range(found.size)]
     first = min(found.controls.values())
     long = [b"()", b"(), b", b"), b", b"(), ", b"), ", b"(),\n", b"()]", b")]"]
-    # With the parts of these, so that none has to be tried.
     parts = [b", b", b" b", b",\n"]
     added = [token for token in long + parts if token not in tokens]
     tokens[first:first] = added

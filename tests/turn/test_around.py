@@ -1,0 +1,138 @@
+"""Every token of a turn against its bytes, fed one by one, wherever it crosses borders."""
+
+from __future__ import annotations
+
+from functools import cache
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import enforcer
+from enforcer.errors import RequestError
+from enforcer.turn.around import Around
+from enforcer.turn.lexer import OPEN
+from enforcer.turn.table import Table
+from tests.dialect_cases import NAMES, TOOLS, opening, served, vocabulary
+from tests.vocabularies import feed, legal, write
+from tests.walks import examples
+
+if TYPE_CHECKING:
+    from enforcer.turn.matcher import Matcher
+
+
+# So many tokens of text before a demanded call that their bytes are as legal as they are.
+MANY = 10_000
+FREE = [{"type": "function", "function": {"name": name}} for name in ("get", "get_", "a")]
+FORMATS: list[dict[str, Any] | None] = [
+    *(None, None, None),
+    {"type": "json_schema", "json_schema": {"schema": {"type": "object"}}},
+    {"type": "regex", "regex": " ?(yes|no)"},
+    {"type": "choice", "choice": ["", " a", "a\n"]},
+]
+REQUESTS = st.fixed_dictionaries(
+    {
+        "tools": st.sampled_from([TOOLS, FREE]),
+        "tool_choice": st.sampled_from(["auto", "required", "none"]),
+        "parallel_tool_calls": st.booleans(),
+        "response_format": st.sampled_from(FORMATS),
+    }
+)
+
+
+@cache
+def patient(name: str) -> enforcer.Enforcer:
+    options = enforcer.Options(max_calls=3, preamble_ids=MANY)
+    return enforcer.Enforcer(vocabulary(name), name, options=options)
+
+
+def assert_every_token_is_its_bytes(matcher: Matcher) -> None:
+    found, allowed = matcher.envelope.table.vocabulary, legal(matcher)
+    for token in range(found.size):
+        assert (token in allowed) == matcher.validate([token]), (token, matcher)
+        data = found.token_bytes(token)
+        if data and token not in found.control_ids:
+            is_legal = matcher.validate(list(data)) == len(data)
+            assert (token in allowed) == is_legal, (data, matcher)
+    assert matcher.failure is None
+
+
+def drawn(matcher: Matcher, random: Random) -> int:
+    """Draw a legal token, most often one that may be part of a call."""
+    found, ids = matcher.envelope.table.vocabulary, sorted(legal(matcher))
+    calls = [i for i in ids if i in found.control_ids or found.token_bytes(i)[:1] in b'<[{"}])=>\n']
+    return random.choice(calls if calls and random.random() < 0.8 else ids)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+@examples(10)
+@given(request=REQUESTS, seed=st.integers(0, 2**32))
+def test_every_token_is_what_its_bytes_are(name: str, request: dict[str, Any], seed: int) -> None:
+    try:
+        matcher = patient(name).matcher(**request, prompt_ids=opening(name))
+    except RequestError:  # a format in which calls look like text
+        matcher = patient(name).matcher(**{**request, "response_format": None})
+    random = Random(seed)
+    for at in range(32):
+        if at % 4 == 0:
+            assert_every_token_is_its_bytes(matcher)
+        feed(matcher, [drawn(matcher, random)])
+        if matcher.is_finished:
+            break
+
+
+# Calls, with the text between them, up to where the turn may end.
+CALLS = {
+    "hermes": '{x<tool_call>\n{"name": "get", "arguments": {"a": 1}}\n</tool_call>\n<tool_call> ',
+    "llama3_json": '{"name": "get_weather", "parameters": {"a": 1}}; {"name": "a", "param',
+    "pythonic": "[get(a=12), get_weather(), a(a=1)]",
+    "granite_20b_fc": 'Well.<function_call> {"name": "get", "arguments": {"a": 1}} <function',
+    "glm45": "<tool_call>get\n<arg_key>a</arg_key>\n<arg_value>1</arg_value>\n</tool_call>",
+    "qwen3_coder": "<tool_call>\n<function=get>\n<parameter=a>\n1\n</parameter>\n</function>\n"
+    "</tool_call>",
+    "minimax_m2": '<minimax:tool_call>\n<invoke name="get">\n<parameter name="a">1</parameter>\n',
+    "mistral": '[TOOL_CALLS]get{"a": 1}[TOOL_CALLS]a{}',
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CALLS)
+def test_every_token_is_what_its_bytes_are_all_along_a_call(name: str) -> None:
+    matcher = patient(name).matcher(TOOLS)
+    for token in write(vocabulary(name), CALLS[name]):
+        assert_every_token_is_its_bytes(matcher)
+        feed(matcher, [token])
+    assert_every_token_is_its_bytes(matcher)
+
+
+def test_a_place_has_one_number_and_is_made_when_a_turn_comes_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made: list[int] = []
+    make = Around._make
+
+    def told(around: Around, number: int) -> None:
+        made.append(number)
+        make(around, number)
+
+    monkeypatch.setattr(Around, "_make", told)
+    table = Table(served("hermes").dialect, vocabulary("hermes"))
+    around = table.around
+    assert not made
+    number = around.enter("CONTENT", OPEN)
+    assert around.enter("CONTENT", OPEN) == number
+    assert around.places[number].state == "CONTENT"
+    assert not around.begins_text(number)
+    assert around.begins_text(around.enter("ARGUMENTS", OPEN))
+    table.warm()
+    assert len(made) == len(set(made)) > 0
+
+
+def test_special_tokens_lead_from_text_to_calls_where_those_are_open() -> None:
+    around, found = served("mistral").table.around, vocabulary("mistral")
+    at = around.enter("CONTENT", OPEN)
+    to = around.special(at)[found.control("[TOOL_CALLS]")]
+    assert around.places[to].state == "HEADER"
