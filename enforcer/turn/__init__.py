@@ -5,8 +5,8 @@ vocabulary, and `envelope` has the limits of one request (`request_envelope` mak
 has the names that may be called. `matcher` follows a turn that is being generated: `position` is
 its state, `transitions` lead to the next one, and a `rollback_stack` back. `deadline` keeps it
 within its token budget. `parser` reads a finished turn. `turn_start` and `prompt_calls` read
-prompts. `reader` reads a token and makes the bitmask of a position, by the kernel, which follows the
-automaton `around` the texts of calls: a token may cross any border. Must not know: any engine,
+prompts. `reader` reads a token and makes the bitmask of a position, by the kernel, which follows
+the automaton `around` the texts of calls: a token may cross any border. Must not know: any engine,
 schemas, hosts.
 
 - *segment*: a stretch of text of one kind, such as a header; *border*: where one segment ends.

@@ -14,7 +14,7 @@ from enforcer.turn.envelope import Due, Envelope
 from enforcer.turn.matcher import Matcher
 from enforcer.turn.table import Table
 from tests import toys
-from tests.dialect_cases import served, vocabulary
+from tests.dialect_cases import vocabulary
 from tests.turn.known import (
     ARGUMENTS,
     BEGIN,
@@ -90,7 +90,7 @@ def test_a_state_that_nothing_leaves_closes_the_gate(name: str) -> None:
     table = Table(replace(dialect, states={**dialect.states, "SILENT": silent}), found)
     envelope = Envelope(table, (), due=Due.WORD, most=0, first=0, preamble=0)
     listed = toys.Starts(lambda: toys.Listed(found, []))
-    begun = Matcher(envelope, lambda _: listed, host=served(name).engine.host)
+    begun = Matcher(envelope, lambda _: listed)
     assert legal(begun) == table.turn_end_ids
     assert "no token can continue" in str(begun.failure)
     feed(begun, [min(table.turn_end_ids)])

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from enforcer.turn import dialects
-from enforcer.turn.bits import write
-from enforcer.turn.header import HeaderForm, HeaderNode, HeaderTrie
-from tests.vocabularies import bits, small, splits
+from enforcer.turn.header import HeaderForm, HeaderTrie
+from tests.vocabularies import small, splits
 
 if TYPE_CHECKING:
-    from enforcer.vocabulary import Vocabulary
+    from enforcer.turn.header import HeaderNode
 
 
 V = small()
@@ -40,12 +37,6 @@ NAMES = st.lists(
 ).map(tuple)
 
 
-def mask(node: HeaderNode, vocabulary: Vocabulary = V) -> set[int]:
-    row = np.full(vocabulary.words, -1, dtype=np.int32)
-    write(row, node.row)
-    return bits(row)
-
-
 def walk(trie: HeaderTrie, ids: list[int]) -> HeaderNode | None:
     node = trie.root
     for token_id in ids:
@@ -56,7 +47,7 @@ def walk(trie: HeaderTrie, ids: list[int]) -> HeaderNode | None:
 
 
 @given(NAMES, st.integers(0, 120), st.data())
-def test_the_mask_is_what_may_be_read_and_all_of_it_leads_to_a_header(
+def test_what_may_be_read_leads_to_a_header(
     names: tuple[str, ...], index: int, data: st.DataObject
 ) -> None:
     trie = HeaderTrie(FORM, names, (index,))
@@ -70,7 +61,6 @@ def test_the_mask_is_what_may_be_read_and_all_of_it_leads_to_a_header(
             and (token := V.token_bytes(i))
             and any(header.startswith(read + token) for header in headers)
         }
-        assert mask(node) == expected
         assert {i for i in range(V.size) if node.advance(i) is not None} == expected
         assert (node.name is not None) == (read in headers)
         if not expected:
@@ -96,7 +86,6 @@ def test_control_ids_are_no_text_even_where_their_names_would_fit() -> None:
     trie.texts = [b"<|tool_call_end|>"]
     control, text = V.control("<|tool_call_end|>"), V.encode("<|tool_call_end|>")
     assert trie.root.advance(control) is None
-    assert control not in mask(trie.root)
     assert walk(trie, text).depth == len(b"<|tool_call_end|>")
 
 
@@ -105,46 +94,3 @@ def test_nodes_are_shared() -> None:
     whole, by_bytes = V.encode("functions."), list(b"functions.")
     assert len(whole) < len(by_bytes)
     assert walk(trie, whole) is walk(trie, by_bytes)
-
-
-@pytest.mark.parametrize("count", [1, 512])
-def test_masks_over_kimis_own_vocabulary(kimi_vocabulary: Vocabulary, count: int) -> None:
-    names = tuple(f"tool_{n}" for n in range(count))
-    trie = HeaderTrie(HeaderForm(around, kimi_vocabulary), names, (10,))
-    node = trie.root
-    for token_id in kimi_vocabulary.encode(f"functions.tool_{count - 1}:10"):
-        found = mask(node, kimi_vocabulary)
-        assert token_id in found
-        for legal in found:
-            assert node.advance(legal) is not None
-        node = node.advance(token_id)
-    assert node.name == f"tool_{count - 1}"
-
-
-def test_a_mask_over_thousands_of_names_looks_each_up_once(
-    kimi_vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Not each byte of each: masks are made where every request waits."""
-    keys, _ = kimi_vocabulary.sorted_text
-    names = tuple(key.decode() for key in keys if key.isalpha() and key.isascii())[:2000]
-    node = walk(
-        HeaderTrie(HeaderForm(around, kimi_vocabulary), names, (0,)),
-        kimi_vocabulary.encode("functions."),
-    )
-    looked = 0
-    begin = HeaderNode._begin
-
-    def counted(*args: Any) -> int:
-        nonlocal looked
-        looked += 1
-        return begin(*args)
-
-    monkeypatch.setattr(HeaderNode, "_begin", counted)
-    found = mask(node, kimi_vocabulary)
-    assert looked <= len(names) + 1
-    assert found == {
-        kimi_vocabulary.find(text[:size])
-        for text in (f"{name}:0".encode() for name in names)
-        for size in range(1, len(text) + 1)
-        if kimi_vocabulary.find(text[:size]) is not None
-    }

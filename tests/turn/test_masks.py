@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Never
 
 import pytest
-from enforcer.turn.crossing import CrossingReader
 
 import enforcer
 from enforcer.request.spec import Spec
 from enforcer.request.tools import parse
+from enforcer.turn.reader import TokenReader
 from enforcer.vocabulary import Vocabulary
 from tests.dialect_cases import CLOSED, TOOLS, at, opening, served, vocabulary
 from tests.vocabularies import feed, legal, row_of, write
@@ -363,7 +363,7 @@ def test_what_fails_at_the_start_closes_the_gate(monkeypatch: pytest.MonkeyPatch
     def fails(*_: object) -> Never:
         raise enforcer.EnforcerError("a limit")
 
-    monkeypatch.setattr("enforcer.turn.crossing.CrossingReader.fill", fails)
+    monkeypatch.setattr("enforcer.turn.reader.TokenReader.fill", fails)
     matcher = enforcer.Enforcer(vocabulary("pythonic"), "pythonic").matcher(TOOLS)
     assert "a limit" in str(matcher.failure)
     assert legal(matcher) == set(matcher.envelope.table.turn_end_ids)
@@ -375,13 +375,13 @@ def test_masks_between_texts_are_kept_for_requests_with_the_same_tools(
 ) -> None:
     fresh = enforcer.Enforcer(vocabulary(name), name)
     computed: list[object] = []
-    make = CrossingReader._row
+    make = TokenReader._made
 
-    def told(reader: CrossingReader, now: Position) -> Any:
+    def told(reader: TokenReader, now: Position) -> Any:
         computed.append(now)
         return make(reader, now)
 
-    monkeypatch.setattr(CrossingReader, "_row", told)
+    monkeypatch.setattr(TokenReader, "_made", told)
     spec, rows, counts = Spec(parse(TOOLS, "auto", True), 0), [], []
     for _ in range(2):
         computed.clear()

@@ -1,4 +1,4 @@
-"""Reading a turn whose markers are single tokens, position by position."""
+"""Reading a turn, position by position."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from enforcer.turn import dialects
 from enforcer.turn.envelope import Due, Envelope
-from enforcer.turn.reader import MarkerReader
+from enforcer.turn.reader import TokenReader
 from enforcer.turn.table import Table
 from enforcer.turn.transitions import Transitions
 from tests import toys
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 TABLE = Table(dialects.load("kimi_k2"), V)
 
 
-def begun(due: Due = Due.WORD) -> tuple[MarkerReader, Position]:
+def begun(due: Due = Due.WORD) -> tuple[TokenReader, Position]:
     """Give a reader, and the beginning of a turn's content."""
     envelope = Envelope(TABLE, ("get", "a"), due=due, most=3, first=0, preamble=2)
     listed: Any = toys.Starts(lambda: toys.Listed(V, TEXTS))
     transitions = Transitions(envelope, lambda _: listed, None, None)
-    return MarkerReader(envelope, transitions), transitions.enter("CONTENT", 0, 0)
+    return TokenReader(envelope, transitions), transitions.enter("CONTENT", 0, 0)
 
 
-def row_at(reader: MarkerReader, now: Position) -> set[int]:
+def row_at(reader: TokenReader, now: Position) -> set[int]:
     row = np.full(V.words, -1, dtype=np.int32)
     reader.fill(now, row)
     return bits(row)

@@ -42,10 +42,8 @@ def test_a_row_is_what_the_dialects_file_says(state: str, opening: Opening) -> N
     free = declared.segment is Segment.REASONING or (
         declared.segment is Segment.CONTENT and opening.text
     )
-    text = bits(V.text_row) if free else set()
-    assert bits(row.mask) == text | set(expected)
+    assert bits(row.mask) == set(expected)
     assert row.text == free
-    assert row.ready == bool(text or expected)
     assert row is TABLE.row_at(place, opening)
     assert not row.mask.flags.writeable
 

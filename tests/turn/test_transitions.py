@@ -9,6 +9,7 @@ import pytest
 
 from enforcer.engines.mask_rows import is_member
 from enforcer.errors import EngineFailure, UnexpectedFailure
+from enforcer.turn import bits
 from enforcer.turn.dialect import Guard
 from enforcer.turn.envelope import Due, Envelope
 from enforcer.turn.lexer import Place
@@ -20,7 +21,6 @@ from tests.vocabularies import small
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from enforcer.engines.mask_rows import Row
     from enforcer.turn.position import Kept
     from tests.toys import Starts
 
@@ -161,12 +161,10 @@ def test_what_is_kept_depends_on_the_grammars_that_were_asked_for() -> None:
     assert made.share(made.enter("HEADER", 0, 0)) is begin
 
     def ask(*names: str) -> Kept:
-        def make() -> Row:
+        if made.kept(begin.shared) is None:
             for name in names:
                 made.begin_arguments(begin, name, "ARGUMENTS")
-            return V.row([1])
-
-        made.write_kept(begin.shared, V.row([]), make)
+            made.keep(begin.shared, bits.sparse(V.row([1])))
         return begin.shared.kept
 
     row = ask("get")
@@ -186,11 +184,9 @@ def test_no_grammar_lives_for_what_is_kept_of_it() -> None:
     made = moves("pythonic", grammars.__getitem__, names=("get", "own"))
     begin = made.share(made.enter("HEADER", 0, 0))
 
-    def make() -> Row:
-        made.begin_arguments(begin, "get", "ARGUMENTS")
-        return V.row([1])
-
-    made.write_kept(begin.shared, V.row([]), make)
+    assert made.kept(begin.shared) is None
+    made.begin_arguments(begin, "get", "ARGUMENTS")
+    made.keep(begin.shared, bits.sparse(V.row([1])))
     (found,) = (each for _, each in begin.shared.kept.asked)
     made._asked.clear()
     grammars.clear()
