@@ -91,10 +91,10 @@ def turn_takes(t: MatcherState, token_id: index, at: index) -> cython.bint:
         if found == READ:
             at += 1
             continue
+        turn.has_begun = True
         begun = text_of(turn, s.low)
         if begun is None:
             return False
-        turn.has_begun = True
         m = cython.cast(MatcherState, begun)
         m.is_exact = True
         m.search.frame = -1

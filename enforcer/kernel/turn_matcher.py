@@ -60,10 +60,6 @@ class Turn(TurnFields):
         self.names = names
         self.texts = [None] * names.count
 
-    def asked(self) -> list:
-        """Return the numbers of the headers whose texts walks have come into."""
-        return [i for i in range(len(self.texts)) if self.texts[i] is not None]
-
     def read(self, data: bytes, start: i64) -> int:
         """Advance by the bytes of a token from the byte number `start` on.
 

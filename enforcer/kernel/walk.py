@@ -164,10 +164,10 @@ def walk_text(
         calls: completed before it.
 
     """
+    t.turn.has_begun = True
     found = text_of(t.turn, header)
     if found is None:
         return False
-    t.turn.has_begun = True
     m = cython.cast(MatcherState, found)
     outer = m.calls
     m.calls = calls

@@ -61,6 +61,7 @@ class TokenReader:
         if self._then is not None:
             self._after = [self._enter(self._then, calls) for calls in (1, max(envelope.most, 1))]
         self._trie = envelope.headers(0)
+        self._started: set[str] = set()  # the tools whose arguments a walk has begun
         self._is_indexed = envelope.table.dialect.has_index
         self._turn = kernel.Turn(
             self._around.native,
@@ -75,10 +76,9 @@ class TokenReader:
 
     def _start(self, header: int) -> Any:
         """Start the text behind a header, for a walk; None if its grammar fails."""
-        try:
-            return _native(self._transitions.start(self._trie.names[header]))
-        except EnforcerError:
-            return None  # as soon as it begins, the turn fails
+        name = self._trie.names[header]
+        self._started.add(name)
+        return _native(self._transitions.start(name))
 
     # Positions and states of the kernel.
 
@@ -339,8 +339,8 @@ class TokenReader:
         if self._turn.has_named or self._turn.has_begun or now.header is not None:
             self._transitions.ask_names()
         if self._turn.has_begun:
-            for header in self._turn.asked():
-                self._transitions.ask(self._trie.names[header])
+            for name in self._started:
+                self._transitions.depend_on(name)
         if now.header is None or now.place.begun or now.header.name is not None:
             special = self._around.special(self._number(now, now.row.opening))
             row |= self._table.vocabulary.row(special)

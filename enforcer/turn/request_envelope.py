@@ -110,9 +110,12 @@ def look_at_prompt(table: Table, spec: Spec, options: Options, prompt_ids: Seque
     """
     resolved = spec.resolve(options)
     followed: list[_Anything] = []
+    refused = frozenset[int]()
+    if table.behind_arguments is None:  # else only an engine knows where arguments have ended
+        refused = table.vocabulary.control_ids - table.layout.ids
 
     def follow() -> _Anything:
-        followed.append(_Anything())
+        followed.append(_Anything(refused))
         return followed[-1]
 
     text_format = None if spec.response_format is None else follow
@@ -132,20 +135,26 @@ class _Followed:
 
 
 class _Anything:
-    """Text of whatever kind, in the place of one that an engine would follow: all may follow."""
+    """Text of whatever kind, in the place of one that an engine would follow.
+
+    Args:
+        refused: the token ids that no such text has.
+
+    """
 
     is_done = False
     left = 0
 
-    def __init__(self) -> None:
+    def __init__(self, refused: frozenset[int]) -> None:
         self.has_begun = False
+        self._refused = refused
 
     def fill(self, row: npt.NDArray[np.int32]) -> None:
         """Leave the row: nobody asks for a mask, the ids are in the prompt."""
 
-    def accept(self, token_id: int) -> bool:  # noqa: ARG002 - any id
+    def accept(self, token_id: int) -> bool:
         self.has_begun = True
-        return True
+        return token_id not in self._refused
 
     def accept_rest(self, token_id: int, start: int) -> bool:  # noqa: ARG002 - any bytes
         self.has_begun = True

@@ -7,6 +7,7 @@ not know: which token crossed the border, rollback, hosts.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from weakref import ref
@@ -73,8 +74,14 @@ class Transitions:
         except EnforcerError:
             return False
 
-    def ask(self, name: str) -> Startable:
-        """Return the grammar of a tool, and note that what is being made depends on it."""
+    def depend_on(self, name: str) -> None:
+        """Note that what is being made depends on the grammar of a tool, or that it has none."""
+        found: Startable | None = None
+        with suppress(EnforcerError):
+            found = self._arguments(name)
+        self._note(name, found)
+
+    def _ask(self, name: str) -> Startable:
         found = self._arguments(name)
         self._note(name, found)
         return found
@@ -144,7 +151,7 @@ class Transitions:
     def begin_arguments(self, now: Position, name: str, to: str) -> Position:
         """Begin the arguments of a call whose header has been read."""
         position = self.enter(to, now.calls, now.text)
-        return self._with_grammar(position, lambda: self.ask(name).matcher(), name)
+        return self._with_grammar(position, lambda: self._ask(name).matcher(), name)
 
     def inside(
         self, place: Place, opening: Opening, calls: int, text: int, header: HeaderNode | None
