@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from enforcer.api import Enforcer
 from enforcer.errors import ConfigurationError, InvalidVocabulary
+from enforcer.turn import dialects
 from enforcer.vocabulary import Vocabulary
 from tests import vocabularies
 from tests.tokenizer_cases import BYTES, TEXTS, byte_fallback, byte_level, wrapped
@@ -122,16 +123,16 @@ def test_what_calls_are_written_with_has_an_id(missing: bytes) -> None:
 def test_what_has_no_id_is_written_in_escapes(engine: str) -> None:
     pytest.importorskip(engine.replace("-", "_"))
     tokens = [b"" if data >= b"\xf1" else data for data in BYTES]
-    names = ("<|im_start|>", "<|im_end|>")
+    names = dialects.load("kimi_k2").controls
     controls = {name: len(tokens) + n for n, name in enumerate(names)}
     vocabulary = Vocabulary([*tokens, *map(str.encode, names)], controls)
     fields = {"x": {"enum": ["\U00040000"]}}
     schema = {"properties": fields, "required": ["x"], "additionalProperties": False}
     tool = {"type": "function", "function": {"name": "f", "parameters": schema}}
-    matcher = Enforcer(vocabulary, "hermes", engine).matcher([tool], "required")
-    text = '<tool_call>{"name": "f", "arguments": {"x": "\\ud8c0\\udc00"}}</tool_call>'
-    ids = [*vocabulary.encode(text), vocabulary.control("<|im_end|>")]
-    assert all(map(matcher.accept, ids))
+    matcher = Enforcer(vocabulary, engine=engine).matcher([tool], "required")
+    begun = "<|tool_calls_section_begin|><|tool_call_begin|>functions.f:0"
+    text = begun + '<|tool_call_argument_begin|>{"x": "\\ud8c0\\udc00"}<|tool_call_end|>'
+    assert all(map(matcher.accept, vocabularies.write(vocabulary, text)))
 
 
 @pytest.mark.parametrize("outside", [-1, 10**9, -(10**9), vocabularies.small().size])
@@ -157,11 +158,3 @@ def test_a_control_token_has_a_name() -> None:
     wrong: Any = [1]
     with pytest.raises(InvalidVocabulary, match="must be a text"):
         Vocabulary.of_bytes(wrong)
-
-
-def test_the_tokens_that_a_token_begins_with() -> None:
-    found = vocabularies.small()
-    keys, _ = found.sorted_text
-    for place, key in enumerate(keys):
-        begins = [at for at, one in enumerate(keys) if at < place and key.startswith(one)]
-        assert found.shorter[place] == (begins[-1] if begins else -1)

@@ -328,6 +328,8 @@ class TokenReader:
         found = bits.sparse(row)
         if number >= 0 and not (self._turn.has_named or self._turn.has_begun):
             self._around.rows[number] = found
+            if shared is not None:
+                shared.row = found
         elif shared is not None:
             self._transitions.keep(shared, found)
         return found
