@@ -26,7 +26,7 @@ from enforcer.kernel.state import (
 
 @cython.cfunc
 def ending_classes(t: MatcherState, frame: i64) -> i64:
-    """Return how many classes (or languages) of a frame can run out of names (or strings)."""
+    """Return the number of classes (or languages) of a frame; 0 if none can run out of texts."""
     node = node_of(t, frame)
     if t.arena[frame + KIND] == OBJECT_FRAME:
         return node.classes if node.names_end != 0 else 0

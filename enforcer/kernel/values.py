@@ -461,7 +461,13 @@ def complete_values(t: MatcherState, frame: i64) -> i64:
 
 @cython.cfunc
 def close_fingerprinted(t: MatcherState, s: cython.pointer[State], fitted: i64) -> cython.bint:
-    """End a value inside an object or array that needs fingerprints."""
+    """End a value in an object or array with fingerprints; return whether its parent may go on.
+
+    Args:
+        s: the state, whose frame is changed in place.
+        fitted: the values of the node that the value fits, as bits.
+
+    """
     value = s.fingerprint
     if t.arena[s.frame + KIND] == OBJECT_FRAME:
         if not filter_shapes(t, s, fitted):

@@ -841,12 +841,12 @@ def follow_at(
 
 @cython.cfunc
 def begins_name(t: MatcherState, depth: index, byte: i64, is_exact: cython.bint) -> cython.bint:
-    """Write the state behind a byte of a name; return whether the byte is legal.
+    """Write the state after a byte to `depth + 1`; return whether it is still inside a name.
 
     Args:
-        depth: where the state is.
+        depth: index of the state before the byte, which stays unchanged.
         byte: of the name.
-        is_exact: whether to ask if a name is left that begins so.
+        is_exact: whether to require that a name is left that begins so; reset afterwards.
 
     """
     t.states[depth + 1] = t.states[depth]

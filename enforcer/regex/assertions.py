@@ -80,7 +80,16 @@ class _Compiler:
     _steps = 0
 
     def compile(self, node: Node, rest: Rest, reading: Reading) -> Rest:
-        """Build the languages of a match of the node before the rest."""
+        """Build the languages of a match of the node before the rest.
+
+        Returns:
+            One from the string's start, and one from behind a character.
+
+        Raises:
+            _TooLargeError: a size or the work is over a limit.
+            _NotUnrolled: only an automaton can resolve an assertion.
+
+        """
         if (plain := plain_language(node, reading)) is not None:
             return _before(plain, rest)
         self._steps += 1

@@ -255,7 +255,7 @@ class _Run:
         return repeat(chars(self.members), self.minimum, self.maximum)
 
     def holds_all_of(self, part: Regex) -> bool:
-        """Return whether this is a bound of length that all members of `part` fit."""
+        """Return whether this bounds length alone and surely holds all of another language."""
         if self.members != ALL or part.shortest < self.minimum:
             return False
         return self.maximum is None or (part.longest is not None and part.longest <= self.maximum)

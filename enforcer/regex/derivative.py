@@ -269,10 +269,15 @@ def readable(members: CharSet) -> str:
 
 
 def growth(regex: Regex, *, budget: int) -> int:
-    """Measure the sizes of derivatives while a member is read, up to a budget.
+    """Return the sum of the sizes of derivatives, going on with the largest, for at most 64 steps.
 
-    They are summed along the largest ones. Where counts stand inside counts, a text may be cut in
-    many ways, all of which are followed: the sum grows with the square of the length, or worse.
+    Return 0 where no count stands inside a count. Elsewhere a text may be cut in many ways, all of
+    which are followed: the sum grows with the square of the length, or worse.
+
+    Args:
+        regex: the language.
+        budget: the first sum above it ends the work, and is returned.
+
     """
     if not _counts_inside_counts(regex):
         return 0

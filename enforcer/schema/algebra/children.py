@@ -49,7 +49,11 @@ class Children(Formulas, Languages, ABC):
         """Return the normal form if it is known; None if it is not, or is empty or any value."""
 
     def constants(self, value: Value) -> Constants | None:
-        """Return all members of a value with their types; None if not scalar or more than a few."""
+        """Return all members as pairs of type and value; None if they are not listed.
+
+        Members are not listed where the value allows arrays, objects, a range of numbers (even a
+        short one) or more than `_FEW` strings. Every number goes with `int`.
+        """
         if value.arrays or value.objects:
             return None
         if not all(each.low is not None and each.low == each.high for each in value.numbers):

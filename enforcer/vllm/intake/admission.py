@@ -60,7 +60,7 @@ class Admission:
 
     @property
     def spec(self) -> Spec:
-        """The spec as it is enforced."""
+        """The admitted spec; only after `check_schemas` the spec as it is enforced."""
         return self.admitted.spec
 
     def check_schemas(self, params: Any) -> Steps[None]:

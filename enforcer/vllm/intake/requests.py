@@ -91,13 +91,15 @@ def _rendered(request: Any, dialog: list[Any]) -> list[Any]:
 
 
 def take_in(request: Any, tokenizer: Any) -> AdmittedSpec | None:
-    """Write the spec of a request whose dialog has been rendered in this task, and settle it.
+    """Serialize and settle the spec of a request whose dialog has been rendered in this task.
+
+    Do not put it into the request: `admission.enter` does. Remove a spec that the client attached.
 
     Returns:
-        None where the client switched enforcement off, and may.
+        The spec as this server admits it; None if the client switched enforcement off, and may.
 
     Raises:
-        VLLMValidationError: what it says cannot be enforced.
+        VLLMValidationError: the request cannot be enforced.
         GracefulHTTPError: an engine of this server has no plugin.
 
     """

@@ -251,10 +251,10 @@ def isolated(admitted: AdmittedSpec, inexact: Iterable[Inexact]) -> AdmittedSpec
 
 
 def log_inexact(inexact: Iterable[Inexact]) -> None:
-    """Log schemas that are not exact, or not in time, once each in a process.
+    """Log the schemas whose `is_new` is set, at most `_LINES`, and the number of others.
 
-    A schema that was not checked for want of time counts as new in every request. Beyond `_LINES`
-    schemas at once, one more line has the number of the rest.
+    `checks.schemas` sets it for a schema that is in no cache: in every request for one that was not
+    checked for want of time.
     """
     new = [one for one in inexact if one.is_new]
     for one in new[:_LINES]:

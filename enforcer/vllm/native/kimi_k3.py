@@ -58,7 +58,12 @@ def turn(data: Any, vocabulary: Vocabulary, prompt_ids: Sequence[int]) -> Native
     texts, calls = [], []
 
     def spelled(node: Any) -> str:
-        """Write a format in letters, such as `(R T?)` for a sequence or `(R|F)` for a choice."""
+        """Return a format in letters, as `(R T?)` or `(R|F)`; append its parts to `texts`, `calls`.
+
+        Raises:
+            UnlikeError: a part is none of those of this format.
+
+        """
         match node:
             case ("tag", "", ("any_text", _, None, None), "<|close|>think<|sep|>"):
                 return "K"
