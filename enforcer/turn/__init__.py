@@ -6,7 +6,7 @@ has the names that may be called. `matcher` follows a turn that is being generat
 its state, `transitions` lead to the next one, and a `rollback_stack` back. `deadline` keeps it
 within its token budget. `parser` reads a finished turn. `turn_start` and `prompt_calls` read
 prompts. `reader` reads the tokens of formats whose markers are single tokens, and fills their
-bitmask rows. In all others one token may span several segments: there `crossing` does both with the
-kernel, to which `around` gives the automaton of the format around the texts of calls. Must not know: any
-engine, schemas, hosts.
+bitmask rows. In all others one token may span several segments: there `crossing` does both with
+the kernel, to which `around` gives the automaton of the format around the texts of calls. Must not
+know: any engine, schemas, hosts.
 """
