@@ -101,6 +101,7 @@ def fill_row(t: MatcherState, row):
     t.is_masking = True
     if t.turn is not None:
         t.turn.has_begun = False
+        t.turn.doubtful = []
     try:
         if t.tables.has_unique_values:
             begin_searches(t)
@@ -118,6 +119,8 @@ def fill_row(t: MatcherState, row):
             retest_name_tokens(t)
         if t.tables.has_unique_values:
             clear_repeated(t)
+        if t.turn is not None and t.turn.doubtful:
+            retest(t, np.array(t.turn.doubtful, np.int32))
         if t.tree.longer.shape[0] != 0:
             t.work += LONGEST * t.tree.longer.shape[0]
             retest(t, t.tree.longer)

@@ -97,19 +97,38 @@ def turn_takes(t: MatcherState, token_id: index, at: index) -> cython.bint:
             return False
         m = cython.cast(MatcherState, begun)
         m.is_exact = True
-        m.search.frame = -1
-        m.search.top = LAST_63
-        m.search.tries = MOST_TRIED
-        m.past[1] = m.past[0]
-        text = past_state(m, 1)
-        while at < end and text.phase != DONE:
-            if not step(m, text, m.tree.text[at]):
-                return False
-            at += 1
-        if at == end and text.phase != DONE:
-            return can_complete(m, text)
+        at = takes_text(m, token_id, at)
+        m.is_exact = False
+        if at < 0:
+            return False
+        if past_state(m, 1).phase != DONE:
+            return True
         end_call(turn, s)
     return True
+
+
+@cython.cfunc
+@cython.exceptval(-9, check=False)
+def takes_text(m: MatcherState, token_id: index, at: index) -> index:
+    """Read bytes of a token from the beginning of a text on; its state is the second of the past.
+
+    Returns:
+        The index behind the last byte of the text; -1 if a byte is illegal.
+
+    """
+    m.search.frame = -1
+    m.search.top = LAST_63
+    m.search.tries = MOST_TRIED
+    m.past[1] = m.past[0]
+    s = past_state(m, 1)
+    end = cython.cast(cython.Py_ssize_t, m.tree.text0[token_id + 1])
+    while at < end and s.phase != DONE:
+        if not step(m, s, m.tree.text[at]):
+            return -1
+        at += 1
+    if s.phase != DONE and not can_complete(m, s):
+        return -1
+    return at
 
 
 @cython.cfunc

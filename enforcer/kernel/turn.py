@@ -107,6 +107,7 @@ class TurnFields:
         most: how many calls a turn may have.
         starts: makes a matcher of the text behind a header, by its number.
         texts: such matchers, for walks alone; None until needed.
+        doubtful: the token ids of a row whose names and elements are to be tested exactly.
         has_begun: whether a walk has come into one of them.
         has_named: whether it has come to a name.
         has_said: whether a token had a byte of content.
@@ -120,6 +121,7 @@ class TurnFields:
     most: i64
     starts: object
     texts: list
+    doubtful: list
     has_begun = cython.declare(cython.bint, visibility="public")
     has_named = cython.declare(cython.bint, visibility="public")
     has_said = cython.declare(cython.bint, visibility="public")
@@ -139,6 +141,7 @@ class TurnFields:
         self.most = most
         self.starts = starts
         self.texts = [None] * names.count
+        self.doubtful = []
         self.has_begun = False
         self.has_named = False
         self.has_said = False

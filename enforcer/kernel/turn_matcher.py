@@ -95,12 +95,14 @@ class Turn(TurnFields):
         self.has_begun = False
         self.has_named = False
         clear_row(t.row, t.tree.words)
+        self.doubtful = []
         walk_turn(t, 0, t.tree.trie.roots, 0)
-        for k in range(t.tree.longer.shape[0]):
-            token_id = t.tree.longer[k]
+        for token_id in [*self.doubtful, *t.tree.longer]:
             self.states[LONGEST + 1] = self.states[0]
+            word = t.row[token_id >> 5] & ~bit32(token_id & 31)
             if turn_takes(t, token_id, t.tree.text0[token_id]):
-                t.row[token_id >> 5] |= bit32(token_id & 31)
+                word |= bit32(token_id & 31)
+            t.row[token_id >> 5] = word
         t.turn = None
         if t.is_lost:
             raise IndexError(OUT_OF_BOUNDS)

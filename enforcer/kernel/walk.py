@@ -181,6 +181,7 @@ def walk_text(
     m.nodes = t.nodes
     m.ids = t.ids
     m.work = 0
+    m.is_exact = False
     walk(m, first, end, depth)
     m.calls = outer
     m.scratch = before
@@ -188,6 +189,22 @@ def walk_text(
     t.work += m.work
     if m.is_lost:
         t.is_lost = True
+    tables = m.tables
+    if tables.is_open or tables.distinct != NOT_UNIQUE or tables.has_unique_values:
+        note_doubtful(t, first, end)
+    return True
+
+
+@cython.cfunc
+def note_doubtful(t: MatcherState, first: index, end: index) -> cython.bint:
+    """Append the set tokens at and below some siblings to those that are to be tested once more.
+
+    A walk does not note the names and elements that end within a token.
+    """
+    for r in range(trie_node_at(t, first).rank, trie_node_at(t, end - 1).rank_end):
+        token_id = t.ids[r]
+        if t.row[token_id >> 5] >> (token_id & 31) & 1:
+            t.turn.doubtful.append(token_id)
     return True
 
 

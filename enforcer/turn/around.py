@@ -194,8 +194,8 @@ class Around:
             return _NOWHERE
         if step.marker:
             return self.enter(step.place.state, place.opening)
-        # How much of a marker has been read, only its reader asks.
-        begun = dict.fromkeys(replace(each, length=0) for each in step.place.begun)
+        # How much of a marker has been read, only the parser asks; explanations, whether any has.
+        begun = dict.fromkeys(replace(each, length=1) for each in step.place.begun)
         markers = Place(step.place.state, tuple(begun))
         return self.number(AroundPlace(step.place.state, place.opening, markers))
 
