@@ -91,6 +91,7 @@ class MatcherState:
     turn: TurnFields  # that goes on where the text ends; None where a special token ends it
     turn_id: i64  # rows of texts with the same one may be the same
     calls: i64  # completed before this text
+    resting: i64  # where the arena goes on behind the text that a walk has left last
     unread: i64  # bytes of the last token id behind the end of the text
 
     # Of the whole text.
@@ -133,6 +134,7 @@ class MatcherState:
         self.turn = None
         self.turn_id = 0
         self.calls = 0
+        self.resting = 0
         self.unread = 0
         self.arena = new_words(FIRST_WORDS)
         self.past = new_states(FIRST_STATES)

@@ -97,15 +97,23 @@ class Turn(TurnFields):
         clear_row(t.row, t.tree.words)
         self.doubtful = []
         walk_turn(t, 0, t.tree.trie.roots, 0)
-        for token_id in [*self.doubtful, *t.tree.longer]:
-            self.states[LONGEST + 1] = self.states[0]
-            word = t.row[token_id >> 5] & ~bit32(token_id & 31)
-            if turn_takes(t, token_id, t.tree.text0[token_id]):
-                word |= bit32(token_id & 31)
-            t.row[token_id >> 5] = word
+        for token in self.doubtful:
+            test_token(t, token)
+        for k in range(t.tree.longer.shape[0]):
+            test_token(t, t.tree.longer[k])
         t.turn = None
         if t.is_lost:
             raise IndexError(OUT_OF_BOUNDS)
+
+
+@cython.cfunc
+def test_token(t: MatcherState, token_id: index):
+    """Set or clear the bit of a token id outside of texts, as it may be read."""
+    t.turn.states[LONGEST + 1] = t.turn.states[0]
+    word = t.row[token_id >> 5] & ~bit32(token_id & 31)
+    if turn_takes(t, token_id, t.tree.text0[token_id]):
+        word |= bit32(token_id & 31)
+    t.row[token_id >> 5] = word
 
 
 if not cython.compiled:

@@ -122,6 +122,7 @@ def walk_behind(t: MatcherState, first: index, end: index, depth: index) -> cyth
     s = turn_at(t.turn, depth)
     s.calls = t.calls
     end_call(t.turn, s)
+    t.resting = state_at(t, depth).top
     return walk_turn(t, first, end, depth)
 
 
@@ -171,12 +172,14 @@ def walk_text(
     m = cython.cast(MatcherState, found)
     outer = m.calls
     m.calls = calls
-    scratch = m.tree.borrow()
-    before = m.scratch
-    m.scratch = scratch
-    m.states = scratch.states
+    is_outermost: cython.bint = m.scratch is None  # else a token holds two calls of the same tool
+    if is_outermost:
+        m.resting = m.past[0].top
+        m.scratch = m.tree.borrow()
+        m.scratch.round += 1
+        m.states = m.scratch.states
     m.states[depth] = m.past[0]
-    scratch.round += 1
+    state_at(m, depth).top = m.resting  # below are frames of the call before, whose walk goes on
     m.row = t.row
     m.nodes = t.nodes
     m.ids = t.ids
@@ -184,8 +187,9 @@ def walk_text(
     m.is_exact = False
     walk(m, first, end, depth)
     m.calls = outer
-    m.scratch = before
-    m.tree.spare.append(scratch)
+    if is_outermost:
+        m.tree.spare.append(m.scratch)
+        m.scratch = None
     t.work += m.work
     if m.is_lost:
         t.is_lost = True
