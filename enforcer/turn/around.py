@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import lru_cache
+from threading import RLock
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
@@ -90,6 +91,7 @@ class Around:
         self.rows: dict[int, Sparse] = {}
         self.native = kernel.Around(self._make)
         self.special = lru_cache(None)(self._find_special)
+        self._lock = RLock()  # of the arrays, which every thread may extend
         self._to = np.zeros((0, _BYTES), np.int32)
         self._kinds = np.zeros(0, np.uint8)
         self._falls = self._behind = np.zeros(0, np.int32)
@@ -107,14 +109,19 @@ class Around:
     def number(self, place: AroundPlace) -> int:
         """Return the number of a place."""
         found = self._numbers.get(place)
-        if found is None:
+        return self._add(place) if found is None else found
+
+    def _add(self, place: AroundPlace) -> int:
+        with self._lock:
+            if place in self._numbers:  # another thread was quicker
+                return self._numbers[place]
             found = len(self.places)
             if found == len(self._kinds):
                 self._grow(2 * found)
-            self._numbers[place] = found
             self.places.append(place)
             self._describe(found, place)
-        return found
+            self._numbers[place] = found
+            return found
 
     def enter(self, state: str, opening: Opening) -> int:
         """Return the place at the beginning of a state."""
@@ -150,18 +157,21 @@ class Around:
 
     def _make(self, number: int) -> None:
         """Write the row of a place."""
-        place = self.places[number]
+        with self._lock:
+            self._write_row(number, self.places[number])
+
+    def _write_row(self, number: int, place: AroundPlace) -> None:
         if place.rest is not None:
             found = [self._in_header(place, place.rest, byte) for byte in range(_BYTES)]
         elif place.markers is None:
             found = self._by_markers(place, Place(place.state))
         else:
             found = self._by_markers(place, place.markers)
-        self._to[number] = found
         loops = {int(GROUP_NUMBERS[b]) for b in range(_BYTES)}
         loops -= {int(GROUP_NUMBERS[b]) for b in range(_BYTES) if found[b] != number}
         bits = sum(1 << group for group in loops)
         self._loops[number] = bits - (1 << 64) if bits >> 63 else bits
+        self._to[number] = found  # last: with it, other threads take the row for made
 
     def _in_header(self, place: AroundPlace, rest: Language, byte: int) -> int:
         after = rest.after(byte)

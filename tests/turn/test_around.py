@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from random import Random
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,7 @@ from enforcer.turn.around import Around
 from enforcer.turn.lexer import OPEN
 from enforcer.turn.table import Table
 from tests.dialect_cases import NAMES, TOOLS, opening, served, vocabulary
-from tests.vocabularies import feed, legal, write
+from tests.vocabularies import feed, legal, row_of, write
 from tests.walks import examples
 
 if TYPE_CHECKING:
@@ -136,3 +137,22 @@ def test_special_tokens_lead_from_text_to_calls_where_those_are_open() -> None:
     at = around.enter("CONTENT", OPEN)
     to = around.special(at)[found.control("[TOOL_CALLS]")]
     assert around.places[to].state == "HEADER"
+
+
+def test_threads_that_come_to_new_places_at_once_find_the_same() -> None:
+    fresh = enforcer.Enforcer(vocabulary("hermes"), "hermes")
+    texts = ["Well", "\n\n", "<think>so", "<tool_call>", '<tool_call>\n{"name": "get"']
+
+    def rows() -> list[bytes]:
+        found = []
+        for text in texts:
+            matcher = fresh.start(fresh.read_request(TOOLS), None)
+            feed(matcher, write(vocabulary("hermes"), text)[:4])
+            found.append(row_of(matcher).tobytes())
+        return found
+
+    with ThreadPoolExecutor(8) as pool:
+        first, *others = (each.result() for each in [pool.submit(rows) for _ in range(16)])
+    assert others == [first] * 15
+    around = fresh.table.around
+    assert [around.number(each) for each in around.places] == [*range(len(around.places))]
