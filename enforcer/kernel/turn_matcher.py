@@ -109,7 +109,8 @@ class Turn(TurnFields):
 @cython.cfunc
 def test_token(t: MatcherState, token_id: index):
     """Set or clear the bit of a token id outside of texts, as it may be read."""
-    t.turn.states[LONGEST + 1] = t.turn.states[0]
+    last = cython.cast(cython.Py_ssize_t, LONGEST + 1)
+    t.turn.states[last] = t.turn.states[0]
     word = t.row[token_id >> 5] & ~bit32(token_id & 31)
     if turn_takes(t, token_id, t.tree.text0[token_id]):
         word |= bit32(token_id & 31)

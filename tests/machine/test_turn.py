@@ -7,7 +7,7 @@ import pytest
 import enforcer
 from enforcer.engines import machine
 from enforcer.machine import grammar
-from enforcer.turn import around, crossing, dialects, header
+from enforcer.turn import around, dialects, header, reader
 from enforcer.vocabulary import Vocabulary
 from tests.dialect_cases import TOOLS
 from tests.machine.interpreted import interpreted
@@ -42,7 +42,7 @@ def test_interpreted_it_does_the_same(name: str, monkeypatch: pytest.MonkeyPatch
     text, pieces = TURNS[name]
     some, found = of(name, pieces), []
     for is_source in (False, True):
-        for module in (grammar, machine, around, crossing, header) if is_source else ():
+        for module in (grammar, machine, around, reader, header) if is_source else ():
             monkeypatch.setattr(module, "kernel", interpreted())
         matcher = enforcer.Enforcer(some, name).matcher(TOOLS)
         rows = []
