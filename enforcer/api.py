@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack, cast
 
 import numpy as np
 
+import enforcer.machine  # noqa: F401 - first: it says in words that the kernel is not compiled
 from enforcer import engines
 from enforcer.budget.costs import Shortest
 from enforcer.cache import Cache
