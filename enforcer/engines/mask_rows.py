@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     Row = npt.NDArray[np.int32]
     Ids = npt.NDArray[np.int64]
-    Truths = npt.NDArray[np.bool_]
 
 
 def members(row: Row) -> Ids:
@@ -25,12 +24,6 @@ def members(row: Row) -> Ids:
     bits = np.unpackbits(row[words].view(np.uint8).reshape(-1, 4), axis=1, bitorder="little")
     at, bit = np.nonzero(bits)
     found: Ids = words[at] * 32 + bit
-    return found
-
-
-def has(row: Row, ids: Ids) -> Truths:
-    """Return whether each token id is in a mask row: bool, of the shape of `ids`."""
-    found: Truths = (row[ids >> 5] >> (ids & 31) & 1).astype(np.bool_)
     return found
 
 

@@ -97,7 +97,9 @@ def turn_takes(t: MatcherState, token_id: index, at: index) -> cython.bint:
             return False
         m = cython.cast(MatcherState, begun)
         m.is_exact = True
+        lend(m, turn)
         at = takes_text(m, token_id, at)
+        m.turn = None
         m.is_exact = False
         if at < 0:
             return False
@@ -132,6 +134,16 @@ def takes_text(m: MatcherState, token_id: index, at: index) -> index:
 
 
 @cython.cfunc
+def lend(m: MatcherState, turn: TurnFields):
+    """Let a turn go on where a text ends that is only tried; the caller takes the turn back.
+
+    The turn has the text, and a circle would keep both until the collector of Python runs.
+    """
+    if turn.after.shape[0] != 0:
+        m.turn = turn
+
+
+@cython.cfunc
 def text_of(turn: TurnFields, header: index):
     """Return the matcher at the beginning of the text behind a header; None if none can begin."""
     found = turn.texts[header]
@@ -140,8 +152,6 @@ def text_of(turn: TurnFields, header: index):
         if found is not None:
             if not isinstance(found, MatcherState):
                 raise TypeError("a text around which tokens cross borders is one of the kernel")
-            if turn.after.shape[0] != 0:
-                cython.cast(MatcherState, found).turn = turn
             turn.texts[header] = found
     return found
 

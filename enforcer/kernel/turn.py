@@ -14,14 +14,11 @@ from __future__ import annotations
 import cython
 
 from enforcer.kernel.records import *
-from enforcer.kernel.tokens import MemoryCounter  # noqa: F401 - keeps the order of files
 
-# What a byte leads to, in place of a place.
-NOWHERE = cython.declare(cython.int, -1)
-UNKNOWN_ROW = cython.declare(cython.int, -2)  # the row has to be made
+# In `Around.to`: a byte is illegal (any other negative number), or the row has to be made.
+UNKNOWN_ROW = cython.declare(cython.int, -2)
 
-# Kinds of places.
-BETWEEN_TEXTS = cython.declare(cython.int, 0)
+# Kinds of places; 0 is any other one.
 IN_NAMES = cython.declare(cython.int, 1)
 TEXT_BEGINS = cython.declare(cython.int, 2)
 IN_CONTENT = cython.declare(cython.int, 3)
@@ -41,12 +38,13 @@ class Around:
         make: makes the row of a place, by its number; may replace the arrays.
 
     Attributes:
-        to: for each place and byte the place after it; or `NOWHERE`, `UNKNOWN_ROW`.
-        kinds: of each place.
-        falls: the place in which a byte is read that leads nowhere, of names only behind a whole
-            one; -1 for none.
-        behind: of names the place behind a whole one; -1 if they are left by what follows.
-        loops: the groups of bytes, as bits, whose bytes all leave a place as it is.
+        to: for each place and byte the place after it; -1 if the byte is illegal, `UNKNOWN_ROW`.
+        kinds: the kind of each place.
+        falls: for each place the one that reads an illegal byte in its stead; -1 for none. A place
+            of names falls only after a whole name.
+        behind: for each place of names the one after a whole name; -1 if only the next byte ends
+            a name.
+        loops: for each place the groups of bytes, as bits, whose bytes all lead back to it.
 
     """
 
@@ -102,15 +100,16 @@ class TurnFields:
     """The fields of a turn.
 
     Attributes:
-        states: behind so many bytes of a token, the first one being the present state.
-        after: the place behind the end of a text, if another call may follow; and if none may.
+        states: state `i` is the one after `i` bytes of a token, state 0 the present one.
+        after: the place after a text, if another call may follow, and if none may; empty where
+            only special tokens end texts.
         most: how many calls a turn may have.
-        starts: makes a matcher of the text behind a header, by its number.
-        texts: such matchers, for walks alone; None until needed.
-        doubtful: the token ids of a row whose names and elements are to be tested exactly.
-        has_begun: whether a walk has come into one of them.
-        has_named: whether it has come to a name.
-        has_said: whether a token had a byte of content.
+        starts: returns a matcher at the beginning of a header's text, by the header's number.
+        texts: by header the matchers that rows and tests of tokens use; None until needed.
+        doubtful: the token ids of a row whose names and elements have to be tested exactly.
+        has_begun: whether the row depends on the grammar of some text.
+        has_named: whether the row depends on names.
+        has_said: whether the last token had a byte of content.
 
     """
 

@@ -58,7 +58,11 @@ class Turn(TurnFields):
     def use(self, names: Names):
         """Take other names, those of the next call."""
         self.names = names
-        self.texts = [None] * names.count
+        self.forget_texts()
+
+    def forget_texts(self):
+        """Free the texts that rows have tried: there may be one for each tool."""
+        self.texts = [None] * self.names.count
 
     def read(self, data: bytes, start: i64) -> int:
         """Advance by the bytes of a token from the byte number `start` on.
@@ -96,12 +100,14 @@ class Turn(TurnFields):
         self.has_named = False
         clear_row(t.row, t.tree.words)
         self.doubtful = []
+        self.forget_texts()  # so that `starts` is asked for all on which the row depends
         walk_turn(t, 0, t.tree.trie.roots, 0)
         for token in self.doubtful:
             test_token(t, token)
         for k in range(t.tree.longer.shape[0]):
             test_token(t, t.tree.longer[k])
         t.turn = None
+        self.forget_texts()
         if t.is_lost:
             raise IndexError(OUT_OF_BOUNDS)
 

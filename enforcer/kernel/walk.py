@@ -26,7 +26,7 @@ from enforcer.kernel.names import (
     length_of,
 )
 from enforcer.kernel.records import *
-from enforcer.kernel.search import rest_is_legal, text_of
+from enforcer.kernel.search import lend, rest_is_legal, text_of
 from enforcer.kernel.state import (
     MatcherState,
     automaton_at,
@@ -178,6 +178,7 @@ def walk_text(
         m.scratch = m.tree.borrow()
         m.scratch.round += 1
         m.states = m.scratch.states
+        lend(m, t.turn)
     m.states[depth] = m.past[0]
     state_at(m, depth).top = m.resting  # below are frames of the call before, whose walk goes on
     m.row = t.row
@@ -190,6 +191,7 @@ def walk_text(
     if is_outermost:
         m.tree.spare.append(m.scratch)
         m.scratch = None
+        m.turn = None
     t.work += m.work
     if m.is_lost:
         t.is_lost = True

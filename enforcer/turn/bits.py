@@ -13,8 +13,6 @@ import numpy as np
 from enforcer.errors import ConfigurationError, brief
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     import numpy.typing as npt
 
     from enforcer.engines.mask_rows import Ids, Row
@@ -69,14 +67,6 @@ def _view(bitmask: Any) -> npt.NDArray[np.int32]:
     return cast("npt.NDArray[np.int32]", rows)
 
 
-def ids_of(some: Iterable[int]) -> Ids:
-    """Return ids as an array."""
-    return np.fromiter(some, dtype=np.int64)
-
-
-NO_IDS = ids_of(())
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Sparse:
     """A row without its words that are zero, if these are many.
@@ -96,9 +86,6 @@ class Sparse:
         return 3 * self.values.nbytes
 
 
-NOTHING = Sparse(NO_IDS, np.zeros(0, dtype=np.int32))
-
-
 def sparse(row: Row) -> Sparse:
     """Return a row without its words that are zero."""
     words = np.flatnonzero(row)
@@ -107,24 +94,8 @@ def sparse(row: Row) -> Sparse:
     return Sparse(words, row[words])
 
 
-def of_ids(ids: Ids) -> Sparse:
-    """Return the row of some ids."""
-    if not len(ids):
-        return NOTHING
-    ids = np.sort(ids)
-    words = ids >> 5
-    starts = np.flatnonzero(np.concatenate(([True], words[1:] != words[:-1])))
-    each = np.left_shift(np.uint32(1), (ids & 31).astype(np.uint32), dtype=np.uint32)
-    return Sparse(words[starts], np.bitwise_or.reduceat(each, starts).view(np.int32))
-
-
 def write(row: Row, what: Sparse) -> None:
     """Overwrite a row."""
     if not isinstance(what.words, slice):
         row.fill(0)
     row[what.words] = what.values
-
-
-def join(row: Row, what: Sparse) -> None:
-    """Set the bits of another row."""
-    row[what.words] |= what.values

@@ -20,6 +20,8 @@ from enforcer.turn.lexer import BLANK_BYTES, FITTING, Opening, Place
 from enforcer.turn.position import Begins
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy.typing as npt
 
     from enforcer.turn.envelope import Envelope
@@ -36,6 +38,27 @@ class Native(NamedTuple):
     high: int = 0
     depth: int = 0
     calls: int = 0
+
+
+class TriedTexts:
+    """Starts texts of calls for the rows of the kernel, and for tests of tokens.
+
+    Attributes:
+        names: the tool of each header of the next call.
+        asked: the tools of which texts were started.
+
+    """
+
+    def __init__(self, transitions: Transitions, names: Sequence[str]) -> None:
+        self._transitions = transitions
+        self.names = names
+        self.asked: set[str] = set()
+
+    def __call__(self, header: int) -> Any:
+        """Return the kernel's text behind a header, by its number; None if its grammar fails."""
+        name = self.names[header]
+        self.asked.add(name)
+        return _native(self._transitions.start(name))
 
 
 class TokenReader:
@@ -61,24 +84,19 @@ class TokenReader:
         if self._then is not None:
             self._after = [self._enter(self._then, calls) for calls in (1, max(envelope.most, 1))]
         self._trie = envelope.headers(0)
-        self._started: set[str] = set()  # the tools whose arguments a walk has begun
+        self._tried = TriedTexts(transitions, self._trie.names)
+        self._inside = envelope.table.layout.ids  # the special tokens that arguments may have
         self._is_indexed = envelope.table.dialect.has_index
         self._turn = kernel.Turn(
             self._around.native,
             self._trie.native,
             np.array(self._after, np.int32),
             envelope.most,
-            self._start,
+            self._tried,
         )
 
     def _enter(self, state: str, calls: int, text: int = 0) -> int:
         return self._around.enter(state, self._envelope.opening(calls, text))
-
-    def _start(self, header: int) -> Any:
-        """Start the text behind a header, for a walk; None if its grammar fails."""
-        name = self._trie.names[header]
-        self._started.add(name)
-        return _native(self._transitions.start(name))
 
     # Positions and states of the kernel.
 
@@ -102,7 +120,7 @@ class TokenReader:
         """Let the kernel read the headers of the next call, which may have its index."""
         trie = self._envelope.headers(calls) if self._is_indexed else self._trie
         if trie is not self._trie:
-            self._trie = trie
+            self._trie, self._tried.names = trie, trie.names
             self._turn.use(trie.native)
 
     def _number(self, now: Position, opening: Opening) -> int:
@@ -171,11 +189,17 @@ class TokenReader:
         """
         if not self._has_ended(now.grammar):
             return now
-        self.fed = 1
         data = self._table.vocabulary.token_bytes(token_id)
         text: Any = now.grammar
         self._end_call(now.calls)
-        return self._read(now, data, len(data) - text.left, token_id)
+        found: Position | None = None
+        try:
+            found = self._read(now, data, len(data) - text.left, token_id)
+        finally:
+            if found is None:  # the next text failed between the test and its beginning
+                text.rollback(1)
+        self.fed = int(found is not None)
+        return found
 
     def _end_call(self, calls: int) -> None:
         self._turn.set_state(self._place_after(calls), 0, 0, 0, calls + 1)
@@ -248,7 +272,7 @@ class TokenReader:
         """Read a special token: of a raw text, or of a marker."""
         self.fed = 0
         if now.tool and now.grammar is not None:
-            if now.grammar.accept(token_id):
+            if token_id in self._inside and now.grammar.accept(token_id):
                 if not self._has_ended(now.grammar):
                     return now
                 self.fed = 1
@@ -337,12 +361,12 @@ class TokenReader:
     def _made(self, now: Position) -> npt.NDArray[np.int32]:
         row = np.empty(self._table.vocabulary.words, dtype=np.int32)
         self._load(now)
+        self._tried.asked.clear()
         self._turn.fill(row, self._table.any_text.matcher())
         if self._turn.has_named or self._turn.has_begun or now.header is not None:
             self._transitions.ask_names()
-        if self._turn.has_begun:
-            for name in self._started:
-                self._transitions.depend_on(name)
+        for name in self._tried.asked:
+            self._transitions.depend_on(name)
         if now.header is None or now.place.begun or now.header.name is not None:
             special = self._around.special(self._number(now, now.row.opening))
             row |= self._table.vocabulary.row(special)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from enforcer.errors import InvalidTools
+from enforcer.errors import IllegalPrefix, InvalidTools
 from enforcer.request.tools import ToolChoice
 from enforcer.turn.envelope import Due, Envelope
 from enforcer.turn.matcher import Matcher
@@ -110,12 +110,9 @@ def look_at_prompt(table: Table, spec: Spec, options: Options, prompt_ids: Seque
     """
     resolved = spec.resolve(options)
     followed: list[_Anything] = []
-    refused = frozenset[int]()
-    if table.behind_arguments is None:  # else only an engine knows where arguments have ended
-        refused = table.vocabulary.control_ids - table.layout.ids
 
     def follow() -> _Anything:
-        followed.append(_Anything(refused))
+        followed.append(_Anything())
         return followed[-1]
 
     text_format = None if spec.response_format is None else follow
@@ -123,7 +120,12 @@ def look_at_prompt(table: Table, spec: Spec, options: Options, prompt_ids: Seque
     begun = table.opened(prompt_ids)[1]
     if not begun:
         return 0
-    Matcher(allowed, lambda _: _Followed(follow), prompt_ids)
+    try:
+        Matcher(allowed, lambda _: _Followed(follow), prompt_ids)
+    except IllegalPrefix:
+        has_arguments = any(text.has_begun for text in followed)
+        if table.behind_arguments is None or text_format is not None or not has_arguments:
+            raise  # else only an engine knows where the arguments have ended
     return len(begun) if any(text.has_begun for text in followed) else 0
 
 
@@ -135,26 +137,20 @@ class _Followed:
 
 
 class _Anything:
-    """Text of whatever kind, in the place of one that an engine would follow.
-
-    Args:
-        refused: the token ids that no such text has.
-
-    """
+    """Text of whatever kind, in the place of one that an engine would follow."""
 
     is_done = False
     left = 0
 
-    def __init__(self, refused: frozenset[int]) -> None:
+    def __init__(self) -> None:
         self.has_begun = False
-        self._refused = refused
 
     def fill(self, row: npt.NDArray[np.int32]) -> None:
         """Leave the row: nobody asks for a mask, the ids are in the prompt."""
 
-    def accept(self, token_id: int) -> bool:
+    def accept(self, token_id: int) -> bool:  # noqa: ARG002 - the reader has seen to special tokens
         self.has_begun = True
-        return token_id not in self._refused
+        return True
 
     def accept_rest(self, token_id: int, start: int) -> bool:  # noqa: ARG002 - any bytes
         self.has_begun = True

@@ -126,10 +126,7 @@ class Transitions:
         return self._with_grammar(position, formatted)
 
     def follow(self, now: Position, to: str) -> Position:
-        """Go where a marker leads that has been read."""
-        segment = self._table.segment(now.state)
-        if segment is Segment.ARGUMENTS:
-            return self.enter(to, now.calls + 1, now.text)
+        """Return the position after a marker that has been read outside of arguments."""
         if now.header is not None and now.header.name is not None:
             return self.begin_arguments(now, now.header.name, to)
         position = self.enter(to, now.calls, now.text, fits=self._fits(now, to))
@@ -169,7 +166,7 @@ class Transitions:
         return position.but(header=node)
 
     def decide(self, before: HeaderNode | None, name: str) -> None:
-        """Tell the host of a tool, once the header can be of no other."""
+        """Announce a tool to the host, once the header can be of no other."""
         if self._expect is not None and (before is None or before.only is None):
             self._expect(name)
 

@@ -27,7 +27,7 @@ TURNS = {
 
 
 def of(name: str, pieces: list[bytes]) -> Vocabulary:
-    """Give a vocabulary of ASCII, of tokens over borders, and of special tokens that it needs."""
+    """Return a vocabulary of ASCII, of tokens over borders, and of special tokens that it needs."""
     tokens = [*(bytes([byte]) for byte in range(128)), *pieces]
     dialect, controls = dialects.load(name), {}
     for control in dialect.controls:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 import numpy as np
 import pytest
@@ -13,17 +15,23 @@ from enforcer.turn.reader import TokenReader
 from enforcer.turn.table import Table
 from enforcer.turn.transitions import Transitions
 from tests import toys
+from tests.dialect_cases import TOOLS, at, served
 from tests.turn.known import BEGIN, CALL_END, HOLE, OPENED, TEXT, TEXTS, V, byte
-from tests.vocabularies import bits, write
+from tests.vocabularies import bits, row_of, write
 
 if TYPE_CHECKING:
     from enforcer.turn.position import Position
 
+CALLS = {
+    "kimi_k2": OPENED + '{"a": ',
+    "hermes": '<tool_call>\n{"name": "get", "arguments": {"a": ',
+    "pythonic": "[get(a=1), a(a=",
+}
 TABLE = Table(dialects.load("kimi_k2"), V)
 
 
 def begun(due: Due = Due.WORD) -> tuple[TokenReader, Position]:
-    """Give a reader, and the beginning of a turn's content."""
+    """Return a reader, and the beginning of a turn's content."""
     envelope = Envelope(TABLE, ("get", "a"), due=due, most=3, first=0, preamble=2)
     listed: Any = toys.Starts(lambda: toys.Listed(V, TEXTS))
     transitions = Transitions(envelope, lambda _: listed, None, None)
@@ -68,3 +76,35 @@ def test_text_is_counted_where_a_call_is_demanded() -> None:
     reader, now = begun()
     assert reader.read(now, byte("x"), counts=True) is now
     assert row_at(reader, now) >= TEXT
+
+
+@pytest.mark.parametrize("name", ["kimi_k2", "hermes", "pythonic"])
+def test_a_turn_that_nobody_has_is_freed_at_once(name: str) -> None:
+    """Not by Python's collector: texts may be large, and a server may have switched it off."""
+    found = served(name)
+    turn = found.start(found.read_request(TOOLS), None)
+    for token in write(found.vocabulary, CALLS[name]):
+        row_of(turn)
+        assert turn.accept(token)
+    reader, text = ref(turn._reader), turn.position.grammar
+    assert text is not None
+    gc.disable()
+    try:
+        del turn, text
+        assert reader() is None
+    finally:
+        gc.enable()
+
+
+def test_a_text_stands_where_it_did_if_the_rest_of_a_token_cannot_be_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    matcher, find = at("pythonic", "[get(a=1")
+    token, before = find(b"), get"), row_of(matcher)
+    with monkeypatch.context() as patched:
+        patched.setattr(TokenReader, "_read", lambda *_: None)
+        assert not matcher.accept(token)
+    assert (row_of(matcher) == before).all()
+    assert matcher.accept(token)
+    matcher.rollback(1)
+    assert (row_of(matcher) == before).all()

@@ -178,3 +178,27 @@ def test_a_text_that_a_prompt_has_begun_is_told_from_one_that_it_has_not(
     found = look_at_prompt(ENFORCER.table, wanted, Options(), prompt)
     assert found == (len(ENFORCER.table.opened(prompt)[1]) if is_begun else 0)
     assert (found > 0) is is_begun
+
+
+@pytest.mark.parametrize(
+    ("begun", "refused"),
+    [
+        ('<tool_call>\n{"name": "get", "arguments": {}}\n</tool_call>\n', False),
+        ('<tool_call>\n{"name": "get", "arguments": {}}\n</tool_call>\n<tool_call>', False),
+        ('<tool_call>\n{"name": "gone', True),
+        ("<tool_call>\n</tool_call>", True),
+    ],
+)
+def test_behind_arguments_only_an_engine_knows_where_they_have_ended(
+    begun: str, refused: bool
+) -> None:
+    table = served("hermes").table
+    prompt = [*opening("hermes"), *vocabularies.write(table.vocabulary, begun)]
+    try:
+        looked = look_at_prompt(table, spec(), Options(), prompt)
+    except IllegalPrefix:
+        assert refused
+    else:
+        assert not refused
+        assert looked == len(table.opened(prompt)[1])
+        served("hermes").start(spec(), prompt)

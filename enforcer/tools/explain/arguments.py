@@ -22,7 +22,7 @@ from enforcer.tools.explain.place import (
     NAMES_DUE,
     VALUES_DUE,
     Phase,
-    Place,
+    TextPlace,
     fixed,
 )
 from enforcer.tools.explain.words import DraftOption, Option, constants, kinds, quoted
@@ -49,7 +49,7 @@ class View:
         self._text, self._what = text, what
         self._layout = text.outline.layout
         self._drafts: dict[str, DraftOption] = {}
-        self.place = Place(text)
+        self.place = TextPlace(text)
         self._read(self.place)
         found = tuple(draft.option(subject) for subject, draft in self._drafts.items())
         if not found and self.place.path:
@@ -70,7 +70,7 @@ class View:
         names = (name for shape in shapes for name, child in shape.names if child != NEVER)
         return tuple(name[len(typed) :] for name in names if name.startswith(typed))
 
-    def _read(self, place: Place) -> None:
+    def _read(self, place: TextPlace) -> None:
         """Add what may follow."""
         if place.phase in IN_NAMES | NAMES_DUE:
             self._names("the name of a property", place)
@@ -80,7 +80,7 @@ class View:
         for delimiter, phase in self._delimiters:
             if rest := self._text.rest(delimiter, phase):
                 with self._text.gone_on(rest):
-                    self._behind(place, self._text.outline.show(rest), Place(self._text))
+                    self._behind(place, self._text.outline.show(rest), TextPlace(self._text))
 
     @property
     def _delimiters(self) -> Iterator[tuple[Sequence[int], int | None]]:
@@ -93,7 +93,7 @@ class View:
             yield self._layout.stop, Phase.BETWEEN
             yield fixed(self._layout.close), Phase.BETWEEN
 
-    def _behind(self, place: Place, sign: str, now: Place) -> None:
+    def _behind(self, place: TextPlace, sign: str, now: TextPlace) -> None:
         """Add what a delimiter that may come leads to.
 
         Args:
@@ -135,7 +135,7 @@ class View:
         draft.paths.update(dict.fromkeys(sources.paths))
         return draft
 
-    def _names(self, subject: str, place: Place) -> None:
+    def _names(self, subject: str, place: TextPlace) -> None:
         """Add the names that may follow, or those that a name that has been begun may be."""
         is_json = self._layout.layout.kind is LayoutKind.JSON
         every = ANY if is_json else keys(self._layout)
@@ -152,7 +152,7 @@ class View:
                     words = "any other name" if regex in {ANY, every} else "another name"
                     self._draft(subject, sources).kinds[words] = None
 
-    def _values(self, subject: str, place: Place) -> None:
+    def _values(self, subject: str, place: TextPlace) -> None:
         """Add the values that may be meant, each listed if it can be."""
         arrays = (shape for shape, _ in place.shapes if isinstance(shape, ArrayShape))
         if any(x.unique and not x.choices for x in arrays) and place.keys[-1] and not place.begun:
@@ -172,7 +172,7 @@ class View:
             said += [each + note for each in kinds(strings, schemas)]
             self._draft(subject, sources).kinds.update(dict.fromkeys(said))
 
-    def _note(self, place: Place) -> str:
+    def _note(self, place: TextPlace) -> str:
         """Describe whether a string may end here, or whether only other elements forbid it."""
         end = self._layout.stop if place.phase == Phase.IN_VALUE else place.begun[:1].encode()
         if place.part or not end:
@@ -183,7 +183,7 @@ class View:
         return " (which may not end here: the elements have to differ)" if inside else ""
 
 
-def _going_on(value: Value, place: Place) -> Value:
+def _going_on(value: Value, place: TextPlace) -> Value:
     """Restrict a value to what can continue the string or word that has been begun."""
     rest = NOTHING if place.typed is None else _after(value.strings or NOTHING, place.typed)
     strings = None if rest == NOTHING else rest

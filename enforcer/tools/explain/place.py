@@ -156,7 +156,7 @@ class BytewiseText:
             return self.states[-1][6] if self.states[-1][0] in IN_NAMES else -1
 
 
-class Place:
+class TextPlace:
     """The present place in a text.
 
     Attributes:

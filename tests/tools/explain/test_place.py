@@ -8,7 +8,7 @@ import pytest
 
 from enforcer.layouts import JSON
 from enforcer.schema import trace_schema
-from enforcer.tools.explain.place import BytewiseText, Outline, Place
+from enforcer.tools.explain.place import BytewiseText, Outline, TextPlace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,7 +18,7 @@ def sources(schema: Any, text: str) -> list[Sequence[str]]:
     """Return the paths of each value that is due behind a text."""
     at = BytewiseText(Outline(trace_schema(schema), JSON, ()))
     assert at.become([*text.encode()])
-    return [sources.paths for _, sources in Place(at).values]
+    return [sources.paths for _, sources in TextPlace(at).values]
 
 
 ROW = {
