@@ -341,9 +341,8 @@ class Matcher:
         try:
             if now is self._in_text and 0 <= token_id < self._size and self._kinds[token_id]:
                 step = now if self._text.accept(token_id) else None
-                if step is not None and self._ends_itself:
-                    step = self._reader.behind(now, token_id)
-                    step = step and self._transitions.share(step)
+                if step is not None and self._ends_itself and self._text.is_done:
+                    step = self._left_text(token_id, now)
             else:
                 self._reader.fed = 0
                 step = None if now.shared is None else now.shared.after.get(token_id)
@@ -363,6 +362,11 @@ class Matcher:
         if not self._accepted % _LET_GO:
             self._let_go()
         return True
+
+    def _left_text(self, token_id: int, now: Position) -> Position | None:
+        """Return where a token leads within which a text has ended."""
+        step = self._reader.behind(now, token_id)
+        return None if step is None else self._transitions.share(step)
 
     def _found(self, token_id: int, now: Position) -> Position | None:
         """Return where a token id leads, and keep it where turns with the same tools share that."""

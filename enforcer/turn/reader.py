@@ -176,19 +176,20 @@ class TokenReader:
             return found
         if not now.tool:
             return self._format(now, token_id)
-        return self.behind(now, token_id) if now.grammar.accept(token_id) else None
+        if not now.grammar.accept(token_id):
+            return None
+        return self.behind(now, token_id) if self._has_ended(now.grammar) else now
 
     def _has_ended(self, text: Any) -> bool:
         """Return whether a text of arguments has ended by itself."""
         return self._then is not None and text.is_done
 
     def behind(self, now: Position, token_id: int) -> Position | None:
-        """Return the position after a token of text that the arguments have accepted.
+        """Return the position after a token that the arguments have accepted, and ended within.
 
-        Where they have ended within it, the rest of it is legal.
+        The rest of the token is legal; None, and the arguments stand where they did, if it cannot
+        be read all the same.
         """
-        if not self._has_ended(now.grammar):
-            return now
         data = self._table.vocabulary.token_bytes(token_id)
         text: Any = now.grammar
         self._end_call(now.calls)
