@@ -105,8 +105,8 @@ class Enforcer:
         UnknownDialect: no dialect of that name.
         UnknownEngine: no engine of that name, or its package is not installed.
         InvalidVocabulary: the tokenizer lacks the dialect's control tokens.
-        ConfigurationError: the engine was built for another vocabulary, or something is of
-            another type.
+        ConfigurationError: the engine was built for another vocabulary, or cannot tell where the
+            format's arguments end; or something is of another type.
 
     """
 
@@ -152,11 +152,7 @@ class Enforcer:
         self.engine = engine
         any_text = (lambda: engine.any_text) if isinstance(engine, MachineEngine) else None
         self.table = Table(self.dialect, vocabulary, any_text)
-        if engine.name != engines.MACHINE and self.table.behind_arguments is not None:
-            raise ConfigurationError(
-                f"the engine {engine.name} cannot tell where arguments end in the format "
-                f"{self.dialect.name}: use the engine {engines.MACHINE}"
-            )
+        self.table.refuse_engine(engine.name)
         self.options = (Options() if options is None else options).changed(**words)
         self._documents = Documents({}) if documents is None else documents
         self._grammars = Grammars(

@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
+from enforcer.engines import MACHINE
+from enforcer.errors import ConfigurationError
 from enforcer.machine.grammar import any_grammar
 from enforcer.turn import pattern
 from enforcer.turn.around import Around
@@ -205,6 +207,21 @@ class Table:
         """The state behind arguments that end by themselves; None where a special token does."""
         states = self.dialect.states.values()
         return next((x.then for x in states if x.segment is Segment.ARGUMENTS), None)
+
+    def refuse_engine(self, name: str) -> None:
+        """Reject an engine that cannot tell where the arguments of this format end.
+
+        The kernel alone can tell it within a token. Other engines need a special token there.
+
+        Raises:
+            ConfigurationError: the engine is not the machine, and arguments end by themselves.
+
+        """
+        if name != MACHINE and self.behind_arguments is not None:
+            raise ConfigurationError(
+                f"the engine {name} cannot tell where arguments end in the format "
+                f"{self.dialect.name}: use the engine {MACHINE}"
+            )
 
     def warm(self) -> None:
         """Compute what the first turns would wait for."""

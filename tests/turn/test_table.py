@@ -6,12 +6,14 @@ from itertools import product
 
 import pytest
 
-from enforcer.errors import InvalidVocabulary
+from enforcer.api import Enforcer
+from enforcer.errors import ConfigurationError, InvalidVocabulary
 from enforcer.turn import dialects
 from enforcer.turn.dialect import Guard, Segment
 from enforcer.turn.lexer import OPEN, Opening
 from enforcer.turn.table import Table
 from tests import vocabularies
+from tests.dialect_cases import served
 from tests.vocabularies import bits, small
 
 V = small()
@@ -101,3 +103,16 @@ def test_whether_text_may_turn_out_to_be_a_call(name: str, spells: bool) -> None
     from tests.dialect_cases import served
 
     assert served(name).table.spells_calls is spells
+
+
+@pytest.mark.parametrize("name", dialects.available())
+def test_other_engines_need_a_special_token_behind_arguments(name: str) -> None:
+    table = served(name).table
+    table.refuse_engine("machine")
+    if name in {"kimi_k2", "glm45"}:
+        table.refuse_engine("xgrammar")
+        return
+    with pytest.raises(ConfigurationError, match=f"engine xgrammar .* in the format {name}"):
+        table.refuse_engine("xgrammar")
+    with pytest.raises(ConfigurationError, match="xgrammar"):
+        Enforcer(served(name).vocabulary, name, "xgrammar")

@@ -115,7 +115,7 @@ class Settings:
 
     Attributes:
         dialect: format of the served model, a file in `grammars/`, where no parser's name tells it
-        engine: argument engine: machine, xgrammar, outlines-core
+        engine: argument engine: machine; for Kimi K2 also xgrammar, outlines-core
         on_unsupported: what to do with a schema that cannot be enforced exactly: refuse, relax or
             isolate
         allow_client: what a request may switch: some of off, relax, isolate, finish, closed, open,

@@ -256,9 +256,11 @@ def warm(tokenizer: Any) -> None:
             checking process can be started.
 
     """
-    dialect = table_for(tokenizer).dialect
-    is_asked = settings.current().options.finish_within_budget and served_model.has_our_parser()
-    if is_asked and not dialect.is_simple:
+    table, chosen = table_for(tokenizer), settings.current()
+    dialect, is_ours = table.dialect, served_model.has_our_parser()
+    if is_ours:
+        table.refuse_engine(chosen.engine)
+    if is_ours and chosen.options.finish_within_budget and not dialect.is_simple:
         raise ConfigurationError(
             f"ENFORCER_FINISH_WITHIN_BUDGET=on is not supported for the format {dialect.name}, in "
             "which the shortest end of a turn is not known: switch it off"

@@ -24,7 +24,7 @@ from enforcer.schema.bundling import Documents
 from enforcer.turn.table import Table
 from enforcer.vllm.config import settings
 from enforcer.vllm.observe import metrics
-from enforcer.vllm.server import runtime
+from enforcer.vllm.server import runtime, served_model
 from enforcer.vocabulary import Vocabulary
 from tests import checking_cases, vocabularies
 from tests.spec_cases import settled as settle
@@ -264,3 +264,21 @@ def test_what_has_been_warmed_builds_nothing_for_its_first_request(
         matcher.fill(row)
         assert matcher.accept(token_id)
     assert len(tokenizers) == 1
+
+
+@pytest.mark.parametrize("parser", ["kimi_enforced", "kimi_k2"])
+def test_a_server_of_ours_does_not_start_with_an_engine_that_cannot_follow_its_format(
+    parser: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = settings.read({"ENFORCER_ENGINE": "xgrammar"})
+    table = Mock(dialect=Mock(is_simple=True))
+    table.refuse_engine.side_effect = ConfigurationError("the engine xgrammar cannot tell")
+    monkeypatch.setattr(settings, "current", lambda: read)
+    monkeypatch.setattr(runtime, "table_for", lambda _: table)
+    monkeypatch.setattr(runtime, "pool", Mock)
+    monkeypatch.setattr(served_model, "has_our_parser", lambda: parser == "kimi_enforced")
+    if parser == "kimi_enforced":
+        with pytest.raises(ConfigurationError, match="cannot tell"):
+            runtime.warm(["one"])
+    else:
+        runtime.warm(["one"])
