@@ -363,7 +363,7 @@ class TokenReader:
         row = np.empty(self._table.vocabulary.words, dtype=np.int32)
         self._load(now)
         self._tried.asked.clear()
-        self._turn.fill(row, self._table.any_text.matcher())
+        self._turn.fill(row, _native(self._table.any_text.matcher()))
         if self._turn.has_named or self._turn.has_begun or now.header is not None:
             self._transitions.ask_names()
         for name in self._tried.asked:

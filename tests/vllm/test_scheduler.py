@@ -164,7 +164,7 @@ class Text:
     """A text of the machine whose methods can be replaced, as those of a compiled class cannot."""
 
     def __init__(self, text: Any) -> None:
-        self._text = text
+        self._text = self.engine = text  # `engine` is what the kernel's turn goes on with
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._text, name)
