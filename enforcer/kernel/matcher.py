@@ -10,15 +10,23 @@ import cython
 import numpy as np
 
 from enforcer.errors import ConfigurationError
+from enforcer.kernel.aims import costs_of
+from enforcer.kernel.costs import learn
+from enforcer.kernel.ends import (
+    cost_of,
+    growth_within,
+    ids_of_ending,
+    is_whole_text,
+    tokens_that_fit,
+)
 from enforcer.kernel.names import character_of, ending_classes, held, length_of, let_go
 from enforcer.kernel.objects import full_at, open_object
 from enforcer.kernel.records import *
 from enforcer.kernel.rows import fill_row, make_wide_row
 from enforcer.kernel.search import takes_from
 from enforcer.kernel.state import (
+    Ending,
     MatcherState,
-    automaton_at,
-    automaton_of,
     hits_at,
     name_words,
     names_at,
@@ -29,7 +37,7 @@ from enforcer.kernel.state import (
 )
 from enforcer.kernel.tables import Tables
 from enforcer.kernel.tokens import Tree
-from enforcer.kernel.values import ended_texts, marker_of, open_pairs, open_text, take_marker
+from enforcer.kernel.values import marker_of, open_pairs, open_text, take_marker
 
 _IN_USE = "a matcher serves one thread at a time, and this one is in a call of another thread"
 
@@ -109,16 +117,7 @@ class TextMatcher(MatcherState):
 
     def is_accepting(self) -> bool:
         """Return whether the text so far is complete."""
-        s = past_state(self, self.at)
-        if s.phase == IN_RAW:
-            return s.pending == 0 and ended_texts(self, s) != 0
-        if s.phase == BETWEEN and s.pending == 0:
-            a = automaton_at(self, automaton_of(self, s))
-            return (self.tables.accepts[a.states + s.automaton_state] & s.languages & 2) != 0
-        if s.frame >= 0 or s.phase != IN_BARE:
-            return s.phase == DONE
-        a = automaton_at(self, automaton_of(self, s))
-        return (self.tables.accepts[a.states + s.automaton_state] & s.languages) != 0
+        return is_whole_text(self, past_state(self, self.at))
 
     def keep(self, count: i64):
         """Forget what only a rollback of more than the last `count` token ids would need."""
@@ -133,6 +132,49 @@ class TextMatcher(MatcherState):
         """Bytes of this text alone."""
         own = _OWN_BYTES + 4 * self.accepted.shape[0]
         return own + 8 * self.arena.shape[0] + STATE.itemsize * self.past.shape[0]
+
+    def end_cost(self) -> int:
+        """Return how many token ids complete the text; -1 if no end is found."""
+        begin_call(self)
+        try:
+            begin_ends(self)
+            return cost_of(self, past_state(self, self.at))
+        finally:
+            self.is_in_use = False
+
+    def end_ids(self) -> list:
+        """Return the token ids that complete the text; raises `ValueError` if none are found."""
+        begin_call(self)
+        try:
+            begin_ends(self)
+            if cost_of(self, past_state(self, self.at)) < 0:
+                raise ValueError("no end is known")
+            return ids_of_ending(self)
+        finally:
+            self.is_in_use = False
+
+    def ids_in_time(self, token_ids, room: i64) -> list:
+        """Return the legal ones of some token ids behind which an end takes at most `room` ids."""
+        begin_call(self)
+        try:
+            begin_ends(self)
+            return tokens_that_fit(self, token_ids, room)
+        finally:
+            self.is_in_use = False
+
+    def end_growth(self) -> tuple:
+        """Bound by how many token ids the end grows.
+
+        Returns:
+            Behind more of what is being written; behind each byte that begins or ends something.
+
+        """
+        begin_call(self)
+        try:
+            begin_ends(self)
+            return growth_within(self, past_state(self, self.at)), costs_of(self).growth
+        finally:
+            self.is_in_use = False
 
     def open_values(self) -> tuple:
         """Return the present state and the objects and arrays around it, the innermost first.
@@ -211,13 +253,29 @@ def begin_call(t: MatcherState) -> cython.int:
 
 
 @cython.cfunc
-def advance(t: MatcherState, token_id: i64, start: i64) -> cython.bint:
-    """Advance by one token id; see `accept` and `accept_rest`."""
+def begin_exact(t: MatcherState):
+    """Prepare steps for which names and elements that were written matter."""
     t.work = 0
     t.is_exact = True
     t.search.frame = -1
     t.search.top = LAST_63
     t.search.tries = MOST_TRIED
+
+
+@cython.cfunc
+def begin_ends(t: MatcherState):
+    """Prepare searches of ends."""
+    begin_exact(t)
+    if t.ending is None:
+        t.ending = Ending()
+    if t.tables.costs is None:
+        learn(t)
+
+
+@cython.cfunc
+def advance(t: MatcherState, token_id: i64, start: i64) -> cython.bint:
+    """Advance by one token id; see `accept` and `accept_rest`."""
+    begin_exact(t)
     if token_id < 0 or token_id >= t.tree.tokens:
         return False
     first = cython.cast(cython.Py_ssize_t, t.tree.text0[token_id])

@@ -365,6 +365,7 @@ CONTROL_GROUP = cython.declare(cython.longlong, 1 << 62)
 LAST_CHARACTER = cython.declare(cython.int, 0x10FFFF)
 FIRST_SURROGATE = cython.declare(cython.int, 0xD800)  # surrogates stand for markers in automata
 LAST_SURROGATE = cython.declare(cython.int, 0xDFFF)
+FIRST_MARKER = cython.declare(cython.int, 256)  # symbols of a text from it on are no bytes
 ALWAYS = cython.declare(cython.int, 63)  # no group of bytes has this number
 PRIME = cython.declare(cython.ulonglong, 0x9E3779B97F4A7C15)
 ALL_64 = cython.declare(cython.ulonglong, 0xFFFFFFFFFFFFFFFF)

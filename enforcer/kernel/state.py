@@ -16,6 +16,7 @@ from enforcer.kernel.tokens import Scratch, Tree
 from enforcer.kernel.turn import TurnFields
 
 _FIRST_IDS = 128
+_FIRST_ENDING = 64
 
 
 @cython.final
@@ -68,6 +69,38 @@ class Search:
         self.outer = -1
 
 
+@cython.final
+@cython.cclass
+class Ending:
+    """Room for the search of an end.
+
+    Attributes:
+        level: of frames around the one at which the search ends, before its bracket; -1 to end with
+            the text.
+        fitted: the values, as bits, of which that one has to be.
+        length: symbols of the end that was found: bytes, or from `ends.FIRST_MARKER` on markers.
+        first: the token id that `behind_token` has met last.
+
+    """
+
+    states: State[::1]
+    tried: cython.int[::1]
+    symbols: cython.int[::1]
+    length: i64
+    first: i64
+    level: i64
+    fitted: i64
+
+    def __cinit__(self):
+        self.states = new_states(_FIRST_ENDING)
+        self.tried = np.zeros(_FIRST_ENDING, np.int32)
+        self.symbols = np.zeros(_FIRST_ENDING, np.int32)
+        self.length = 0
+        self.first = -1
+        self.level = -1
+        self.fitted = -1
+
+
 @cython.cclass
 class MatcherState:
     """The fields of a matcher of one argument text.
@@ -109,6 +142,7 @@ class MatcherState:
     is_masking: cython.bint  # a row is made
     search: Search
     scratch: Scratch  # room for a row or a search; None between calls
+    ending: Ending  # room for the search of an end; None until it is asked for
     states: State[::1]  # of a walk: state `i` is behind `i` bytes of a token
     row: cython.int[::1]  # the row that is filled
     target: object  # whose view `row` is; a view takes half as long as a cached row
@@ -153,6 +187,7 @@ class MatcherState:
         self.is_in_use = False
         self.is_exact = False
         self.scratch = None
+        self.ending = None
         self.is_masking = False
         self.search = Search(tables.has_unique_values)
         self.is_laid_out = tables.pairs.shape[0] != 0
@@ -373,5 +408,5 @@ def resize_past(t: MatcherState, count: index):
 
 
 if not cython.compiled:
-    for _class in (Search, MatcherState):
+    for _class in (Search, Ending, MatcherState):
         _class.__init__ = run_cinits

@@ -1,7 +1,8 @@
 """Strings of JSON and Python, a byte at a time: UTF-8, escapes, surrogate pairs.
 
 A character that is partly written is a range of code points; it is legal if some character of the
-range is. `character_byte` advances a string by a byte, `take` by a whole character.
+range is. `character_byte` advances a string by a byte, `take` by a whole character, and `symbol_of`
+says which byte writes a character next.
 """
 
 from __future__ import annotations
@@ -351,6 +352,77 @@ def avoids_stops(t: MatcherState, s: cython.pointer[State], byte: i64) -> cython
         return False
     s.stop = t.tables.transitions[a.transitions + s.stop * a.classes + kind]
     return s.stop >= 0
+
+
+@cython.cfunc
+@cython.exceptval(-9, check=False)
+def symbol_of(t: MatcherState, s: cython.pointer[State], character: i64) -> i64:
+    """Return the next byte of a character, by what of it has been written; -1 if that differs."""
+    if character < 0:
+        return -1
+    if FIRST_SURROGATE <= character <= LAST_SURROGATE:
+        return FIRST_MARKER + character - FIRST_SURROGATE
+    kind = s.pending & 15
+    if UTF_8_OF_2 <= kind <= UTF_8_OF_4:
+        missing = s.pending >> 4 & 15
+        if s.pending >> 8 != character >> (6 * missing):
+            return -1
+        return 0x80 | character >> (6 * (missing - 1)) & 63
+    is_quoted: cython.bint = s.phase == IN_STRING or s.phase == IN_NAME
+    if kind == 0 or not is_quoted:
+        if is_quoted and needs_escape(t, s, character):
+            return 92
+        return first_byte(character)
+    unit = character if character < 0x10000 else 0xD800 + ((character - 0x10000) >> 10)
+    count = s.pending >> 4 & 15
+    value = s.pending >> 8
+    if kind == ESCAPE:
+        return letter_of(character)
+    if kind == SECOND_BACKSLASH:
+        return 92
+    if kind == SECOND_U:
+        return 117
+    if kind == HEXADECIMAL:
+        return digit_of(character, value, count)
+    if kind == DIGITS:
+        return digit_of(unit, value, 4 - count)
+    unit = 0xDC00 + (character - 0x10000 & 0x3FF)
+    return digit_of(unit, value & 0xFFFF, 4 - count)
+
+
+@cython.cfunc
+@cython.exceptval(-9, check=False)
+def digit_of(unit: i64, value: i64, missing: i64) -> i64:
+    """Return the next hexadecimal digit of a number of which some are written; or -1."""
+    if missing < 1 or value != unit >> (4 * missing):
+        return -1
+    digit = unit >> (4 * (missing - 1)) & 15
+    return 48 + digit if digit < 10 else 87 + digit
+
+
+@cython.cfunc
+@cython.exceptval(-9, check=False)
+def letter_of(character: i64) -> i64:
+    """Return the byte behind a backslash that stands for a character, or begins its number."""
+    if character == 34 or character == 39 or character == 92:
+        return character
+    if character == 8:
+        return 98
+    if character == 9:
+        return 116
+    if character == 10:
+        return 110
+    if character == 12:
+        return 102
+    return 114 if character == 13 else 117
+
+
+@cython.cfunc
+def needs_escape(t: MatcherState, s: cython.pointer[State], character: i64) -> cython.bint:
+    """Return whether a character of a string or name is written as an escape."""
+    if character < 32 or character == 92:
+        return True
+    return character == quote_of(t, s) or t.tree.writes[first_byte(character)] == 0
 
 
 @cython.cfunc

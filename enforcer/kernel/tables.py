@@ -107,9 +107,9 @@ class Tables:
     digests: list
     cached: list  # rows by configuration; a configuration's hash gives two slots
     cached_bytes: i64
-    charge: Charge  # for the bytes of `cached` and `shortest`
+    charge: Charge  # for the bytes of `cached` and `costs`
     arrays_by_name = cython.declare(dict, visibility="readonly")
-    shortest = cython.declare(object, visibility="readonly")  # see `enforcer.budget`
+    costs: object  # see `aims.Costs`; None until they are learned
 
     def __cinit__(
         self,
@@ -154,7 +154,7 @@ class Tables:
         self.cached_bytes = 0
         self.charge = Charge(memory, 0)
         self.arrays_by_name = arrays
-        self.shortest = None
+        self.costs = None
         self.is_open = False
         self.distinct = NOT_UNIQUE
         self.has_unique_values = False
@@ -264,11 +264,10 @@ class Tables:
         self.cached_bytes += size
         self.charge.add(size)
 
-    def set_shortest(self, shortest, size: i64):
-        """Set the shortest completions that `enforcer.budget` has found, of `size` bytes."""
-        if self.shortest is None:
-            self.charge.add(size)
-        self.shortest = shortest
+    @cython.cfunc
+    def add_weight(self, size: i64):
+        """Count the bytes of learned costs."""
+        self.charge.add(size)
 
     @cython.cfunc
     def states_of(self, number: index) -> index:

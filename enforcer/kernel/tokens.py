@@ -348,10 +348,12 @@ class Tree:
         free: the wide row of a string that may be anything.
         raw_free: that of raw text; of Python's strings, that of one between apostrophes.
         digits: the row of the tokens that are digits.
+        writes: for each byte whether it is a token of the trie.
 
     """
 
     trie: Trie
+    writes: cython.uchar[::1]
     text0: cython.const_int[::1]
     text: cython.const_uchar[::1]
     shorter: cython.const_int[::1]  # rows of the tokens that add at most 0, 1, ... characters
@@ -419,6 +421,10 @@ class Tree:
                 if text[i] == 44:
                     count += 1
             self.most_commas = max(self.most_commas, count)
+        self.writes = np.zeros(256, np.uint8)
+        for i in range(trie.roots):
+            if trie.nodes[i].own != 0:
+                self.writes[trie.nodes[i].byte] = 1
         self.tokens = text0.shape[0] - 1
         self.longest = 0
         longer = []

@@ -1,0 +1,206 @@
+"""The end of a text that the kernel finds, and its length in token ids."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from functools import cache
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+import jsonschema
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from enforcer.errors import EnforcerError
+from enforcer.layouts import JSON, BoundLayout
+from enforcer.schema import Conventions, Root, compile_schema
+from tests import vocabularies
+from tests.budget_cases import SCHEMAS, UNTIMED, V, machine, of
+from tests.drawn_json import DIALECTS
+from tests.instance_strategies import instances
+from tests.schema_strategies import schemas
+from tests.spelled_json import COMPACT, spell
+
+if TYPE_CHECKING:
+    from enforcer import kernel
+    from enforcer.schema import ArgumentGrammar
+
+_OPEN = Conventions(closed_objects=False)
+ALL = {
+    **SCHEMAS,
+    "distinct strings": UNTIMED,
+    "undeclared": of(x={"type": "object", "minProperties": 3}),
+}
+
+
+def started(grammar: ArgumentGrammar, layout: BoundLayout = JSON) -> kernel.TextMatcher:
+    return machine(grammar, layout).matcher()
+
+
+@cache
+def compiled(name: str) -> ArgumentGrammar:
+    return compile_schema(ALL[name], root=Root.OBJECT)
+
+
+def end_of(text: kernel.TextMatcher) -> bytes:
+    """Write the end; each id has to bring it nearer, and the machine has to take it."""
+    data = b""
+    while (left := text.end_cost()) > 0:
+        ids = text.end_ids()
+        assert len(ids) == left
+        assert text.ids_in_time(ids[:1], left - 1) == ids[:1]
+        assert text.accept(ids[0])
+        data += V.token_bytes(ids[0])
+        assert text.end_ids() == ids[1:], data
+    assert left == 0
+    assert text.is_accepting()
+    return data
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("name", ALL)
+def test_from_wherever_a_text_goes_its_end_is_valid(name: str, seed: int) -> None:
+    text = started(compiled(name))
+    random = Random(f"{name} {seed}")
+    row, data = np.zeros(V.words, dtype=np.int32), b""
+    for _ in range(24):
+        count = len(text.token_ids())
+        whole = json.loads(data + end_of(text))
+        jsonschema.Draft202012Validator(ALL[name]).validate(whole)
+        text.rollback(len(text.token_ids()) - count)
+        text.fill(row)
+        ids = sorted(vocabularies.bits(row))
+        if not ids:
+            break
+        closing = [i for i in ids if V.token_bytes(i)[:1] in b'"]},:']
+        token = random.choice(closing if closing and random.random() < 0.4 else ids)
+        before, (within, each) = text.end_cost(), text.end_growth()
+        assert text.accept(token)
+        data += V.token_bytes(token)
+        begins = sum(byte in b'{}[],:"\\' for byte in V.token_bytes(token))
+        assert text.end_cost() <= before + within + begins * each
+
+
+@st.composite
+def beginnings(draw: st.DrawFn) -> tuple[Any, bytes]:
+    dialect = draw(st.sampled_from(DIALECTS))
+    schema = draw(schemas(dialect))
+    value = draw(instances(schema, dialect))
+    text = spell(value, COMPACT, draw(st.randoms(use_true_random=False))).encode()
+    return schema, text[: draw(st.integers(0, len(text)))]
+
+
+@pytest.mark.slow
+@given(beginnings())
+@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+def test_whatever_has_begun_has_an_end_that_the_machine_takes(case: tuple[Any, bytes]) -> None:
+    schema, data = case
+    try:
+        grammar = compile_schema(schema, root=Root.ANY, conventions=_OPEN)
+        text = started(grammar)
+    except EnforcerError:
+        assume(False)
+    count = next((at for at, byte in enumerate(data) if not text.accept(byte)), len(data))
+    assert text.end_cost() >= 0
+    json.loads(data[:count] + end_of(text))
+
+
+def test_the_end_of_a_large_value() -> None:
+    cases = {
+        "names": (of(**{f"name{i}": {"type": "boolean"} for i in range(60)}), 60),
+        "items": (of(x={"type": "array", "items": {"type": "null"}, "minItems": 500}), 999),
+        "text": (of(x={"type": "string", "minLength": 5000}), 5000),
+    }
+    for schema, least_ids in cases.values():
+        text = started(compile_schema(schema, root=Root.OBJECT))
+        assert least_ids <= text.end_cost() < 20 * least_ids
+
+
+def test_what_takes_too_long_has_no_end_that_is_known() -> None:
+    schema = of(x={"type": "string", "minLength": 10**9})
+    assert started(compile_schema(schema, root=Root.OBJECT)).end_cost() == -1
+
+
+@pytest.mark.parametrize(
+    ("pattern", "end"),
+    [
+        ("^a{3}$", b'"aaa"'),
+        ("^(ab|cdefgh)+$", b'"ab"'),
+        ("^[A-Z]{2}-\\d{3}$", b'"AA-000"'),
+        ("^(x|é)$", b'"x"'),
+        ("^[ab]*b[ab]*b$", b'"bb"'),
+        ("^.{3,}x$", b'"aaax"'),
+        ("[^\\x00-\\x7f]", '"\x80"'.encode()),
+        ('^["\\\\\n]$', b'"\\""'),
+        ("^\\x07$", b'"\\u0007"'),
+    ],
+)
+def test_the_shortest_string(pattern: str, end: bytes) -> None:
+    schema = {"type": "string", "pattern": pattern}
+    assert end_of(started(compile_schema(schema, root=Root.ANY))) == end
+
+
+@pytest.mark.parametrize("char", ["é", "日", "🙂", "\n", '"', "\\", "a", "\ud7ff", "\u0800"])
+@pytest.mark.parametrize("is_listed", [False, True])
+def test_a_character_that_has_been_begun_is_completed(char: str, is_listed: bool) -> None:
+    schema = {"enum": [char, "x"]} if is_listed else {"type": "string"}
+    plain, escaped = json.dumps(char, ensure_ascii=False)[1:-1], json.dumps(char)[1:-1]
+    upper = escaped.upper().replace("U", "u") if "u" in escaped else escaped
+    for spelled in {plain.encode(), escaped.encode(), upper.encode()}:
+        text = started(compile_schema(schema, root=Root.ANY))
+        assert text.accept(ord('"'))
+        for at, byte in enumerate(spelled):
+            assert text.accept(byte)
+            count = len(text.token_ids())
+            found = json.loads(b'"' + spelled[: at + 1] + end_of(text))
+            assert not is_listed or found in {char, "x"}
+            text.rollback(len(text.token_ids()) - count)
+
+
+def test_no_end_needs_an_escape_that_a_plain_spelling_has_not() -> None:
+    long = "a\n" + 20 * "b"
+    properties = {name: {"enum": [long, "ab"]} for name in (long, "ab")}
+    schema = {"type": "object", "properties": properties, "additionalProperties": False}
+    grammar = compile_schema(schema, root=Root.OBJECT)
+    for begun_ in (b'{"a\\', b'{"ab":"a\\'):
+        text = started(grammar, replace(JSON, plain_spelling=True))
+        assert all(map(text.accept, begun_))
+        assert end_of(text).startswith(b"n" + 20 * b"b")
+
+
+def test_of_many_names_one_is_found_that_a_character_may_become() -> None:
+    names = [f"{word}_{i:02}" for word in ("feld", "größe") for i in range(20)] + ["ähnlich", "日"]
+    schema = {"properties": dict.fromkeys(names, True), "additionalProperties": False}
+    grammar = compile_schema({"type": "object", **schema}, root=Root.OBJECT)
+    for name in ("ähnlich", "größe_19", "日"):
+        for spelled in (name.encode(), json.dumps(name)[1:-1].encode()):
+            text = started(grammar)
+            assert all(map(text.accept, b'{"'))
+            for at, byte in enumerate(spelled):
+                assert text.accept(byte)
+                count = len(text.token_ids())
+                whole = json.loads(b'{"' + spelled[: at + 1] + end_of(text))
+                assert {*whole} <= {*names}
+                text.rollback(len(text.token_ids()) - count)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "taken", "typed"),
+    [
+        ("^[à-ÿ]$", ["à"], b"\xc3"),
+        ("^[à-ÿ]$", ["à", "á", "ã"], b"\\u00e"),
+        (r"^\d{4}-\d\d$", ["0000-00"], b"0000-0\\"),
+        (r"^\d{4}-\d\d$", [f"0000-0{i}" for i in range(9)], b"0000-0\\u003"),
+    ],
+)
+def test_a_character_that_has_been_begun_becomes_none_that_repeats_a_name(
+    pattern: str, taken: list[str], typed: bytes
+) -> None:
+    schema = {"patternProperties": {pattern: {"type": "null"}}, "additionalProperties": False}
+    text = started(compile_schema({"type": "object", **schema}, root=Root.OBJECT))
+    written = json.dumps(dict.fromkeys(taken), ensure_ascii=False)[:-1].encode() + b', "' + typed
+    assert all(map(text.accept, written))
+    assert len(json.loads(written + end_of(text))) == len(taken) + 1
