@@ -19,25 +19,35 @@ import numpy as np
 
 import enforcer.machine  # noqa: F401 - first: it says in words that the kernel is not compiled
 from enforcer import engines
-from enforcer.budget.costs import Shortest
 from enforcer.cache import Cache
 from enforcer.client import python_tools
 from enforcer.compiling import Grammars
 from enforcer.engines import ArgumentEngine, ArgumentMatcher, CompiledGrammar, Startable
 from enforcer.engines.machine import MachineEngine
-from enforcer.errors import ConfigurationError, SchemaError, UnknownLength, brief
+from enforcer.errors import (
+    ConfigurationError,
+    Problem,
+    SchemaError,
+    UnsupportedSchema,
+    brief,
+)
 from enforcer.request import response_format as formats
 from enforcer.request import tools as tools_
 from enforcer.request.options import Options, OptionWords
 from enforcer.request.spec import Spec, bundled, read_fields, refuse_large
 from enforcer.schema.bundling import Documents
 from enforcer.turn import dialects
-from enforcer.turn.deadline import Deadline, Plan
+from enforcer.turn.deadline import Deadline
 from enforcer.turn.matcher import Matcher
 from enforcer.turn.parser import Parser
 from enforcer.turn.request_envelope import envelope, refuse_names
 from enforcer.turn.table import Table
 from enforcer.vocabulary import Vocabulary
+
+_ENDLESS = (
+    "no end of such a text is found in time, which `finish_within_budget` needs: leave that out, "
+    "or ask for shorter texts"
+)
 
 if TYPE_CHECKING:
     from enforcer.machine.grammar import MachineGrammar
@@ -206,11 +216,8 @@ class Enforcer:
         """Where compiled grammars are kept."""
         return self._grammars.cache
 
-    def warm(self, *, in_time: bool = False) -> None:
+    def warm(self) -> None:
         """Build what the first turn would wait for: one to three seconds for a real vocabulary.
-
-        Args:
-            in_time: whether turns may be asked to end within their budget.
 
         Raises:
             ConfigurationError: the engine cannot write the arguments of this format.
@@ -221,8 +228,6 @@ class Enforcer:
             row = np.zeros(self.vocabulary.words, dtype=np.int32)
             any_object = tools_.Tool("", "{}", 0).arguments
             self._grammars.compiled(any_object, self.options).matcher().fill(row)
-        elif in_time:
-            _ = self._grammars.pieces
         self.engine.warm(self.table.layout)
 
     def matcher(
@@ -263,7 +268,6 @@ class Enforcer:
             InvalidSchema: a tool's schema is not one.
             IllegalPrefix: the prompt has begun a turn that the tools do not allow.
             BudgetTooSmall: what is demanded does not fit into the budget.
-            UnknownLength: turns of this format cannot be finished within a budget.
             ConfigurationError: the prompt's ids are no whole numbers, or there is a budget and
                 turns are not to end within it.
 
@@ -410,7 +414,6 @@ class Enforcer:
         Raises:
             IllegalPrefix: the prompt has begun a turn that the tools do not allow.
             BudgetTooSmall: what is demanded does not fit into the budget.
-            UnknownLength: turns of this format cannot be finished within a budget.
             UnsupportedSchema: how short a text can be is not known, and a budget is given; a
                 tool that need not be enforced exactly has no place in the budget instead.
 
@@ -455,8 +458,6 @@ class Enforcer:
 
     def _deadline(self, prepared: Prepared, spec: Spec, budget: int | None) -> Deadline | None:
         allowed, options = prepared.envelope, prepared.options
-        if options.finish_within_budget and not self.dialect.is_simple:
-            raise UnknownLength("$.finish_within_budget", self.dialect.name)
         if budget is None or not options.finish_within_budget:
             return None
         if self.engine.name != engines.MACHINE:
@@ -464,16 +465,18 @@ class Enforcer:
                 f"how soon texts can end is not known of the engine {self.engine.name}: leave "
                 f"`finish_within_budget` out, or use the engine {engines.MACHINE}"
             )
-        tools, wanted, pieces = spec.toolset.tools, spec.response_format, self._grammars.pieces
+        tools, wanted = spec.toolset.tools, spec.response_format
 
-        def plan(its: formats.ResponseFormat) -> Plan:
+        def shortest(its: formats.ResponseFormat) -> int:
             with _under(its.path):
-                problems = self._grammars.untold(its, options)
-                found = cast("MachineGrammar", self._grammars.compiled(its, options))
-                return Plan(Shortest.of(found.tables, pieces).cost_of_root, not problems)
+                text = cast("MachineGrammar", self._grammars.compiled(its, options)).matcher()
+                found = text.end_cost()
+                if found < 0:
+                    raise UnsupportedSchema((Problem("$", "", _ENDLESS),))
+                return found
 
-        least = inf if wanted is None else plan(wanted).least
-        return Deadline(allowed, pieces, budget, lambda name: plan(tools[name].arguments), least)
+        least = inf if wanted is None else shortest(wanted)
+        return Deadline(allowed, budget, lambda name: shortest(tools[name].arguments), least)
 
     def parse(
         self,

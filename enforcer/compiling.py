@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Hashable
 from dataclasses import replace
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from hashlib import blake2b
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, TypeVar
 
-from enforcer.budget.pieces import Pieces
-from enforcer.budget.untold import unknown_text, untimed, untold
 from enforcer.engines import MACHINE, ArgumentEngine, CompiledGrammar, Wanted
 from enforcer.errors import Problem, SchemaError
 from enforcer.layouts import BoundLayout, LayoutKind
@@ -115,27 +113,6 @@ class Grammars:
     def is_compiled(self, wanted: ResponseFormat, options: Options) -> bool:
         """Return whether the compiled grammar of a format is cached."""
         return self.cache.peek(self._key(_COMPILED, wanted, options)) is not None
-
-    def untold(self, wanted: ResponseFormat, options: Options) -> tuple[Problem, ...]:
-        """Return the parts of a format without a known shortest completion; cached.
-
-        Raises:
-            UnsupportedSchema: there are some, and the format has to be enforced exactly.
-            InvalidSchema: with paths below a schema.
-
-        """
-        if wanted.kind is not FormatKind.JSON_SCHEMA:
-            raise untimed(unknown_text(wanted.kind.value))
-        found = self._made("untold", wanted, options, lambda it: untold(grammar_of(it, options)))
-        is_exact = wanted.root is Root.ANY or options.on_unsupported is OnUnsupported.REFUSE
-        if found and is_exact:
-            raise untimed(*found)
-        return found
-
-    @cached_property
-    def pieces(self) -> Pieces:
-        """The tokenization of the parts of shortest texts."""
-        return Pieces(self._vocabulary)
 
     def bundle(self, schema: str, documents: Documents, options: Options) -> str:
         """Return a schema bundled with the documents that it refers to; cached."""

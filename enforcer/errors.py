@@ -135,24 +135,6 @@ class BudgetTooSmall(RequestError):  # noqa: N818
     """The demanded call or response does not fit into the token budget."""
 
 
-class UnknownLength(RequestError):  # noqa: N818
-    """`finish_within_budget` is set for a tool-call format without known shortest completions."""
-
-    def __init__(self, path: str, dialect: str) -> None:
-        super().__init__(
-            path,
-            f"`finish_within_budget` is not supported for the format {dialect}, in "
-            "which the shortest end of a turn is not known: leave it out, or switch it "
-            "off",
-        )
-        self.args = (path, dialect)
-        self._dialect = dialect
-
-    def at(self, place: Callable[[str], str]) -> Self:
-        """Return the same error with a function applied to its path."""
-        return type(self)(place(self.path), self._dialect)
-
-
 @dataclass(frozen=True, slots=True)
 class Problem:
     """One thing in a schema that cannot be enforced exactly.

@@ -12,13 +12,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import enforcer
-from enforcer.budget.costs import Shortest
-from enforcer.budget.pieces import Pieces
 from enforcer.errors import BudgetTooSmall
 from enforcer.layouts import JSON, BoundLayout
 from enforcer.machine.grammar import MachineGrammar, bound_vocabulary
 from enforcer.machine.tables import tables_of
-from enforcer.schema import OnUnsupported, Root, compile_schema
+from enforcer.schema import Root, compile_schema
 from tests import vocabularies
 from tests.vocabularies import row_of, small, write
 
@@ -32,7 +30,6 @@ if TYPE_CHECKING:
 
 
 V = small()
-PIECES = Pieces(V)
 HEADER = "<|im_user|>user<|im_middle|>Hi<|im_end|><|im_assistant|>assistant<|im_middle|>"
 NODE = {
     "type": "object",
@@ -120,15 +117,18 @@ SCHEMAS = {
             {"not": {"propertyNames": {"maxLength": 6}}},
         ],
     },
+    "distinct strings": of(
+        x={"type": "array", "items": {"type": "string"}, "uniqueItems": True, "minItems": 3}
+    ),
+    "undeclared": of(x={"type": "object", "minProperties": 3}),
     "numbers": of(
         a={"type": "number", "exclusiveMinimum": 99.5, "maximum": 100.25},
         b={"type": "integer", "multipleOf": 25, "minimum": 1000},
     ),
 }
 
-# Nobody can tell how soon such arguments can end.
-UNIQUE = {"type": "array", "items": {"type": "string"}, "uniqueItems": True}
-UNTIMED = of(x=UNIQUE)
+# No end of such arguments is found in time.
+ENDLESS = of(x={"type": "string", "minLength": 10**9})
 
 
 @cache
@@ -141,9 +141,9 @@ def machine(grammar: ArgumentGrammar, layout: BoundLayout = JSON) -> MachineGram
     return MachineGrammar(tables_of(grammar, layout), _tree())
 
 
-def shortest(schema: dict[str, Any], root: Root = Root.OBJECT) -> float:
+def shortest(schema: dict[str, Any], root: Root = Root.OBJECT) -> int:
     """Count the ids of the shortest text."""
-    return Shortest.of(machine(compile_schema(schema, root=root)).tables, PIECES).cost_of_root
+    return machine(compile_schema(schema, root=root)).matcher().end_cost()
 
 
 def tool(schema: dict[str, Any], name: str = "get") -> dict[str, Any]:
@@ -156,21 +156,19 @@ def served() -> Enforcer:
     return enforcer.Enforcer(V, options=options)
 
 
-@cache
-def lenient() -> Enforcer:
-    """Give one that lets calls be cut off whose end is not known."""
-    options = enforcer.Options(
-        OnUnsupported.RELAX, max_calls=3, preamble_ids=5, finish_within_budget=True
-    )
-    return enforcer.Enforcer(V, options=options)
-
-
 def start(
     budget: int | None, schema: str = "plain", choice: str = "required", tail: str = "", **more: Any
 ) -> Matcher:
     prompt = write(V, HEADER + tail)
     tools = [tool(SCHEMAS[schema])]
     return served().matcher(tools, choice, prompt_ids=prompt, budget=budget, **more)
+
+
+def leave(matcher: Matcher, total: int) -> None:
+    """Give a turn another budget, in the middle of it."""
+    deadline: Any = matcher._deadline
+    deadline.total = total
+    deadline.go_back(matcher.accepted)
 
 
 def least_budget(**how: Any) -> int:

@@ -65,7 +65,7 @@ class Pool:
     Args:
         engine: the name of the argument engine.
         vocabulary: the vocabulary to check for; an engine's limits depend on it.
-        dialect, in_time, modules: as `Forker` takes them.
+        dialect, modules: as `Forker` takes them.
         looks: workers of the first level; each other level has one.
         replaced: called by a thread of the pool with the exit status (or minus the signal's
             number) of each worker that ended by no fault of a check.
@@ -78,13 +78,12 @@ class Pool:
         vocabulary: Vocabulary,
         dialect: str = "",
         *,
-        in_time: bool = False,
         modules: tuple[str, ...] = (),
         looks: int | None = None,
         replaced: Callable[[int], None] = lambda _: None,
     ) -> None:
         self._new_forker: Callable[[], Forker] = lambda: Forker(
-            engine, vocabulary, dialect, in_time=in_time, modules=modules
+            engine, vocabulary, dialect, modules=modules
         )
         self._forker: Forker | None = None
         self._forking = threading.Lock()

@@ -61,7 +61,6 @@ class Forker:
         engine: the engine's name.
         vocabulary: the vocabulary that the workers check for.
         dialect: the tool-call format to warm before forking; empty if unknown.
-        in_time: whether to warm `finish_within_budget` too.
         modules: names of modules that tasks need, imported once for all workers; with any, the
             workers run at the lowest priority.
 
@@ -77,7 +76,6 @@ class Forker:
         vocabulary: Vocabulary,
         dialect: str = "",
         *,
-        in_time: bool = False,
         modules: tuple[str, ...] = (),
     ) -> None:
         self._lock = threading.Lock()
@@ -95,7 +93,7 @@ class Forker:
         except OSError as error:
             raise NoProcess(f"no checking process can be started: {error}") from error
         try:
-            self._orders.send((engine, vocabulary.to_json(), dialect, in_time, modules))
+            self._orders.send((engine, vocabulary.to_json(), dialect, modules))
             if not self._orders.poll(_START_SECONDS):
                 self.end()
                 raise NoProcess("the checking process did not start")

@@ -32,7 +32,6 @@ class TaskVerdict:
     Attributes:
         error: why the request is refused, with a schema's path from its root; None if it is not.
         relaxed: constraints that will not be enforced, in relax mode.
-        untimed: why no shortest completion is known, where texts are to end within a budget.
         seconds: processor time that the task took.
         written: the grammar as written for the engine, for a `SchemaCheck` with `writes`.
 
@@ -42,12 +41,11 @@ class TaskVerdict:
     relaxed: tuple[Problem, ...] = ()
     seconds: float = 0.0
     written: bytes = b""
-    untimed: tuple[Problem, ...] = ()
 
     @property
     def weight(self) -> int:
         """The approximate size in bytes."""
-        problems = self.relaxed + self.untimed
+        problems = self.relaxed
         problems += self.error.problems if self.error is not None else ()
         return 200 + sum(300 + len(p.path) + len(p.reason) for p in problems)
 

@@ -15,10 +15,9 @@ from functools import lru_cache
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from enforcer.budget.untold import unknown_text, untold
 from enforcer.checking.task import TaskVerdict, WorkerState
 from enforcer.compiling import grammar_of
-from enforcer.errors import EnforcerError, IllegalPrefix, Problem, RequestError, SchemaError
+from enforcer.errors import EnforcerError, IllegalPrefix, RequestError, SchemaError
 from enforcer.layouts import JSON, BoundLayout
 from enforcer.request import spec_text
 from enforcer.request.options import Options
@@ -50,8 +49,7 @@ class SchemaCheck:
 
     Attributes:
         wanted: the format of arguments, or of a response.
-        options: the request's options. With `finish_within_budget` the verdict says for which
-            parts no shortest completion is known.
+        options: the request's options.
         writes: whether to return the grammar as written for the engine, of a schema that has been
             checked before; see `ArgumentEngine.write`.
         dialect: the tool-call format whose layout arguments have; empty for JSON with the usual
@@ -76,7 +74,7 @@ class SchemaCheck:
         return (
             *(digest, wanted.kind, wanted.root, self.writes),
             *(self.dialect, self.controls, self.writable),
-            *(own.on_unsupported, own.limits, own.conventions, own.finish_within_budget),
+            *(own.on_unsupported, own.limits, own.conventions),
             *(own.compact_text, own.closed_text, own.plain_spelling, own.second_space),
         )
 
@@ -101,12 +99,8 @@ class SchemaCheck:
         if self.writes:
             return TaskVerdict(written=engine.write(wanted, layout))
         engine.check(wanted, layout)
-        untimed: tuple[Problem, ...] = ()
-        if self.options.finish_within_budget:
-            kind = self.wanted.kind.value
-            untimed = (unknown_text(kind),) if grammar is None else untold(grammar)
         relaxed = () if grammar is None else grammar.relaxed
-        return TaskVerdict(relaxed=relaxed[:_MOST_PROBLEMS], untimed=untimed[:_MOST_PROBLEMS])
+        return TaskVerdict(relaxed=relaxed[:_MOST_PROBLEMS])
 
     def _layout(self, engine: ArgumentEngine) -> BoundLayout:
         own = JSON

@@ -50,7 +50,7 @@ def main() -> None:
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGPROF})
     orders = Connection(sys.stdin.fileno())
-    engine_name, written, dialect, in_time, modules = orders.recv()
+    engine_name, written, dialect, modules = orders.recv()
     for module in modules:
         import_module(module)
     if modules:
@@ -63,7 +63,7 @@ def main() -> None:
     if dialect:
         layout = dialects.load(dialect).layout(vocabulary.controls, vocabulary.writable)
         with suppress(EnforcerError):  # what the engine cannot do, each check is told
-            worker.enforcer(dialect).warm(in_time=in_time)
+            worker.enforcer(dialect).warm()
     warm(worker.engine, layout)
     gc.freeze()  # what is here stays shared with the workers
     orders.send("ready")

@@ -2,8 +2,8 @@
 
 A depth-first search over bytes by `step`. In each state it first tries what `aims` says, then every
 byte; nearly always the first is legal to the end. Whatever is found is a valid end, since the
-machine takes it. The search behind the first byte of an end finds its rest, and the longest token is
-taken first of what is left: so behind the first token of an end one token fewer is missing.
+machine takes it. The search behind the first byte of an end finds its rest, and of what is left the
+longest token is taken first: so behind the first token of an end one token fewer is missing.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from enforcer.kernel.values import (
     complete_values,
     ended_texts,
     legal_groups,
+    marker_of,
     step,
     take_marker,
 )
@@ -332,7 +333,10 @@ def tokens_that_fit(t: MatcherState, token_ids, room: i64) -> list:
     for token_id in token_ids:
         t.past[t.at + 1] = t.past[t.at]
         s = past_state(t, t.at + 1)
-        if not takes(t, s, token_id) or t.unread != 0:
+        marker = marker_of(t, token_id)
+        if not (take_marker(t, s, marker) if marker >= 0 else takes(t, s, token_id)):
+            continue
+        if t.unread != 0:
             continue
         cost = cost_of(t, s)
         if 0 <= cost <= room:

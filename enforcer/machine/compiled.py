@@ -17,7 +17,8 @@ NAME = "enforcer.kernel.native"
 # In the order in which they are joined: each imports from those before it only.
 FILES = (
     *("records", "tokens", "tables", "turn", "state", "automata", "names", "strings"),
-    *("objects", "arrays", "values", "search", "aims", "ends", "costs", "walk", "rows", "matcher", "turn_matcher"),
+    *("objects", "arrays", "values", "search", "aims", "ends", "costs"),
+    *("walk", "rows", "matcher", "turn_matcher"),
 )
 
 FOLDER = Path(__file__).parents[1] / "kernel"

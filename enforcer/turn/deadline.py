@@ -1,94 +1,90 @@
-"""Token budget of a turn: the shortest completions, and masks of tokens that leave room for one.
+"""Token budget of a turn: how many ids it needs to end, and rows without what leaves too few.
 
 A call that has begun, a demanded call, and text with a format must be complete when the budget
-ends. Text without a format may be cut. So may a call to a tool whose shortest completion is
-unknown; such a call is allowed if its shortest possible arguments would fit.
+ends. Text without a format may be cut. What the rest of a text takes, the kernel finds
+(`enforcer.kernel.ends`); what the rest of a turn takes are its markers, the shortest header, and
+the shortest arguments behind it.
 
-Owns: the length of the shortest completion from each position, and the masks without tokens that
-exceed it. Must not know: engines, how a turn is advanced, hosts.
+Owns: the length of the shortest completion from each position, and the rows without tokens behind
+which it exceeds the budget. Must not know: how a turn is advanced, hosts.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from math import inf
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any
 
-from enforcer.budget.costs import Shortest
-from enforcer.budget.ends import Ends
-from enforcer.engines.mask_rows import clear, members
+import numpy as np
+
+from enforcer.engines.mask_rows import clear, is_member, members, put
 from enforcer.errors import BudgetTooSmall
 from enforcer.turn.dialect import FREE_TEXT, Segment
-from enforcer.turn.lexer import FITTING
+from enforcer.turn.lexer import FITTING, Place
+from enforcer.turn.pattern import ID
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
-    import numpy as np
     import numpy.typing as npt
 
     from enforcer import kernel
-    from enforcer.budget.pieces import Pieces
-    from enforcer.engines import ArgumentMatcher
     from enforcer.turn.envelope import Envelope
     from enforcer.turn.header import HeaderNode
     from enforcer.turn.lexer import Opening
+    from enforcer.turn.pattern import Language
     from enforcer.turn.position import Position
+    from enforcer.turn.reader import TokenReader
 
-
-class Plan(NamedTuple):
-    """Lengths of a tool's arguments in token ids.
-
-    Attributes:
-        least: the length of the shortest arguments, or a lower bound if it is unknown.
-        is_timed: whether the shortest length is known; if not, a call may be cut off.
-
-    """
-
-    least: float
-    is_timed: bool
+# After a call: the turn may end, or text may follow.
+_AFTER_CALL = replace(FITTING, text=True)
 
 
 class Deadline:
-    """The token budget of one turn; `left` is the number of ids that may still be generated.
+    """The token budget of one turn.
 
     Args:
         envelope: what the request allows.
-        pieces: of the vocabulary.
-        total: number of ids that the turn may have, its end included.
-        plans: returns the lengths of a tool's arguments, by name.
+        total: how many ids the turn may have, its end included.
+        shortest: returns the length of the shortest arguments of a tool, by name.
         text: length of the shortest text of the format; infinite if there is none.
+
+    Attributes:
+        narrowed: after how many ids a row inside a call was narrowed first; infinite if none was.
 
     """
 
     def __init__(
         self,
         envelope: Envelope,
-        pieces: Pieces,
         total: int,
-        plans: Callable[[str], Plan],
+        shortest: Callable[[str], int],
         text: float = inf,
     ) -> None:
         self.total = total
+        self.narrowed = inf
         self._envelope = envelope
         self._table = envelope.table
-        self._pieces = pieces
-        self._plans = cache(plans)
+        self._weights = envelope.table.token_weights
+        self._shortest = cache(shortest)
         self._text = text
+        self._count = lru_cache(None)(self._count_symbols)
         self._needs: dict[int, dict[str, float]] = {}
-        self._ample: dict[int, float] = {}
+        self._ample = cache(self._find_ample)
+        # A lower bound on how many ids are to spare in the text at hand, and what is ample there.
+        self._spare, self._enough, self._within, self._each = -inf, inf, 0, 0
 
     def check(self, at: Position) -> None:
-        """Raise if the required completion exceeds the budget, or a tool has no known one.
+        """Raise if the required completion exceeds the budget, or a tool has none that is known.
 
         Raises:
             BudgetTooSmall: the required completion exceeds the budget.
-            SchemaError: the shortest arguments of a tool that may be called are unknown.
+            SchemaError: no end of a tool's arguments is found.
 
         """
         for name in self._envelope.names:
-            self._plans(name)
+            self._shortest(name)
         need = self._needed(at)
         if need > self.total:
             raise BudgetTooSmall(
@@ -97,92 +93,182 @@ class Deadline:
                 "are left: allow more, or ask for fewer or shorter calls",
             )
 
-    def ends(self, text: ArgumentMatcher, tool: str = "") -> Ends | None:
-        """Return the completions of a text that begins; None if it may be cut off."""
-        if tool and not self._plans(tool).is_timed:
-            return None
-        own: kernel.TextMatcher = getattr(text, "engine", cast("Any", text))  # of an explained one
-        return Ends(Shortest.of(own.tables, self._pieces), own)
+    # What a step changes.
 
-    def fits(self, at: Position, token_id: int, left: int) -> bool:
-        """Return whether the required completion fits after an id, if the id is legal."""
-        if _may_be_cut(at):
-            return True
-        after = self._extended(at, left) - 1
-        markers, vocabulary = at.markers.markers, self._table.vocabulary
-        if token_id in markers:
-            return self._marker(at.state, markers[token_id], at.calls, at.header) <= after
-        if not (0 <= token_id < vocabulary.size and vocabulary.text_kinds[token_id]):
-            return True
-        if at.ends is not None:
-            return at.ends.fits(token_id, after - self._behind_text(at))
-        if at.header is not None:
-            node = at.header.advance(token_id)
-            return node is None or self._header(node) <= after
-        return not _has_text(at) or self._fits_text(at, after)
+    def spend(self, token_id: int, *, in_text: bool) -> None:
+        """Note that an id was accepted, and whether the text at hand goes on behind it."""
+        if in_text and 0 <= token_id < len(self._weights.weights):
+            more = int(self._weights.weights[token_id]) * self._each
+            self._spare -= 1 + self._within + more
+        else:
+            self._spare = -inf
 
-    def restrict(self, at: Position, left: int, target: npt.NDArray[np.int32]) -> None:
-        """Clear in a mask row the ids after which the required completion would not fit."""
-        if at.ends is not None:
-            at.ends.restrict(target, left - 1 - self._behind_text(at))
-            target |= at.markers.mask
-        if _may_be_cut(at) or self._is_ample(left, at.calls):
-            return
-        left = self._extended(at, left)
-        asked = set(at.markers.markers)
-        if at.header is not None:
-            asked.update(members(target).tolist())
-        clear(target, [token_id for token_id in asked if not self.fits(at, token_id, left)])
-        is_free = at.header is None and at.grammar is None and _has_text(at)
-        if is_free and not self._fits_text(at, left - 1):
-            target &= ~self._table.vocabulary.text_row
+    def go_back(self, accepted: int) -> None:
+        """Note that ids were taken back, and how many are left."""
+        self._spare = -inf
+        if accepted < self.narrowed:
+            self.narrowed = inf
 
-    def _extended(self, at: Position, left: int) -> int:
-        """Leave the shortest end, and nothing else, to a turn that has no time for any.
+    def fits(self, at: Position, token_id: int, left: int, reader: TokenReader) -> bool:
+        """Return whether the required completion fits after an id, if the id is legal.
 
-        Nothing but a call that may be cut off comes to such a place: it was completed too late.
+        Args:
+            at: where the turn stands.
+            token_id: any number.
+            left: how many ids may still be generated.
+            reader: reads the turn.
+
         """
-        late = self._may_be_late and at.calls and at.grammar is None
-        if not late or self._is_ample(left, at.calls):
-            return left
-        need = self._needed(at)
-        return max(left, int(need)) if need < inf else left
+        if not 0 <= token_id < self._table.vocabulary.size:
+            return True
+        row = self._table.vocabulary.row([token_id])
+        self.restrict(at, left, row, reader, inf)
+        return is_member(row, token_id)
 
-    def _needed(self, at: Position) -> float:
-        """Return the length of the required completion from a place."""
-        if _may_be_cut(at):
-            return 0
-        if at.grammar is not None:
-            text = inf if at.ends is None else at.ends.cost
-            need = text + self._behind_text(at)
-            markers = at.markers.markers.values()
-            ways = (self._marker(at.state, to, at.calls, None) for to in markers)
-            return min(need, 1 + min(ways, default=need))
-        if at.header is not None:
-            return self._header(at.header)
-        return self._state(at.state, at.calls)
+    def restrict(
+        self,
+        at: Position,
+        left: int,
+        target: npt.NDArray[np.int32],
+        reader: TokenReader,
+        accepted: float,
+    ) -> None:
+        """Clear in a mask row the ids after which the required completion would not fit.
+
+        Args:
+            at: where the turn stands.
+            left: how many ids may still be generated.
+            target: int32, the row; in place.
+            reader: reads the turn.
+            accepted: how many ids have been, where a row is made.
+
+        """
+        if at.grammar is None:
+            if left - 1 < self._ample(at.calls):
+                self._restrict_outside(at, left, target, reader)
+            return
+        if not self._is_spare(at, left) and self._restrict_text(at, left, target) and at.tool:
+            self.narrowed = min(self.narrowed, accepted)
+        late = (i for i in at.markers.markers if self._behind_marker(at, i) > left - 1)
+        clear(target, [*late])
+
+    # Texts.
+
+    def _is_spare(self, at: Position, left: int) -> bool:
+        """Return whether so much room is left in a text that any id fits."""
+        if self._spare >= self._enough:
+            return True
+        text = _native(at.grammar)
+        self._within, self._each = text.end_growth()
+        self._enough = self._within + self._weights.heaviest * self._each
+        cost = text.end_cost()
+        # Without an end that is known, the text may be cut.
+        self._spare = inf if cost < 0 else left - 1 - self._behind_text(at) - cost
+        return self._spare >= self._enough
+
+    def _restrict_text(self, at: Position, left: int, target: npt.NDArray[np.int32]) -> bool:
+        """Clear ids of a text that leave too little room; return whether there were any.
+
+        Near the end this is conservative: ids that were not tried are cleared too.
+        """
+        text, weights = _native(at.grammar), self._weights
+        spare = self._spare - self._within
+        before = target.copy()
+        sure = np.zeros_like(target)
+        if spare >= 0:
+            sure = target & weights.up_to(int(spare // max(self._each, 1)))
+        controls = self._table.vocabulary.row(self._table.layout.ids)
+        tried = target & (weights.tried | controls) & ~sure
+        tried |= target & self._table.vocabulary.row(text.end_ids()[:1])
+        ends = before & at.markers.mask
+        room = left - 1 - self._behind_text(at)
+        found = text.ids_in_time(members(tried & ~ends).tolist(), int(max(room, 0)))
+        np.copyto(target, sure | ends)
+        put(target, found)
+        return not np.array_equal(before, target)
 
     def _behind_text(self, at: Position) -> float:
         """Count the ids after the text that the turn stands in, once it is complete."""
         if self._table.segment(at.state) is Segment.ARGUMENTS:
-            return self._behind(at.state)
-        return self._ends(self._after_text(at), at.calls)
+            return self._behind_arguments(at.state)
+        to = self._table.dialect.states[at.state].text_to
+        return min(
+            (size + self._state(then, at.calls) for size, then in self._ways(Place(to), FITTING)),
+            default=inf,
+        )
 
-    def _fits_text(self, at: Position, after: int) -> bool:
-        return self._state(self._after_text(at), at.calls) <= after
+    def _behind_marker(self, at: Position, token_id: int) -> float:
+        """Count the ids after a special token that ends the text which the turn stands in."""
+        to = at.markers.markers[token_id]
+        if self._table.segment(at.state) is Segment.ARGUMENTS:
+            return self._closing[to]
+        return self._state(to, at.calls)
 
-    def _after_text(self, at: Position) -> str:
-        return self._table.dialect.states[at.state].text_to
+    # Outside of texts.
 
-    @cached_property
-    def _may_be_late(self) -> bool:
-        """Whether there is a tool whose calls may be cut off, or leave less than the end takes."""
-        return any(not self._plans(name).is_timed for name in self._envelope.names)
+    def _restrict_outside(
+        self, at: Position, left: int, target: npt.NDArray[np.int32], reader: TokenReader
+    ) -> None:
+        vocabulary, staying = self._table.vocabulary, np.zeros_like(target)
+        tested = target
+        if self._is_free(at) and (at.row.text or at.row.opening.blank):
+            # What no call begins with leaves the need as it is, but for a marker that it begins.
+            closed = replace(at.row.opening, call=False)
+            row = reader.made(at.but(row=self._table.row_at(at.place, closed)))
+            text = target & row & vocabulary.text_row
+            found = self._table.dialect.states[at.state]
+            needs = [self._state(to, at.calls) for to in (at.state, found.text_to, found.blank_to)]
+            if max(needs) == 0 or max(needs) + self._longest_marker <= left - 1:
+                staying = text
+            firsts = {way[0] for way in self._first_ids(at)}
+            tested = (target & ~text) | (target & vocabulary.row(firsts))
+        behind = ((i, reader.read(at, i, counts=False)) for i in members(tested).tolist())
+        ids = [i for i, after in behind if after and self._needed(after) <= left - 1]
+        np.copyto(target, staying)
+        put(target, ids)
 
-    # What places need.
+    def _first_ids(self, at: Position) -> Iterator[Sequence[int]]:
+        """Yield the ids of the markers that may come, those of bytes."""
+        for each in self._table.lexer.open_markers(at.place, at.row.opening):
+            symbols = each.rest.shortest()
+            if symbols and symbols[0] < ID:
+                size = next((i for i, x in enumerate(symbols) if x >= ID), len(symbols))
+                yield self._table.vocabulary.pieces(bytes(symbols[:size]))
+
+    def _is_free(self, at: Position) -> bool:
+        """Return whether a turn stands in free text."""
+        is_text = self._table.segment(at.state) in FREE_TEXT and at.header is None
+        return is_text and not at.place.committed
+
+    def _needed(self, at: Position) -> float:
+        """Return the length of the required completion from a place."""
+        if at.grammar is not None:
+            cost = _native(at.grammar).end_cost()
+            if cost < 0:
+                return 0
+            need = cost + self._behind_text(at)
+            ways = (1 + self._behind_marker(at, token_id) for token_id in at.markers.markers)
+            return min(need, min(ways, default=need))
+        if at.header is not None and not at.place.begun:
+            return self._header(at.header, at.state)
+        if at.header is not None and at.header.name is not None:
+            arguments = self._shortest(at.header.name)
+            return min(
+                (
+                    size + arguments + self._behind_arguments(to)
+                    for size, to in self._ways(at.place, at.row.opening)
+                ),
+                default=inf,
+            )
+        free = self._is_free(at)
+        need = self._state(at.state, at.calls) if free or not at.place.begun else inf
+        if at.place.begun and need:
+            rests = self._ways(at.place, at.row.opening)
+            need = min([need, *(n + self._state(to, at.calls) for n, to in rests)])
+        return need
 
     def _state(self, state: str, calls: int) -> float:
-        """Count the ids from a state on, before any of its text, to a promised end."""
+        """Count the ids from the beginning of a state on, to a promised end."""
         found = self._needs.get(calls)
         if found is None:
             found = self._needs[calls] = self._relaxed(self._envelope.opening(calls, 0), calls)
@@ -191,48 +277,61 @@ class Deadline:
     @cached_property
     def _closing(self) -> dict[str, float]:
         """Lengths from each state to the end of the turn, once there is a call, without another."""
-        return self._relaxed(replace(FITTING, text=True), None)
+        return self._relaxed(_AFTER_CALL, None)
 
-    def _marker(self, state: str, to: str, calls: int, header: HeaderNode | None) -> float:
-        """Count the ids that are needed after a marker that leads from one state to another."""
-        if header is not None and header.name is not None:
-            return self._plans(header.name).least + self._behind(to)
-        if self._table.segment(state) is Segment.ARGUMENTS:
-            return self._closing[to]
-        return self._state(to, calls)
-
-    def _behind(self, state: str) -> float:
+    def _behind_arguments(self, state: str) -> float:
         """Count the ids from the end of arguments to that of the turn."""
-        return 1 + min(self._closing[to] for to in self._table.leaves[state].values())
+        then = self._table.dialect.states[state].then
+        if then is not None:
+            return self._closing[then]
+        ways = self._ways(Place(state), _AFTER_CALL)
+        return min((size + self._closing[to] for size, to in ways), default=inf)
 
-    def _ends(self, state: str, calls: int) -> float:
-        """Count the ids from a text that fits its format to the end of the turn."""
-        ways = self._markers(state, FITTING).values()
-        return 1 + min((self._state(to, calls) for to in ways), default=inf)
-
-    def _header(self, node: HeaderNode) -> float:
-        """Count the ids from within a header to the end of the turn.
-
-        Where there is a tool whose calls end in time, it is the shortest of those: a demanded call
-        would else be put off until there is room only for one that is cut off.
-        """
-        behind = self._behind(self._arguments_state)
-        names, every = node.trie.names, range(node.low, node.high)
-        in_time: Sequence[int] = ()
-        if self._may_be_late:
-            in_time = [at for at in every if self._plans(names[at]).is_timed]
-        return min(
+    def _header(self, node: HeaderNode, state: str) -> float:
+        """Count the ids from within a header to the end of the turn."""
+        trie, form = node.trie, node.trie.form
+        then = self._table.dialect.states[state].then
+        ways = [(0, then)] if then is not None else self._ways(Place(state), _AFTER_CALL)
+        behind = min((n + self._behind_arguments(to) for n, to in ways), default=inf)
+        tail = 0 if form.tail is None else self._count(form.tail)
+        if node.is_behind and node.rest is not None:
+            return self._count(node.rest) + self._shortest(trie.names[node.low]) + behind
+        head = 0 if node.rest is None else self._count(node.rest)
+        least = min(
             (
-                self._pieces.count(node.trie.texts[at][node.depth :]) + self._plans(names[at]).least
-                for at in in_time or every
+                self._weights.count(trie.texts[at][node.depth :]) + self._shortest(trie.names[at])
+                for at in range(node.low, node.high)
             ),
             default=inf,
-        ) + (1 + behind)
+        )
+        return head + least + tail + behind
+
+    def _ways(self, place: Place, opening: Opening) -> Iterator[tuple[int, str]]:
+        """Yield the ids of what is missing of each open marker, and where it leads."""
+        states, opening = self._table.dialect.states, self._table.opening(place.state, opening)
+        for each in self._table.lexer.open_markers(place, opening):
+            yield self._count(each.rest), states[place.state].on[each.role].to
+
+    def _count_symbols(self, rest: Language) -> int:
+        """Count the ids of the shortest text of a language."""
+        found, data = 0, bytearray()
+        for symbol in (*rest.shortest(), ID):
+            if symbol < ID:
+                data.append(symbol)
+                continue
+            found += 1 + (self._weights.count(bytes(data)) if data else 0)
+            data.clear()
+        return found - 1
 
     @cached_property
-    def _arguments_state(self) -> str:
-        states = self._table.dialect.states
-        return next(name for name in states if states[name].segment is Segment.ARGUMENTS)
+    def _longest_marker(self) -> int:
+        """By how many ids a marker can be longer than one, once it has begun."""
+        markers = {
+            each.rest
+            for name in self._table.dialect.states
+            for each in self._table.lexer.open_markers(Place(name), _AFTER_CALL)
+        }
+        return max(map(self._count, markers), default=1) - 1
 
     def _relaxed(self, opening: Opening, calls: int | None) -> dict[str, float]:
         """Find the shortest way from each state, by going on until nothing gets shorter."""
@@ -240,60 +339,46 @@ class Deadline:
         formatted = self._envelope.text_format is not None
         needs: dict[str, float] = dict.fromkeys(table.dialect.states, inf)
         needs[table.dialect.final] = 0
+        ways: dict[str, list[tuple[float, str]]] = {}
         for state, found in table.dialect.states.items():
             if found.segment in FREE_TEXT and opening.finish and not formatted:
                 needs[state] = 0  # text may be cut
+            elif found.segment is Segment.HEADER and calls is not None and opening.call:
+                needs[state] = self._header(self._envelope.headers(calls).root, state)
+            elif found.segment not in {Segment.HEADER, Segment.ARGUMENTS}:
+                ways[state] = [*self._ways(Place(state), opening)]
+                if found.segment in FREE_TEXT and opening.text and not formatted:
+                    ways[state].append((1, found.text_to))
+                if formatted and found.segment is Segment.CONTENT and opening.finish:
+                    behind = self._ways(Place(found.text_to), FITTING)
+                    ways[state] += ((self._text + n, to) for n, to in behind)
         changed = True
         while changed:
             changed = False
-            for state, found in table.dialect.states.items():
-                if found.segment is Segment.HEADER:
-                    if calls is None or not opening.call:
-                        continue
-                    need = self._header(self._envelope.headers(calls).root)
-                elif found.segment is Segment.ARGUMENTS:
-                    continue
-                else:
-                    need = self._by_markers(state, needs, opening)
-                    if formatted and found.segment is Segment.CONTENT and opening.finish:
-                        need = min(need, self._by_text(found.text_to, needs))
+            for state, found_ways in ways.items():
+                need = min((n + needs[to] for n, to in found_ways), default=inf)
                 if need < needs[state]:
                     needs[state] = need
                     changed = True
         return needs
 
-    def _by_markers(self, state: str, needs: Mapping[str, float], opening: Opening) -> float:
-        return 1 + min((needs[to] for to in self._markers(state, opening).values()), default=inf)
-
-    def _markers(self, state: str, opening: Opening) -> Mapping[int, str]:
-        return self._table.row_at(self._table.lexer.enter(state), opening).markers
-
-    def _by_text(self, to: str, needs: Mapping[str, float]) -> float:
-        return self._text + self._by_markers(to, needs, FITTING)
-
-    def _is_ample(self, left: int, calls: int) -> bool:
-        """Return whether anything fits that a marker, or text outside calls, may lead to."""
-        ample = self._ample.get(calls)
-        if ample is None:
-            needs = [self._state(s, calls) for s in self._table.dialect.states]
-            needs += self._closing.values()
-            if calls < self._envelope.most:
-                behind = self._behind(self._arguments_state)
-                needs += [
-                    len(self._table.dialect.header_text(name, self._envelope.first + calls)) * 4
-                    + self._plans(name).least
-                    + behind
-                    for name in self._envelope.names
-                ]
-            ample = self._ample[calls] = max(need for need in needs if need < inf) + 1
-        return left - 1 >= ample
+    def _find_ample(self, calls: int) -> float:
+        """Return the room in which anything fits that an id outside of texts may lead to."""
+        states = self._table.dialect.states
+        needs = [self._state(name, calls) for name in states] + [*self._closing.values()]
+        if calls < self._envelope.most:
+            arguments = [s for s in states if states[s].segment is Segment.ARGUMENTS]
+            behind = max(map(self._behind_arguments, arguments))
+            index = self._envelope.first + calls
+            headers = (
+                len(self._table.dialect.header_text(name, index)) * 4 + self._shortest(name)
+                for name in self._envelope.names
+            )
+            needs.append(max(headers) + behind + 2 * self._longest_marker)
+        return max(need for need in needs if need < inf) + 1
 
 
-def _has_text(at: Position) -> bool:
-    """Return whether text, or white space at least, may come at a place outside of calls."""
-    return at.row.text or at.row.opening.blank
-
-
-def _may_be_cut(at: Position) -> bool:
-    """Return whether a place is in arguments whose shortest completion is unknown."""
-    return bool(at.tool) and at.grammar is not None and at.ends is None
+def _native(text: Any) -> kernel.TextMatcher:
+    """Return the kernel's own matcher of a text, which an explained one has inside."""
+    found: kernel.TextMatcher = getattr(text, "engine", text)
+    return found

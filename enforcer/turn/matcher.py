@@ -78,7 +78,7 @@ class Matcher:
         self._envelope = envelope
         self._table = envelope.table
         self._deadline = deadline
-        self._transitions = Transitions(envelope, arguments, expect, self._deadline)
+        self._transitions = Transitions(envelope, arguments, expect, is_shared=deadline is None)
         self._reader = TokenReader(envelope, self._transitions)
         self._ends_itself = self._table.behind_arguments is not None
         self._words = self._table.vocabulary.words
@@ -262,7 +262,7 @@ class Matcher:
             else:
                 self._reader.fill(now, target)
                 if self._deadline is not None and (left := self._left()) < inf:
-                    self._deadline.restrict(now, int(left), target)
+                    self._deadline.restrict(now, int(left), target, self._reader, self._accepted)
             # A kept row has one.
             if now.shared is None and not (target[self._word] or self._has_any(target)):
                 raise EnforcerError(f"no token can continue the turn: {self!r}")  # noqa: TRY301
@@ -353,6 +353,9 @@ class Matcher:
             return False
         if step is None:
             return False
+        if self._deadline is not None:
+            in_text = now.grammar is not None and step.grammar is now.grammar
+            self._deadline.spend(token_id, in_text=in_text)
         if step is not now:
             self._history.push(self._accepted, (now, self._reader.fed))
             self._now = step
@@ -406,7 +409,7 @@ class Matcher:
     def _fits(self, now: Position, token_id: int) -> bool:
         if self._deadline is None or (left := self._left()) == inf:
             return True
-        return self._deadline.fits(now, token_id, int(left))
+        return self._deadline.fits(now, token_id, int(left), self._reader)
 
     def _left(self) -> float:
         """Return how many ids may still come; without end where nothing has to be finished."""
@@ -449,6 +452,8 @@ class Matcher:
                 if self._now.grammar is not None:
                     self._look_at(self._now)
         self._accepted = to
+        if self._deadline is not None:
+            self._deadline.go_back(to)
         if self._lost is not None and self._now.grammar is self._lost[0]:
             self.fail(self._lost[1])
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from weakref import ref
 
-    from enforcer.budget.ends import Ends
     from enforcer.engines import ArgumentMatcher
     from enforcer.errors import EnforcerError
     from enforcer.turn.bits import Sparse
@@ -36,7 +35,6 @@ class Position(NamedTuple):
         text: text ids outside a think so far, counted only while a call is demanded.
         header: place in the header trie, while in a header.
         grammar: the engine's state of arguments or of formatted content; it moves by itself.
-        ends: how that text can be completed, where it has to be in time.
         failure: the error after which the turn may only end; None for none.
         tool: whose arguments these are; empty outside of arguments.
         shared: the cache of a position that all turns with the same tools share.
@@ -50,7 +48,6 @@ class Position(NamedTuple):
     text: int
     header: HeaderNode | None = None
     grammar: ArgumentMatcher | None = None
-    ends: Ends | None = None
     failure: EnforcerError | None = None
     tool: str = ""
     shared: SharedState | None = None

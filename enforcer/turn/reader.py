@@ -347,7 +347,7 @@ class TokenReader:
                 return found
         if shared is not None and (found := self._transitions.kept(shared)) is not None:
             return found
-        row = self._made(now)
+        row = self.made(now)
         if not row.any():
             raise EnforcerError(f"no token can continue the turn in {now.state}")
         found = bits.sparse(row)
@@ -359,7 +359,8 @@ class TokenReader:
             self._transitions.keep(shared, found)
         return found
 
-    def _made(self, now: Position) -> npt.NDArray[np.int32]:
+    def made(self, now: Position) -> npt.NDArray[np.int32]:
+        """Return the row of a position outside of texts, anew; int32, without a bit if none is."""
         row = np.empty(self._table.vocabulary.words, dtype=np.int32)
         self._load(now)
         self._tried.asked.clear()

@@ -19,6 +19,7 @@ from enforcer.turn.dialect import Segment, written
 from enforcer.turn.header import HeaderForm, HeaderTrie
 from enforcer.turn.lexer import Lexer, Opening, Place
 from enforcer.turn.pattern import ID, NAME
+from enforcer.turn.token_weights import TokenWeights
 from enforcer.turn.tools_cache import ToolsCache
 from enforcer.turn.turn_start import TurnStart
 
@@ -226,11 +227,17 @@ class Table:
     def warm(self) -> None:
         """Compute what the first turns would wait for."""
         self.around.warm(_USUAL)
+        _ = self.token_weights
 
     @cached_property
     def any_text(self) -> Startable:
         """A grammar over all tokens, whose texts lend their memory to the rows of turns."""
         return self._find_any_text()
+
+    @cached_property
+    def token_weights(self) -> TokenWeights:
+        """Token ids by what they may begin in arguments, for turns that end within a budget."""
+        return TokenWeights(self.vocabulary, self.layout)
 
     @cached_property
     def around(self) -> Around:

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from enforcer.engines import ArgumentMatcher, Startable
     from enforcer.turn.bits import Sparse
-    from enforcer.turn.deadline import Deadline
     from enforcer.turn.envelope import Envelope
     from enforcer.turn.header import HeaderNode
     from enforcer.turn.lexer import Opening
@@ -37,15 +36,15 @@ class Transitions:
         envelope: Envelope,
         arguments: Callable[[str], Startable],
         expect: Callable[[str], None] | None,
-        deadline: Deadline | None,
+        *,
+        is_shared: bool,
     ) -> None:
         self._envelope = envelope
         self._table = envelope.table
         self._arguments = arguments
         self._expect = expect
-        self._deadline = deadline
         # The automaton of positions outside texts; a turn with a deadline has none.
-        self.shared = envelope.alike() if deadline is None else None
+        self.shared = envelope.alike() if is_shared else None
         # What was asked for: grammars by tool, None for one that starts no text; by no name, what
         # turns with the same names share.
         self._asked: dict[str, Any] = {}
@@ -197,9 +196,7 @@ class Transitions:
         self, position: Position, start: Callable[[], ArgumentMatcher], tool: str = ""
     ) -> Position:
         try:
-            text = start()
-            ends = None if self._deadline is None else self._deadline.ends(text, tool)
-            return position.but(grammar=text, ends=ends, tool=tool)
+            return position.but(grammar=start(), tool=tool)
         except BaseException as error:  # noqa: BLE001 - whatever it is, it ends this turn alone
             failure = named(error, f"starting a text in {position.state}")
             self._note(tool, None)

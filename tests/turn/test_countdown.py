@@ -17,11 +17,10 @@ from enforcer.schema import Root
 from tests.budget_cases import (
     HEADER,
     SCHEMAS,
-    UNTIMED,
     V,
     drawn,
     least_budget,
-    lenient,
+    leave,
     of,
     served,
     shortest,
@@ -152,46 +151,8 @@ def test_the_mask_has_what_accept_takes_however_many_ids_are_left(text: str, cho
     found = start(1000, choice=choice)
     feed(found, ids)
     for left in (*range(1, 100), 130, 400):
-        found._deadline.total = len(ids) + left
+        leave(found, len(ids) + left)
         assert legal(found) == {i for i in range(V.size) if found.validate([i])}, left
-
-
-LATE = BEGUN + "functions.late:0<|tool_call_argument_begin|>"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("choice", ["auto", "required"])
-@pytest.mark.parametrize("budget", [24, 35, 60])
-def test_beside_a_call_that_may_be_cut_off_the_others_end_in_time(budget: int, choice: str) -> None:
-    tools = [tool(UNTIMED, "late"), tool(SCHEMAS["plain"], "other")]
-    called = set()
-    for seed in range(12):
-        prompt = write(V, HEADER)
-        found = lenient().matcher(tools, choice, prompt_ids=prompt, budget=budget)
-        ids = drawn(found, Random(f"{budget} {seed}"), budget)
-        turn = lenient().parse(ids, prompt)
-        for one in turn.calls:
-            of = UNTIMED if one.name == "late" else SCHEMAS["plain"]
-            jsonschema.Draft202012Validator(of).validate(json.loads(one.arguments))
-            called.add(one.name)
-        if not turn.ended and found.tool:
-            assert found.tool == "late"
-    assert budget < 60 or choice == "auto" or called
-
-
-@pytest.mark.parametrize("text", [LATE, f'{LATE}{{"x": ["a', f'{LATE}{{"x":[]}}<|tool_call_end|>'])
-def test_masks_and_accept_agree_where_a_call_may_be_cut_off(text: str) -> None:
-    ids = write(V, text)
-    for left in (1, 2, 3, 12, 40):
-        found = lenient().matcher(
-            [tool(UNTIMED, "late"), tool(SCHEMAS["plain"])],
-            prompt_ids=write(V, HEADER),
-            budget=1000,
-        )
-        feed(found, ids)
-        found._deadline.total = len(ids) + left
-        assert legal(found) == {i for i in range(V.size) if found.validate([i])}, left
-        assert legal(found)
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -3,33 +3,24 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 import enforcer
-from enforcer.budget.untold import untold
 from enforcer.errors import BudgetTooSmall, ConfigurationError, UnsupportedSchema
-from enforcer.schema import Root, compile_schema
 from tests.budget_cases import (
+    ENDLESS,
     HEADER,
-    PIECES,
     SCHEMAS,
-    UNIQUE,
-    UNTIMED,
     V,
     least_budget,
-    lenient,
-    of,
+    leave,
     served,
-    shortest,
     start,
     tool,
 )
 from tests.vocabularies import call, feed, legal, section, write
-
-if TYPE_CHECKING:
-    from enforcer.turn.matcher import Matcher
 
 BEGIN = V.control("<|tool_calls_section_begin|>")
 STOP = {V.control("<|im_end|>"), V.control("[EOS]")}
@@ -112,86 +103,14 @@ def test_another_call_is_begun_only_if_it_fits() -> None:
     ids = write(V, opened + "<|tool_call_argument_begin|>")
     ids += list(b'{"a":"","b":0}')
     ids += write(V, "<|tool_call_end|>")
-    headers = [PIECES.count(f"functions.get:{i}".encode()) for i in (0, 1)]
+    headers = [len(V.pieces(f"functions.get:{i}".encode())) for i in (0, 1)]
     another = least_budget() - 1 - headers[0] + headers[1]
     found = start(1000)
     feed(found, ids)
     for left in (2, another - 1, another, another + 9):
-        found._deadline.total = len(ids) + left
+        leave(found, len(ids) + left)
         assert (V.control("<|tool_call_begin|>") in legal(found)) == (left >= another)
         assert V.control("<|tool_calls_section_end|>") in legal(found)
-
-
-def started(budget: int, choice: str, *schemas: str) -> Matcher:
-    """Start a turn of which a call to `late` may be cut off."""
-    tools = [tool(UNTIMED, "late"), *(tool(SCHEMAS[name]) for name in schemas)]
-    return lenient().matcher(tools, choice, prompt_ids=write(V, HEADER), budget=budget)
-
-
-def test_a_call_of_which_no_end_is_known_is_begun_where_the_least_could_fit() -> None:
-    least = shortest(UNTIMED)
-    # Three markers before, and as many ids behind.
-    need = PIECES.count(b"functions.late:0") + int(least) + 6
-    for budget in (need - 1, need):
-        assert (BEGIN in legal(started(budget, "auto"))) == (budget >= need)
-    with pytest.raises(BudgetTooSmall):
-        started(need - 1, "required")
-    assert legal(started(need, "required")) == {BEGIN}
-
-
-def test_what_no_memory_is_needed_for_counts_for_the_least() -> None:
-    for schema, more in (
-        (of(x=UNIQUE), 0),
-        (of(x=UNIQUE | {"minItems": 3}), len('"","",""')),
-        (of(x=UNIQUE, y={"type": "string", "minLength": 40}), 40),
-    ):
-        assert untold(compile_schema(schema, root=Root.OBJECT))
-        assert more <= shortest(schema) - PIECES.count(b'{"x":[]}') <= more + 10
-
-
-def test_it_may_be_cut_off_and_the_others_may_not() -> None:
-    opened = "<|tool_calls_section_begin|><|tool_call_begin|>functions."
-    for name, schemas in (("late", ["plain"]), ("get", ["plain"])):
-        found = started(400, "auto", *schemas)
-        ids = write(V, f"{opened}{name}:0<|tool_call_argument_begin|>")
-        ids += list(b'{"x": ["a"' if name == "late" else b'{"a": "')
-        feed(found, ids)
-        anything = legal(found)
-        found._deadline.total = len(ids) + 5
-        assert (legal(found) == anything) == (name == "late")
-
-
-def test_a_demanded_call_is_begun_while_one_fits_that_ends_in_time() -> None:
-    need = least_budget()  # of the tool that ends in time
-    with pytest.raises(BudgetTooSmall, match=f"takes {need} tokens"):
-        started(need - 1, "required", "plain")
-    found = started(need + 1, "required", "plain")
-    feed(found, [ord("x")])
-    assert legal(found) == {BEGIN}
-
-
-def test_so_it_is_where_the_one_that_may_be_late_is_shorter() -> None:
-    need = least_budget(schema="long")
-    with pytest.raises(BudgetTooSmall, match=f"takes {need} tokens"):
-        started(need - 1, "required", "long")
-    assert legal(started(need, "required", "long")) == {BEGIN}
-
-
-def test_after_a_call_that_ended_too_late_the_turn_can_only_end() -> None:
-    opened = "<|tool_calls_section_begin|><|tool_call_begin|>functions.late:0"
-    ids = write(V, opened + "<|tool_call_argument_begin|>")
-    ids += list(b'{"x":[]}')
-    begin, end = V.control("<|tool_call_begin|>"), V.control("<|tool_calls_section_end|>")
-    for left in (1, 2, 3, 400):
-        found = started(400, "auto", "plain")
-        found._deadline.total = len(ids) + 1 + left
-        feed(found, ids)
-        assert V.control("<|tool_call_end|>") in legal(found)
-        feed(found, write(V, "<|tool_call_end|>"))
-        assert legal(found) == ({begin, end} if left == 400 else {end})
-        feed(found, [end])
-        assert legal(found) <= STOP
-        assert found.failure is None
 
 
 @pytest.mark.parametrize("parallel", [True, False])
@@ -210,17 +129,8 @@ def test_after_a_call_that_ended_too_late_the_turn_can_only_end() -> None:
 def test_what_has_no_end_that_is_known_is_refused_at_the_start_whatever_the_prompt_has_begun(
     begun: str, parallel: bool
 ) -> None:
-    tools = [tool(SCHEMAS["plain"]), tool(UNTIMED, "late")]
+    tools = [tool(SCHEMAS["plain"]), tool(ENDLESS, "late")]
     prompt = write(V, HEADER + begun)
     with pytest.raises(UnsupportedSchema, match="finish_within_budget") as caught:
         served().matcher(tools, "auto", parallel, prompt_ids=prompt, budget=400)
     assert caught.value.path.startswith("$.tools[1].function.parameters")
-    started = lenient().matcher(tools, "auto", parallel, prompt_ids=prompt, budget=400)
-    assert legal(started)
-
-
-def test_arguments_that_the_prompt_has_begun_are_not_refused() -> None:
-    opened = "<|tool_calls_section_begin|><|tool_call_begin|>functions.late:0"
-    prompt = write(V, HEADER + opened + '<|tool_call_argument_begin|>{"x": ["a"')
-    found = lenient().matcher([tool(UNTIMED, "late")], "auto", prompt_ids=prompt, budget=2)
-    assert ord(",") in legal(found)

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from enforcer import documents, engines
 from enforcer.checking.work import warm
-from enforcer.errors import UnknownLength
 from enforcer.request.options import Options
 from enforcer.schema import Conventions, OnUnsupported
 from enforcer.schema.bundling import Documents, read_documents
@@ -47,9 +46,7 @@ def add_parser(commands: Any) -> None:
     file_help = "JSON or JSON Lines, or a folder of such files; - is stdin"
     add("files", nargs="+", type=named, metavar="FILE", help=file_help)
     add("--relax", action="store_true", help="enforce the nearest superset of what is not exact")
-    budget_help = "refuse what a server with ENFORCER_FINISH_WITHIN_BUDGET=on refuses"
     add("--fail-on-notes", action="store_true", help="exit with 1 if a schema has a note")
-    add("--finish-within-budget", action="store_true", help=budget_help)
     flags.add_schemas(parser)
     flags.add_dialect(parser, "kimi_k2")
     flags.add_engine(parser)
@@ -66,14 +63,12 @@ def run(options: argparse.Namespace) -> int:
     dialect = dialects.named(names.stock(options.dialect))
     vocabulary = Vocabulary.of_bytes(dialect.controls)
     engine = engines.load(options.engine, vocabulary)
-    if options.finish_within_budget and not dialect.is_simple:
-        raise UnknownLength("--finish-within-budget", dialect.name)
     asked = Options(
         OnUnsupported.RELAX if options.relax else OnUnsupported.REFUSE,
         conventions=Conventions(closed_objects=options.closed_objects),
     )
     layout = dialect.layout(vocabulary.controls)
-    judge = Judge(engine, asked, dialect, layout, within_budget=options.finish_within_budget)
+    judge = Judge(engine, asked, dialect, layout)
     warm(engine, layout)
     provided = read_documents(options.documents)
     tally = Tally()

@@ -55,7 +55,6 @@ class CheckedSchema:
         milliseconds: of processor time, with a vocabulary of single bytes.
         rules: number of distinct values that the compiled grammar defines; 0 if rejected.
         notes: the lint: mistakes that do not reject it, and what may not be meant.
-        untimed: reasons why the length of its shortest text is unknown, if a budget needs it.
 
     """
 
@@ -67,7 +66,6 @@ class CheckedSchema:
     milliseconds: float = 0.0
     rules: int = 0
     notes: tuple[Problem, ...] = ()
-    untimed: tuple[Problem, ...] = ()
 
     def refuse(self, error: RequestError) -> None:
         """Reject it; the reasons of an earlier rejection stay."""
@@ -176,16 +174,10 @@ def row(one: CheckedSchema) -> Iterator[str]:
     if len(one.problems) > _MOST_PROBLEMS:
         more = len(one.problems) - _MOST_PROBLEMS
         yield f"         and {number(more, 'more problem')}; --json has them all"
-    for problem in one.untimed if one.status is not SchemaStatus.REFUSED else ():
-        yield f"         calls may be cut off by `max_tokens`: {problem}"
     for line in _notes(one.notes):
         yield f"         note: {line}"
     if one.relaxable:
-        yield "         --relax would enforce " + (
-            "the nearest superset"
-            if not one.untimed
-            else "it as it is, and let its calls be cut off by `max_tokens`"
-        )
+        yield "         --relax would enforce the nearest superset"
 
 
 def summary(tally: Tally) -> Iterator[str]:
@@ -206,10 +198,6 @@ def summary(tally: Tally) -> Iterator[str]:
     counts, functions, unreadable = tally.counts, len(tally.functions), len(tally.unreadable)
     said = [f"{counts[status]} {status.value}" for status in SchemaStatus if counts[status]]
     line = f"{len(tally.checked)} checked" + (": " if said else "") + ", ".join(said)
-    taken = (one for one in tally.checked if one.status is not SchemaStatus.REFUSED)
-    late = sum(bool(one.untimed) for one in taken)
-    if late:
-        line += f"; calls to {number(late, 'tool')} may be cut off by `max_tokens`"
     if any(large.refused for large in tally.oversized.values()):
         line += " by themselves; a request that declares too much is refused"
     tails = (

@@ -15,7 +15,6 @@ from time import process_time
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from enforcer.budget.untold import unknown_text, untimed, untold
 from enforcer.checking.work import LOOK, SECONDS, TOO_SLOW
 from enforcer.errors import (
     InvalidTools,
@@ -96,7 +95,6 @@ class Judge:
         options: the mode for unsupported schemas, and how schemas are read.
         dialect: the tool-call format.
         layout: of arguments in that format.
-        within_budget: whether texts must be finished within a token budget.
         seen: tools and formats of earlier documents, with their schemas.
 
     """
@@ -105,7 +103,6 @@ class Judge:
     options: Options
     dialect: Dialect
     layout: BoundLayout
-    within_budget: bool = False
     seen: set[tuple[str, str]] = field(default_factory=set)
 
     def check(self, declared: Sequence[Declaration]) -> Iterator[CheckedSchema]:
@@ -187,12 +184,6 @@ class Judge:
             # A schema by itself may be of any text; arguments are laid out as the format has them.
             layout = self.layout if declaration.root is Root.OBJECT else None
             self.engine.check(grammar, layout)
-            problems = untold(grammar) if self.within_budget else ()
-            if problems:
-                one.untimed = tuple(each.under(declaration.path) for each in problems)
-                is_refused = self.options.on_unsupported is OnUnsupported.REFUSE
-                if is_refused or declaration.form is not None:
-                    raise untimed(*problems)
         except SchemaError as error:
             raise error.under(declaration.path) from error
         one.rules = len(grammar.definitions)
@@ -204,8 +195,6 @@ class Judge:
     def _enforce_text(self, form: Mapping[str, Any]) -> None:
         """Check a text format that is no JSON Schema."""
         kind = str(form.get("type", ""))
-        if self.within_budget:
-            raise untimed(unknown_text(kind))
         if kind == "structural_tag":
             raise InvalidTools(_FORMAT, _OTHER_CONSTRAINT)
         wanted = response_format.parse(form)
@@ -226,10 +215,8 @@ class Judge:
             return False
         try:
             with at_most(_STOPPED * SECONDS):
-                grammar = self._compiled(one.declaration, OnUnsupported.RELAX)
-                if one.declaration.form is None or not self.within_budget:
-                    return True  # calls of a tool may be cut off
-                return not untold(grammar)
+                self._compiled(one.declaration, OnUnsupported.RELAX)
+                return True
         except (SchemaError, TooLong):
             return False
 

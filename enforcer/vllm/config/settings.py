@@ -194,11 +194,6 @@ class Settings:
             second_space=self.second_space,
         )
 
-    @property
-    def may_finish(self) -> bool:
-        """Whether turns may have to end within their budget."""
-        return self.finish_within_budget or "finish" in self.allow_client
-
 
 # By the name of the variable.
 VARIABLES = {PREFIX + each.name.upper(): each for each in fields(Settings) if each.metadata}
@@ -235,7 +230,8 @@ def read(environment: Mapping[str, str]) -> Settings:
             f"{PREFIX}ENGINE={settings.engine} cannot enforce {COMPACT_TEXT} of "
             "--structured-outputs-config: leave one of them out"
         )
-    if settings.may_finish and settings.engine != engines.MACHINE:
+    may_finish = settings.finish_within_budget or "finish" in settings.allow_client
+    if may_finish and settings.engine != engines.MACHINE:
         raise ConfigurationError(
             f"{PREFIX}ENGINE={settings.engine} does not know how soon texts can end: leave it out, "
             f"or {PREFIX}FINISH_WITHIN_BUDGET and `finish` in {PREFIX}ALLOW_CLIENT"

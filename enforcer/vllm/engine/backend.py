@@ -21,7 +21,6 @@ from vllm.v1.structured_output.backend_types import StructuredOutputGrammar
 
 from enforcer.errors import ConfigurationError, EnforcerError
 from enforcer.request import carrier
-from enforcer.vllm.config import settings
 from enforcer.vllm.engine import engine_admission
 from enforcer.vllm.engine.compile_executor import CompileExecutor, fill_in_one_thread
 from enforcer.vllm.native import native_tags
@@ -293,7 +292,7 @@ def initialised(original: Any, self: Any, *args: Any, **kwargs: Any) -> None:
     if getattr(self, "tokenizer", None) is None:
         return
     try:
-        host.enforcer().warm(in_time=settings.current().may_finish)
+        host.enforcer().warm()
         if served_model.has_stock_parser():
             native_tags.reader(host.enforcer().table)
         runtime.pool().warm()

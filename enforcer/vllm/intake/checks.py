@@ -12,7 +12,6 @@ from time import perf_counter_ns
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from enforcer import engines
-from enforcer.budget.untold import untimed
 from enforcer.checking.task import TaskVerdict
 from enforcer.checking.work import LOOK, SECONDS, Beginning, SchemaCheck
 from enforcer.errors import Busy, Problem, SchemaLimit, UnsupportedSchema
@@ -162,14 +161,8 @@ def schemas(spec: Spec) -> Steps[list[Inexact]]:
             error = type(verdict.error).__name__
         else:
             raise verdict.error.under(path)
-        if verdict.untimed and (tool is None or on_unsupported is OnUnsupported.REFUSE):
-            raise untimed(*verdict.untimed).under(path)
         if problems:
             found.append(Inexact(tool, how, problems[0].under(path), error, is_new))
-        if verdict.untimed:
-            late = verdict.untimed[0].under(path)
-            name = UnsupportedSchema.__name__
-            found.append(Inexact(tool, Relaxed.UNTIMED, late, name, is_new))
     if spec.settled is not None and not found:
         passed = _passed.get(spec.toolset.tools) or set()
         _passed.put(spec.toolset.tools, passed | {(spec.settled, spec.response_format)})

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from enforcer.cache import Cache
-from enforcer.errors import RequestError, UnknownLength, brief
+from enforcer.errors import RequestError, brief
 from enforcer.request import carrier, spec_text
 from enforcer.request import spec as specs
 from enforcer.request.carrier import Carried
@@ -227,9 +227,6 @@ def _settled(spec: Spec, basis: _Basis) -> specs.Settled:
             raise not_allowed(option, f"`{option}` to {brief(wish)}")
     options = replace(spec, settled=None).resolve(own)
     name = basis.dialect.name
-    if options.finish_within_budget and not basis.dialect.is_simple:
-        with answered():
-            raise UnknownLength("$.finish_within_budget", name)
     return specs.Settled(name, basis.settings.engine, options, basis.as_text)
 
 

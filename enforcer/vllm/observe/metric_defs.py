@@ -19,7 +19,7 @@ _SHORT = tuple(us * 1000 for us in (2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000,
 
 OPTION = "Option"
 ERRORS = (
-    *("InvalidTools", "IllegalPrefix", "BudgetTooSmall", "UnknownLength", "InvalidSchema"),
+    *("InvalidTools", "IllegalPrefix", "BudgetTooSmall", "InvalidSchema"),
     *("UnsupportedSchema", "UnsatisfiableSchema", "SchemaLimit", OPTION, "other"),
 )
 # Fields of a request that can be refused for themselves.
@@ -45,7 +45,6 @@ class Relaxed(Enum):
 
     RELAXED = "relaxed"  # the nearest superset
     ISOLATED = "isolated"  # only that the value is an object
-    UNTIMED = "untimed"  # the schema, but a call may be cut off despite `finish_within_budget`
     FREE = "free"  # the same, since a front end of vLLM's own has left the schema out
 
 

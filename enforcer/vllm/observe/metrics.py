@@ -45,7 +45,7 @@ def switched_off(*, request: str = "") -> None:
 
 
 def relaxed(how: metric_defs.Relaxed, problem: Problem | None = None) -> None:
-    """Count a tool or format that is not enforced exactly, or not within its token budget.
+    """Count a tool or format that is not enforced exactly.
 
     Args:
         how: what is enforced in place of its schema.
@@ -65,10 +65,8 @@ def log_relaxed(how: metric_defs.Relaxed, problem: Problem, *, error: str, **of:
         of: `request` that sent it first, and `tool`; a response format has no tool.
 
     """
-    late = how is metric_defs.Relaxed.UNTIMED
-    what, enforced = ("calls may be cut off", "") if late else ("schema not exact", how.value)
     fields = {"error": label(error, metric_defs.ERRORS), "path": problem.path}
-    log(what, enforced=enforced, **fields, keyword=label(problem.keyword), **of)
+    log("schema not exact", enforced=how.value, **fields, keyword=label(problem.keyword), **of)
 
 
 def cached(cache: Cache, live: int) -> None:

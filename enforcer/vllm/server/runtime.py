@@ -211,7 +211,6 @@ def pool() -> Pool:
         chosen.engine,
         vocabulary_of(None) or Vocabulary.of_bytes(["<|end|>"]),
         dialect_for().name,
-        in_time=chosen.may_finish,
         modules=("enforcer.judging.shadowed",) if chosen.shadow else (),
         # By its exit status; less than zero, minus the signal's number.
         replaced=lambda status: metrics.log("checking process replaced", status=str(status)),
@@ -252,19 +251,13 @@ def warm(tokenizer: Any) -> None:
 
     Raises:
         InvalidVocabulary: it is none of the server's format.
-        ConfigurationError: the format cannot do what a setting asks for; a document is none, or no
-            checking process can be started.
+        ConfigurationError: the engine cannot follow the format; a document is none, or no checking
+            process can be started.
 
     """
     table, chosen = table_for(tokenizer), settings.current()
-    dialect, is_ours = table.dialect, served_model.has_our_parser()
-    if is_ours:
+    if served_model.has_our_parser():
         table.refuse_engine(chosen.engine)
-    if is_ours and chosen.options.finish_within_budget and not dialect.is_simple:
-        raise ConfigurationError(
-            f"ENFORCER_FINISH_WITHIN_BUDGET=on is not supported for the format {dialect.name}, in "
-            "which the shortest end of a turn is not known: switch it off"
-        )
     documents()
     pool().warm()
 

@@ -1,0 +1,86 @@
+"""Token ids of texts by what they may begin or end, for turns that end within a budget.
+
+Owns: a weight of each token id, and which ids are tried one by one where little room is left. Must
+not know: grammars, turns.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from enforcer.layouts import LayoutKind
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from enforcer.layouts import BoundLayout
+    from enforcer.vocabulary import Vocabulary
+
+_TRIED = 3  # bytes of the ids that are tried one by one
+_ROWS = 16  # of ids by weight; heavier ones are in none
+_KEPT = 20_000  # pieces whose number of ids is kept
+_CONTINUATIONS = bytes(range(0x80, 0xC0))  # of UTF-8
+_SCALAR = b"0123456789.eE+-tfnTFN"
+# What may begin or end something in a text of each layout; a delimiter between pairs ends in `>`,
+# unless it is a special token.
+_STRUCTURE = {
+    LayoutKind.JSON: b'{}[],:"\\',
+    LayoutKind.PAIRS: b'{}[],:"\\>',
+    LayoutKind.PYTHON: b"{}[],:\"\\'()=",
+}
+
+
+class TokenWeights:
+    """The weights of a vocabulary's token ids in the texts of a layout.
+
+    Attributes:
+        weights: int16, by token id: how many bytes may begin or end something. 0 for characters
+            that do neither, of which a token may not even begin another one.
+        heaviest: the greatest weight.
+        tried: mask row of the ids that are tried one by one: those that begin or end something in
+            few bytes, and those with which numbers and words begin.
+
+    """
+
+    def __init__(self, vocabulary: Vocabulary, layout: BoundLayout) -> None:
+        self._vocabulary = vocabulary
+        structure = _STRUCTURE[layout.layout.kind]
+        around = frozenset(structure + b" \n")
+        keys, ids = vocabulary.sorted_text
+        self.weights = np.zeros(vocabulary.size, dtype=np.int16)
+        tried = []
+        for key, token_id in zip(keys, ids, strict=True):
+            self.weights[token_id] = _weight(key, structure)
+            is_scalar = len(key) == 1 and key in _SCALAR
+            if is_scalar or (len(key) <= _TRIED and around.issuperset(key)):
+                tried.append(token_id)
+        self.tried = vocabulary.row(tried)
+        self.heaviest = int(self.weights.max(initial=0))
+        # Here and not with the first mask, which a server's step would wait for: 40 ms.
+        self._rows = [
+            vocabulary.row(np.flatnonzero(self.weights <= weight).tolist())
+            for weight in range(_ROWS)
+        ]
+        self.count = lru_cache(_KEPT)(self._count)
+
+    def up_to(self, weight: int) -> npt.NDArray[np.int32]:
+        """Return the shared mask row (int32) of ids of at most a weight, if not of all of them."""
+        return self._rows[min(weight, _ROWS - 1)]
+
+    def _count(self, data: bytes) -> int:
+        """Count the ids of a text, the longest first."""
+        return len(self._vocabulary.pieces(data))
+
+
+def _weight(data: bytes, structure: bytes) -> int:
+    found = len(data) - len(data.translate(None, structure))
+    if found:
+        return found
+    try:
+        data.lstrip(_CONTINUATIONS).decode()
+    except UnicodeDecodeError:
+        return 1
+    return 0
