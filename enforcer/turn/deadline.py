@@ -182,7 +182,7 @@ class Deadline:
         tried |= target & self._table.vocabulary.row(text.end_ids()[:1])
         ends = before & at.markers.mask
         room = left - 1 - self._behind_text(at)
-        found = text.ids_in_time(members(tried & ~ends).tolist(), int(max(room, 0)))
+        found = text.ids_in_time(members(tried & ~ends).tolist(), int(room)) if room >= 0 else []
         np.copyto(target, sure | ends)
         put(target, found)
         return not np.array_equal(before, target)
@@ -213,7 +213,7 @@ class Deadline:
         tested = target
         if self._is_free(at) and (at.row.text or at.row.opening.blank):
             # What no call begins with leaves the need as it is, but for a marker that it begins.
-            closed = replace(at.row.opening, call=False)
+            closed = replace(at.row.opening, call=False, barred=True)
             row = reader.made(at.but(row=self._table.row_at(at.place, closed)))
             text = target & row & vocabulary.text_row
             found = self._table.dialect.states[at.state]
@@ -260,8 +260,8 @@ class Deadline:
                 ),
                 default=inf,
             )
-        free = self._is_free(at)
-        need = self._state(at.state, at.calls) if free or not at.place.begun else inf
+        goes_on = self._is_free(at) and at.row.text
+        need = self._state(at.state, at.calls) if goes_on or not at.place.begun else inf
         if at.place.begun and need:
             rests = self._ways(at.place, at.row.opening)
             need = min([need, *(n + self._state(to, at.calls) for n, to in rests)])

@@ -37,6 +37,7 @@ class Opening:
         blank: white space may before any other text, where that may not.
         empty: the turn may end though it has said nothing.
         lenient: what spells a marker that is closed is text like any other.
+        barred: it is not, even where the format says so.
 
     """
 
@@ -46,6 +47,7 @@ class Opening:
     empty: bool
     blank: bool = False
     lenient: bool = False
+    barred: bool = False
 
     def permits(self, guard: Guard) -> bool:
         """Return whether transitions with that guard are open."""
@@ -230,7 +232,8 @@ class Lexer:
                 continue
             transition = found.on[each.role]
             is_open = opening.permits(transition.when)
-            if not is_open and (not text or transition.else_text or opening.lenient):
+            is_text = opening.lenient or (transition.else_text and not opening.barred)
+            if not is_open and (not text or is_text):
                 continue
             if not rest.nullable:
                 bound = each.bound or symbol >= ID

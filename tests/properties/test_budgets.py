@@ -1,0 +1,127 @@
+"""In every format: whatever is drawn ends within its budget, and masks agree with `accept`."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+import jsonschema
+import pytest
+
+import enforcer
+from enforcer.errors import BudgetTooSmall
+from enforcer.layouts import LayoutKind
+from enforcer.turn import dialects
+from tests.budget_cases import SCHEMAS
+from tests.dialect_cases import NAMES, opening, vocabulary
+from tests.vocabularies import legal
+
+if TYPE_CHECKING:
+    from enforcer.turn.matcher import Matcher
+
+# Names that every layout can write.
+PLAIN = {
+    "plain": SCHEMAS["plain"],
+    "nested": {
+        "type": "object",
+        "properties": {
+            "mode": {"enum": ["read only", "w"]},
+            "at": {
+                "type": "object",
+                "properties": {
+                    "xs": {"type": "array", "items": {"type": "integer"}, "minItems": 2}
+                },
+                "required": ["xs"],
+            },
+            "note": {"type": "string", "minLength": 5},
+            "more": {"type": ["string", "null", "number"]},
+        },
+        "required": ["mode", "at"],
+        "additionalProperties": False,
+    },
+    "patterns": SCHEMAS["patterns"],
+    "contains": SCHEMAS["contains"],
+    "distinct strings": SCHEMAS["distinct strings"],
+    "all of the unique": SCHEMAS["all of the unique"],
+    "alternatives": SCHEMAS["alternatives"],
+}
+
+
+@cache
+def served(name: str) -> enforcer.Enforcer:
+    options = enforcer.Options(max_calls=3, preamble_ids=5, finish_within_budget=True)
+    return enforcer.Enforcer(vocabulary(name), name, options=options)
+
+
+def started(name: str, schema: dict[str, Any], choice: str, budget: int) -> Matcher:
+    tools = [
+        {"type": "function", "function": {"name": each, "parameters": schema}}
+        for each in ("get", "get_weather")
+    ]
+    return served(name).matcher(tools, choice, prompt_ids=opening(name), budget=budget)
+
+
+def least(name: str, schema: dict[str, Any]) -> int:
+    with pytest.raises(BudgetTooSmall) as caught:
+        started(name, schema, "required", 0)
+    return int(caught.value.reason.split(" takes ")[1].split()[0])
+
+
+def hasty(matcher: Matcher, random: Random, ids: list[int]) -> int:
+    """Draw a token, one that begins or ends something more often than any other."""
+    known = vocabulary(matcher.envelope.table.dialect.name)
+    structure = [i for i in ids if set(known.token_bytes(i)) & set(b'"{}[]()=<>,:') or i > 250]
+    return random.choice(structure if structure and random.random() < 0.5 else ids)
+
+
+def draw(matcher: Matcher, random: Random, budget: int) -> list[int]:
+    ids: list[int] = []
+    while len(ids) < budget and not matcher.is_finished:
+        allowed = sorted(legal(matcher))
+        assert matcher.failure is None, repr(matcher.failure)
+        other = random.randrange(matcher.envelope.table.vocabulary.size)
+        assert (other in allowed) == (matcher.validate([other]) == 1), (other, matcher)
+        ids.append(hasty(matcher, random, allowed))
+        assert matcher.accept(ids[-1])
+        if random.random() < 0.1:
+            count = random.randint(0, min(len(ids), 4))
+            matcher.rollback(count)
+            del ids[len(ids) - count :]
+    return ids
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("schema", PLAIN)
+@pytest.mark.parametrize("name", NAMES)
+def test_whatever_is_drawn_a_demanded_call_ends_in_time(name: str, schema: str) -> None:
+    need = least(name, PLAIN[schema])
+    for extra in (0, 1, 7, 40, 120):
+        random = Random(f"{name} {schema} {extra}")
+        ids = draw(started(name, PLAIN[schema], "required", need + extra), random, need + extra)
+        turn = served(name).parse(ids, opening(name))
+        assert turn.calls, (extra, ids)
+        valid(name, PLAIN[schema], turn)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("schema", PLAIN)
+@pytest.mark.parametrize("name", NAMES)
+def test_no_call_that_is_begun_is_cut_off(name: str, schema: str) -> None:
+    need = least(name, PLAIN[schema])
+    for budget in (3, need - 2, need, need + 9, need + 60):
+        random = Random(f"{name} {schema} {budget}")
+        matcher = started(name, PLAIN[schema], "auto", budget)
+        turn = served(name).parse(draw(matcher, random, budget), opening(name))
+        assert not matcher.tool, (budget, matcher)
+        valid(name, PLAIN[schema], turn)
+
+
+def valid(name: str, schema: dict[str, Any], turn: Any) -> None:
+    """Check the calls of a turn; in pairs, texts of other types than strings are read by schema."""
+    for call in turn.calls:
+        assert call.name in {"get", "get_weather"}
+        if dialects.load(name).arguments.kind is not LayoutKind.PAIRS:
+            found = json.loads(call.arguments)
+            jsonschema.Draft202012Validator(schema).validate(found)
