@@ -12,6 +12,7 @@ import cython
 import numpy as np
 
 from enforcer.kernel.aims import *
+from enforcer.kernel.names import keeps_characters
 from enforcer.kernel.objects import open_name
 from enforcer.kernel.records import *
 from enforcer.kernel.search import takes
@@ -21,6 +22,7 @@ from enforcer.kernel.state import (
     automaton_of,
     is_of_call,
     level_of,
+    needs_fingerprint,
     node_at,
     past_state,
     resize_past,
@@ -261,8 +263,11 @@ def tokens_of_ending(t: MatcherState) -> i64:
     """Count the token ids of the end that was found, the longest first."""
     at = cython.cast(cython.longlong, 0)
     found = cython.cast(cython.longlong, 0)
+    t.ending.start = -1
     while at < t.ending.length:
         at = behind_token(t, at)
+        if found == 0:
+            t.ending.start = t.ending.first
         found += 1
     return found
 
@@ -328,6 +333,7 @@ def ids_of_ending(t: MatcherState) -> list:
 def tokens_that_fit(t: MatcherState, token_ids, room: i64) -> list:
     """Return the legal ones of some token ids behind which the end takes at most `room` ids."""
     found = []
+    own = cython.cast(cython.longlong, -1)  # the cost of the present state, once it is asked for
     if t.at + 1 == t.past.shape[0]:
         resize_past(t, 2 * t.past.shape[0])
     for token_id in token_ids:
@@ -338,10 +344,33 @@ def tokens_that_fit(t: MatcherState, token_ids, room: i64) -> list:
             continue
         if t.unread != 0:
             continue
-        cost = cost_of(t, s)
+        cost = own
+        if not is_same_place(t, s, past_state(t, t.at)):
+            cost = cost_of(t, s)
+        elif own < 0:
+            own = cost = cost_of(t, s)
         if 0 <= cost <= room:
             found.append(token_id)
     return found
+
+
+@cython.cfunc
+def is_same_place(
+    t: MatcherState, s: cython.pointer[State], other: cython.pointer[State]
+) -> cython.bint:
+    """Return whether two states of a text have the same end; its length does not decide."""
+    if s.frame != other.frame or s.phase != other.phase or s.node != other.node:
+        return False
+    if s.values != other.values or s.pending != other.pending or s.stop != other.stop:
+        return False
+    if s.trie_node != other.trie_node or s.languages != other.languages:
+        return False
+    is_text: cython.bint = s.phase == IN_STRING or s.phase == IN_VALUE or s.phase == IN_RAW
+    if not is_text or s.automaton_state < 0 or s.automaton_state != other.automaton_state:
+        return False
+    if needs_fingerprint(t, s.frame) or keeps_characters(t, s):
+        return False
+    return automaton_at(t, automaton_of(t, s)).bounds == 0
 
 
 @cython.cfunc

@@ -142,6 +142,11 @@ class TextMatcher(MatcherState):
         finally:
             self.is_in_use = False
 
+    @property
+    def end_start(self) -> int:
+        """The token id with which the end begins that `end_cost` has found; -1 if there is none."""
+        return -1 if self.ending is None else self.ending.start
+
     def end_ids(self) -> list:
         """Return the token ids that complete the text; raises `ValueError` if none are found."""
         begin_call(self)

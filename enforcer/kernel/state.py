@@ -80,6 +80,7 @@ class Ending:
         fitted: the values, as bits, of which that one has to be.
         length: symbols of the end that was found: bytes, or from `ends.FIRST_MARKER` on markers.
         first: the token id that `behind_token` has met last.
+        start: the one with which the end begins; -1 if nothing is missing.
 
     """
 
@@ -88,6 +89,7 @@ class Ending:
     symbols: cython.int[::1]
     length: i64
     first: i64
+    start: i64
     level: i64
     fitted: i64
 
@@ -97,6 +99,7 @@ class Ending:
         self.symbols = np.zeros(_FIRST_ENDING, np.int32)
         self.length = 0
         self.first = -1
+        self.start = -1
         self.level = -1
         self.fitted = -1
 

@@ -23,6 +23,7 @@ from enforcer.errors import BudgetTooSmall
 from enforcer.turn.dialect import FREE_TEXT, Segment
 from enforcer.turn.lexer import FITTING, Place
 from enforcer.turn.pattern import ID
+from enforcer.turn.token_weights import MOST_SURE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -74,6 +75,10 @@ class Deadline:
         self._ample = cache(self._find_ample)
         # A lower bound on how many ids are to spare in the text at hand, and what is ample there.
         self._spare, self._enough, self._within, self._each = -inf, inf, 0, 0
+        self._first = -1  # the id with which the text's end begins
+        self._is_exact = False  # whether these are of the present position
+        self._rows: dict[tuple[Place, Opening], npt.NDArray[np.int32]] = {}
+        self._behind_text = cache(self._find_behind_text)
 
     def check(self, at: Position) -> None:
         """Raise if the required completion exceeds the budget, or a tool has none that is known.
@@ -97,6 +102,7 @@ class Deadline:
 
     def spend(self, token_id: int, *, in_text: bool) -> None:
         """Note that an id was accepted, and whether the text at hand goes on behind it."""
+        self._is_exact = False
         if in_text and 0 <= token_id < len(self._weights.weights):
             more = int(self._weights.weights[token_id]) * self._each
             self._spare -= 1 + self._within + more
@@ -105,12 +111,12 @@ class Deadline:
 
     def go_back(self, accepted: int) -> None:
         """Note that ids were taken back, and how many are left."""
-        self._spare = -inf
+        self._spare, self._is_exact = -inf, False
         if accepted < self.narrowed:
             self.narrowed = inf
 
     def fits(self, at: Position, token_id: int, left: int, reader: TokenReader) -> bool:
-        """Return whether the required completion fits after an id, if the id is legal.
+        """Return whether `restrict` keeps an id.
 
         Args:
             at: where the turn stands.
@@ -121,9 +127,11 @@ class Deadline:
         """
         if not 0 <= token_id < self._table.vocabulary.size:
             return True
-        row = self._table.vocabulary.row([token_id])
-        self.restrict(at, left, row, reader, inf)
-        return is_member(row, token_id)
+        if at.grammar is None:
+            return left - 1 >= self._ample(at.calls) or self._stays(at, token_id, left, reader)
+        if token_id in at.markers.markers:
+            return self._behind_marker(at, token_id) <= left - 1
+        return self._is_spare(at, left) or bool(self._kept(at, [token_id], left))
 
     def restrict(
         self,
@@ -131,71 +139,87 @@ class Deadline:
         left: int,
         target: npt.NDArray[np.int32],
         reader: TokenReader,
-        accepted: float,
+        accepted: int,
     ) -> None:
         """Clear in a mask row the ids after which the required completion would not fit.
+
+        Near the end this is conservative: ids that were not tried are cleared too.
 
         Args:
             at: where the turn stands.
             left: how many ids may still be generated.
             target: int32, the row; in place.
             reader: reads the turn.
-            accepted: how many ids have been, where a row is made.
+            accepted: how many ids have been.
 
         """
         if at.grammar is None:
             if left - 1 < self._ample(at.calls):
                 self._restrict_outside(at, left, target, reader)
             return
-        if not self._is_spare(at, left) and self._restrict_text(at, left, target) and at.tool:
-            self.narrowed = min(self.narrowed, accepted)
-        late = (i for i in at.markers.markers if self._behind_marker(at, i) > left - 1)
-        clear(target, [*late])
+        if not self._is_spare(at, left):
+            self._restrict_text(at, left, target, accepted)
+        late = [i for i in at.markers.markers if self._behind_marker(at, i) > left - 1]
+        clear(target, late)
 
     # Texts.
 
     def _is_spare(self, at: Position, left: int) -> bool:
         """Return whether so much room is left in a text that any id fits."""
-        if self._spare >= self._enough:
-            return True
-        text = _native(at.grammar)
-        self._within, self._each = text.end_growth()
-        self._enough = self._within + self._weights.heaviest * self._each
-        cost = text.end_cost()
-        # Without an end that is known, the text may be cut.
-        self._spare = inf if cost < 0 else left - 1 - self._behind_text(at) - cost
+        if not self._is_exact and self._spare < self._enough:
+            text = _native(at.grammar)
+            self._within, self._each = text.end_growth()
+            self._enough = self._within + self._weights.heaviest * self._each
+            cost = text.end_cost()
+            self._first = text.end_start
+            # Without an end that is known, the text may be cut.
+            behind = self._behind_text(at.state, at.calls)
+            self._spare = inf if cost < 0 else left - 1 - behind - cost
+            self._is_exact = True
         return self._spare >= self._enough
 
-    def _restrict_text(self, at: Position, left: int, target: npt.NDArray[np.int32]) -> bool:
-        """Clear ids of a text that leave too little room; return whether there were any.
+    def _most_sure(self) -> int:
+        """Return the greatest weight of an id that fits for certain; less than 0 for none."""
+        most = (self._spare - self._within) // max(self._each, 1)
+        return int(min(most, MOST_SURE))
 
-        Near the end this is conservative: ids that were not tried are cleared too.
-        """
-        text, weights = _native(at.grammar), self._weights
-        spare = self._spare - self._within
-        before = target.copy()
-        sure = np.zeros_like(target)
-        if spare >= 0:
-            sure = target & weights.up_to(int(spare // max(self._each, 1)))
-        controls = self._table.vocabulary.row(self._table.layout.ids)
-        tried = target & (weights.tried | controls) & ~sure
-        tried |= target & self._table.vocabulary.row(text.end_ids()[:1])
-        ends = before & at.markers.mask
-        room = left - 1 - self._behind_text(at)
-        found = text.ids_in_time(members(tried & ~ends).tolist(), int(room)) if room >= 0 else []
-        np.copyto(target, sure | ends)
-        put(target, found)
-        return not np.array_equal(before, target)
+    def _restrict_text(
+        self, at: Position, left: int, target: npt.NDArray[np.int32], accepted: int
+    ) -> None:
+        sure, weights = self._most_sure(), self._weights
+        kept = target & at.markers.mask
+        if sure >= 0:
+            kept |= target & weights.up_to(sure)
+        tried = members(target & weights.tried & ~kept).tolist()
+        if self._first >= 0 and not is_member(kept, self._first):
+            tried.append(self._first)
+        put(kept, self._kept(at, tried, left))
+        if at.tool and accepted < self.narrowed and not np.array_equal(kept, target):
+            self.narrowed = accepted
+        np.copyto(target, kept)
 
-    def _behind_text(self, at: Position) -> float:
-        """Count the ids after the text that the turn stands in, once it is complete."""
-        if self._table.segment(at.state) is Segment.ARGUMENTS:
-            return self._behind_arguments(at.state)
-        to = self._table.dialect.states[at.state].text_to
-        return min(
-            (size + self._state(then, at.calls) for size, then in self._ways(Place(to), FITTING)),
-            default=inf,
-        )
+    def _kept(self, at: Position, token_ids: list[int], left: int) -> list[int]:
+        """Return the ids of a text that fit, of some that are legal."""
+        sure, weights = self._most_sure(), self._weights
+        room = left - 1 - self._behind_text(at.state, at.calls)
+        tried = []
+        found = []
+        for token_id in token_ids:
+            if weights.weights[token_id] <= sure and token_id not in self._table.layout.ids:
+                found.append(token_id)
+            elif token_id == self._first or is_member(weights.tried, token_id):
+                tried.append(token_id)
+        if tried and room >= 0:
+            found += _native(at.grammar).ids_in_time(tried, int(room))
+        return found
+
+    def _find_behind_text(self, state: str, calls: int) -> float:
+        """Count the ids after a text that a turn stands in, once it is complete."""
+        if self._table.segment(state) is Segment.ARGUMENTS:
+            return self._behind_arguments(state)
+        to = self._table.dialect.states[state].text_to
+        ways = self._ways(Place(to), FITTING)
+        return min((size + self._state(then, calls) for size, then in ways), default=inf)
 
     def _behind_marker(self, at: Position, token_id: int) -> float:
         """Count the ids after a special token that ends the text which the turn stands in."""
@@ -209,23 +233,53 @@ class Deadline:
     def _restrict_outside(
         self, at: Position, left: int, target: npt.NDArray[np.int32], reader: TokenReader
     ) -> None:
-        vocabulary, staying = self._table.vocabulary, np.zeros_like(target)
-        tested = target
-        if self._is_free(at) and (at.row.text or at.row.opening.blank):
-            # What no call begins with leaves the need as it is, but for a marker that it begins.
-            closed = replace(at.row.opening, call=False, barred=True)
-            row = reader.made(at.but(row=self._table.row_at(at.place, closed)))
-            text = target & row & vocabulary.text_row
-            found = self._table.dialect.states[at.state]
-            needs = [self._state(to, at.calls) for to in (at.state, found.text_to, found.blank_to)]
-            if max(needs) == 0 or max(needs) + self._longest_marker <= left - 1:
-                staying = text
-            firsts = {way[0] for way in self._first_ids(at)}
-            tested = (target & ~text) | (target & vocabulary.row(firsts))
-        behind = ((i, reader.read(at, i, counts=False)) for i in members(tested).tolist())
-        ids = [i for i, after in behind if after and self._needed(after) <= left - 1]
-        np.copyto(target, staying)
-        put(target, ids)
+        tested, kept = target.copy(), np.zeros_like(target)
+        closed = self._beside_calls(at, reader)
+        if closed is not None:
+            if self._may_say(at, left):
+                kept = target & closed
+            tested &= ~closed
+            put(tested, [i for i in self._firsts(at) if is_member(target, i)])
+        ids = members(tested & ~kept).tolist()
+        put(kept, [i for i in ids if self._leads_on(at, i, left, reader)])
+        np.copyto(target, kept)
+
+    def _stays(self, at: Position, token_id: int, left: int, reader: TokenReader) -> bool:
+        """Return whether `_restrict_outside` keeps an id."""
+        closed = self._beside_calls(at, reader)
+        if closed is not None and is_member(closed, token_id):
+            if self._may_say(at, left):
+                return True
+            if token_id not in self._firsts(at):
+                return False
+        return self._leads_on(at, token_id, left, reader)
+
+    def _leads_on(self, at: Position, token_id: int, left: int, reader: TokenReader) -> bool:
+        """Return whether what is needed behind an id fits; True if the id is illegal."""
+        after = reader.read(at, token_id, counts=False)
+        return after is None or self._needed(after) <= left - 1
+
+    def _beside_calls(self, at: Position, reader: TokenReader) -> npt.NDArray[np.int32] | None:
+        """Return the row of text with which no call begins; None where there is no free text."""
+        if not self._is_free(at) or not (at.row.text or at.row.opening.blank):
+            return None
+        opening = replace(at.row.opening, call=False, barred=True)
+        found = self._rows.get((at.place, opening))
+        if found is None:
+            row = reader.made(at.but(row=self._table.row_at(at.place, opening)))
+            found = self._rows[at.place, opening] = row & self._table.vocabulary.text_row
+        return found
+
+    def _may_say(self, at: Position, left: int) -> bool:
+        """Return whether text fits with which no call begins, but for a marker's beginning."""
+        found = self._table.dialect.states[at.state]
+        needs = {self._state(to, at.calls) for to in (at.state, found.text_to, found.blank_to)}
+        most = max(needs)
+        return most == 0 or most + self._longest_marker <= left - 1
+
+    def _firsts(self, at: Position) -> set[int]:
+        """Return the first ids of the open markers."""
+        return {ids[0] for ids in self._first_ids(at)}
 
     def _first_ids(self, at: Position) -> Iterator[Sequence[int]]:
         """Yield the ids of the markers that may come, those of bytes."""
@@ -246,7 +300,7 @@ class Deadline:
             cost = _native(at.grammar).end_cost()
             if cost < 0:
                 return 0
-            need = cost + self._behind_text(at)
+            need = cost + self._behind_text(at.state, at.calls)
             ways = (1 + self._behind_marker(at, token_id) for token_id in at.markers.markers)
             return min(need, min(ways, default=need))
         if at.header is not None and not at.place.begun:

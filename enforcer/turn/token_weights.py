@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from enforcer.vocabulary import Vocabulary
 
 _TRIED = 3  # bytes of the ids that are tried one by one
-_ROWS = 16  # of ids by weight; heavier ones are in none
+MOST_SURE = 15  # the weight up to which ids are in rows
 _KEPT = 20_000  # pieces whose number of ids is kept
 _CONTINUATIONS = bytes(range(0x80, 0xC0))  # of UTF-8
 _SCALAR = b"0123456789.eE+-tfnTFN"
@@ -51,7 +51,7 @@ class TokenWeights:
         around = frozenset(structure + b" \n")
         keys, ids = vocabulary.sorted_text
         self.weights = np.zeros(vocabulary.size, dtype=np.int16)
-        tried = []
+        tried = [*layout.ids]
         for key, token_id in zip(keys, ids, strict=True):
             self.weights[token_id] = _weight(key, structure)
             is_scalar = len(key) == 1 and key in _SCALAR
@@ -61,14 +61,17 @@ class TokenWeights:
         self.heaviest = int(self.weights.max(initial=0))
         # Here and not with the first mask, which a server's step would wait for: 40 ms.
         self._rows = [
-            vocabulary.row(np.flatnonzero(self.weights <= weight).tolist())
-            for weight in range(_ROWS)
+            vocabulary.row(np.flatnonzero(self.weights <= weight).tolist()) & vocabulary.text_row
+            for weight in range(MOST_SURE + 1)
         ]
         self.count = lru_cache(_KEPT)(self._count)
 
     def up_to(self, weight: int) -> npt.NDArray[np.int32]:
-        """Return the shared mask row (int32) of ids of at most a weight, if not of all of them."""
-        return self._rows[min(weight, _ROWS - 1)]
+        """Return the shared mask row (int32) of the ids of at most a weight, `MOST_SURE` at most.
+
+        Special tokens, which have no bytes, are in none.
+        """
+        return self._rows[weight]
 
     def _count(self, data: bytes) -> int:
         """Count the ids of a text, the longest first."""
